@@ -1,0 +1,121 @@
+/*
+ * The one place where this project touches memory order.
+ *
+ * A word that two threads share is wrapped in a struct, so that a bare `word = 1` or `word++` does
+ * not compile, and each access names its order: wr_u64_store_release, wr_u64_load_acquire. The
+ * pairs of accesses that synchronize have names ("edges"); each name stands at both ends in a
+ * comment and as a row in core/ORDERING.md.
+ *
+ * There are no fences here: ThreadSanitizer does not model them, and an order that stands on the
+ * access itself is easier to check. A store that a later load must not overtake is either seq_cst on
+ * both sides or has wr_os_membarrier() on the other side (edge QUIESCE).
+ *
+ * With WR_MODEL defined, the same operations go to the explorer in tests/model/, which runs this
+ * project's own headers under every interleaving and every stale value that C11 allows.
+ */
+#ifndef WR_BASE_ATOMIC_H
+#define WR_BASE_ATOMIC_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+/* Two 64-byte lines: the adjacent-line prefetcher pulls pairs. */
+#define WR_LINE 128
+
+#ifdef WR_MODEL
+#include "model_atomic.h" /* tests/model/ */
+#else
+
+#include <stdatomic.h>
+
+struct wr_u32 {
+    _Atomic(uint32_t) cell;
+};
+struct wr_u64 {
+    _Atomic(uint64_t) cell;
+};
+struct wr_ptr {
+    _Atomic(void *) cell;
+};
+
+_Static_assert(sizeof(struct wr_u32) == 4 && sizeof(struct wr_u64) == 8, "no hidden lock");
+_Static_assert(sizeof(struct wr_ptr) == sizeof(void *), "no hidden lock");
+
+#define WR_ATOMIC_OPERATIONS(name, type)                                                           \
+    static inline type wr_##name##_load_relaxed(const struct wr_##name *word)                      \
+    {                                                                                              \
+        return atomic_load_explicit(&word->cell, memory_order_relaxed);                            \
+    }                                                                                              \
+    static inline type wr_##name##_load_acquire(const struct wr_##name *word)                      \
+    {                                                                                              \
+        return atomic_load_explicit(&word->cell, memory_order_acquire);                            \
+    }                                                                                              \
+    static inline type wr_##name##_load_seq_cst(const struct wr_##name *word)                      \
+    {                                                                                              \
+        return atomic_load_explicit(&word->cell, memory_order_seq_cst);                            \
+    }                                                                                              \
+    static inline void wr_##name##_store_relaxed(struct wr_##name *word, type value)               \
+    {                                                                                              \
+        atomic_store_explicit(&word->cell, value, memory_order_relaxed);                           \
+    }                                                                                              \
+    static inline void wr_##name##_store_release(struct wr_##name *word, type value)               \
+    {                                                                                              \
+        atomic_store_explicit(&word->cell, value, memory_order_release);                           \
+    }                                                                                              \
+    static inline void wr_##name##_store_seq_cst(struct wr_##name *word, type value)               \
+    {                                                                                              \
+        atomic_store_explicit(&word->cell, value, memory_order_seq_cst);                           \
+    }                                                                                              \
+    static inline type wr_##name##_exchange_acq_rel(struct wr_##name *word, type value)            \
+    {                                                                                              \
+        return atomic_exchange_explicit(&word->cell, value, memory_order_acq_rel);                 \
+    }                                                                                              \
+    static inline bool wr_##name##_cas_acq_rel(struct wr_##name *word, type *expected, type value) \
+    {                                                                                              \
+        return atomic_compare_exchange_strong_explicit(&word->cell, expected, value,               \
+                                                       memory_order_acq_rel,                       \
+                                                       memory_order_acquire);                      \
+    }                                                                                              \
+    static inline bool wr_##name##_cas_release(struct wr_##name *word, type *expected, type value) \
+    {                                                                                              \
+        return atomic_compare_exchange_strong_explicit(&word->cell, expected, value,               \
+                                                       memory_order_release,                       \
+                                                       memory_order_relaxed);                      \
+    }
+
+WR_ATOMIC_OPERATIONS(u32, uint32_t)
+WR_ATOMIC_OPERATIONS(u64, uint64_t)
+WR_ATOMIC_OPERATIONS(ptr, void *)
+
+static inline uint64_t wr_u64_add_relaxed(struct wr_u64 *word, uint64_t value)
+{
+    return atomic_fetch_add_explicit(&word->cell, value, memory_order_relaxed);
+}
+
+static inline uint32_t wr_u32_add_acq_rel(struct wr_u32 *word, uint32_t value)
+{
+    return atomic_fetch_add_explicit(&word->cell, value, memory_order_acq_rel);
+}
+
+/* The compiler may not move memory accesses across this; the processor may. It orders a thread
+ * against its own signal handlers, and it is the writer's half of an asymmetric barrier whose other
+ * half is wr_os_membarrier(). */
+static inline void wr_compiler_barrier(void)
+{
+    atomic_signal_fence(memory_order_seq_cst);
+}
+
+/* Bytes that are not atomic but travel along an edge. The explorer checks them for races. */
+static inline void wr_data_written(const void *bytes, uint32_t count)
+{
+    (void)bytes;
+    (void)count;
+}
+static inline void wr_data_read(const void *bytes, uint32_t count)
+{
+    (void)bytes;
+    (void)count;
+}
+
+#endif /* WR_MODEL */
+#endif
