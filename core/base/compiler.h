@@ -1,0 +1,35 @@
+/* What this project asks of the compiler beyond C17. */
+#ifndef WR_BASE_COMPILER_H
+#define WR_BASE_COMPILER_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#define WR_LIKELY(condition)   __builtin_expect(!!(condition), 1)
+#define WR_UNLIKELY(condition) __builtin_expect(!!(condition), 0)
+#define WR_NOINLINE            __attribute__((noinline))
+#define WR_INLINE              static inline __attribute__((always_inline))
+#define WR_ALIGNED_LINE        _Alignas(WR_LINE)
+
+/* The struct of type `type` whose member `member` is at `pointer`. */
+#define WR_CONTAINER(pointer, type, member)                                                        \
+    ((type *)(void *)((char *)(pointer) - offsetof(type, member)))
+
+/* An invariant. Compiled to a trap in debug builds only: the library never ends its host. */
+#ifdef NDEBUG
+#define WR_CHECK(condition) ((void)sizeof(!!(condition)))
+#else
+#define WR_CHECK(condition) ((condition) ? (void)0 : __builtin_trap())
+#endif
+
+static inline uint64_t wr_round_up(uint64_t value, uint64_t power_of_two)
+{
+    return (value + power_of_two - 1) & ~(power_of_two - 1);
+}
+
+static inline uint64_t wr_max_u64(uint64_t a, uint64_t b)
+{
+    return a > b ? a : b;
+}
+
+#endif

@@ -1,0 +1,32 @@
+#include "base/error.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+
+enum weir_result wr_fail(struct weir_error *error, enum weir_result result, const char *format, ...)
+{
+    if (error) {
+        va_list arguments;
+        va_start(arguments, format);
+        vsnprintf(error->text, sizeof error->text, format, arguments);
+        va_end(arguments);
+    }
+    return result;
+}
+
+const char *weir_result_text(enum weir_result result)
+{
+    static const char *const texts[] = {
+        [WEIR_OK] = "ok",
+        [WEIR_BAD_ARGUMENT] = "bad argument",
+        [WEIR_NO_MEMORY] = "no memory",
+        [WEIR_BAD_STATE] = "bad state",
+        [WEIR_NOT_FOUND] = "not found",
+        [WEIR_EXISTS] = "exists already",
+        [WEIR_LIMIT] = "limit reached",
+        [WEIR_IO] = "input/output error",
+        [WEIR_TIMEOUT] = "deadline passed",
+        [WEIR_SYSTEM] = "system error",
+    };
+    return (unsigned)result < sizeof texts / sizeof texts[0] ? texts[result] : "unknown result";
+}

@@ -1,0 +1,11 @@
+/* Results with a reason. */
+#ifndef WR_BASE_ERROR_H
+#define WR_BASE_ERROR_H
+
+#include <weir/result.h>
+
+/* Writes the text, if `error` is given, and returns `result`. */
+enum weir_result wr_fail(struct weir_error *error, enum weir_result result, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+
+#endif

@@ -1,0 +1,54 @@
+/* The field types of weir/trace.h: how many bytes, fixed or not. */
+#ifndef WR_BASE_TYPES_H
+#define WR_BASE_TYPES_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <weir/trace.h>
+
+#define WR_TYPE_CODE(type)  ((int)(type) & 255) /* of the format; of the element for arrays */
+#define WR_TYPE_ARRAY       256
+
+/* Bytes of a number, a bool, a guid; of an array's element. 0 for strings and unknown types. */
+static inline uint32_t wr_type_bytes(enum weir_type type)
+{
+    switch (WR_TYPE_CODE(type)) {
+    case WEIR_TYPE_i8:
+    case WEIR_TYPE_u8:
+        return 1;
+    case WEIR_TYPE_i16:
+    case WEIR_TYPE_u16:
+        return 2;
+    case WEIR_TYPE_bool: /* 32 bits in the file, and so everywhere */
+    case WEIR_TYPE_i32:
+    case WEIR_TYPE_u32:
+    case WEIR_TYPE_f32:
+        return 4;
+    case WEIR_TYPE_i64:
+    case WEIR_TYPE_u64:
+    case WEIR_TYPE_f64:
+        return 8;
+    case WEIR_TYPE_guid:
+        return 16;
+    default:
+        return 0;
+    }
+}
+
+static inline bool wr_type_is_array(enum weir_type type)
+{
+    int code = WR_TYPE_CODE(type);
+    return ((int)type & ~255) == WR_TYPE_ARRAY && code >= WEIR_TYPE_i8 && code <= WEIR_TYPE_u64;
+}
+
+static inline bool wr_type_is_string(enum weir_type type)
+{
+    return type == WEIR_TYPE_str || type == WEIR_TYPE_str16;
+}
+
+static inline bool wr_type_is_fixed(enum weir_type type)
+{
+    return (int)type < WR_TYPE_ARRAY && wr_type_bytes(type) != 0;
+}
+
+#endif

@@ -1,0 +1,276 @@
+#include "buffers/buffers.h"
+
+#include <string.h>
+#include "buffers/loss.h"
+#include "lane/lane_write.h"
+#include "os/clock.h"
+#include "os/os.h"
+
+#define LANE_SLAB_BYTES (64u << 10)
+
+struct wr_unattributed wr_unattributed[WR_SESSIONS_MAX];
+struct wr_ptr wr_buffers_by_slot[WR_SESSIONS_MAX];
+
+static struct wr_u64 capture_ids; /* of the process; never reused */
+
+/* --- Life. -------------------------------------------------------------------------------------- */
+
+bool wr_buffers_init(struct wr_buffers *buffers, uint64_t budget_bytes, uint32_t segment_bytes)
+{
+    buffers->segment_bytes = segment_bytes;
+    buffers->segment_count = (uint32_t)(budget_bytes / segment_bytes);
+    buffers->arena_bytes = (uint64_t)buffers->segment_count * segment_bytes;
+    buffers->arena = wr_os_pages_map(buffers->arena_bytes);
+    if (!buffers->arena)
+        return false;
+    /* A wake costs about a microsecond on each side; a sixteenth of the budget spreads it. */
+    buffers->wake_at = buffers->segment_count / 16;
+    if (buffers->wake_at == 0)
+        buffers->wake_at = 1;
+    wr_free_list_init(&buffers->free_list);
+    wr_bell_init(&buffers->bell);
+    pthread_mutex_init(&buffers->lock, NULL);
+    for (uint32_t i = buffers->segment_count; i-- > 0;) {
+        void *segment = buffers->arena + (uint64_t)i * segment_bytes;
+        wr_free_list_give(&buffers->free_list, segment);
+    }
+    return true;
+}
+
+/* A slab begins with the link to the next one, then the lanes. */
+static void slabs_release(struct wr_buffers *buffers)
+{
+    void *slab = buffers->slabs;
+    while (slab) {
+        void *next = *(void **)slab;
+        wr_os_pages_unmap(slab, LANE_SLAB_BYTES);
+        slab = next;
+    }
+}
+
+void wr_buffers_fini(struct wr_buffers *buffers)
+{
+    for (struct wr_lane *lane = buffers->lanes; lane; lane = lane->next)
+        wr_thread_lane_released(lane->thread);
+    slabs_release(buffers);
+    wr_os_pages_unmap(buffers->arena, buffers->arena_bytes);
+    pthread_mutex_destroy(&buffers->lock);
+}
+
+/* --- Lanes. ------------------------------------------------------------------------------------- */
+
+static bool lanes_grow_locked(struct wr_buffers *buffers)
+{
+    unsigned char *slab = wr_os_pages_map(LANE_SLAB_BYTES);
+    if (!slab)
+        return false;
+    *(void **)(void *)slab = buffers->slabs;
+    buffers->slabs = slab;
+    buffers->slab_bytes += LANE_SLAB_BYTES;
+    for (size_t at = WR_LINE; at + sizeof(struct wr_lane) <= LANE_SLAB_BYTES; at += sizeof(struct wr_lane)) {
+        struct wr_lane *lane = (void *)(slab + at);
+        lane->next = buffers->free_lanes;
+        buffers->free_lanes = lane;
+    }
+    return true;
+}
+
+uint64_t wr_buffers_capture_id(void)
+{
+    return wr_u64_add_relaxed(&capture_ids, 1) + 1; /* relaxed: only uniqueness matters */
+}
+
+static struct wr_lane *lane_take(struct wr_buffers *buffers, struct wr_thread *thread)
+{
+    pthread_mutex_lock(&buffers->lock);
+    if (!buffers->free_lanes)
+        lanes_grow_locked(buffers);
+    struct wr_lane *lane = buffers->free_lanes;
+    if (lane) {
+        buffers->free_lanes = lane->next;
+        memset(lane, 0, sizeof *lane);
+        lane->thread = thread;
+        lane->buffers = buffers;
+        lane->thread_id = thread->id;
+        lane->capture_id = wr_buffers_capture_id();
+        lane->last_number = 1; /* the number of its introduction; attempts follow from 2 */
+        lane->next = buffers->lanes;
+        buffers->lanes = lane;
+        buffers->lanes_attached++;
+    }
+    pthread_mutex_unlock(&buffers->lock);
+    return lane;
+}
+
+/* Puts the lane on the ready list unless it is there. */
+static void announce(struct wr_lane *lane)
+{
+    struct wr_buffers *buffers = lane->buffers;
+    /* edge READY: the drain that clears `queued` sees what the lane had before this exchange */
+    if (wr_u32_exchange_acq_rel(&lane->queued, 1))
+        return;
+    /* relaxed: the exchange below decides */
+    void *head = wr_ptr_load_relaxed(&buffers->ready);
+    do {
+        lane->ready_next = head;
+        /* edge READY.release */
+    } while (!wr_ptr_cas_release(&buffers->ready, &head, lane));
+}
+
+struct wr_lane *wr_buffers_lane(struct wr_thread *thread, uint32_t slot)
+{
+    /* relaxed: this thread attached it; it is cleared only when no pin can see the session */
+    struct wr_lane *lane = wr_ptr_load_relaxed(&thread->lanes[slot]);
+    if (lane)
+        return lane;
+    /* edge QUIESCE: set before the slot's bit was in the mask that brought us here */
+    struct wr_buffers *buffers = wr_ptr_load_acquire(&wr_buffers_by_slot[slot]);
+    if (!buffers || !(lane = lane_take(buffers, thread)))
+        return NULL;
+    wr_u32_add_acq_rel(&thread->lane_count, 1);
+    wr_ptr_store_release(&thread->lanes[slot], lane);
+    announce(lane);
+    /* The drain reads its horizon before it takes the ready list. What this thread stamps from here
+     * on is later than the horizon of any look that has not met the lane. */
+    (void)wr_clock_ticks_ordered();
+    return lane;
+}
+
+/* --- Room. --------------------------------------------------------------------------------------- */
+
+void wr_buffers_retire(struct wr_lane *lane)
+{
+    struct wr_buffers *buffers = lane->buffers;
+    if (!wr_lane_retire(lane))
+        return;
+    announce(lane);
+    if (wr_u32_add_acq_rel(&buffers->retired, 1) + 1 >= buffers->wake_at)
+        wr_bell_ring(&buffers->bell);
+}
+
+void wr_buffers_lose(struct wr_lane *lane, enum weir_loss cause)
+{
+    wr_buffers_retire(lane);
+    wr_lane_count_lost(lane, cause);
+}
+
+struct wr_segment *wr_buffers_room(struct wr_lane *lane, uint32_t bytes, uint64_t *commit)
+{
+    struct wr_buffers *buffers = lane->buffers;
+    struct wr_segment *segment = wr_lane_room(lane, bytes, commit);
+    if (WR_LIKELY(segment))
+        return segment;
+    if (WR_SEGMENT_HEADER_BYTES + (uint64_t)bytes > buffers->segment_bytes) {
+        wr_buffers_lose(lane, WEIR_LOSS_TOO_LARGE);
+        return NULL;
+    }
+    wr_buffers_retire(lane);
+    segment = wr_free_list_take(&buffers->free_list);
+    if (!segment) {
+        wr_lane_count_lost(lane, lane->held_before ? WEIR_LOSS_FULL : WEIR_LOSS_NO_SEGMENT);
+        return NULL;
+    }
+    wr_lane_open(lane, segment, buffers->segment_bytes, wr_clock_ticks());
+    return wr_lane_room(lane, bytes, commit);
+}
+
+/* --- Exit of a thread. --------------------------------------------------------------------------- */
+
+static void lane_exit(struct wr_lane *lane)
+{
+    wr_buffers_retire(lane);
+    /* edge EXIT.release: the last segment and the last losses */
+    wr_u32_store_release(&lane->exited, 1);
+    announce(lane);
+}
+
+static void on_thread_exit(struct wr_thread *thread)
+{
+    uint64_t pin = wr_pin_enter_seq_cst(thread);
+    for (uint32_t slot = 0; slot < WR_SESSIONS_MAX; slot++) {
+        /* edge QUIESCE: a stopper clears the word, then waits for this pin, then frees the lane */
+        struct wr_lane *lane = wr_ptr_load_seq_cst(&thread->lanes[slot]);
+        if (!lane)
+            continue;
+        lane_exit(lane);
+        wr_ptr_store_release(&thread->lanes[slot], NULL);
+    }
+    wr_pin_leave(thread, pin);
+}
+
+void wr_buffers_init_process(void)
+{
+    wr_thread_on_exit = on_thread_exit;
+}
+
+/* --- Drain's side. -------------------------------------------------------------------------------- */
+
+struct wr_lane *wr_buffers_take_ready(struct wr_buffers *buffers)
+{
+    wr_u32_exchange_acq_rel(&buffers->retired, 0);
+    /* edge READY.acquire */
+    return wr_ptr_exchange_acq_rel(&buffers->ready, NULL);
+}
+
+void wr_buffers_accept_ready(struct wr_lane *lane)
+{
+    /* edge READY: see announce() */
+    wr_u32_exchange_acq_rel(&lane->queued, 0);
+}
+
+void wr_buffers_give(struct wr_buffers *buffers, struct wr_segment *segment)
+{
+    wr_free_list_give(&buffers->free_list, segment);
+}
+
+void wr_lane_counts_locked(struct wr_lane *lane, struct weir_counts *counts)
+{
+    /* Losses before records: a record that is met then may be younger than a loss that is not. */
+    for (unsigned cause = 0; cause < WR_LANE_CAUSES; cause++)
+        counts->lost[cause] = wr_u64_load_acquire(&lane->lost[cause]); /* edge LOST.acquire */
+    counts->lost[WEIR_LOSS_NESTED] += wr_u64_load_acquire(&lane->nested);
+    counts->lost[WEIR_LOSS_SINK_FAILED] = lane->sink_failed;
+    uint64_t records = lane->records_read - lane->read_count;
+    for (struct wr_segment *segment = lane->oldest; segment; segment = segment->newer)
+        records += wr_commit_count(wr_u64_load_acquire(&segment->commit)); /* edge PUBLISH.acquire */
+    /* edge CHAIN.acquire */
+    for (struct wr_segment *segment = wr_ptr_load_acquire(&lane->opened); segment; segment = segment->older)
+        records += wr_commit_count(wr_u64_load_acquire(&segment->commit)); /* edge PUBLISH.acquire */
+    counts->written = records - lane->sink_failed;
+    counts->attempted = counts->written;
+    for (unsigned cause = 0; cause < WEIR_LOSS_COUNT; cause++)
+        counts->attempted += counts->lost[cause];
+}
+
+uint32_t wr_lane_segments_locked(struct wr_lane *lane)
+{
+    uint32_t count = 0;
+    for (struct wr_segment *segment = lane->oldest; segment; segment = segment->newer)
+        count++;
+    /* edge CHAIN.acquire */
+    for (struct wr_segment *segment = wr_ptr_load_acquire(&lane->opened); segment; segment = segment->older)
+        count++;
+    return count;
+}
+
+static void counts_add(struct weir_counts *sum, const struct weir_counts *more)
+{
+    sum->attempted += more->attempted;
+    sum->written += more->written;
+    for (unsigned cause = 0; cause < WEIR_LOSS_COUNT; cause++)
+        sum->lost[cause] += more->lost[cause];
+}
+
+void wr_buffers_release_lane_locked(struct wr_buffers *buffers, struct wr_lane *lane)
+{
+    struct weir_counts counts = { 0 };
+    wr_lane_counts_locked(lane, &counts);
+    counts_add(&buffers->released, &counts);
+    struct wr_lane **link = &buffers->lanes;
+    while (*link != lane)
+        link = &(*link)->next;
+    *link = lane->next;
+    wr_thread_lane_released(lane->thread);
+    lane->next = buffers->free_lanes;
+    buffers->free_lanes = lane;
+}

@@ -1,0 +1,93 @@
+/*
+ * The buffer manager of a session: its arena of segments, which is its budget, and its lanes.
+ *
+ * The budget is structural: the arena is cut into segments once, and a record can only be in one of
+ * them. There is no counter that could drift.
+ */
+#ifndef WR_BUFFERS_BUFFERS_H
+#define WR_BUFFERS_BUFFERS_H
+
+#include <pthread.h>
+#include <stdbool.h>
+#include <weir/session.h>
+#include "base/atomic.h"
+#include "buffers/free_list.h"
+#include "lane/lane.h"
+#include "lane/thread.h"
+#include "wait/bell.h"
+
+struct wr_buffers {
+    /* CONST after init */
+    unsigned char *arena;
+    uint64_t arena_bytes;
+    uint32_t segment_bytes;
+    uint32_t segment_count;
+    uint32_t wake_at; /* retired segments that wake the drain */
+    uint32_t slot;
+
+    struct wr_free_list free_list;          /* ANY(RECYCLE) */
+    WR_ALIGNED_LINE struct wr_ptr ready;    /* ANY(READY): lanes with news, newest first */
+    struct wr_u32 retired;                  /* ANY: since the drain last looked; a hint for waking */
+    struct wr_bell bell;
+
+    pthread_mutex_t lock;
+    struct wr_lane *lanes;       /* LOCK: all attached lanes */
+    struct wr_lane *free_lanes;  /* LOCK */
+    void *slabs;                 /* LOCK: pages that hold lanes */
+    uint64_t slab_bytes;         /* LOCK */
+    uint64_t lanes_attached;     /* LOCK: ever */
+    struct weir_counts released; /* LOCK: of lanes that are gone */
+};
+
+/* Losses that no lane can carry, by session slot; never freed, so that a signal handler on a thread
+ * without a record may add. The drain folds in what is new since it started. */
+struct wr_unattributed {
+    struct wr_u64 nested;
+    struct wr_u64 no_segment;
+};
+extern struct wr_unattributed wr_unattributed[WR_SESSIONS_MAX];
+
+/* The buffers of the session in each slot; set before the slot's bit is in any event's mask, cleared
+ * after QUIESCE. */
+extern struct wr_ptr wr_buffers_by_slot[WR_SESSIONS_MAX];
+
+/* `buffers` is zeroed. False if the arena cannot be mapped. */
+bool wr_buffers_init(struct wr_buffers *buffers, uint64_t budget_bytes, uint32_t segment_bytes);
+void wr_buffers_fini(struct wr_buffers *buffers);
+/* Sets the hook that retires the lanes of exiting threads. Once per process. */
+void wr_buffers_init_process(void);
+
+/* A number that names a capture thread in a stream; never the same twice in a process. */
+uint64_t wr_buffers_capture_id(void);
+
+/* --- Writer's side, inside the thread's pin. --------------------------------------------------- */
+
+/* The thread's lane in the session of `slot`, made at first use; NULL if there is no memory. */
+struct wr_lane *wr_buffers_lane(struct wr_thread *thread, uint32_t slot);
+
+/* Room for a record of `bytes`, in a fresh segment if need be. NULL: the loss is counted. */
+struct wr_segment *wr_buffers_room(struct wr_lane *lane, uint32_t bytes, uint64_t *commit);
+
+/* Counts a loss whose record would have fitted, and closes the segment, so that the next record's
+ * segment says where the gap is. */
+void wr_buffers_lose(struct wr_lane *lane, enum weir_loss cause);
+
+/* Gives up the current segment, so that the next record goes to a new one. */
+void wr_buffers_retire(struct wr_lane *lane);
+
+/* --- Drain's side. ------------------------------------------------------------------------------ */
+
+/* The lanes that have news since the last call, linked by ready_next. */
+struct wr_lane *wr_buffers_take_ready(struct wr_buffers *buffers);
+/* To be called before a ready lane is looked at: from here on it may be queued again. */
+void wr_buffers_accept_ready(struct wr_lane *lane);
+void wr_buffers_give(struct wr_buffers *buffers, struct wr_segment *segment);
+/* A finished lane goes back; its counts are added to `released`. The lock is held. */
+void wr_buffers_release_lane_locked(struct wr_buffers *buffers, struct wr_lane *lane);
+
+/* Written and lost of one lane. The lock is held. */
+void wr_lane_counts_locked(struct wr_lane *lane, struct weir_counts *counts);
+/* Segments that hold, or may hold, records. The lock is held. */
+uint32_t wr_lane_segments_locked(struct wr_lane *lane);
+
+#endif

@@ -1,0 +1,26 @@
+/*
+ * The free segments of a session: ck_stack. Last in, first out keeps a warm segment warm.
+ *
+ * Edge RECYCLE: whoever gives a segment has read it to its end; whoever takes it may write. Takers are
+ * several, so the pop is the one with a generation (pop_mpmc): the single-consumer pop would follow
+ * the link of a segment that another taker has just taken.
+ */
+#ifndef WR_BUFFERS_FREE_LIST_H
+#define WR_BUFFERS_FREE_LIST_H
+
+#include <stdbool.h>
+#include "base/compiler.h"
+#include "lane/segment.h"
+
+struct wr_free_list {
+    WR_ALIGNED_LINE void *stack[2]; /* struct ck_stack; no ck header in ours */
+};
+
+void wr_free_list_init(struct wr_free_list *list);
+void wr_free_list_give(struct wr_free_list *list, struct wr_segment *segment);
+/* NULL if there is none. Any thread, a signal handler too. */
+struct wr_segment *wr_free_list_take(struct wr_free_list *list);
+/* A hint: it may change at once. */
+bool wr_free_list_is_empty(const struct wr_free_list *list);
+
+#endif

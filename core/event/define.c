@@ -1,0 +1,103 @@
+#include "event/define.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include "base/types.h"
+
+bool wr_name_is_valid(const char *name)
+{
+    return name && name[0] && strnlen(name, WR_NAME_BYTES_MAX + 1) <= WR_NAME_BYTES_MAX;
+}
+
+static enum weir_result schema_check(const char *provider_name, const struct weir_schema *schema,
+                                     struct weir_error *error)
+{
+    if (!wr_name_is_valid(schema->name))
+        return wr_fail(error, WEIR_BAD_ARGUMENT, "an event of provider '%s' has no name, or one over %d bytes",
+                       provider_name, WR_NAME_BYTES_MAX);
+    if (schema->id == 0)
+        return wr_fail(error, WEIR_BAD_ARGUMENT, "event '%s': id 0; ids go from 1 to 65535", schema->name);
+    if (schema->level > WEIR_LEVEL_VERBOSE)
+        return wr_fail(error, WEIR_BAD_ARGUMENT, "event '%s': level %u; levels go from 0 to 5", schema->name,
+                       schema->level);
+    if (schema->field_count > WR_FIELDS_MAX || (schema->field_count && !schema->fields))
+        return wr_fail(error, WEIR_BAD_ARGUMENT, "event '%s': %u fields; at most %d", schema->name,
+                       schema->field_count, WR_FIELDS_MAX);
+    for (uint32_t i = 0; i < schema->field_count; i++) {
+        enum weir_type type = schema->fields[i].type;
+        if (!wr_name_is_valid(schema->fields[i].name))
+            return wr_fail(error, WEIR_BAD_ARGUMENT, "event '%s': field %u has no name, or one over %d bytes",
+                           schema->name, i, WR_NAME_BYTES_MAX);
+        if (!wr_type_is_fixed(type) && !wr_type_is_array(type) && !wr_type_is_string(type))
+            return wr_fail(error, WEIR_BAD_ARGUMENT, "event '%s': field '%s' has the unknown type %d",
+                           schema->name, schema->fields[i].name, (int)type);
+    }
+    return WEIR_OK;
+}
+
+static bool copy_names(struct wr_event_definition *definition, const char *provider_name,
+                       const struct weir_schema *schema)
+{
+    struct weir_field *fields = calloc(schema->field_count + 1u, sizeof *fields);
+    definition->schema.fields = fields;
+    definition->schema.name = strdup(schema->name);
+    definition->provider_name = strdup(provider_name);
+    bool is_complete = fields && definition->schema.name && definition->provider_name;
+    for (uint32_t i = 0; is_complete && i < schema->field_count; i++) {
+        fields[i].type = schema->fields[i].type;
+        fields[i].name = strdup(schema->fields[i].name);
+        is_complete = fields[i].name != NULL;
+    }
+    return is_complete;
+}
+
+static bool ends_with(const char *text, const char *end)
+{
+    size_t text_length = strlen(text), end_length = strlen(end);
+    return text_length > end_length && strcmp(text + text_length - end_length, end) == 0;
+}
+
+static void describe(struct wr_event_definition *definition)
+{
+    struct weir_schema *schema = &definition->schema;
+    definition->is_fixed = true;
+    for (uint32_t i = 0; i < schema->field_count; i++) {
+        enum weir_type type = schema->fields[i].type;
+        definition->payload_bytes += wr_type_is_fixed(type) ? wr_type_bytes(type) : 0;
+        definition->has_arrays |= wr_type_is_array(type);
+        definition->has_strings |= wr_type_is_string(type);
+        definition->is_fixed &= wr_type_is_fixed(type);
+    }
+    if (schema->opcode == 0)
+        schema->opcode = ends_with(schema->name, "Start") ? 1 : ends_with(schema->name, "Stop") ? 2 : 0;
+}
+
+enum weir_result wr_definition_new(const char *provider_name, const struct weir_schema *schema,
+                                   struct wr_event_definition **out, struct weir_error *error)
+{
+    enum weir_result result = schema_check(provider_name, schema, error);
+    if (result != WEIR_OK)
+        return result;
+    struct wr_event_definition *definition = calloc(1, sizeof *definition);
+    if (!definition)
+        return wr_fail(error, WEIR_NO_MEMORY, "no memory for event '%s'", schema->name);
+    definition->schema = *schema;
+    if (!copy_names(definition, provider_name, schema)) {
+        wr_definition_free(definition);
+        return wr_fail(error, WEIR_NO_MEMORY, "no memory for event '%s'", schema->name);
+    }
+    describe(definition);
+    *out = definition;
+    return WEIR_OK;
+}
+
+void wr_definition_free(struct wr_event_definition *definition)
+{
+    struct weir_field *fields = (struct weir_field *)(uintptr_t)definition->schema.fields;
+    for (uint32_t i = 0; fields && i < definition->schema.field_count; i++)
+        free((char *)(uintptr_t)fields[i].name);
+    free(fields);
+    free((char *)(uintptr_t)definition->schema.name);
+    free((char *)(uintptr_t)definition->provider_name);
+    free(definition);
+}

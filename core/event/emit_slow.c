@@ -1,0 +1,243 @@
+/*
+ * The ways of an event that are not hot: the first event of a thread, several sessions, payloads of
+ * variable size, a full segment, a nested event, the rundown, and every event in a process without
+ * membarrier or an invariant counter.
+ */
+#include "event/event.h"
+
+#include <string.h>
+#include "buffers/buffers.h"
+#include "lane/lane_write.h"
+#include "os/clock.h"
+
+static uint64_t mask_of(const struct weir_event *event)
+{
+    /* edges ENABLE.acquire, QUIESCE */
+    return __atomic_load_n(&event->enabled, __ATOMIC_SEQ_CST);
+}
+
+/* --- Nested: this thread is already in the library. ------------------------------------------------ */
+
+/* Counts the event in each session that wants it, and nothing else: whatever was interrupted may hold
+ * any lock and be between any two stores. */
+static bool emit_nested(struct weir_event *event)
+{
+    struct wr_thread *thread = wr_self.thread;
+    /* relaxed: this thread's own pin */
+    uint64_t pin = thread ? wr_u64_load_relaxed(&thread->pin) : 0;
+    bool was_inside = wr_pin_is_inside(pin);
+    if (thread && !was_inside)
+        pin = wr_pin_enter_seq_cst(thread);
+    for (uint64_t mask = mask_of(event); mask; mask &= mask - 1) {
+        uint32_t slot = (uint32_t)__builtin_ctzll(mask);
+        struct wr_lane *lane = thread ? wr_ptr_load_relaxed(&thread->lanes[slot]) : NULL;
+        /* relaxed: a count; the drain reads it, and a later look tells what this one missed */
+        wr_u64_add_relaxed(lane ? &lane->nested : &wr_unattributed[slot].nested, 1);
+    }
+    if (thread && !was_inside)
+        wr_pin_leave(thread, pin);
+    return false;
+}
+
+/* --- Inside the pin. --------------------------------------------------------------------------------- */
+
+/* Ticks of a record since its segment's base; 0 where the clock stepped back, or where the base was
+ * read after the stamp that this event has in all its sessions. */
+static uint64_t since_base(const struct wr_segment *segment, uint64_t ticks)
+{
+    return ticks > segment->base_ticks ? ticks - segment->base_ticks : 0;
+}
+
+/* A segment whose base is so old that the record's ticks do not fit is left for a new one. */
+static struct wr_segment *room_in_time(struct wr_lane *lane, uint32_t bytes, uint64_t *ticks,
+                                       uint64_t *commit)
+{
+    struct wr_segment *segment = wr_buffers_room(lane, bytes, commit);
+    if (!segment)
+        return NULL;
+    if (*ticks == 0)
+        *ticks = wr_clock_ticks();
+    if (since_base(segment, *ticks) <= WR_RECORD_TICK_MAX)
+        return segment;
+    wr_buffers_retire(lane);
+    return wr_buffers_room(lane, bytes, commit);
+}
+
+static void record_write(struct wr_segment *segment, uint64_t commit, uint64_t ticks,
+                         const struct wr_event_definition *definition, const void *payload,
+                         uint32_t payload_bytes)
+{
+    unsigned char *record = wr_segment_cursor(segment, commit);
+    uint64_t header = wr_record_header(definition->index, since_base(segment, ticks));
+    unsigned char *out = record + WR_RECORD_HEADER_BYTES;
+    if (!definition->is_fixed) {
+        uint64_t extension = payload_bytes;
+        header |= WR_RECORD_EXTENSION;
+        memcpy(out, &extension, sizeof extension);
+        out += WR_RECORD_EXTENSION_BYTES;
+    }
+    memcpy(record, &header, sizeof header);
+    wr_payload_write(definition, payload, out);
+    wr_segment_commit(segment, commit, wr_record_bytes(payload_bytes, !definition->is_fixed));
+}
+
+/* One session's copy. `*ticks` is 0 until the clock has been read: once per event. */
+static bool emit_to_lane(struct wr_lane *lane, const struct wr_event_definition *definition,
+                         const void *payload, uint64_t payload_bytes, uint64_t *ticks)
+{
+    if (payload_bytes > WR_PAYLOAD_BYTES_MAX) {
+        wr_buffers_lose(lane, WEIR_LOSS_TOO_LARGE);
+        return false;
+    }
+    uint32_t bytes = wr_record_bytes((uint32_t)payload_bytes, !definition->is_fixed);
+    uint64_t commit;
+    struct wr_segment *segment = room_in_time(lane, bytes, ticks, &commit);
+    if (!segment)
+        return false;
+    record_write(segment, commit, *ticks, definition, payload, (uint32_t)payload_bytes);
+    return true;
+}
+
+static bool emit_to_all(struct wr_thread *thread, uint64_t mask, struct weir_event *event,
+                        const void *payload)
+{
+    const struct wr_event_definition *definition = event->definition;
+    bool is_written = mask != 0;
+    uint64_t payload_bytes = mask ? wr_payload_bytes(definition, payload) : 0, ticks = 0;
+    for (; mask; mask &= mask - 1) {
+        uint32_t slot = (uint32_t)__builtin_ctzll(mask);
+        struct wr_lane *lane = wr_buffers_lane(thread, slot);
+        if (lane) {
+            is_written &= emit_to_lane(lane, definition, payload, payload_bytes, &ticks);
+        } else {
+            wr_u64_add_relaxed(&wr_unattributed[slot].no_segment, 1); /* relaxed: a count */
+            is_written = false;
+        }
+    }
+    return is_written;
+}
+
+/* From the fast path, which has entered the pin and found something to do. */
+WR_NOINLINE bool wr_emit_pinned_slow(struct weir_event *event, const void *payload)
+{
+    struct wr_thread *thread = wr_self.thread;
+    wr_self.depth++;
+    bool is_written = emit_to_all(thread, mask_of(event), event, payload);
+    /* relaxed: this thread's own pin */
+    wr_pin_leave(thread, wr_u64_load_relaxed(&thread->pin));
+    wr_self_leave();
+    return is_written;
+}
+
+/* --- Outside the pin. --------------------------------------------------------------------------------- */
+
+static bool emit_entered(struct weir_event *event, const void *payload)
+{
+    struct wr_thread *thread = wr_thread_attach();
+    if (!thread) {
+        for (uint64_t mask = mask_of(event); mask; mask &= mask - 1)
+            wr_u64_add_relaxed(&wr_unattributed[__builtin_ctzll(mask)].no_segment, 1); /* relaxed: a count */
+        return false;
+    }
+    uint64_t pin = wr_pin_enter_seq_cst(thread);
+    bool is_written = emit_to_all(thread, mask_of(event), event, payload);
+    wr_pin_leave(thread, pin);
+    return is_written;
+}
+
+WR_NOINLINE bool wr_emit_slow(struct weir_event *event, const void *payload)
+{
+    if (wr_self.capture)
+        return wr_self.capture(wr_self.capture_context, event, payload);
+    if (wr_self.depth > 0 || (wr_thread_fast && wr_self.thread))
+        return emit_nested(event);
+    if (!weir_event_is_enabled(event))
+        return false;
+    wr_self_enter();
+    bool is_written = emit_entered(event, payload);
+    wr_self_leave();
+    return is_written;
+}
+
+/* --- Values. -------------------------------------------------------------------------------------------- */
+
+/* Counts the loss as the event's other losses are counted. */
+static bool lose_mismatch(struct weir_event *event)
+{
+    if (wr_self.capture)
+        return false;
+    if (wr_self.depth > 0)
+        return emit_nested(event);
+    wr_self_enter();
+    struct wr_thread *thread = wr_thread_attach();
+    uint64_t pin = thread ? wr_pin_enter_seq_cst(thread) : 0;
+    for (uint64_t mask = mask_of(event); mask; mask &= mask - 1) {
+        uint32_t slot = (uint32_t)__builtin_ctzll(mask);
+        struct wr_lane *lane = thread ? wr_buffers_lane(thread, slot) : NULL;
+        if (lane)
+            wr_buffers_lose(lane, WEIR_LOSS_MISMATCH);
+        else
+            wr_u64_add_relaxed(&wr_unattributed[slot].no_segment, 1); /* relaxed: a count */
+    }
+    if (thread)
+        wr_pin_leave(thread, pin);
+    wr_self_leave();
+    return false;
+}
+
+/* The payload that an emitter would build: at most 16 bytes a field. */
+struct built_payload {
+    _Alignas(8) unsigned char bytes[WR_FIELDS_MAX * 16 + 8];
+};
+
+static uint32_t append(struct built_payload *built, uint32_t at, const void *bytes, uint32_t count)
+{
+    memcpy(built->bytes + at, bytes, count);
+    return at + count;
+}
+
+/* Little-endian, as the wire is: the low bytes of an integer are its narrower value. */
+static uint32_t append_value(struct built_payload *built, uint32_t at, const struct weir_value *value)
+{
+    static const uint8_t integer_bytes[] = { [WEIR_TYPE_i8] = 1, [WEIR_TYPE_u8] = 1, [WEIR_TYPE_i16] = 2,
+                                             [WEIR_TYPE_u16] = 2, [WEIR_TYPE_i32] = 4, [WEIR_TYPE_u32] = 4,
+                                             [WEIR_TYPE_i64] = 8, [WEIR_TYPE_u64] = 8 };
+    static const struct weir_guid no_guid;
+    uint32_t flag = value->as.boolean;
+    float single = (float)value->as.f;
+    switch ((int)value->type) {
+    case WEIR_TYPE_bool:
+        return append(built, at, &flag, sizeof flag);
+    case WEIR_TYPE_f32:
+        return append(built, at, &single, sizeof single);
+    case WEIR_TYPE_f64:
+        return append(built, at, &value->as.f, sizeof value->as.f);
+    case WEIR_TYPE_guid:
+        return append(built, at, value->as.ptr ? value->as.ptr : &no_guid, sizeof no_guid);
+    case WEIR_TYPE_str:
+    case WEIR_TYPE_str16:
+        return append(built, at, &value->as.ptr, sizeof value->as.ptr);
+    default:
+        break;
+    }
+    if (value->type < 256)
+        return append(built, at, &value->as.u, integer_bytes[value->type]);
+    at = append(built, at, &value->as.ptr, sizeof value->as.ptr);
+    return append(built, at, &value->count, sizeof value->count);
+}
+
+WEIR_API bool weir_event_emit(struct weir_event *event, const struct weir_value *values, uint32_t count)
+{
+    if (!weir_event_is_enabled(event) && !wr_self.capture)
+        return false;
+    const struct wr_event_definition *definition = event->definition;
+    bool matches = definition && count == definition->schema.field_count;
+    struct built_payload built;
+    uint32_t at = 0;
+    for (uint32_t i = 0; matches && i < count; i++) {
+        matches = values[i].type == definition->schema.fields[i].type;
+        if (matches)
+            at = append_value(&built, at, &values[i]);
+    }
+    return matches ? weir_emit(event, built.bytes) : lose_mismatch(event);
+}

@@ -1,0 +1,82 @@
+/*
+ * Providers and events as the library sees them, and the table of sessions that want them.
+ */
+#ifndef WR_EVENT_EVENT_H
+#define WR_EVENT_EVENT_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <weir/trace.h>
+#include "lane/record.h"
+#include "lane/thread.h"
+
+#define WR_FIELDS_MAX     64
+#define WR_NAME_BYTES_MAX 255
+
+/* record_bytes of an event whose size the payload decides, or that is not registered: larger than
+ * any segment, so that the fast path leaves it to the slow one without a test of its own. */
+#define WR_RECORD_BYTES_VARIABLE (UINT32_MAX / 2)
+
+/* What the drain needs to write an event's records. Kept for the life of the process. */
+struct wr_event_definition {
+    struct weir_event *event;   /* LOCK(registry): NULL once its provider is gone */
+    struct weir_event own;      /* for events defined at run time */
+    const char *provider_name;
+    struct weir_provider *provider; /* LOCK(registry) */
+    struct weir_schema schema;      /* own copies of name and fields */
+    uint32_t index;
+    uint32_t payload_bytes; /* if is_fixed */
+    bool is_fixed;          /* no strings, no arrays */
+    bool has_strings;       /* the drain converts */
+    bool has_arrays;
+    struct wr_event_definition *next; /* LOCK(registry): of the provider */
+};
+
+/* By index; NULL if there is none. Any thread. */
+const struct wr_event_definition *wr_event_definition(uint32_t index);
+
+/* The parts of a provider specification: "Name[:keywords[:level]]". */
+struct wr_filter {
+    char name[WR_NAME_BYTES_MAX + 1];
+    uint64_t keywords;
+    uint8_t level;
+};
+
+/* What a session wants. */
+struct wr_interest {
+    const struct wr_filter *filters;
+    uint32_t count;
+};
+
+bool wr_interest_wants(const struct wr_interest *interest, const struct wr_event_definition *definition);
+
+/* Is a provider of that name registered? */
+bool wr_provider_exists(const char *name);
+
+/* Gives the session a slot: WEIR_OK or WEIR_LIMIT. `buffers` goes to wr_buffers_by_slot. */
+enum weir_result wr_registry_take_slot(void *buffers, uint32_t *slot);
+/* Switches the slot's bit in the masks of the events that `interest` wants, or clears it in all. */
+void wr_registry_enable(uint32_t slot, const struct wr_interest *interest);
+void wr_registry_disable(uint32_t slot);
+/* After QUIESCE. */
+void wr_registry_give_slot(uint32_t slot);
+/* Runs the callbacks of providers whose wanted state has changed, outside all locks. */
+void wr_registry_run_callbacks(void);
+
+/* Once per process, at the first call of any control function. */
+void wr_init(void);
+/* Raised in a forked child. Sessions of another generation are not touched. */
+uint32_t wr_process_generation(void);
+
+/* The payload that weir_emit() takes, as it stands in a record: the number of bytes, or more than
+ * WR_PAYLOAD_BYTES_MAX if the event would be larger than that in the file. */
+uint64_t wr_payload_bytes(const struct wr_event_definition *definition, const void *payload);
+/* Writes those bytes. */
+void wr_payload_write(const struct wr_event_definition *definition, const void *payload,
+                      unsigned char *out);
+
+/* The paths of weir_emit() that are not hot; each does the whole job. */
+bool wr_emit_slow(struct weir_event *event, const void *payload);
+bool wr_emit_pinned_slow(struct weir_event *event, const void *payload);
+
+#endif

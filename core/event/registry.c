@@ -1,0 +1,524 @@
+/*
+ * The registry: providers, events, and which session wants which event.
+ *
+ * One mutex. Nothing on the way of an event takes it, and nothing here is read without it except an
+ * event's mask and the table of definitions, which only grows; so there is nothing for ck_epoch to
+ * protect. Providers are found by name in a ck_hs.
+ */
+#include "event/event.h"
+
+#include <ck_hs.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include "buffers/buffers.h"
+#include "event/define.h"
+#include "os/clock.h"
+
+struct weir_provider {
+    char *name; /* CONST */
+    weir_provider_callback callback;
+    void *context;
+    struct wr_event_definition *definitions; /* LOCK, as all that follows */
+    struct weir_provider *next;
+    struct wr_provider_state told; /* by the last callback */
+    bool is_calling;
+    bool is_destroyed;
+    pthread_t caller;
+};
+
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static pthread_cond_t callback_done = PTHREAD_COND_INITIALIZER;
+static struct weir_provider *providers;                        /* LOCK */
+static ck_hs_t providers_by_name;                              /* LOCK */
+static const struct wr_interest *interests[WR_SESSIONS_MAX];   /* LOCK: what an enabled slot wants */
+static bool slot_is_taken[WR_SESSIONS_MAX];                    /* LOCK */
+static struct wr_ptr definitions[WR_EVENT_INDEX_MAX + 1];      /* edge DEFINE; entries never change */
+static uint32_t definition_count;                              /* LOCK */
+static uint32_t generation;                                    /* of the process; changes in fork only */
+static bool is_broken; /* a fork caught this thread inside the registry */
+
+/* --- Once per process. ------------------------------------------------------------------------------ */
+
+static void *hs_malloc(size_t bytes)
+{
+    return malloc(bytes);
+}
+
+static void hs_free(void *memory, size_t bytes, bool defer)
+{
+    (void)bytes;
+    (void)defer;
+    free(memory);
+}
+
+static struct ck_malloc hs_allocator = { .malloc = hs_malloc, .free = hs_free };
+
+static unsigned char lower(unsigned char c)
+{
+    return c >= 'A' && c <= 'Z' ? (unsigned char)(c + 32) : c;
+}
+
+/* FNV-1a over the lower-cased name: providers are identified without case, as their GUIDs are. */
+static unsigned long hash_name(const void *provider, unsigned long seed)
+{
+    uint64_t hash = UINT64_C(14695981039346656037) ^ seed;
+    const struct weir_provider *of = provider;
+    for (const unsigned char *c = (const unsigned char *)of->name; *c; c++)
+        hash = (hash ^ lower(*c)) * UINT64_C(1099511628211);
+    return (unsigned long)hash;
+}
+
+static bool names_equal(const char *a, const char *b)
+{
+    while (*a && lower((unsigned char)*a) == lower((unsigned char)*b)) {
+        a++;
+        b++;
+    }
+    return lower((unsigned char)*a) == lower((unsigned char)*b);
+}
+
+static bool same_name(const void *a, const void *b)
+{
+    return names_equal(((const struct weir_provider *)a)->name, ((const struct weir_provider *)b)->name);
+}
+
+static void mask_store(struct wr_event_definition *definition, uint64_t mask)
+{
+    /* edges ENABLE.release, QUIESCE: this store, then the load of the pins */
+    if (definition->event)
+        __atomic_store_n(&definition->event->enabled, mask, __ATOMIC_SEQ_CST);
+}
+
+/* A fork takes both locks, so that the child finds consistent lists behind fresh locks. A signal
+ * handler that forks while this thread is in the library cannot: its child may only go on untraced. */
+static bool fork_is_nested;
+
+static void before_fork(void)
+{
+    fork_is_nested = wr_self.depth > 0;
+    wr_self_enter();
+    if (fork_is_nested)
+        return;
+    pthread_mutex_lock(&lock);
+    wr_threads_fork_lock();
+}
+
+static void after_fork_parent(void)
+{
+    if (!fork_is_nested) {
+        wr_threads_fork_unlock();
+        pthread_mutex_unlock(&lock);
+    }
+    wr_self_leave();
+}
+
+/* The child has no drain threads: it clears all masks, and no session of the parent is touched. */
+static void after_fork_child(void)
+{
+    for (uint32_t i = 1; i <= definition_count; i++)
+        mask_store(wr_ptr_load_relaxed(&definitions[i]), 0); /* relaxed: the only thread */
+    memset(interests, 0, sizeof interests);
+    memset(slot_is_taken, 0, sizeof slot_is_taken);
+    memset(wr_buffers_by_slot, 0, sizeof wr_buffers_by_slot);
+    is_broken = fork_is_nested;
+    generation++;
+    pthread_mutex_init(&lock, NULL);
+    pthread_cond_init(&callback_done, NULL);
+    wr_threads_after_fork();
+}
+
+static void init_once(void)
+{
+    wr_clock_init();
+    wr_threads_init();
+    wr_buffers_init_process();
+    ck_hs_init(&providers_by_name, CK_HS_MODE_SPMC | CK_HS_MODE_OBJECT, hash_name, same_name,
+               &hs_allocator, 16, 0);
+    pthread_atfork(before_fork, after_fork_parent, after_fork_child);
+}
+
+void wr_init(void)
+{
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
+    pthread_once(&once, init_once);
+}
+
+uint32_t wr_process_generation(void)
+{
+    return generation;
+}
+
+static void registry_lock(void)
+{
+    wr_self_enter();
+    pthread_mutex_lock(&lock);
+}
+
+static void registry_unlock(void)
+{
+    pthread_mutex_unlock(&lock);
+    wr_self_leave();
+}
+
+/* --- Who wants what. ---------------------------------------------------------------------------------- */
+
+const struct wr_event_definition *wr_event_definition(uint32_t index)
+{
+    /* edge DEFINE.acquire */
+    return index <= WR_EVENT_INDEX_MAX ? wr_ptr_load_acquire(&definitions[index]) : NULL;
+}
+
+bool wr_interest_wants(const struct wr_interest *interest, const struct wr_event_definition *definition)
+{
+    for (uint32_t i = 0; i < interest->count; i++) {
+        const struct wr_filter *filter = &interest->filters[i];
+        if (definition->schema.level <= filter->level && names_equal(filter->name, definition->provider_name) &&
+            (definition->schema.keywords == 0 || (definition->schema.keywords & filter->keywords)))
+            return true;
+    }
+    return false;
+}
+
+static void mask_update_locked(struct wr_event_definition *definition)
+{
+    uint64_t mask = 0;
+    for (uint32_t slot = 0; slot < WR_SESSIONS_MAX; slot++)
+        if (interests[slot] && wr_interest_wants(interests[slot], definition))
+            mask |= UINT64_C(1) << slot;
+    mask_store(definition, mask);
+}
+
+static void masks_update_locked(void)
+{
+    for (struct weir_provider *provider = providers; provider; provider = provider->next)
+        for (struct wr_event_definition *d = provider->definitions; d; d = d->next)
+            mask_update_locked(d);
+}
+
+enum weir_result wr_registry_take_slot(void *buffers, uint32_t *slot)
+{
+    enum weir_result result = is_broken ? WEIR_BAD_STATE : WEIR_LIMIT;
+    registry_lock();
+    for (uint32_t i = 0; i < WR_SESSIONS_MAX && result == WEIR_LIMIT; i++) {
+        if (slot_is_taken[i])
+            continue;
+        slot_is_taken[i] = true;
+        *slot = i;
+        /* edge ENABLE: before the slot's bit is in any mask */
+        wr_ptr_store_release(&wr_buffers_by_slot[i], buffers);
+        result = WEIR_OK;
+    }
+    registry_unlock();
+    return result;
+}
+
+void wr_registry_enable(uint32_t slot, const struct wr_interest *interest)
+{
+    registry_lock();
+    interests[slot] = interest;
+    masks_update_locked();
+    registry_unlock();
+}
+
+void wr_registry_disable(uint32_t slot)
+{
+    wr_registry_enable(slot, NULL);
+}
+
+void wr_registry_give_slot(uint32_t slot)
+{
+    registry_lock();
+    wr_ptr_store_release(&wr_buffers_by_slot[slot], NULL);
+    slot_is_taken[slot] = false;
+    registry_unlock();
+}
+
+/* --- Callbacks. ------------------------------------------------------------------------------------------ */
+
+static struct wr_provider_state state_wanted_locked(const struct weir_provider *provider)
+{
+    struct wr_provider_state state = { false, 0, 0 };
+    for (uint32_t slot = 0; slot < WR_SESSIONS_MAX; slot++) {
+        const struct wr_interest *interest = interests[slot];
+        for (uint32_t i = 0; interest && i < interest->count; i++) {
+            const struct wr_filter *filter = &interest->filters[i];
+            if (!names_equal(filter->name, provider->name))
+                continue;
+            state.keywords |= filter->keywords;
+            state.level = filter->level > state.level ? filter->level : state.level;
+            state.is_enabled = true;
+        }
+    }
+    return state;
+}
+
+static bool states_equal(const struct wr_provider_state *a, const struct wr_provider_state *b)
+{
+    return a->is_enabled == b->is_enabled && a->level == b->level && a->keywords == b->keywords;
+}
+
+/* A provider that must be told, marked as being called; its new state is in `told`. */
+static struct weir_provider *callback_next_locked(void)
+{
+    for (struct weir_provider *provider = providers; provider; provider = provider->next) {
+        struct wr_provider_state state = state_wanted_locked(provider);
+        if (!provider->callback || provider->is_calling || states_equal(&state, &provider->told))
+            continue;
+        provider->told = state;
+        provider->is_calling = true;
+        provider->caller = pthread_self();
+        return provider;
+    }
+    return NULL;
+}
+
+static void provider_free(struct weir_provider *provider)
+{
+    free(provider->name);
+    free(provider);
+}
+
+/* Whoever finds a provider being called leaves it to that thread, which looks again afterwards: so a
+ * callback may start and stop sessions, and no call waits for another. */
+void wr_registry_run_callbacks(void)
+{
+    for (;;) {
+        registry_lock();
+        struct weir_provider *provider = callback_next_locked();
+        struct wr_provider_state state = provider ? provider->told : (struct wr_provider_state){ false, 0, 0 };
+        registry_unlock();
+        if (!provider)
+            return;
+        provider->callback(provider->context, state.is_enabled, state.level, state.keywords);
+        registry_lock();
+        provider->is_calling = false;
+        bool is_destroyed = provider->is_destroyed;
+        pthread_cond_broadcast(&callback_done);
+        registry_unlock();
+        if (is_destroyed)
+            provider_free(provider);
+    }
+}
+
+/* --- Providers. -------------------------------------------------------------------------------------------- */
+
+static struct weir_provider *provider_find_locked(const char *name)
+{
+    struct weir_provider key = { .name = (char *)(uintptr_t)name };
+    return ck_hs_get(&providers_by_name, CK_HS_HASH(&providers_by_name, hash_name, &key), &key);
+}
+
+bool wr_provider_exists(const char *name)
+{
+    registry_lock();
+    bool exists = provider_find_locked(name) != NULL;
+    registry_unlock();
+    return exists;
+}
+
+static struct weir_provider *provider_new(const char *name, weir_provider_callback callback, void *context)
+{
+    struct weir_provider *provider = calloc(1, sizeof *provider);
+    if (!provider)
+        return NULL;
+    provider->name = strdup(name);
+    provider->callback = callback;
+    provider->context = context;
+    if (!provider->name) {
+        free(provider);
+        return NULL;
+    }
+    return provider;
+}
+
+static enum weir_result provider_insert_locked(struct weir_provider *provider, struct weir_error *error)
+{
+    if (is_broken)
+        return wr_fail(error, WEIR_BAD_STATE, "this process was forked from inside a signal handler");
+    if (provider_find_locked(provider->name))
+        return wr_fail(error, WEIR_EXISTS, "provider '%s' is registered already", provider->name);
+    unsigned long hash = CK_HS_HASH(&providers_by_name, hash_name, provider);
+    if (!ck_hs_put(&providers_by_name, hash, provider))
+        return wr_fail(error, WEIR_NO_MEMORY, "no memory for provider '%s'", provider->name);
+    provider->next = providers;
+    providers = provider;
+    return WEIR_OK;
+}
+
+/* Gives the definition its index and its provider. */
+static enum weir_result definition_insert_locked(struct weir_provider *provider,
+                                                 struct wr_event_definition *definition,
+                                                 struct weir_error *error)
+{
+    for (struct wr_event_definition *d = provider->definitions; d; d = d->next)
+        if (d->schema.id == definition->schema.id)
+            return wr_fail(error, WEIR_EXISTS, "event %u of provider '%s' is defined already ('%s')",
+                           d->schema.id, provider->name, d->schema.name);
+    if (definition_count == WR_EVENT_INDEX_MAX)
+        return wr_fail(error, WEIR_LIMIT, "%u events are defined; no more fit", WR_EVENT_INDEX_MAX);
+    definition->index = ++definition_count;
+    definition->provider = provider;
+    definition->next = provider->definitions;
+    provider->definitions = definition;
+    /* edge DEFINE.release: the definition, before any record can carry its index */
+    wr_ptr_store_release(&definitions[definition->index], definition);
+    return WEIR_OK;
+}
+
+/* Makes the host's (or the definition's own) event usable and enables it where it is wanted. */
+static void event_connect_locked(struct wr_event_definition *definition, struct weir_event *event)
+{
+    event->record_bytes = definition->is_fixed ? wr_record_bytes(definition->payload_bytes, false)
+                                               : WR_RECORD_BYTES_VARIABLE;
+    event->index = definition->index;
+    event->definition = definition;
+    definition->event = event;
+    mask_update_locked(definition);
+}
+
+static void provider_remove_locked(struct weir_provider *provider)
+{
+    for (struct wr_event_definition *d = provider->definitions; d; d = d->next) {
+        mask_store(d, 0);
+        d->event = NULL;
+        d->provider = NULL;
+    }
+    struct weir_provider **link = &providers;
+    while (*link && *link != provider)
+        link = &(*link)->next;
+    if (!*link)
+        return;
+    *link = provider->next;
+    ck_hs_remove(&providers_by_name, CK_HS_HASH(&providers_by_name, hash_name, provider), provider);
+}
+
+enum weir_result weir_provider_create(const char *name, weir_provider_callback callback, void *context,
+                                      struct weir_provider **out, struct weir_error *error)
+{
+    wr_init();
+    if (!wr_name_is_valid(name))
+        return wr_fail(error, WEIR_BAD_ARGUMENT, "a provider's name has 1 to %d bytes of UTF-8",
+                       WR_NAME_BYTES_MAX);
+    struct weir_provider *provider = provider_new(name, callback, context);
+    if (!provider)
+        return wr_fail(error, WEIR_NO_MEMORY, "no memory for provider '%s'", name);
+    registry_lock();
+    enum weir_result result = provider_insert_locked(provider, error);
+    registry_unlock();
+    if (result != WEIR_OK) {
+        provider_free(provider);
+        return result;
+    }
+    if (out)
+        *out = provider;
+    wr_registry_run_callbacks();
+    return WEIR_OK;
+}
+
+enum weir_result weir_event_define(struct weir_provider *provider, const struct weir_schema *schema,
+                                   struct weir_event **out, struct weir_error *error)
+{
+    if (!provider || !schema || !out)
+        return wr_fail(error, WEIR_BAD_ARGUMENT, "provider, schema and event must not be NULL");
+    struct wr_event_definition *definition;
+    enum weir_result result = wr_definition_new(provider->name, schema, &definition, error);
+    if (result != WEIR_OK)
+        return result;
+    registry_lock();
+    result = definition_insert_locked(provider, definition, error);
+    if (result == WEIR_OK)
+        event_connect_locked(definition, &definition->own);
+    registry_unlock();
+    if (result == WEIR_OK)
+        *out = &definition->own;
+    else
+        wr_definition_free(definition);
+    return result;
+}
+
+/* All of a declaration's definitions, linked by `next`, or none. */
+static enum weir_result declaration_define(const struct weir_provider_declaration *declaration,
+                                           struct wr_event_definition **made, struct weir_error *error)
+{
+    enum weir_result result = WEIR_OK;
+    for (uint32_t i = 0; i < declaration->event_count && result == WEIR_OK; i++)
+        result = wr_definition_new(declaration->name, &declaration->schemas[i], &made[i], error);
+    return result;
+}
+
+static void definitions_free(struct wr_event_definition **made, uint32_t from, uint32_t to)
+{
+    for (uint32_t i = from; i < to; i++)
+        if (made[i])
+            wr_definition_free(made[i]);
+}
+
+static enum weir_result declaration_insert(const struct weir_provider_declaration *declaration,
+                                           struct weir_provider *provider,
+                                           struct wr_event_definition **made, struct weir_error *error)
+{
+    registry_lock();
+    enum weir_result result = provider_insert_locked(provider, error);
+    bool is_inserted = result == WEIR_OK;
+    uint32_t count = 0;
+    while (result == WEIR_OK && count < declaration->event_count) {
+        result = definition_insert_locked(provider, made[count], error);
+        count += result == WEIR_OK;
+    }
+    for (uint32_t i = 0; result == WEIR_OK && i < count; i++)
+        event_connect_locked(made[i], &declaration->events[i]);
+    if (result != WEIR_OK && is_inserted)
+        provider_remove_locked(provider); /* definitions that have an index stay, without a provider */
+    registry_unlock();
+    definitions_free(made, count, declaration->event_count);
+    return result;
+}
+
+enum weir_result weir_provider_register(const struct weir_provider_declaration *declaration,
+                                        weir_provider_callback callback, void *context,
+                                        struct weir_provider **out, struct weir_error *error)
+{
+    wr_init();
+    if (!declaration || !wr_name_is_valid(declaration->name))
+        return wr_fail(error, WEIR_BAD_ARGUMENT, "a declaration needs a name of 1 to %d bytes of UTF-8",
+                       WR_NAME_BYTES_MAX);
+    struct weir_provider *provider = provider_new(declaration->name, callback, context);
+    struct wr_event_definition **made = calloc(declaration->event_count + 1u, sizeof *made);
+    if (!provider || !made) {
+        if (provider)
+            provider_free(provider);
+        free(made);
+        return wr_fail(error, WEIR_NO_MEMORY, "no memory for provider '%s'", declaration->name);
+    }
+    enum weir_result result = declaration_define(declaration, made, error);
+    if (result == WEIR_OK)
+        result = declaration_insert(declaration, provider, made, error);
+    else
+        definitions_free(made, 0, declaration->event_count);
+    free(made);
+    if (result != WEIR_OK) {
+        provider_free(provider);
+        return result;
+    }
+    if (out)
+        *out = provider;
+    wr_registry_run_callbacks();
+    return WEIR_OK;
+}
+
+void weir_provider_destroy(struct weir_provider *provider)
+{
+    if (!provider)
+        return;
+    registry_lock();
+    provider_remove_locked(provider);
+    bool is_own_call = provider->is_calling && pthread_equal(provider->caller, pthread_self());
+    while (provider->is_calling && !is_own_call)
+        pthread_cond_wait(&callback_done, &lock);
+    provider->is_destroyed = true; /* the thread that is calling frees it */
+    registry_unlock();
+    if (!is_own_call)
+        provider_free(provider);
+}

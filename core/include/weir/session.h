@@ -1,0 +1,194 @@
+/*
+ * For code that controls tracing: sessions, their life and their figures.
+ *
+ * A session has a set of providers, a budget in bytes, and one sink. It is created inert, enabled by
+ * start, and ended by stop, which writes everything that was recorded:
+ *
+ *     struct weir_session_config config = WEIR_SESSION_CONFIG_INIT;
+ *     config.providers = "MyVM:0xff:5";
+ *     config.file = "vm.nettrace";
+ *     struct weir_session *session;
+ *     if (weir_session_create(&config, &session, &error) == WEIR_OK &&
+ *         weir_session_start(session, &error) == WEIR_OK) { ... weir_session_stop(session); }
+ *     weir_session_destroy(session);
+ *
+ * When its budget is full, a session drops the new event and counts it by cause and thread.
+ */
+#ifndef WEIR_SESSION_H
+#define WEIR_SESSION_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <weir/result.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+struct weir_session; /* opaque */
+
+/* Why an event is not in the file. The names without prefix stand in the Weir/Loss events. */
+enum weir_loss {
+    WEIR_LOSS_FULL,        /* the budget was full */
+    WEIR_LOSS_NESTED,      /* emitted from a signal handler that interrupted the library */
+    WEIR_LOSS_TOO_LARGE,   /* larger than 65,535 bytes in the file, or than a segment */
+    WEIR_LOSS_NO_SEGMENT,  /* the budget was full, and the thread has not held a segment yet */
+    WEIR_LOSS_MISMATCH,    /* the values given do not match the event's schema */
+    WEIR_LOSS_SINK_FAILED, /* recorded, but the sink had failed */
+    WEIR_LOSS_COUNT
+};
+
+/* The name of a cause as it stands in the file, such as "FULL"; NULL if out of range. */
+WEIR_API const char *weir_loss_name(enum weir_loss cause);
+
+/* Takes bytes of the stream, in order; false ends the session with WEIR_IO. It may block, but a
+ * stop waits for it only until its deadline. It runs on the session's drain thread. */
+typedef bool (*weir_write)(void *context, const void *bytes, size_t count);
+
+/*
+ * All pointers are used during weir_session_create() only, except contexts and functions. Start
+ * from WEIR_SESSION_CONFIG_INIT, which sets the size and the defaults. Exactly one of file, fd,
+ * write and memory_bytes_max names the sink.
+ */
+struct weir_session_config {
+    size_t size; /* sizeof(struct weir_session_config) */
+
+    /* "Name[:keywords[:level]]", separated by commas: keywords hexadecimal or decimal (default all),
+     * level 0 to 5 (default 5, verbose). */
+    const char *providers;
+    /* Unknown provider names are an error unless this is set; then they take effect when a provider
+     * of that name is registered. */
+    bool unknown_providers_allowed;
+
+    const char *file;        /* path; an existing regular file is replaced by a successful start */
+    int fd;                  /* -1: none; stays open, owned by the caller */
+    weir_write write;
+    void *write_context;
+    uint64_t memory_bytes_max; /* keep the stream in memory, up to this; weir_session_memory() */
+
+    uint64_t budget_bytes;  /* for records; default 16 MiB, at least two segments, up to 64 GiB */
+    uint32_t segment_bytes; /* default 32 KiB; 4 KiB to 1 MiB, a power of two */
+    uint32_t flush_ms;      /* what was recorded reaches the sink within this; default 100 */
+    uint32_t stop_ms_max;   /* deadline of weir_session_stop(); default 5,000 */
+
+    /* Called at stop, on the drain thread, after the last recorded event: emit the state that a
+     * reader needs (names for ids, say). Any volume; nothing is lost; only this session gets it.
+     * Use the emitters P_Name(), not WEIR_EMIT: the events are already off. */
+    void (*rundown)(struct weir_session *session, void *context);
+    void *rundown_context;
+
+    /* Told once per kind of failure outside a call: a failed sink, say. On the drain thread. */
+    void (*on_error)(void *context, enum weir_result result, const char *text);
+    void *on_error_context;
+
+    /* The host's allocator; both or none. Used by create and destroy only, never while tracing. */
+    void *(*allocate)(void *context, size_t bytes);
+    void (*release)(void *context, void *memory, size_t bytes);
+    void *allocator_context;
+};
+
+#define WEIR_SESSION_CONFIG_DEFAULT_BUDGET (16u << 20)
+#ifdef __cplusplus
+#define WEIR_SESSION_CONFIG_INIT weir_session_config_init()
+#else
+#define WEIR_SESSION_CONFIG_INIT                                                                   \
+    {                                                                                              \
+        .size = sizeof(struct weir_session_config), .fd = -1,                                      \
+        .budget_bytes = WEIR_SESSION_CONFIG_DEFAULT_BUDGET, .segment_bytes = 32768,                \
+        .flush_ms = 100, .stop_ms_max = 5000                                                       \
+    }
+#endif
+
+/* The same as a function, for C++ and for bindings. */
+static inline struct weir_session_config weir_session_config_init(void)
+{
+    struct weir_session_config config;
+    __builtin_memset(&config, 0, sizeof config);
+    config.size = sizeof config;
+    config.fd = -1;
+    config.budget_bytes = WEIR_SESSION_CONFIG_DEFAULT_BUDGET;
+    config.segment_bytes = 32768;
+    config.flush_ms = 100;
+    config.stop_ms_max = 5000;
+    return config;
+}
+
+/*
+ * Checks the configuration, reserves the memory and opens the sink (a file under a temporary name).
+ * Nothing is enabled, no thread is started, no callback runs. Any thread; may block on the file
+ * system. `error` may be NULL. WEIR_BAD_ARGUMENT, WEIR_NOT_FOUND (provider), WEIR_IO,
+ * WEIR_NO_MEMORY.
+ */
+WEIR_API enum weir_result weir_session_create(const struct weir_session_config *config,
+                                              struct weir_session **session,
+                                              struct weir_error *error);
+
+/*
+ * Starts the drain thread, waits until it runs, then enables the events, then calls the providers'
+ * callbacks. Any thread. Blocks up to 20 ms in a process that has just started, while the clock is
+ * measured. WEIR_BAD_STATE (not inert), WEIR_LIMIT (64 sessions run), WEIR_SYSTEM (no thread),
+ * WEIR_IO (the file could not take its name).
+ */
+WEIR_API enum weir_result weir_session_start(struct weir_session *session,
+                                             struct weir_error *error);
+
+/*
+ * Disables the events, waits for emitters that are inside, drains, runs the rundown, ends the
+ * stream. Returns within stop_ms_max. Any thread, a provider callback too; not the rundown or
+ * on_error callback (WEIR_BAD_STATE). A second stop waits for the first. WEIR_OK if the stream is
+ * whole; WEIR_IO if the sink failed; WEIR_TIMEOUT if the drain is not done: it goes on, and its
+ * memory is kept.
+ */
+WEIR_API enum weir_result weir_session_stop(struct weir_session *session);
+
+/* Stops the session if it runs and frees it. NULL is allowed. A session whose stop timed out is
+ * left to its drain thread. The caller sees to it that no other call uses it. */
+WEIR_API void weir_session_destroy(struct weir_session *session);
+
+/* Figures of a session, or of one thread in it: attempted = written + the sum of lost. */
+struct weir_counts {
+    uint64_t attempted;
+    uint64_t written;
+    uint64_t lost[WEIR_LOSS_COUNT];
+};
+
+struct weir_session_stats {
+    size_t size; /* in: sizeof(struct weir_session_stats) */
+    struct weir_counts counts;
+    uint64_t budget_bytes;
+    uint64_t budget_bytes_used;
+    uint64_t reserved_bytes; /* beside the budget: lanes, encode buffer, tables */
+    uint64_t bytes_sent;     /* to the sink */
+    uint64_t sequence_points;
+    uint64_t late_records; /* met after a point that should have followed them */
+    uint64_t threads_seen;
+};
+
+/* Figures so far; while emitters run, those of one moment per thread. Any thread; takes the
+ * session's lock for a walk over its lanes; emitters do not wait for it. */
+WEIR_API enum weir_result weir_session_stats(struct weir_session *session,
+                                             struct weir_session_stats *stats);
+
+struct weir_thread_stats {
+    uint64_t thread_id;      /* of the system */
+    uint64_t capture_thread; /* of the stream; never reused */
+    struct weir_counts counts;
+};
+
+/* Figures of up to `max` threads that have not exited; `count` receives how many there are. */
+WEIR_API enum weir_result weir_session_thread_stats(struct weir_session *session,
+                                                    struct weir_thread_stats *threads,
+                                                    uint32_t max, uint32_t *count);
+
+/* The stream of a stopped session with a memory sink; valid until destroy. */
+WEIR_API enum weir_result weir_session_memory(struct weir_session *session, const void **bytes,
+                                              uint64_t *count);
+
+/* The library's version, such as "0.1.0". */
+WEIR_API const char *weir_version(void);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

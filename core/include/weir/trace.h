@@ -1,0 +1,396 @@
+/*
+ * For code that emits events.
+ *
+ * A provider's events stand in one list. From it come the events, their metadata and one
+ * type-checked emitter function each; there is no generator and no build step.
+ *
+ *     #define MYVM_EVENTS(EVENT, P)                                                              \
+ *         EVENT(P, GCStart, 1, 0, WEIR_LEVEL_INFO, 0x1, (u32, Generation), (u64, HeapBytes))     \
+ *         EVENT(P, Loaded, 2, 0, WEIR_LEVEL_INFO, 0x2, (str, Name), (array_i32, Lines))
+ *     WEIR_PROVIDER(MyVM, MYVM_EVENTS)           // in a header, or in each file that emits
+ *     WEIR_PROVIDER_DEFINE(MyVM, MYVM_EVENTS)    // in exactly one C or C++ file
+ *
+ *     weir_provider_register(&weir_provider_MyVM, NULL, NULL, NULL, NULL);
+ *     WEIR_EMIT(MyVM, GCStart, generation, heap_bytes());  // arguments evaluated only if enabled
+ *
+ * EVENT(P, Name, id, version, level, keywords, fields...), up to 16 fields. A field is (type, Name):
+ *
+ *     bool i8 u8 i16 u16 i32 u32 i64 u64 f32 f64    the number
+ *     guid                                          const struct weir_guid *
+ *     str                                           const char *, UTF-8, zero-terminated; NULL is ""
+ *     str16                                         const uint16_t *, UTF-16, zero-terminated
+ *     array_i8 .. array_u64                         pointer and uint32_t count; array_u8 for bytes
+ *
+ * Adding a field: put it at the end and raise the version.
+ */
+#ifndef WEIR_TRACE_H
+#define WEIR_TRACE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <weir/result.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* Levels of the .NET and ETW world: a session with level L receives the events up to L. */
+enum weir_level {
+    WEIR_LEVEL_ALWAYS = 0,
+    WEIR_LEVEL_CRITICAL = 1,
+    WEIR_LEVEL_ERROR = 2,
+    WEIR_LEVEL_WARNING = 3,
+    WEIR_LEVEL_INFO = 4,
+    WEIR_LEVEL_VERBOSE = 5
+};
+
+/* Field types. The values are the type codes of the nettrace format; arrays have bit 8 set. */
+enum weir_type {
+    WEIR_TYPE_bool = 3,
+    WEIR_TYPE_i8 = 5,
+    WEIR_TYPE_u8 = 6,
+    WEIR_TYPE_i16 = 7,
+    WEIR_TYPE_u16 = 8,
+    WEIR_TYPE_i32 = 9,
+    WEIR_TYPE_u32 = 10,
+    WEIR_TYPE_i64 = 11,
+    WEIR_TYPE_u64 = 12,
+    WEIR_TYPE_f32 = 13,
+    WEIR_TYPE_f64 = 14,
+    WEIR_TYPE_guid = 17,
+    WEIR_TYPE_str = 18,
+    WEIR_TYPE_str16 = 18 | 512,
+    WEIR_TYPE_array_i8 = 5 | 256,
+    WEIR_TYPE_array_u8 = 6 | 256,
+    WEIR_TYPE_array_i16 = 7 | 256,
+    WEIR_TYPE_array_u16 = 8 | 256,
+    WEIR_TYPE_array_i32 = 9 | 256,
+    WEIR_TYPE_array_u32 = 10 | 256,
+    WEIR_TYPE_array_i64 = 11 | 256,
+    WEIR_TYPE_array_u64 = 12 | 256
+};
+
+/* 16 bytes in the order of the wire: the first three groups of the text form little-endian. */
+struct weir_guid {
+    uint8_t bytes[16];
+};
+
+struct weir_field {
+    const char *name; /* UTF-8 */
+    enum weir_type type;
+};
+
+/* What an event is. Names are UTF-8, up to 255 bytes. */
+struct weir_schema {
+    const char *name;
+    uint64_t keywords; /* 0: wanted by every session that has the provider at this level */
+    uint16_t id;       /* 1 to 65,535; with the provider, the identity of the event */
+    uint8_t version;
+    uint8_t level;  /* enum weir_level */
+    uint8_t opcode; /* 0: taken from a name that ends in Start (1) or Stop (2) */
+    uint8_t reserved[3];
+    const struct weir_field *fields;
+    uint32_t field_count; /* up to 64 */
+};
+
+/* An event as the emitter sees it. Written by the library only; `enabled` has a bit per session
+ * that wants the event. Reading it says only whether to enter: the library decides again. */
+struct weir_event {
+    uint64_t enabled;
+    uint32_t record_bytes;
+    uint32_t index;
+    void *definition;
+};
+
+/* True if any session wants the event. Any thread, any context; one relaxed load. */
+static inline bool weir_event_is_enabled(const struct weir_event *event)
+{
+    return __atomic_load_n(&event->enabled, __ATOMIC_RELAXED) != 0;
+}
+
+struct weir_provider; /* opaque */
+
+/* A provider declared by WEIR_PROVIDER_DEFINE. */
+struct weir_provider_declaration {
+    const char *name;
+    struct weir_event *events;
+    const struct weir_schema *schemas;
+    uint32_t event_count;
+};
+
+/*
+ * Told when the set of sessions that want the provider changes: `enabled`, and the level and
+ * keywords over all of them. It is called without any lock of the library, one call at a time per
+ * provider, on the thread that starts or stops a session or registers the provider; never on a
+ * thread that is emitting. It may emit, and start or stop sessions.
+ */
+typedef void (*weir_provider_callback)(void *context, bool enabled, uint8_t level,
+                                       uint64_t keywords);
+
+/*
+ * Registers a declared provider; running sessions that asked for it get it at once.
+ * `callback`, `provider` and `error` may be NULL. Any thread; takes the registry lock; allocates.
+ * WEIR_EXISTS: a provider of that name is registered (names are compared without case).
+ * WEIR_BAD_ARGUMENT: an event is malformed or two have one id. WEIR_LIMIT, WEIR_NO_MEMORY.
+ */
+WEIR_API enum weir_result
+weir_provider_register(const struct weir_provider_declaration *declaration,
+                       weir_provider_callback callback, void *context,
+                       struct weir_provider **provider, struct weir_error *error);
+
+/*
+ * Creates a provider without events; weir_event_define() adds them. `name`: UTF-8, 1 to 255 bytes,
+ * copied. Threads, blocking and errors as weir_provider_register().
+ */
+WEIR_API enum weir_result weir_provider_create(const char *name, weir_provider_callback callback,
+                                               void *context, struct weir_provider **provider,
+                                               struct weir_error *error);
+
+/*
+ * Adds an event at run time. The schema is copied. The event lives as long as the process, so that
+ * its records can be written after the provider is gone. Any thread; takes the registry lock;
+ * allocates. WEIR_BAD_ARGUMENT, WEIR_EXISTS (the id is taken), WEIR_LIMIT, WEIR_NO_MEMORY.
+ */
+WEIR_API enum weir_result weir_event_define(struct weir_provider *provider,
+                                            const struct weir_schema *schema,
+                                            struct weir_event **event, struct weir_error *error);
+
+/*
+ * Unregisters or destroys a provider. Its events are off when the call returns, and no callback of
+ * it runs or will run (unless called from inside that callback, which then is the last). The caller
+ * sees to it that no thread is inside an emitter of a declared provider whose memory goes away.
+ */
+WEIR_API void weir_provider_destroy(struct weir_provider *provider);
+
+/*
+ * Writes an event to each session that wants it. `payload` is what the generated emitters build:
+ * the fields in order without gaps, bool as uint32_t, guid inline, str and str16 as pointers,
+ * arrays as pointer and uint32_t count; readable up to the next multiple of eight bytes.
+ *
+ * Returns true if each session that wants the event has it; false if none wants it or one could
+ * not take it (the loss is counted there by cause). Any thread; from a signal handler too. Never
+ * blocks, never allocates from the host's allocator: one call, one clock read, one copy a session.
+ */
+WEIR_API bool weir_emit(struct weir_event *event, const void *payload);
+
+/* One value for weir_event_emit(). `count` is for arrays, in elements. */
+struct weir_value {
+    enum weir_type type;
+    uint32_t count;
+    union {
+        bool boolean;
+        int64_t i;       /* i8 to i64 */
+        uint64_t u;      /* u8 to u64 */
+        double f;        /* f32 and f64 */
+        const void *ptr; /* str, str16, guid, arrays */
+    } as;
+};
+
+/*
+ * Writes an event from an array of values, for events defined at run time. Values whose number or
+ * types differ from the schema are not written and counted as MISMATCH. Otherwise as weir_emit().
+ */
+WEIR_API bool weir_event_emit(struct weir_event *event, const struct weir_value *values,
+                              uint32_t count);
+
+/* ---- From here on: how the list becomes code. ------------------------------------------------ */
+
+/* clang-format off */
+#define WEIR_PICK_(a,b,c,d,e,f,g,h,i,j,k,l,m,n,o,p,q,r,s,t,u,v,w,...) w
+/* Fields in EVENT(P, Name, id, version, level, keywords, fields...). */
+#define WEIR_FIELDS_(...) \
+    WEIR_PICK_(__VA_ARGS__,16,15,14,13,12,11,10,9,8,7,6,5,4,3,2,1,0,x,x,x,x,x,x)
+#define WEIR_CAT_(a, b) WEIR_CAT2_(a, b)
+#define WEIR_CAT2_(a, b) a##b
+
+/* M over the fields, without and with commas. */
+#define WEIR_EACH_(M, ...) WEIR_CAT_(WEIR_EACH, WEIR_FIELDS_(__VA_ARGS__))(M, __VA_ARGS__)
+#define WEIR_EACH0(M,P,N,I,V,L,K)
+#define WEIR_EACH1(M,P,N,I,V,L,K,a) M a
+#define WEIR_EACH2(M,P,N,I,V,L,K,a,b) M a M b
+#define WEIR_EACH3(M,P,N,I,V,L,K,a,b,c) M a M b M c
+#define WEIR_EACH4(M,P,N,I,V,L,K,a,b,c,d) M a M b M c M d
+#define WEIR_EACH5(M,P,N,I,V,L,K,a,...) M a WEIR_EACH4(M,P,N,I,V,L,K,__VA_ARGS__)
+#define WEIR_EACH6(M,P,N,I,V,L,K,a,...) M a WEIR_EACH5(M,P,N,I,V,L,K,__VA_ARGS__)
+#define WEIR_EACH7(M,P,N,I,V,L,K,a,...) M a WEIR_EACH6(M,P,N,I,V,L,K,__VA_ARGS__)
+#define WEIR_EACH8(M,P,N,I,V,L,K,a,...) M a WEIR_EACH7(M,P,N,I,V,L,K,__VA_ARGS__)
+#define WEIR_EACH9(M,P,N,I,V,L,K,a,...) M a WEIR_EACH8(M,P,N,I,V,L,K,__VA_ARGS__)
+#define WEIR_EACH10(M,P,N,I,V,L,K,a,...) M a WEIR_EACH9(M,P,N,I,V,L,K,__VA_ARGS__)
+#define WEIR_EACH11(M,P,N,I,V,L,K,a,...) M a WEIR_EACH10(M,P,N,I,V,L,K,__VA_ARGS__)
+#define WEIR_EACH12(M,P,N,I,V,L,K,a,...) M a WEIR_EACH11(M,P,N,I,V,L,K,__VA_ARGS__)
+#define WEIR_EACH13(M,P,N,I,V,L,K,a,...) M a WEIR_EACH12(M,P,N,I,V,L,K,__VA_ARGS__)
+#define WEIR_EACH14(M,P,N,I,V,L,K,a,...) M a WEIR_EACH13(M,P,N,I,V,L,K,__VA_ARGS__)
+#define WEIR_EACH15(M,P,N,I,V,L,K,a,...) M a WEIR_EACH14(M,P,N,I,V,L,K,__VA_ARGS__)
+#define WEIR_EACH16(M,P,N,I,V,L,K,a,...) M a WEIR_EACH15(M,P,N,I,V,L,K,__VA_ARGS__)
+#define WEIR_LIST_(M, ...) WEIR_CAT_(WEIR_LIST, WEIR_FIELDS_(__VA_ARGS__))(M, __VA_ARGS__)
+#define WEIR_LIST0(M,P,N,I,V,L,K) void
+#define WEIR_LIST1(M,P,N,I,V,L,K,a) M a
+#define WEIR_LIST2(M,P,N,I,V,L,K,a,b) M a, M b
+#define WEIR_LIST3(M,P,N,I,V,L,K,a,b,c) M a, M b, M c
+#define WEIR_LIST4(M,P,N,I,V,L,K,a,b,c,d) M a, M b, M c, M d
+#define WEIR_LIST5(M,P,N,I,V,L,K,a,...) M a, WEIR_LIST4(M,P,N,I,V,L,K,__VA_ARGS__)
+#define WEIR_LIST6(M,P,N,I,V,L,K,a,...) M a, WEIR_LIST5(M,P,N,I,V,L,K,__VA_ARGS__)
+#define WEIR_LIST7(M,P,N,I,V,L,K,a,...) M a, WEIR_LIST6(M,P,N,I,V,L,K,__VA_ARGS__)
+#define WEIR_LIST8(M,P,N,I,V,L,K,a,...) M a, WEIR_LIST7(M,P,N,I,V,L,K,__VA_ARGS__)
+#define WEIR_LIST9(M,P,N,I,V,L,K,a,...) M a, WEIR_LIST8(M,P,N,I,V,L,K,__VA_ARGS__)
+#define WEIR_LIST10(M,P,N,I,V,L,K,a,...) M a, WEIR_LIST9(M,P,N,I,V,L,K,__VA_ARGS__)
+#define WEIR_LIST11(M,P,N,I,V,L,K,a,...) M a, WEIR_LIST10(M,P,N,I,V,L,K,__VA_ARGS__)
+#define WEIR_LIST12(M,P,N,I,V,L,K,a,...) M a, WEIR_LIST11(M,P,N,I,V,L,K,__VA_ARGS__)
+#define WEIR_LIST13(M,P,N,I,V,L,K,a,...) M a, WEIR_LIST12(M,P,N,I,V,L,K,__VA_ARGS__)
+#define WEIR_LIST14(M,P,N,I,V,L,K,a,...) M a, WEIR_LIST13(M,P,N,I,V,L,K,__VA_ARGS__)
+#define WEIR_LIST15(M,P,N,I,V,L,K,a,...) M a, WEIR_LIST14(M,P,N,I,V,L,K,__VA_ARGS__)
+#define WEIR_LIST16(M,P,N,I,V,L,K,a,...) M a, WEIR_LIST15(M,P,N,I,V,L,K,__VA_ARGS__)
+
+/* Per type: parameter, member of the payload, assignment. A guid is copied, a bool widened. */
+#define WEIR_PARAM_(type, name)  WEIR_PARAM_##type(name)
+#define WEIR_MEMBER_(type, name) WEIR_MEMBER_##type(name)
+#define WEIR_STORE_(type, name)  WEIR_STORE_##type(name)
+#define WEIR_FIELD_(type, name)  { #name, WEIR_TYPE_##type },
+#define WEIR_STORE1_(name) weir_payload_.name = name;
+#define WEIR_STORE2_(name) weir_payload_.name = name; weir_payload_.name##_count = name##_count;
+/* In C, `bool` is a macro for _Bool and arrives here expanded. */
+#define WEIR_PARAM__Bool WEIR_PARAM_bool
+#define WEIR_MEMBER__Bool WEIR_MEMBER_bool
+#define WEIR_STORE__Bool WEIR_STORE_bool
+#define WEIR_TYPE__Bool WEIR_TYPE_bool
+#define WEIR_PARAM_bool(name) bool name
+#define WEIR_MEMBER_bool(name) uint32_t name;
+#define WEIR_STORE_bool(name) weir_payload_.name = name ? 1u : 0u;
+#define WEIR_PARAM_guid(name) const struct weir_guid *name
+#define WEIR_MEMBER_guid(name) struct weir_guid name;
+#define WEIR_STORE_guid(name) weir_payload_.name = *name;
+#define WEIR_PARAM_i8(name) int8_t name
+#define WEIR_MEMBER_i8(name) int8_t name;
+#define WEIR_STORE_i8 WEIR_STORE1_
+#define WEIR_PARAM_u8(name) uint8_t name
+#define WEIR_MEMBER_u8(name) uint8_t name;
+#define WEIR_STORE_u8 WEIR_STORE1_
+#define WEIR_PARAM_i16(name) int16_t name
+#define WEIR_MEMBER_i16(name) int16_t name;
+#define WEIR_STORE_i16 WEIR_STORE1_
+#define WEIR_PARAM_u16(name) uint16_t name
+#define WEIR_MEMBER_u16(name) uint16_t name;
+#define WEIR_STORE_u16 WEIR_STORE1_
+#define WEIR_PARAM_i32(name) int32_t name
+#define WEIR_MEMBER_i32(name) int32_t name;
+#define WEIR_STORE_i32 WEIR_STORE1_
+#define WEIR_PARAM_u32(name) uint32_t name
+#define WEIR_MEMBER_u32(name) uint32_t name;
+#define WEIR_STORE_u32 WEIR_STORE1_
+#define WEIR_PARAM_i64(name) int64_t name
+#define WEIR_MEMBER_i64(name) int64_t name;
+#define WEIR_STORE_i64 WEIR_STORE1_
+#define WEIR_PARAM_u64(name) uint64_t name
+#define WEIR_MEMBER_u64(name) uint64_t name;
+#define WEIR_STORE_u64 WEIR_STORE1_
+#define WEIR_PARAM_f32(name) float name
+#define WEIR_MEMBER_f32(name) float name;
+#define WEIR_STORE_f32 WEIR_STORE1_
+#define WEIR_PARAM_f64(name) double name
+#define WEIR_MEMBER_f64(name) double name;
+#define WEIR_STORE_f64 WEIR_STORE1_
+#define WEIR_PARAM_str(name) const char *name
+#define WEIR_MEMBER_str(name) const char *name;
+#define WEIR_STORE_str WEIR_STORE1_
+#define WEIR_PARAM_str16(name) const uint16_t *name
+#define WEIR_MEMBER_str16(name) const uint16_t *name;
+#define WEIR_STORE_str16 WEIR_STORE1_
+#define WEIR_PARAM_array_i8(name) const int8_t *name, uint32_t name##_count
+#define WEIR_MEMBER_array_i8(name) const int8_t *name; uint32_t name##_count;
+#define WEIR_STORE_array_i8 WEIR_STORE2_
+#define WEIR_PARAM_array_u8(name) const uint8_t *name, uint32_t name##_count
+#define WEIR_MEMBER_array_u8(name) const uint8_t *name; uint32_t name##_count;
+#define WEIR_STORE_array_u8 WEIR_STORE2_
+#define WEIR_PARAM_array_i16(name) const int16_t *name, uint32_t name##_count
+#define WEIR_MEMBER_array_i16(name) const int16_t *name; uint32_t name##_count;
+#define WEIR_STORE_array_i16 WEIR_STORE2_
+#define WEIR_PARAM_array_u16(name) const uint16_t *name, uint32_t name##_count
+#define WEIR_MEMBER_array_u16(name) const uint16_t *name; uint32_t name##_count;
+#define WEIR_STORE_array_u16 WEIR_STORE2_
+#define WEIR_PARAM_array_i32(name) const int32_t *name, uint32_t name##_count
+#define WEIR_MEMBER_array_i32(name) const int32_t *name; uint32_t name##_count;
+#define WEIR_STORE_array_i32 WEIR_STORE2_
+#define WEIR_PARAM_array_u32(name) const uint32_t *name, uint32_t name##_count
+#define WEIR_MEMBER_array_u32(name) const uint32_t *name; uint32_t name##_count;
+#define WEIR_STORE_array_u32 WEIR_STORE2_
+#define WEIR_PARAM_array_i64(name) const int64_t *name, uint32_t name##_count
+#define WEIR_MEMBER_array_i64(name) const int64_t *name; uint32_t name##_count;
+#define WEIR_STORE_array_i64 WEIR_STORE2_
+#define WEIR_PARAM_array_u64(name) const uint64_t *name, uint32_t name##_count
+#define WEIR_MEMBER_array_u64(name) const uint64_t *name; uint32_t name##_count;
+#define WEIR_STORE_array_u64 WEIR_STORE2_
+
+/* The payload of an event without fields is no struct at all. */
+#define WEIR_BODY_(...) WEIR_CAT_(WEIR_BODY, WEIR_FIELDS_(__VA_ARGS__))(__VA_ARGS__)
+#define WEIR_BODY0(P, N, ...) return weir_emit(&weir_events_##P.N, NULL);
+#define WEIR_BODYN_(P, N, ...)                                                                 \
+    struct { WEIR_EACH_(WEIR_MEMBER_, P, N, __VA_ARGS__) }                                     \
+        __attribute__((packed, aligned(8))) weir_payload_;                                     \
+    WEIR_EACH_(WEIR_STORE_, P, N, __VA_ARGS__)                                                 \
+    return weir_emit(&weir_events_##P.N, &weir_payload_);
+#define WEIR_BODY1 WEIR_BODYN_
+#define WEIR_BODY2 WEIR_BODYN_
+#define WEIR_BODY3 WEIR_BODYN_
+#define WEIR_BODY4 WEIR_BODYN_
+#define WEIR_BODY5 WEIR_BODYN_
+#define WEIR_BODY6 WEIR_BODYN_
+#define WEIR_BODY7 WEIR_BODYN_
+#define WEIR_BODY8 WEIR_BODYN_
+#define WEIR_BODY9 WEIR_BODYN_
+#define WEIR_BODY10 WEIR_BODYN_
+#define WEIR_BODY11 WEIR_BODYN_
+#define WEIR_BODY12 WEIR_BODYN_
+#define WEIR_BODY13 WEIR_BODYN_
+#define WEIR_BODY14 WEIR_BODYN_
+#define WEIR_BODY15 WEIR_BODYN_
+#define WEIR_BODY16 WEIR_BODYN_
+
+#define WEIR_EVENT_(...)   WEIR_EVENT2_(__VA_ARGS__, ~)
+#define WEIR_EVENT2_(P, N, ...) struct weir_event N;
+#define WEIR_EMITTER_(...)                                                                     \
+    __attribute__((unused)) static inline bool                                                 \
+    WEIR_EMITTER_NAME_(__VA_ARGS__, ~)(WEIR_LIST_(WEIR_PARAM_, __VA_ARGS__))                   \
+    {                                                                                          \
+        WEIR_BODY_(__VA_ARGS__)                                                                \
+    }
+#define WEIR_EMITTER_NAME_(P, N, ...) P##_##N
+#define WEIR_FIELD_ARRAY_(...)                                                                 \
+    static const struct weir_field WEIR_FIELDS_NAME_(__VA_ARGS__, ~)[] = {                     \
+        WEIR_EACH_(WEIR_FIELD_, __VA_ARGS__){ NULL, WEIR_TYPE_bool } };
+#define WEIR_FIELDS_NAME_(P, N, ...) weir_fields_##P##_##N
+#define WEIR_SCHEMA_(...) WEIR_SCHEMA2_(WEIR_FIELDS_(__VA_ARGS__), __VA_ARGS__, ~)
+#define WEIR_SCHEMA2_(n, P, N, id, version, level, keywords, ...)                              \
+    { #N, keywords, id, version, level, 0, { 0, 0, 0 }, weir_fields_##P##_##N, n },
+
+/* Declares the events of provider P and an emitter P_Name(fields...) for each. The emitter does not
+ * test whether the event is enabled; WEIR_EMIT does. */
+#define WEIR_PROVIDER(P, EVENTS)                                                               \
+    struct weir_events_##P { EVENTS(WEIR_EVENT_, P) };                                         \
+    extern __attribute__((visibility("hidden"))) struct weir_events_##P weir_events_##P;       \
+    extern __attribute__((visibility("hidden")))                                               \
+        const struct weir_provider_declaration weir_provider_##P;                              \
+    EVENTS(WEIR_EMITTER_, P)
+
+/* Defines what WEIR_PROVIDER declared; the provider's name is #P. */
+#define WEIR_PROVIDER_DEFINE(P, EVENTS)                                                        \
+    struct weir_events_##P weir_events_##P;                                                    \
+    EVENTS(WEIR_FIELD_ARRAY_, P)                                                               \
+    static const struct weir_schema weir_schemas_##P[] = { EVENTS(WEIR_SCHEMA_, P) };          \
+    const struct weir_provider_declaration weir_provider_##P = {                               \
+        #P, (struct weir_event *)(void *)&weir_events_##P, weir_schemas_##P,                   \
+        sizeof weir_schemas_##P / sizeof weir_schemas_##P[0] };
+
+/* WEIR_EMIT(P, Name, arguments...): emits if enabled; otherwise evaluates nothing. */
+#define WEIR_EMIT(P, ...)                                                                      \
+    WEIR_CAT_(WEIR_EMIT_, WEIR_PICK_(__VA_ARGS__,N,N,N,N,N,N,N,N,N,N,N,N,N,N,N,N,N,N,N,N,N,1,x)) \
+    (P, __VA_ARGS__)
+#define WEIR_EMIT_1(P, N) (weir_event_is_enabled(&weir_events_##P.N) ? P##_##N() : false)
+#define WEIR_EMIT_N(P, N, ...) \
+    (weir_event_is_enabled(&weir_events_##P.N) ? P##_##N(__VA_ARGS__) : false)
+/* clang-format on */
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,9 @@
+/* All public headers. */
+#ifndef WEIR_WEIR_H
+#define WEIR_WEIR_H
+
+#include <weir/result.h>
+#include <weir/session.h>
+#include <weir/trace.h>
+
+#endif

@@ -1,0 +1,137 @@
+/*
+ * HOT: the writer's side of a lane.
+ *
+ * Life of a record: pin; is there room; read the clock; copy; commit; unpin. Room is tested before
+ * the clock is read, because the clock is nine tenths of an event and a dropped one must not pay it.
+ *
+ * The argument in short (core/ORDERING.md has it whole). The drain reads only below `commit`, which
+ * is stored last, with release (edge PUBLISH). A segment leaves the lane only through `current`
+ * (edge OWN), and the drain takes it only after it has stored end = 0, issued a barrier, and found
+ * the pin even (edge REVOKE): a writer that pins later finds end == 0 and does not touch the segment.
+ */
+#ifndef WR_LANE_LANE_WRITE_H
+#define WR_LANE_LANE_WRITE_H
+
+#include "base/atomic.h"
+#include "base/compiler.h"
+#include "lane/lane.h"
+#include "lane/record.h"
+#include "lane/segment.h"
+#include "lane/thread.h"
+
+/* Enters the pin with a plain store: half of the asymmetric barrier (edges QUIESCE, REVOKE). */
+WR_INLINE uint64_t wr_pin_enter(struct wr_thread *thread)
+{
+    /* relaxed: only this thread and its signal handlers store the pin */
+    uint64_t pin = wr_u64_load_relaxed(&thread->pin) + 1;
+    wr_u64_store_relaxed(&thread->pin, pin);
+    wr_compiler_barrier();
+    return pin;
+}
+
+/* The same where the other side has no membarrier: the store may not be overtaken by later loads. */
+WR_INLINE uint64_t wr_pin_enter_seq_cst(struct wr_thread *thread)
+{
+    /* relaxed: only this thread and its signal handlers store the pin */
+    uint64_t pin = wr_u64_load_relaxed(&thread->pin) + 1;
+    /* edges QUIESCE, REVOKE: this store, then the loads of the mask and of `end` */
+    wr_u64_store_seq_cst(&thread->pin, pin);
+    return pin;
+}
+
+WR_INLINE void wr_pin_leave(struct wr_thread *thread, uint64_t pin)
+{
+    /* edge QUIESCE.release: everything done inside the pin */
+    wr_u64_store_release(&thread->pin, pin + 1);
+}
+
+/* The segment to write to if it has room for `bytes`, else NULL; `commit` receives its word. */
+WR_INLINE struct wr_segment *wr_lane_room(struct wr_lane *lane, uint32_t bytes, uint64_t *commit)
+{
+    /* edge REVOKE: the pin's store, then this load; seq_cst for the pins that have no membarrier on
+     * the other side (the same instruction as a relaxed load on x86) */
+    uint32_t end = wr_u32_load_seq_cst(&lane->end);
+    if (WR_UNLIKELY(end == 0))
+        return NULL;
+    /* relaxed: this thread stored it; the drain replaces it only while the pin is even */
+    struct wr_segment *segment = wr_ptr_load_relaxed(&lane->current);
+    /* relaxed: only this thread stores the commit word of a segment it holds */
+    *commit = wr_u64_load_relaxed(&segment->commit);
+    return WR_LIKELY(wr_commit_offset(*commit) + (uint64_t)bytes <= end) ? segment : NULL;
+}
+
+/* Where the record goes whose room was found with this commit word. */
+WR_INLINE unsigned char *wr_segment_cursor(struct wr_segment *segment, uint64_t commit)
+{
+    return (unsigned char *)segment + wr_commit_offset(commit);
+}
+
+/* Makes the record visible: its bytes, then the word that covers them. */
+WR_INLINE void wr_segment_commit(struct wr_segment *segment, uint64_t commit, uint32_t bytes)
+{
+    /* edge PUBLISH.release: the record's bytes */
+    wr_u64_store_release(&segment->commit, commit + WR_COMMIT_ONE_RECORD + bytes);
+}
+
+static inline uint64_t wr_lane_lost(struct wr_lane *lane)
+{
+    uint64_t lost = 0;
+    for (unsigned cause = 0; cause < WR_LANE_CAUSES; cause++)
+        lost += wr_u64_load_acquire(&lane->lost[cause]); /* edge LOST.acquire */
+    return lost;
+}
+
+static inline void wr_lane_count_lost(struct wr_lane *lane, unsigned cause)
+{
+    /* relaxed: only this thread stores it */
+    uint64_t lost = wr_u64_load_relaxed(&lane->lost[cause]);
+    /* edge LOST.release: records committed before this loss are visible to who sees the loss */
+    wr_u64_store_release(&lane->lost[cause], lost + 1);
+}
+
+/* Empties `current`. Returns the segment that was there, now complete: it belongs to the drain once
+ * the lane is on the ready list. NULL if there was none or the drain has revoked it. */
+static inline struct wr_segment *wr_lane_retire(struct wr_lane *lane)
+{
+    /* relaxed: NULL stays until this thread opens a segment; anything else is decided below */
+    if (!wr_ptr_load_relaxed(&lane->current))
+        return NULL;
+    /* edge OWN: either the writer or the drain gets the segment */
+    void *current = wr_ptr_exchange_acq_rel(&lane->current, NULL);
+    /* relaxed: a revocation that comes later finds no segment and gives up */
+    wr_u32_store_relaxed(&lane->end, 0);
+    if (wr_lane_is_revoked(current)) {
+        lane->records_retired += wr_lane_revoked_count(current);
+        return NULL;
+    }
+    struct wr_segment *segment = current;
+    /* relaxed: this thread stored it */
+    lane->records_retired += wr_commit_count(wr_u64_load_relaxed(&segment->commit));
+    return segment;
+}
+
+/* Opens an empty segment that the caller owns. It is current before it is on the chain, so that the
+ * drain, which meets it there, never takes it for one that the writer has left. */
+static inline void wr_lane_open(struct wr_lane *lane, struct wr_segment *segment, uint32_t segment_bytes,
+                                uint64_t base_ticks)
+{
+    segment->base_ticks = base_ticks;
+    segment->first_number = 1 + lane->records_retired + wr_lane_lost(lane);
+    for (unsigned cause = 0; cause < WR_LANE_CAUSES; cause++) {
+        /* relaxed: this thread stored it */
+        segment->lost_before[cause] = wr_u64_load_relaxed(&lane->lost[cause]);
+    }
+    wr_data_written(segment, offsetof(struct wr_segment, newer));
+    lane->held_before = 1;
+    /* relaxed, three times: CHAIN below publishes them to the drain */
+    wr_u64_store_relaxed(&segment->commit, WR_SEGMENT_HEADER_BYTES);
+    wr_ptr_store_relaxed(&lane->current, segment);
+    wr_u32_store_relaxed(&lane->end, segment_bytes);
+    void *older = wr_ptr_load_relaxed(&lane->opened);
+    do {
+        segment->older = older;
+        /* edge CHAIN.release: the segment's header, and that it is current */
+    } while (!wr_ptr_cas_release(&lane->opened, &older, segment));
+}
+
+#endif

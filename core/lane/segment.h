@@ -1,0 +1,56 @@
+/*
+ * A segment: a fixed-size piece of a session's arena that holds records of one lane.
+ *
+ *            free list ──take (RECYCLE)──> current of a lane ──retire / revoke (OWN)──> read out ──┐
+ *                ^                                                                                 │
+ *                └───────────────────────────────give (RECYCLE)────────────────────────────────────┘
+ *
+ * `commit` holds two numbers in one word, so that a single release store publishes a record and
+ * counts it: the low half is the offset of the first byte that is not a record, from the start of
+ * the segment; the high half is the number of records below it.
+ */
+#ifndef WR_LANE_SEGMENT_H
+#define WR_LANE_SEGMENT_H
+
+#include <stdint.h>
+#include "base/atomic.h"
+#include "base/compiler.h"
+
+/* Causes that a lane's own thread counts; the first of enum weir_loss. See buffers/loss.h. */
+#define WR_LANE_CAUSES 5
+
+struct wr_segment {
+    /* WRITER before CHAIN publishes the segment; constant until it is given back. */
+    struct wr_segment *older; /* the next older segment on `opened` */
+    uint64_t base_ticks;
+    uint64_t first_number;                /* attempt number of the first record, from 1 */
+    uint64_t lost_before[WR_LANE_CAUSES]; /* the lane's counts at the first record: where a gap is */
+
+    /* DRAIN */
+    struct wr_segment *newer; /* the lane's chain, oldest first */
+    void *free_link;          /* the free list's */
+
+    WR_ALIGNED_LINE struct wr_u64 commit; /* WRITER; edge PUBLISH */
+
+    WR_ALIGNED_LINE unsigned char records[];
+};
+
+#define WR_SEGMENT_HEADER_BYTES ((uint32_t)sizeof(struct wr_segment))
+#define WR_SEGMENT_BYTES_MIN    4096u
+#define WR_SEGMENT_BYTES_MAX    (1u << 20)
+
+_Static_assert(sizeof(struct wr_segment) == 2 * WR_LINE, "read-mostly line, writer's line, records");
+
+static inline uint32_t wr_commit_offset(uint64_t commit)
+{
+    return (uint32_t)commit;
+}
+
+static inline uint32_t wr_commit_count(uint64_t commit)
+{
+    return (uint32_t)(commit >> 32);
+}
+
+#define WR_COMMIT_ONE_RECORD (UINT64_C(1) << 32)
+
+#endif

@@ -1,0 +1,114 @@
+/*
+ * What a thread keeps while it traces: its pin and its lanes, one per session slot.
+ *
+ * The pin is a sequence, odd while the thread is inside emit. It is stored with plain stores; the
+ * side that waits for it issues wr_os_membarrier() between its own store and the load of the pin
+ * (edges QUIESCE and REVOKE), which gives the store-then-load order that plain stores lack. Where
+ * membarrier is missing, and under ThreadSanitizer, both sides use seq_cst accesses instead.
+ *
+ * Thread records are never freed, only reused, so that a pin may be read at any time.
+ */
+#ifndef WR_LANE_THREAD_H
+#define WR_LANE_THREAD_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include "base/atomic.h"
+#include "base/compiler.h"
+
+#define WR_SESSIONS_MAX 64
+
+struct wr_lane;
+struct weir_event;
+
+struct wr_thread {
+    WR_ALIGNED_LINE struct wr_u64 pin; /* WRITER; edges QUIESCE, REVOKE */
+
+    /* The writer attaches a lane inside a pin; the stopper clears the word after QUIESCE. */
+    WR_ALIGNED_LINE struct wr_ptr lanes[WR_SESSIONS_MAX]; /* ANY(QUIESCE) */
+
+    /* LOCK(threads) */
+    WR_ALIGNED_LINE struct wr_thread *next; /* all records, never shortened */
+    struct wr_thread *free_next;
+    uint64_t id; /* of the system */
+    struct wr_u32 lane_count;
+    struct wr_u32 exited;
+};
+
+/* Per thread of the process, in static TLS. */
+struct wr_self {
+    /* The thread's record while it is outside the library; NULL inside, before the first event, and
+     * in processes that cannot use the fast path. One load therefore tells the fast path that it may
+     * go on, and a signal handler that it interrupted us. WRITER (and its signal handlers). */
+    struct wr_thread *ready;
+    struct wr_thread *thread;
+    uint32_t depth; /* calls of the library on this thread's stack, except the fast path */
+    /* The drain thread during the rundown: events go to `capture` instead of a lane. */
+    bool (*capture)(void *context, struct weir_event *event, const void *payload);
+    void *capture_context;
+};
+
+extern __thread struct wr_self wr_self __attribute__((tls_model("initial-exec")));
+
+/* True when plain-store pins and the raw counter may be used. Constant after wr_threads_init(). */
+extern bool wr_thread_fast;
+
+/* Once per process; before any other call. */
+void wr_threads_init(void);
+
+/* The calling thread's record, made at first use; NULL if there is no memory. Slow path; takes the
+ * threads lock, never the host's allocator. */
+struct wr_thread *wr_thread_attach(void);
+
+/* A lane of the thread went back to its session. */
+void wr_thread_lane_released(struct wr_thread *thread);
+
+/* Set by the buffers: retires the lanes of a thread that exits. */
+extern void (*wr_thread_on_exit)(struct wr_thread *thread);
+
+/* Walks all thread records; the callback runs under the threads lock. */
+void wr_threads_each(void (*visit)(struct wr_thread *thread, void *context), void *context);
+
+/* Waits until no thread is inside a pin that it entered before this call; false if `deadline_ns`
+ * (monotonic) passed first. Edge QUIESCE: what the caller stored before is seen by every later pin,
+ * and what was written inside earlier pins is seen by the caller. */
+bool wr_threads_quiesce(uint64_t deadline_ns);
+
+/* The barrier of the edges QUIESCE and REVOKE; nothing where pins are seq_cst. */
+void wr_threads_barrier(void);
+
+/* After fork, in the child: forgets the inherited threads. */
+void wr_threads_after_fork(void);
+void wr_threads_fork_lock(void);
+void wr_threads_fork_unlock(void);
+
+/* Enters and leaves the library on a thread that may have no record: from here on, events of signal
+ * handlers on this thread are counted as nested and touch nothing that we may have locked. */
+static inline void wr_self_enter(void)
+{
+    wr_self.depth++;
+    wr_self.ready = NULL;
+    wr_compiler_barrier();
+}
+
+static inline void wr_self_leave(void)
+{
+    wr_compiler_barrier();
+    if (--wr_self.depth == 0 && wr_thread_fast)
+        wr_self.ready = wr_self.thread;
+}
+
+/* --- Pins. -------------------------------------------------------------------------------------- */
+
+static inline uint64_t wr_pin_load(const struct wr_thread *thread)
+{
+    /* edges QUIESCE.acquire, REVOKE.acquire; seq_cst where membarrier is missing */
+    return wr_u64_load_seq_cst(&thread->pin);
+}
+
+static inline bool wr_pin_is_inside(uint64_t pin)
+{
+    return (pin & 1) != 0;
+}
+
+#endif

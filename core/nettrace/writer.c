@@ -1,0 +1,398 @@
+#include "nettrace/writer.h"
+
+#include <string.h>
+#include <time.h>
+#include "base/compiler.h"
+#include "base/types.h"
+#include "lane/record.h"
+
+/* Tags of the container. */
+#define TAG_NULL          1
+#define TAG_BEGIN_PRIVATE 5
+#define TAG_END           6
+
+/* Flags of a compressed event header. */
+#define HAS_METADATA_ID  0x01
+#define HAS_NUMBER       0x02 /* number, capture thread, processor */
+#define HAS_THREAD_ID    0x04
+#define HAS_PAYLOAD_SIZE 0x80
+#define IS_SORTED        0x40
+
+#define EVENT_HEADER_BYTES_MAX 96u
+/* A reader buffers a block whole; a larger block delays a live one. */
+#define BLOCK_CONTENT_BYTES_MAX (128u << 10)
+/* An event needs its header, its payload, and up to 7 bytes that the copy writes past it. */
+#define BUFFER_BYTES_FOR_EVENT (EVENT_HEADER_BYTES_MAX + WR_PAYLOAD_BYTES_MAX + 16u)
+#define BLOCK_HEADER_BYTES     20u
+#define POINT_THREADS_MAX      4096u
+/* 64 fields and three names of 255 bytes each, in UTF-16. */
+#define METADATA_BYTES_MAX     (64u << 10)
+
+_Static_assert(WR_NETTRACE_BUFFER_BYTES >= 2 * BLOCK_CONTENT_BYTES_MAX + BUFFER_BYTES_FOR_EVENT, "one block fits");
+
+void wr_nettrace_init(struct wr_nettrace *nettrace, struct wr_stream *stream, void *buffer)
+{
+    memset(nettrace, 0, sizeof *nettrace);
+    nettrace->stream = stream;
+    nettrace->buffer = buffer;
+}
+
+bool wr_nettrace_flush(struct wr_nettrace *nettrace)
+{
+    if (nettrace->block_at)
+        wr_nettrace_block_end(nettrace);
+    bool is_sent = wr_stream_write(nettrace->stream, nettrace->buffer, nettrace->length);
+    nettrace->offset += nettrace->length;
+    nettrace->length = 0;
+    return is_sent;
+}
+
+/* Room for a block or an event of so many bytes; flushing is legal only between blocks. */
+static void reserve(struct wr_nettrace *nettrace, uint32_t bytes)
+{
+    if (nettrace->length + bytes > WR_NETTRACE_BUFFER_BYTES)
+        wr_nettrace_flush(nettrace);
+}
+
+static void put(struct wr_nettrace *nettrace, const void *bytes, uint32_t count)
+{
+    memcpy(nettrace->buffer + nettrace->length, bytes, count);
+    nettrace->length += count;
+}
+
+static void put_u8(struct wr_nettrace *nettrace, uint8_t value)
+{
+    nettrace->buffer[nettrace->length++] = value;
+}
+
+static void put_u16(struct wr_nettrace *nettrace, uint16_t value)
+{
+    put(nettrace, &value, sizeof value);
+}
+
+static void put_u32(struct wr_nettrace *nettrace, uint32_t value)
+{
+    put(nettrace, &value, sizeof value);
+}
+
+static void put_u64(struct wr_nettrace *nettrace, uint64_t value)
+{
+    put(nettrace, &value, sizeof value);
+}
+
+static void put_utf16z(struct wr_nettrace *nettrace, const char *text)
+{
+    nettrace->length += wr_utf16_from_utf8((const unsigned char *)text, (uint32_t)strlen(text),
+                                           nettrace->buffer + nettrace->length);
+    put_u16(nettrace, 0);
+}
+
+static void put_at_u32(struct wr_nettrace *nettrace, uint32_t at, uint32_t value)
+{
+    memcpy(nettrace->buffer + at, &value, sizeof value);
+}
+
+static inline unsigned char *varint(unsigned char *out, uint64_t value)
+{
+    while (value >= 0x80) {
+        *out++ = (unsigned char)(value | 0x80);
+        value >>= 7;
+    }
+    *out++ = (unsigned char)value;
+    return out;
+}
+
+/* --- Objects and blocks. ---------------------------------------------------------------------------- */
+
+static void object_begin(struct wr_nettrace *nettrace, const char *type_name, uint32_t version)
+{
+    put_u8(nettrace, TAG_BEGIN_PRIVATE);
+    put_u8(nettrace, TAG_BEGIN_PRIVATE);
+    put_u8(nettrace, TAG_NULL);
+    put_u32(nettrace, version);
+    put_u32(nettrace, version);
+    put_u32(nettrace, (uint32_t)strlen(type_name));
+    put(nettrace, type_name, (uint32_t)strlen(type_name));
+    put_u8(nettrace, TAG_END);
+}
+
+/* Returns where the size goes. The content begins at a multiple of four of the stream's offset. */
+static uint32_t block_open(struct wr_nettrace *nettrace, const char *type_name, uint32_t *content_at)
+{
+    object_begin(nettrace, type_name, 2);
+    uint32_t size_at = nettrace->length;
+    put_u32(nettrace, 0);
+    while ((nettrace->offset + nettrace->length) % 4)
+        put_u8(nettrace, 0);
+    *content_at = nettrace->length;
+    return size_at;
+}
+
+static void block_close(struct wr_nettrace *nettrace, uint32_t size_at, uint32_t content_at)
+{
+    put_at_u32(nettrace, size_at, nettrace->length - content_at);
+    put_u8(nettrace, TAG_END);
+}
+
+static void put_block_header(struct wr_nettrace *nettrace, uint64_t ticks_min, uint64_t ticks_max)
+{
+    put_u16(nettrace, BLOCK_HEADER_BYTES);
+    put_u16(nettrace, 1); /* compressed event headers: the only form that readers get right */
+    put_u64(nettrace, ticks_min);
+    put_u64(nettrace, ticks_max);
+}
+
+/* --- Trace. ------------------------------------------------------------------------------------------- */
+
+/* SYSTEMTIME has milliseconds; the rest is taken off the tick count of the same moment. */
+static void put_anchor(struct wr_nettrace *nettrace, const struct wr_nettrace_header *header)
+{
+    uint64_t rest_ns = header->realtime_ns % 1000000u;
+    time_t seconds = (time_t)(header->realtime_ns / 1000000000u);
+    struct tm utc;
+    gmtime_r(&seconds, &utc);
+    uint16_t milliseconds = (uint16_t)(header->realtime_ns / 1000000u % 1000u);
+    uint16_t fields[8] = { (uint16_t)(utc.tm_year + 1900), (uint16_t)(utc.tm_mon + 1), (uint16_t)utc.tm_wday,
+                           (uint16_t)utc.tm_mday, (uint16_t)utc.tm_hour, (uint16_t)utc.tm_min,
+                           (uint16_t)utc.tm_sec, milliseconds };
+    put(nettrace, fields, sizeof fields);
+    put_u64(nettrace, header->sync_ticks - (uint64_t)((double)rest_ns * (double)header->frequency_hz / 1e9));
+}
+
+void wr_nettrace_header(struct wr_nettrace *nettrace, const struct wr_nettrace_header *header)
+{
+    static const char magic[] = "Nettrace", container[] = "!FastSerialization.1";
+    put(nettrace, magic, sizeof magic - 1);
+    put_u32(nettrace, sizeof container - 1);
+    put(nettrace, container, sizeof container - 1);
+    object_begin(nettrace, "Trace", 4);
+    put_anchor(nettrace, header);
+    put_u64(nettrace, header->frequency_hz);
+    put_u32(nettrace, sizeof(void *));
+    put_u32(nettrace, header->process_id);
+    put_u32(nettrace, header->processor_count);
+    put_u32(nettrace, 1000000); /* a sampling rate, in ns; nothing samples */
+    put_u8(nettrace, TAG_END);
+}
+
+/* --- Metadata. ------------------------------------------------------------------------------------------ */
+
+static uint32_t type_code(enum weir_type type)
+{
+    return (uint32_t)WR_TYPE_CODE(type);
+}
+
+/* Fields without arrays: what every reader of V4 understands. */
+static void put_fields_v1(struct wr_nettrace *nettrace, const struct weir_schema *schema)
+{
+    put_u32(nettrace, schema->field_count);
+    for (uint32_t i = 0; i < schema->field_count; i++) {
+        put_u32(nettrace, type_code(schema->fields[i].type));
+        put_utf16z(nettrace, schema->fields[i].name);
+    }
+}
+
+static void put_field_v2(struct wr_nettrace *nettrace, const struct weir_field *field)
+{
+    uint32_t size_at = nettrace->length;
+    put_u32(nettrace, 0);
+    put_utf16z(nettrace, field->name);
+    if (wr_type_is_array(field->type))
+        put_u32(nettrace, 19);
+    put_u32(nettrace, type_code(field->type));
+    put_at_u32(nettrace, size_at, nettrace->length - size_at);
+}
+
+/* A tag's size counts neither itself nor the kind. */
+static void put_fields_v2(struct wr_nettrace *nettrace, const struct weir_schema *schema)
+{
+    uint32_t size_at = nettrace->length;
+    put_u32(nettrace, 0);
+    put_u8(nettrace, 2);
+    put_u32(nettrace, schema->field_count);
+    for (uint32_t i = 0; i < schema->field_count; i++)
+        put_field_v2(nettrace, &schema->fields[i]);
+    put_at_u32(nettrace, size_at, nettrace->length - size_at - 5);
+}
+
+static void put_opcode(struct wr_nettrace *nettrace, uint8_t opcode)
+{
+    put_u32(nettrace, 1);
+    put_u8(nettrace, 1);
+    put_u8(nettrace, opcode);
+}
+
+static void put_definition(struct wr_nettrace *nettrace, uint32_t metadata_id, const char *provider_name,
+                           const struct weir_schema *schema, bool has_arrays)
+{
+    put_u32(nettrace, metadata_id);
+    put_utf16z(nettrace, provider_name);
+    put_u32(nettrace, schema->id);
+    put_utf16z(nettrace, schema->name);
+    put_u64(nettrace, schema->keywords);
+    put_u32(nettrace, schema->version);
+    put_u32(nettrace, schema->level);
+    if (has_arrays)
+        put_u32(nettrace, 0); /* V1 fields: none, as the V2 tag demands */
+    else
+        put_fields_v1(nettrace, schema);
+    if (schema->opcode)
+        put_opcode(nettrace, schema->opcode);
+    if (has_arrays)
+        put_fields_v2(nettrace, schema);
+}
+
+void wr_nettrace_metadata(struct wr_nettrace *nettrace, uint32_t metadata_id, const char *provider_name,
+                          const struct weir_schema *schema, bool has_arrays, uint64_t ticks)
+{
+    wr_nettrace_block_end(nettrace);
+    reserve(nettrace, METADATA_BYTES_MAX);
+    uint32_t content_at, size_at = block_open(nettrace, "MetadataBlock", &content_at);
+    put_block_header(nettrace, ticks, ticks);
+    put_u8(nettrace, IS_SORTED | HAS_PAYLOAD_SIZE); /* metadata id 0, number 0, thread 0 */
+    nettrace->length = (uint32_t)(varint(nettrace->buffer + nettrace->length, ticks) - nettrace->buffer);
+    /* The definition's size stands before it as a varint; three bytes hold every size. */
+    uint32_t size_varint_at = nettrace->length, definition_at = size_varint_at + 3;
+    nettrace->length = definition_at;
+    put_definition(nettrace, metadata_id, provider_name, schema, has_arrays);
+    uint32_t size = nettrace->length - definition_at;
+    unsigned char *end = varint(nettrace->buffer + size_varint_at, size);
+    memmove(end, nettrace->buffer + definition_at, size);
+    nettrace->length = (uint32_t)(end - nettrace->buffer) + size;
+    block_close(nettrace, size_at, content_at);
+}
+
+/* --- Events. ----------------------------------------------------------------------------------------------- */
+
+void wr_nettrace_block_begin(struct wr_nettrace *nettrace, uint64_t capture_id, uint64_t thread_id)
+{
+    if (nettrace->capture_id != capture_id)
+        wr_nettrace_block_end(nettrace);
+    nettrace->capture_id = capture_id; /* the first event opens it: readers do not take an empty block */
+    nettrace->thread_id = thread_id;
+}
+
+static void block_start(struct wr_nettrace *nettrace)
+{
+    reserve(nettrace, BLOCK_CONTENT_BYTES_MAX + BUFFER_BYTES_FOR_EVENT);
+    nettrace->block_at = block_open(nettrace, "EventBlock", &nettrace->content_at);
+    nettrace->length += BLOCK_HEADER_BYTES; /* filled in at the end */
+    nettrace->metadata_id = 0;
+    nettrace->number = 0;
+    nettrace->payload_bytes = 0;
+    nettrace->ticks_max = 0;
+    nettrace->is_first = true;
+}
+
+void wr_nettrace_block_end(struct wr_nettrace *nettrace)
+{
+    if (!nettrace->block_at)
+        return;
+    uint32_t end = nettrace->length;
+    nettrace->length = nettrace->content_at;
+    put_block_header(nettrace, nettrace->ticks_min, nettrace->ticks_max);
+    nettrace->length = end;
+    block_close(nettrace, nettrace->block_at, nettrace->content_at);
+    nettrace->block_at = 0;
+}
+
+/* The header of an event that differs from the one before in more than its time. */
+static WR_NOINLINE unsigned char *put_event_header(struct wr_nettrace *nettrace, unsigned char *out,
+                                                   uint32_t metadata_id, uint32_t number, uint64_t ticks,
+                                                   uint32_t payload_bytes)
+{
+    unsigned char *flags = out++;
+    *flags = 0;
+    if (metadata_id != nettrace->metadata_id) {
+        *flags |= HAS_METADATA_ID;
+        out = varint(out, metadata_id);
+    }
+    if (nettrace->is_first || number != nettrace->number + 1) {
+        *flags |= HAS_NUMBER;
+        out = varint(out, (uint32_t)(number - nettrace->number - 1));
+        out = varint(out, nettrace->capture_id);
+        out = varint(out, 0); /* processor: not recorded */
+    }
+    if (nettrace->is_first) {
+        *flags |= HAS_THREAD_ID;
+        out = varint(out, nettrace->thread_id);
+        nettrace->ticks_min = ticks;
+        nettrace->is_first = false;
+    }
+    out = varint(out, ticks - nettrace->ticks_max);
+    if (payload_bytes != nettrace->payload_bytes) {
+        *flags |= HAS_PAYLOAD_SIZE;
+        out = varint(out, payload_bytes);
+    }
+    return out;
+}
+
+WR_INLINE void copy_payload(unsigned char *to, const unsigned char *from, uint32_t bytes)
+{
+    if (bytes > 256) {
+        memcpy(to, from, bytes);
+        return;
+    }
+    for (uint32_t at = 0; at < bytes; at += 8)
+        __builtin_memcpy(to + at, from + at, 8);
+}
+
+void wr_nettrace_event(struct wr_nettrace *nettrace, uint32_t metadata_id, uint64_t number64, uint64_t ticks,
+                       const void *payload, uint32_t payload_bytes)
+{
+    uint32_t number = (uint32_t)number64; /* the format wraps */
+    if (WR_UNLIKELY(!nettrace->block_at ||
+                    nettrace->length - nettrace->content_at > BLOCK_CONTENT_BYTES_MAX)) {
+        wr_nettrace_block_end(nettrace);
+        block_start(nettrace);
+    }
+    unsigned char *out = nettrace->buffer + nettrace->length;
+    if (WR_LIKELY(metadata_id == nettrace->metadata_id && number == nettrace->number + 1 &&
+                  payload_bytes == nettrace->payload_bytes && !nettrace->is_first)) {
+        *out++ = 0;
+        out = varint(out, ticks - nettrace->ticks_max);
+    } else {
+        out = put_event_header(nettrace, out, metadata_id, number, ticks, payload_bytes);
+    }
+    copy_payload(out, payload, payload_bytes);
+    nettrace->length = (uint32_t)(out - nettrace->buffer) + payload_bytes;
+    nettrace->metadata_id = metadata_id;
+    nettrace->number = number;
+    nettrace->payload_bytes = payload_bytes;
+    nettrace->ticks_max = ticks;
+}
+
+/* --- Sequence points and the end. ----------------------------------------------------------------------------- */
+
+static void put_point(struct wr_nettrace *nettrace, uint64_t ticks,
+                      const struct wr_nettrace_thread_number *threads, uint32_t count)
+{
+    reserve(nettrace, 128 + count * 12);
+    uint32_t content_at, size_at = block_open(nettrace, "SPBlock", &content_at);
+    put_u64(nettrace, ticks);
+    put_u32(nettrace, count);
+    for (uint32_t i = 0; i < count; i++) {
+        put_u64(nettrace, threads[i].capture_id);
+        put_u32(nettrace, (uint32_t)threads[i].number);
+    }
+    block_close(nettrace, size_at, content_at);
+}
+
+void wr_nettrace_point(struct wr_nettrace *nettrace, uint64_t ticks,
+                       const struct wr_nettrace_thread_number *threads, uint32_t count)
+{
+    wr_nettrace_block_end(nettrace);
+    while (count > POINT_THREADS_MAX) {
+        put_point(nettrace, ticks, threads, POINT_THREADS_MAX);
+        threads += POINT_THREADS_MAX;
+        count -= POINT_THREADS_MAX;
+    }
+    put_point(nettrace, ticks, threads, count);
+}
+
+void wr_nettrace_end(struct wr_nettrace *nettrace)
+{
+    wr_nettrace_block_end(nettrace);
+    reserve(nettrace, 1);
+    put_u8(nettrace, TAG_NULL);
+}

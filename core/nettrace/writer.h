@@ -1,0 +1,86 @@
+/*
+ * The bytes of a nettrace V4 stream (V5 where an event has arrays: an optional tag in its metadata).
+ *
+ * The format is described in dotnet/runtime's and PerfView's documentation of "NetTrace"; what
+ * existing readers demand beyond it is noted where we obey it. A stream is
+ *
+ *     "Nettrace" "!FastSerialization.1" Trace (MetadataBlock | EventBlock | SPBlock)* 01
+ *
+ * Every block is built whole in one buffer and starts at a known offset of the stream, because its
+ * content is aligned to four bytes from there. An event block holds events of one thread: readers
+ * look a thread up only at the start of a block or at an event flagged as sorted.
+ *
+ * The same calls give the same bytes. Used by one thread.
+ */
+#ifndef WR_NETTRACE_WRITER_H
+#define WR_NETTRACE_WRITER_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <weir/trace.h>
+#include "stream/stream.h"
+
+#define WR_NETTRACE_BUFFER_BYTES (512u << 10)
+
+struct wr_nettrace {
+    struct wr_stream *stream;
+    unsigned char *buffer;
+    uint32_t length;   /* bytes in the buffer */
+    uint64_t offset;   /* in the stream, of the buffer's first byte */
+
+    /* the open event block; block_at == 0: none */
+    uint32_t block_at;   /* of its size field */
+    uint32_t content_at;
+    uint64_t capture_id, thread_id; /* of the events that follow; kept from block to block */
+    uint64_t ticks_min, ticks_max;
+    uint32_t metadata_id, number, payload_bytes; /* of the event before */
+    bool is_first;
+};
+
+struct wr_nettrace_header {
+    uint64_t realtime_ns; /* UTC at sync_ticks */
+    uint64_t sync_ticks;
+    uint64_t frequency_hz;
+    uint32_t process_id;
+    uint32_t processor_count;
+};
+
+struct wr_nettrace_thread_number {
+    uint64_t capture_id;
+    uint64_t number;
+};
+
+/* `buffer` has WR_NETTRACE_BUFFER_BYTES. */
+void wr_nettrace_init(struct wr_nettrace *nettrace, struct wr_stream *stream, void *buffer);
+void wr_nettrace_header(struct wr_nettrace *nettrace, const struct wr_nettrace_header *header);
+
+/* What an event with this metadata id (from 1) is. Written once, before its first event. */
+void wr_nettrace_metadata(struct wr_nettrace *nettrace, uint32_t metadata_id, const char *provider_name,
+                          const struct weir_schema *schema, bool has_arrays, uint64_t ticks);
+
+/* The events that follow are this thread's. */
+void wr_nettrace_block_begin(struct wr_nettrace *nettrace, uint64_t capture_id, uint64_t thread_id);
+/* Adds an event. `payload` is readable up to the next multiple of 8 bytes and at most
+ * WR_PAYLOAD_BYTES_MAX long; numbers and ticks do not decrease within a thread. */
+void wr_nettrace_event(struct wr_nettrace *nettrace, uint32_t metadata_id, uint64_t number, uint64_t ticks,
+                       const void *payload, uint32_t payload_bytes);
+void wr_nettrace_block_end(struct wr_nettrace *nettrace);
+
+/* A sequence point: all that precedes is older than `ticks`, all that follows is not, and these
+ * threads have attempted events up to these numbers. */
+void wr_nettrace_point(struct wr_nettrace *nettrace, uint64_t ticks,
+                       const struct wr_nettrace_thread_number *threads, uint32_t count);
+
+/* The end tag. */
+void wr_nettrace_end(struct wr_nettrace *nettrace);
+/* Hands what is in the buffer to the stream. False if the sink has failed. */
+bool wr_nettrace_flush(struct wr_nettrace *nettrace);
+
+/* A payload as a record has it, as the file wants it: strings become zero-terminated UTF-16, an
+ * invalid UTF-8 byte one U+FFFD. Returns the bytes, at most WR_PAYLOAD_BYTES_MAX. */
+uint32_t wr_nettrace_payload(const struct weir_schema *schema, const unsigned char *record, unsigned char *out);
+
+/* UTF-8 to UTF-16LE; returns bytes written, at most 2 * count. */
+uint32_t wr_utf16_from_utf8(const unsigned char *text, uint32_t count, unsigned char *out);
+
+#endif

@@ -1,0 +1,179 @@
+#define _GNU_SOURCE
+#include "os/os.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <linux/futex.h>
+#include <linux/membarrier.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+void *wr_os_pages_map(uint64_t bytes)
+{
+    void *pages = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE,
+                       -1, 0);
+    return pages == MAP_FAILED ? NULL : pages;
+}
+
+void wr_os_pages_unmap(void *pages, uint64_t bytes)
+{
+    if (pages)
+        munmap(pages, bytes);
+}
+
+void *wr_os_pages_grow(void *pages, uint64_t bytes, uint64_t bytes_new)
+{
+    void *grown = mremap(pages, bytes, bytes_new, MREMAP_MAYMOVE);
+    return grown == MAP_FAILED ? NULL : grown;
+}
+
+void wr_os_futex_wait(const struct wr_u32 *word, uint32_t expected, uint64_t ns)
+{
+    struct timespec limit = { .tv_sec = (time_t)(ns / 1000000000u), .tv_nsec = (long)(ns % 1000000000u) };
+    syscall(SYS_futex, word, FUTEX_WAIT_PRIVATE, expected, ns == UINT64_MAX ? NULL : &limit, NULL, 0);
+}
+
+void wr_os_futex_wake_all(struct wr_u32 *word)
+{
+    syscall(SYS_futex, word, FUTEX_WAKE_PRIVATE, INT_MAX, NULL, NULL, 0);
+}
+
+bool wr_os_membarrier_register(void)
+{
+    return syscall(SYS_membarrier, MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED, 0, 0) == 0;
+}
+
+void wr_os_membarrier(void)
+{
+    syscall(SYS_membarrier, MEMBARRIER_CMD_PRIVATE_EXPEDITED, 0, 0);
+}
+
+uint64_t wr_os_thread_id(void)
+{
+    return (uint64_t)syscall(SYS_gettid);
+}
+
+uint32_t wr_os_process_id(void)
+{
+    return (uint32_t)getpid();
+}
+
+uint32_t wr_os_processor_count(void)
+{
+    long count = sysconf(_SC_NPROCESSORS_ONLN);
+    return count < 1 ? 1 : (uint32_t)count;
+}
+
+int wr_os_thread_start(const char *name, void *(*run)(void *), void *argument)
+{
+    sigset_t all, before;
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &before);
+    pthread_t thread;
+    int error = pthread_create(&thread, NULL, run, argument);
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    if (error)
+        return error;
+    pthread_setname_np(thread, name);
+    pthread_detach(thread);
+    return 0;
+}
+
+static uint64_t clock_ns(clockid_t clock)
+{
+    struct timespec now;
+    clock_gettime(clock, &now);
+    return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+}
+
+uint64_t wr_os_monotonic_ns(void)
+{
+    return clock_ns(CLOCK_MONOTONIC);
+}
+
+uint64_t wr_os_realtime_ns(void)
+{
+    return clock_ns(CLOCK_REALTIME);
+}
+
+void wr_os_sleep_ns(uint64_t ns)
+{
+    struct timespec left = { .tv_sec = (time_t)(ns / 1000000000u), .tv_nsec = (long)(ns % 1000000000u) };
+    while (nanosleep(&left, &left) != 0 && errno == EINTR) {
+    }
+}
+
+int wr_os_file_create(const char *path, char *temporary, size_t capacity)
+{
+    struct stat status;
+    temporary[0] = 0;
+    if (stat(path, &status) == 0 && !S_ISREG(status.st_mode)) {
+        int fd = S_ISDIR(status.st_mode) ? -1 : open(path, O_WRONLY | O_CLOEXEC | O_NOCTTY);
+        return fd >= 0 ? fd : S_ISDIR(status.st_mode) ? -EISDIR : -errno;
+    }
+    for (unsigned attempt = 0; attempt < 100; attempt++) {
+        int length = snprintf(temporary, capacity, "%s.%u-%u.part", path, (unsigned)getpid(), attempt);
+        if (length < 0 || (size_t)length >= capacity)
+            break;
+        int fd = open(temporary, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+        if (fd >= 0)
+            return fd;
+        if (errno != EEXIST) {
+            temporary[0] = 0;
+            return -errno;
+        }
+    }
+    temporary[0] = 0;
+    return -ENAMETOOLONG;
+}
+
+int wr_os_file_publish(const char *temporary, const char *path)
+{
+    return rename(temporary, path) == 0 ? 0 : errno;
+}
+
+void wr_os_file_discard(int fd, const char *temporary)
+{
+    if (fd >= 0)
+        wr_os_file_close(fd);
+    if (temporary[0])
+        unlink(temporary);
+}
+
+/* Not repeated after EINTR: on Linux the descriptor is gone then, and the number may be another's. */
+void wr_os_file_close(int fd)
+{
+    close(fd);
+}
+
+/* A descriptor that the host made non-blocking is waited for here, as a blocking one would be. */
+static void wait_until_writable(int fd)
+{
+    struct pollfd poll_fd = { .fd = fd, .events = POLLOUT };
+    poll(&poll_fd, 1, 100);
+}
+
+int wr_os_file_write(int fd, const void *bytes, size_t count)
+{
+    const char *rest = bytes;
+    while (count > 0) {
+        ssize_t written = write(fd, rest, count);
+        if (written > 0) {
+            rest += written;
+            count -= (size_t)written;
+        } else if (written < 0 && errno == EAGAIN) {
+            wait_until_writable(fd);
+        } else if (written == 0 || errno != EINTR) {
+            return written == 0 ? EIO : errno;
+        }
+    }
+    return 0;
+}

@@ -1,0 +1,127 @@
+/* The configuration: every field is checked, into a copy. */
+#include "session/session.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define BUDGET_BYTES_MAX (UINT64_C(64) << 30)
+#define FLUSH_MS_MAX     60000u
+#define STOP_MS_MAX      600000u
+
+/* "0xff" or "255", all of the text. */
+static bool parse_u64(const char *text, size_t length, uint64_t *value)
+{
+    char copy[32];
+    if (length == 0 || length >= sizeof copy || text[0] == '-' || text[0] == '+' || text[0] == ' ')
+        return false;
+    memcpy(copy, text, length);
+    copy[length] = 0;
+    char *end;
+    bool is_hex = length > 2 && copy[0] == '0' && (copy[1] == 'x' || copy[1] == 'X');
+    *value = strtoull(copy, &end, is_hex ? 16 : 10);
+    return *end == 0 && !(*value == UINT64_MAX && length > 18 && strspn(copy, "xXfF0") != length);
+}
+
+/* One "Name[:keywords[:level]]" of `length` bytes. */
+static enum weir_result filter_parse(struct wr_filter *filter, const char *text, size_t length,
+                                     struct weir_error *error)
+{
+    int shown = length > 100 ? 100 : (int)length;
+    const char *end = text + length;
+    const char *first = memchr(text, ':', length);
+    const char *name_end = first ? first : end;
+    size_t name_length = (size_t)(name_end - text);
+    if (name_length == 0 || name_length > WR_NAME_BYTES_MAX)
+        return wr_fail(error, WEIR_BAD_ARGUMENT, "providers: '%.*s' has no name; write Name:keywords:level", shown,
+                       text);
+    memcpy(filter->name, text, name_length);
+    filter->name[name_length] = 0;
+    filter->keywords = UINT64_MAX;
+    filter->level = WEIR_LEVEL_VERBOSE;
+    if (!first)
+        return WEIR_OK;
+    const char *keywords = first + 1, *second = memchr(keywords, ':', (size_t)(end - keywords));
+    const char *keywords_end = second ? second : end;
+    if (keywords_end > keywords && !parse_u64(keywords, (size_t)(keywords_end - keywords), &filter->keywords))
+        return wr_fail(error, WEIR_BAD_ARGUMENT, "providers: '%.*s': keywords are a number, such as 0xff", shown, text);
+    uint64_t level = WEIR_LEVEL_VERBOSE;
+    if (second && (!parse_u64(second + 1, (size_t)(end - second - 1), &level) || level > WEIR_LEVEL_VERBOSE))
+        return wr_fail(error, WEIR_BAD_ARGUMENT, "providers: '%.*s': the level is a number from 0 to 5", shown, text);
+    filter->level = (uint8_t)level;
+    return WEIR_OK;
+}
+
+static enum weir_result filters_parse(struct weir_session *session, const char *text, struct weir_error *error)
+{
+    uint32_t count = 0;
+    while (text && *text) {
+        size_t length = strcspn(text, ",");
+        if (count == WR_FILTERS_MAX)
+            return wr_fail(error, WEIR_BAD_ARGUMENT, "providers: more than %d", WR_FILTERS_MAX);
+        enum weir_result result = filter_parse(&session->filters[count++], text, length, error);
+        if (result != WEIR_OK)
+            return result;
+        text += length;
+        if (*text == ',' && !*++text)
+            return wr_fail(error, WEIR_BAD_ARGUMENT, "providers: nothing after the last comma");
+    }
+    if (count == 0)
+        return wr_fail(error, WEIR_BAD_ARGUMENT, "providers: none named; write \"Name:keywords:level\"");
+    session->interest.filters = session->filters;
+    session->interest.count = count;
+    return WEIR_OK;
+}
+
+static enum weir_result providers_check(const struct weir_session *session, struct weir_error *error)
+{
+    for (uint32_t i = 0; i < session->interest.count && !session->config.unknown_providers_allowed; i++)
+        if (!wr_provider_exists(session->filters[i].name))
+            return wr_fail(error, WEIR_NOT_FOUND,
+                           "providers: there is no provider '%.100s'; set unknown_providers_allowed to wait for it",
+                           session->filters[i].name);
+    return WEIR_OK;
+}
+
+static enum weir_result sizes_check(const struct weir_session_config *config, struct weir_error *error)
+{
+    uint32_t segment = config->segment_bytes;
+    if (segment < WR_SEGMENT_BYTES_MIN || segment > WR_SEGMENT_BYTES_MAX || (segment & (segment - 1)))
+        return wr_fail(error, WEIR_BAD_ARGUMENT, "segment_bytes is %u; it is a power of two from %u to %u", segment,
+                       WR_SEGMENT_BYTES_MIN, WR_SEGMENT_BYTES_MAX);
+    if (config->budget_bytes < 2 * (uint64_t)segment || config->budget_bytes > BUDGET_BYTES_MAX)
+        return wr_fail(error, WEIR_BAD_ARGUMENT,
+                       "budget_bytes is %llu; it is at least two segments (%u bytes) and at most 64 GiB",
+                       (unsigned long long)config->budget_bytes, 2 * segment);
+    if (config->flush_ms == 0 || config->flush_ms > FLUSH_MS_MAX)
+        return wr_fail(error, WEIR_BAD_ARGUMENT, "flush_ms is %u; it is from 1 to %u", config->flush_ms, FLUSH_MS_MAX);
+    if (config->stop_ms_max == 0 || config->stop_ms_max > STOP_MS_MAX)
+        return wr_fail(error, WEIR_BAD_ARGUMENT, "stop_ms_max is %u; it is from 1 to %u", config->stop_ms_max, STOP_MS_MAX);
+    return WEIR_OK;
+}
+
+static enum weir_result sink_check(const struct weir_session_config *config, struct weir_error *error)
+{
+    int sinks = (config->file != NULL) + (config->fd >= 0) + (config->write != NULL) + (config->memory_bytes_max != 0);
+    if (sinks != 1)
+        return wr_fail(error, WEIR_BAD_ARGUMENT, "%d sinks; name exactly one of file, fd, write, memory_bytes_max", sinks);
+    if (config->file && !config->file[0])
+        return wr_fail(error, WEIR_BAD_ARGUMENT, "file is an empty path");
+    if (!config->allocate != !config->release)
+        return wr_fail(error, WEIR_BAD_ARGUMENT, "allocate and release come together");
+    return WEIR_OK;
+}
+
+enum weir_result wr_session_configure(struct weir_session *session, const struct weir_session_config *config,
+                                      struct weir_error *error)
+{
+    enum weir_result result = sizes_check(config, error);
+    if (result == WEIR_OK)
+        result = sink_check(config, error);
+    if (result == WEIR_OK)
+        result = filters_parse(session, config->providers, error);
+    session->config = *config;
+    session->config.providers = NULL; /* the caller's; not kept */
+    if (result == WEIR_OK)
+        result = providers_check(session, error);
+    return result;
+}

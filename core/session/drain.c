@@ -1,0 +1,371 @@
+/*
+ * The drain: one thread per session that reads the lanes and writes the stream.
+ *
+ * It looks when it is rung (segments are full) or when its timer ends. A look begins with the clock:
+ * the horizon. Only records older than it are read, so that a lane it has not met yet can only hold
+ * younger ones, and a sequence point at the horizon is true (point.c).
+ */
+#include "session/session.h"
+
+#include <string.h>
+#include "lane/lane_read.h"
+#include "os/clock.h"
+#include "os/os.h"
+
+#define NS_PER_MS               1000000u
+#define POINT_BYTES_MAX         (4u << 20) /* of stream between points: what a reader must hold */
+#define SWEEP_MS_AT_THE_BRIM    5u         /* between sweeps for idle segments while none is free */
+
+/* --- Records. ------------------------------------------------------------------------------------------------- */
+
+void wr_drain_describe(struct weir_session *session, const struct wr_event_definition *definition, uint64_t ticks)
+{
+    unsigned char *byte = &session->drain.metadata_written[definition->index / 8];
+    unsigned char bit = (unsigned char)(1u << definition->index % 8);
+    if (*byte & bit)
+        return;
+    *byte |= bit;
+    wr_nettrace_metadata(&session->drain.nettrace, definition->index, definition->provider_name,
+                         &definition->schema, definition->has_arrays, ticks);
+}
+
+/* A record, taken apart. */
+struct record {
+    const struct wr_event_definition *definition;
+    uint64_t ticks;
+    const unsigned char *payload;
+    uint32_t payload_bytes;
+    uint32_t bytes;
+};
+
+static inline void record_read(const struct wr_segment *segment, uint32_t offset, struct record *record)
+{
+    const unsigned char *at = (const unsigned char *)segment + offset;
+    uint64_t header, extension;
+    memcpy(&header, at, sizeof header);
+    uint32_t index = wr_record_event_index(header);
+    if (WR_UNLIKELY(!record->definition || record->definition->index != index))
+        record->definition = wr_event_definition(index);
+    record->ticks = segment->base_ticks + wr_record_ticks(header);
+    record->payload = at + WR_RECORD_HEADER_BYTES;
+    record->payload_bytes = record->definition->payload_bytes;
+    bool is_extended = (header & WR_RECORD_EXTENSION) != 0;
+    if (is_extended) {
+        memcpy(&extension, record->payload, sizeof extension);
+        record->payload += WR_RECORD_EXTENSION_BYTES;
+        record->payload_bytes = (uint32_t)extension;
+    }
+    record->bytes = wr_record_bytes(record->payload_bytes, is_extended);
+}
+
+/* The stamp that the file gets: never before the thread's last one, nor before the last point. */
+static inline uint64_t stamp(struct weir_session *session, struct wr_lane *lane, uint64_t ticks)
+{
+    struct wr_drain *drain = &session->drain;
+    if (WR_UNLIKELY(ticks < drain->point_ticks)) {
+        pthread_mutex_lock(&session->buffers.lock);
+        drain->late_records++;
+        pthread_mutex_unlock(&session->buffers.lock);
+        ticks = drain->point_ticks;
+    }
+    if (WR_UNLIKELY(ticks < lane->last_ticks))
+        ticks = lane->last_ticks;
+    lane->last_ticks = ticks;
+    return ticks;
+}
+
+static inline void record_write(struct weir_session *session, struct wr_lane *lane, struct record *record)
+{
+    struct wr_drain *drain = &session->drain;
+    const void *payload = record->payload;
+    uint32_t bytes = record->payload_bytes;
+    uint64_t ticks = stamp(session, lane, record->ticks);
+    const struct wr_event_definition *definition = record->definition;
+    if (WR_UNLIKELY(!(drain->metadata_written[definition->index / 8] & 1u << definition->index % 8))) {
+        wr_drain_describe(session, definition, ticks); /* ends the block; the next event begins another */
+    }
+    if (WR_UNLIKELY(definition->has_strings)) {
+        bytes = wr_nettrace_payload(&definition->schema, payload, drain->scratch);
+        payload = drain->scratch;
+    }
+    wr_nettrace_event(&drain->nettrace, definition->index, ++lane->last_number, ticks, payload, bytes);
+}
+
+/* Reads the oldest segment up to its commit word or the limit; true if it met the limit. */
+static bool segment_read(struct weir_session *session, struct wr_lane *lane, uint64_t commit, uint64_t limit)
+{
+    struct wr_segment *segment = lane->oldest;
+    struct record record = { 0 };
+    uint32_t offset = lane->read_offset, end = wr_commit_offset(commit), count = 0;
+    wr_nettrace_block_begin(&session->drain.nettrace, lane->capture_id, lane->thread_id);
+    while (offset < end) {
+        record_read(segment, offset, &record);
+        if (record.ticks >= limit)
+            break;
+        record_write(session, lane, &record);
+        offset += record.bytes;
+        count++;
+    }
+    bool is_stopped = offset < end;
+    session->drain.has_news |= count != 0;
+    if (lane->unsent_flush_id != session->drain.flush_id) {
+        lane->unsent_flush_id = session->drain.flush_id;
+        lane->unsent = 0;
+    }
+    lane->unsent += count;
+    pthread_mutex_lock(&session->buffers.lock);
+    lane->read_offset = offset;
+    lane->read_count += count;
+    lane->records_read += count;
+    pthread_mutex_unlock(&session->buffers.lock);
+    return is_stopped;
+}
+
+bool wr_drain_lane(struct weir_session *session, struct wr_lane *lane, uint64_t limit)
+{
+    struct wr_buffers *buffers = &session->buffers;
+    for (;;) {
+        if (!lane->oldest) {
+            pthread_mutex_lock(&buffers->lock);
+            wr_lane_take_opened(lane);
+            pthread_mutex_unlock(&buffers->lock);
+        }
+        if (!lane->oldest)
+            return false;
+        bool is_final;
+        uint64_t commit = wr_lane_readable(lane, &is_final);
+        if (lane->read_offset == 0)
+            lane->read_offset = WR_SEGMENT_HEADER_BYTES;
+        bool is_unread = wr_commit_offset(commit) > lane->read_offset;
+        if (is_unread && lane->read_count == 0 && !wr_point_tell_gap(session, lane, false))
+            return true;
+        if (is_unread && segment_read(session, lane, commit, limit))
+            return true;
+        if (!is_final)
+            return false;
+        pthread_mutex_lock(&buffers->lock);
+        struct wr_segment *segment = wr_lane_unchain(lane);
+        pthread_mutex_unlock(&buffers->lock);
+        wr_buffers_give(buffers, segment); /* before anything that may block */
+    }
+}
+
+/* --- The sink. -------------------------------------------------------------------------------------------------- */
+
+/* What was in the buffer when the sink failed is not delivered, and neither is what follows. */
+static void count_undelivered(struct weir_session *session)
+{
+    struct wr_drain *drain = &session->drain;
+    pthread_mutex_lock(&session->buffers.lock);
+    for (struct wr_lane *lane = session->buffers.lanes; lane; lane = lane->next)
+        if (lane->unsent_flush_id == drain->flush_id)
+            lane->sink_failed += lane->unsent;
+    drain->own.lost[WEIR_LOSS_SINK_FAILED] += drain->own_unsent;
+    drain->own.written -= drain->own_unsent;
+    pthread_mutex_unlock(&session->buffers.lock);
+}
+
+void wr_drain_flush(struct weir_session *session)
+{
+    struct wr_drain *drain = &session->drain;
+    bool had_failed = session->stream.has_failed;
+    if (!wr_nettrace_flush(&drain->nettrace))
+        count_undelivered(session);
+    drain->flush_id++;
+    drain->own_unsent = 0;
+    pthread_mutex_lock(&session->buffers.lock);
+    drain->bytes_sent = session->stream.sent;
+    pthread_mutex_unlock(&session->buffers.lock);
+    if (session->stream.has_failed && !had_failed && session->config.on_error)
+        session->config.on_error(session->config.on_error_context, WEIR_IO, session->stream.reason);
+}
+
+/* --- Looks. ------------------------------------------------------------------------------------------------------- */
+
+static struct wr_lane *lanes_first(struct weir_session *session, uint64_t *attached)
+{
+    pthread_mutex_lock(&session->buffers.lock);
+    struct wr_lane *first = session->buffers.lanes;
+    *attached = session->buffers.lanes_attached;
+    pthread_mutex_unlock(&session->buffers.lock);
+    return first;
+}
+
+/* Every introduced lane, up to `limit`; emitters that are inside a pin may still publish records that
+ * are older, so they are waited for. */
+static void read_all(struct weir_session *session, uint64_t limit)
+{
+    uint64_t attached;
+    wr_point_settle(session, limit);
+    for (struct wr_lane *lane = lanes_first(session, &attached); lane; lane = lane->next)
+        if (lane->listed_number)
+            wr_drain_lane(session, lane, limit);
+}
+
+static void read_ready(struct weir_session *session, struct wr_lane *ready, uint64_t limit)
+{
+    while (ready) {
+        struct wr_lane *lane = ready;
+        ready = lane->ready_next; /* read before the lane may be queued again */
+        wr_buffers_accept_ready(lane);
+        if (lane->listed_number)
+            wr_drain_lane(session, lane, limit);
+    }
+}
+
+/* Lanes that no point has named yet. All that they hold is younger than the last horizon: they were put
+ * on the ready list before their first record was stamped, and the look of that horizon did not find
+ * them there. So a point at that horizon introduces them truthfully. */
+static bool has_new_lanes(struct weir_session *session)
+{
+    uint64_t attached;
+    lanes_first(session, &attached);
+    return attached != session->drain.lanes_introduced;
+}
+
+static void introduce(struct weir_session *session)
+{
+    struct wr_drain *drain = &session->drain;
+    uint64_t ticks = wr_max_u64(drain->horizon, drain->point_ticks);
+    read_all(session, ticks);
+    wr_point_write(session, ticks);
+}
+
+/* Takes back the segments of lanes that have not moved since the last sweep. */
+static void sweep(struct weir_session *session)
+{
+    uint64_t attached;
+    struct wr_lane *first = lanes_first(session, &attached);
+    bool any = false;
+    for (struct wr_lane *lane = first; lane; lane = lane->next) {
+        struct wr_segment *segment = lane->oldest;
+        bool is_alone = segment && segment == lane->newest;
+        uint64_t commit = is_alone ? wr_u64_load_acquire(&segment->commit) : 0; /* edge PUBLISH.acquire */
+        lane->is_revoking = is_alone && commit == lane->idle_commit && lane->idle_segment == segment;
+        lane->idle_commit = commit;
+        lane->idle_segment = segment;
+        if (lane->is_revoking)
+            wr_lane_revoke_begin(lane);
+        any |= lane->is_revoking;
+    }
+    if (!any)
+        return;
+    wr_threads_barrier(); /* edge REVOKE */
+    for (struct wr_lane *lane = first; lane; lane = lane->next)
+        if (lane->is_revoking)
+            wr_lane_revoke_finish(lane);
+}
+
+static bool point_is_due(const struct weir_session *session, bool is_timed)
+{
+    const struct wr_drain *drain = &session->drain;
+    uint64_t offset = drain->nettrace.offset + drain->nettrace.length;
+    return offset - drain->point_offset >= POINT_BYTES_MAX || (is_timed && drain->has_news);
+}
+
+/* One look. `is_timed`: the timer's, which meets every lane, idle ones and their losses too. */
+static void look(struct weir_session *session, bool is_timed)
+{
+    struct wr_drain *drain = &session->drain;
+    uint64_t horizon = wr_clock_ticks_ordered();
+    struct wr_lane *ready = wr_buffers_take_ready(&session->buffers);
+    if (has_new_lanes(session))
+        introduce(session);
+    read_ready(session, ready, horizon);
+    if (is_timed)
+        sweep(session);
+    if (is_timed || point_is_due(session, false))
+        read_all(session, horizon);
+    drain->horizon = horizon;
+    if (point_is_due(session, is_timed) || (is_timed && wr_point_has_losses(session)))
+        wr_point_write(session, horizon);
+    if (drain->nettrace.length)
+        wr_drain_flush(session);
+}
+
+/* All emitters have left: whatever their stamps, everything is read. */
+static void last_look(struct weir_session *session)
+{
+    struct wr_drain *drain = &session->drain;
+    look(session, true);
+    uint64_t attached, latest = wr_clock_ticks_ordered();
+    if (has_new_lanes(session))
+        introduce(session);
+    for (struct wr_lane *lane = lanes_first(session, &attached); lane; lane = lane->next) {
+        while (wr_drain_lane(session, lane, UINT64_MAX))
+            wr_point_write(session, drain->point_ticks); /* so many losses that a point must tell them */
+        latest = wr_max_u64(latest, lane->last_ticks + 1);
+    }
+    drain->horizon = latest;
+    wr_point_write(session, latest);
+    wr_rundown_run(session);
+    wr_point_write(session, wr_max_u64(wr_clock_ticks_ordered(), drain->own_ticks + 1));
+    wr_nettrace_end(&drain->nettrace);
+    wr_drain_flush(session);
+}
+
+static void write_header(struct weir_session *session)
+{
+    struct wr_drain *drain = &session->drain;
+    struct wr_nettrace_header header = { .frequency_hz = session->frequency_hz,
+                                         .process_id = wr_os_process_id(),
+                                         .processor_count = wr_os_processor_count() };
+    wr_clock_read_pair(&header.sync_ticks, &header.realtime_ns);
+    wr_nettrace_header(&drain->nettrace, &header);
+    drain->thread_id = wr_os_thread_id();
+    drain->capture_id = wr_buffers_capture_id();
+    drain->own_number = 1;
+    drain->flush_id = 1;
+    drain->horizon = wr_clock_ticks_ordered();
+    struct wr_unattributed *unattributed = &wr_unattributed[session->slot];
+    drain->nested_told = wr_u64_load_acquire(&unattributed->nested);
+    drain->no_segment_told = wr_u64_load_acquire(&unattributed->no_segment);
+    wr_point_write(session, drain->horizon);
+}
+
+static void loop(struct weir_session *session)
+{
+    uint64_t flush_ns = (uint64_t)session->config.flush_ms * NS_PER_MS;
+    uint64_t timer_ns = wr_os_monotonic_ns() + flush_ns;
+    while (!wr_u32_load_acquire(&session->stop_requested)) { /* edge STOP.acquire */
+        uint32_t ticket = wr_bell_ticket(&session->buffers.bell);
+        uint64_t now = wr_os_monotonic_ns();
+        bool is_timed = now >= timer_ns;
+        look(session, is_timed);
+        if (is_timed) {
+            bool is_brim = wr_free_list_is_empty(&session->buffers.free_list);
+            timer_ns = now + (is_brim && flush_ns > SWEEP_MS_AT_THE_BRIM * NS_PER_MS
+                                  ? SWEEP_MS_AT_THE_BRIM * NS_PER_MS
+                                  : flush_ns);
+        }
+        now = wr_os_monotonic_ns();
+        if (now < timer_ns && !wr_u32_load_acquire(&session->stop_requested))
+            wr_bell_wait(&session->buffers.bell, ticket, timer_ns - now);
+    }
+}
+
+static void set_and_wake(struct wr_u32 *word, uint32_t value)
+{
+    wr_u32_store_release(word, value);
+    wr_os_futex_wake_all(word);
+}
+
+void *wr_drain_run(void *argument)
+{
+    struct weir_session *session = argument;
+    /* For its whole life this thread is inside the library: what its callbacks emit is counted as
+     * nested and never waits for itself. */
+    wr_self_enter();
+    session->drain_thread = pthread_self();
+    while (!wr_u32_load_acquire(&session->drain_go)) /* edge GO.acquire */
+        wr_os_futex_wait(&session->drain_go, 0, UINT64_MAX);
+    if (wr_u32_load_acquire(&session->drain_go) == WR_DRAIN_RUN) {
+        write_header(session);
+        set_and_wake(&session->drain_runs, 1); /* edge START.release */
+        loop(session);
+        last_look(session);
+        set_and_wake(&session->state, WR_SESSION_DRAINED); /* edge DRAINED.release */
+    }
+    set_and_wake(&session->drain_is_gone, 1); /* edge GONE.release: the last access */
+    return NULL;
+}

@@ -1,0 +1,282 @@
+/* Create, start, stop, destroy. */
+#include "session/session.h"
+
+#include <string.h>
+#include <stdlib.h>
+#include "os/clock.h"
+#include "os/os.h"
+
+#define NS_PER_MS 1000000u
+
+/* --- Create. --------------------------------------------------------------------------------------------- */
+
+static void *host_allocate(const struct weir_session_config *config, size_t bytes)
+{
+    return config->allocate ? config->allocate(config->allocator_context, bytes) : malloc(bytes);
+}
+
+static void host_release(const struct weir_session_config *config, void *memory, size_t bytes)
+{
+    if (config->release)
+        config->release(config->allocator_context, memory, bytes);
+    else
+        free(memory);
+}
+
+/* The struct holds members on lines of their own; the host's allocator need not align so far. */
+static struct weir_session *session_allocate(const struct weir_session_config *config)
+{
+    size_t bytes = sizeof(struct weir_session) + WR_LINE;
+    unsigned char *memory = host_allocate(config, bytes);
+    if (!memory)
+        return NULL;
+    struct weir_session *session = (void *)wr_round_up((uintptr_t)memory, WR_LINE);
+    memset(session, 0, sizeof *session);
+    session->allocation = memory;
+    session->allocation_bytes = bytes;
+    session->stream.fd = -1;
+    return session;
+}
+
+static void session_free(struct weir_session *session)
+{
+    struct weir_session_config config = session->config;
+    host_release(&config, session->allocation, session->allocation_bytes);
+}
+
+static void drain_memory_release(struct wr_drain *drain)
+{
+    wr_os_pages_unmap(drain->nettrace.buffer, WR_NETTRACE_BUFFER_BYTES);
+    wr_os_pages_unmap(drain->scratch, 2 * (WR_PAYLOAD_BYTES_MAX + 1));
+}
+
+static bool drain_memory_reserve(struct weir_session *session)
+{
+    void *buffer = wr_os_pages_map(WR_NETTRACE_BUFFER_BYTES);
+    session->drain.scratch = wr_os_pages_map(2 * (WR_PAYLOAD_BYTES_MAX + 1));
+    if (buffer)
+        wr_nettrace_init(&session->drain.nettrace, &session->stream, buffer);
+    if (buffer && session->drain.scratch)
+        return true;
+    drain_memory_release(&session->drain);
+    return false;
+}
+
+/* A ladder: each step undoes itself and what came before it. */
+static enum weir_result session_build(struct weir_session *session, const struct weir_session_config *config,
+                                      struct weir_error *error)
+{
+    enum weir_result result = wr_session_configure(session, config, error);
+    if (result != WEIR_OK)
+        return result;
+    if (!drain_memory_reserve(session))
+        return wr_fail(error, WEIR_NO_MEMORY, "no memory for the encode buffer");
+    if (!wr_buffers_init(&session->buffers, config->budget_bytes, config->segment_bytes)) {
+        drain_memory_release(&session->drain);
+        return wr_fail(error, WEIR_NO_MEMORY, "cannot reserve a budget of %llu bytes",
+                       (unsigned long long)config->budget_bytes);
+    }
+    result = wr_stream_open(&session->stream, config, error);
+    if (result != WEIR_OK) {
+        wr_buffers_fini(&session->buffers);
+        drain_memory_release(&session->drain);
+    }
+    return result;
+}
+
+enum weir_result weir_session_create(const struct weir_session_config *config, struct weir_session **out,
+                                     struct weir_error *error)
+{
+    wr_init();
+    if (!config || !out)
+        return wr_fail(error, WEIR_BAD_ARGUMENT, "config and session must not be NULL");
+    if (config->size != sizeof *config)
+        return wr_fail(error, WEIR_BAD_ARGUMENT, "config.size is %zu; start from WEIR_SESSION_CONFIG_INIT", config->size);
+    struct weir_session *session = session_allocate(config);
+    if (!session)
+        return wr_fail(error, WEIR_NO_MEMORY, "no memory for a session");
+    wr_self_enter();
+    session->generation = wr_process_generation();
+    enum weir_result result = session_build(session, config, error);
+    wr_self_leave();
+    if (result == WEIR_OK)
+        *out = session;
+    else
+        host_release(config, session->allocation, session->allocation_bytes);
+    return result;
+}
+
+/* --- Start. ------------------------------------------------------------------------------------------------- */
+
+static void state_set(struct weir_session *session, enum wr_session_state state)
+{
+    /* edge CLOSED.release */
+    wr_u32_store_release(&session->state, state);
+    wr_os_futex_wake_all(&session->state);
+}
+
+static enum wr_session_state state_of(const struct weir_session *session)
+{
+    return (enum wr_session_state)wr_u32_load_acquire(&session->state);
+}
+
+static bool state_change(struct weir_session *session, enum wr_session_state from, enum wr_session_state to)
+{
+    uint32_t expected = from;
+    return wr_u32_cas_acq_rel(&session->state, &expected, to);
+}
+
+/* Sleeps until the word is not `value`; false if the deadline (monotonic) passed. */
+static bool wait_while(const struct wr_u32 *word, uint32_t value, uint64_t deadline_ns)
+{
+    while (wr_u32_load_acquire(word) == value) {
+        uint64_t now = wr_os_monotonic_ns();
+        if (now >= deadline_ns)
+            return false;
+        wr_os_futex_wait(word, value, deadline_ns - now);
+    }
+    return true;
+}
+
+static void drain_go(struct weir_session *session, enum wr_drain_go how)
+{
+    wr_u32_store_release(&session->drain_go, how); /* edge GO.release */
+    wr_os_futex_wake_all(&session->drain_go);
+}
+
+/* The name goes to the file last, when nothing but enabling is left to do. */
+static enum weir_result start_drain(struct weir_session *session, struct weir_error *error)
+{
+    int failure = wr_os_thread_start("weir-drain", wr_drain_run, session);
+    if (failure)
+        return wr_fail(error, WEIR_SYSTEM, "cannot start the drain thread: %s", strerror(failure));
+    enum weir_result result = wr_stream_publish(&session->stream, error);
+    drain_go(session, result == WEIR_OK ? WR_DRAIN_RUN : WR_DRAIN_GIVE_UP);
+    if (result == WEIR_OK)
+        wait_while(&session->drain_runs, 0, UINT64_MAX); /* edge START.acquire */
+    else
+        wait_while(&session->drain_is_gone, 0, UINT64_MAX); /* edge GONE.acquire */
+    return result;
+}
+
+enum weir_result weir_session_start(struct weir_session *session, struct weir_error *error)
+{
+    if (!session || session->generation != wr_process_generation())
+        return wr_fail(error, WEIR_BAD_STATE, "no session, or one of the process before fork");
+    if (!state_change(session, WR_SESSION_INERT, WR_SESSION_STARTING))
+        return wr_fail(error, WEIR_BAD_STATE, "the session was started before");
+    wr_self_enter();
+    session->frequency_hz = wr_clock_frequency_hz();
+    enum weir_result result = wr_registry_take_slot(&session->buffers, &session->slot);
+    if (result != WEIR_OK) {
+        wr_fail(error, result, "%d sessions run; stop one", WR_SESSIONS_MAX);
+    } else {
+        session->buffers.slot = session->slot;
+        result = start_drain(session, error);
+        if (result != WEIR_OK)
+            wr_registry_give_slot(session->slot);
+    }
+    if (result == WEIR_OK)
+        wr_registry_enable(session->slot, &session->interest); /* edge ENABLE */
+    state_set(session, result == WEIR_OK ? WR_SESSION_ENABLED : WR_SESSION_CLOSED);
+    wr_self_leave();
+    if (result == WEIR_OK)
+        wr_registry_run_callbacks();
+    return result;
+}
+
+/* --- Stop. ------------------------------------------------------------------------------------------------------ */
+
+static void lane_detach(struct wr_thread *thread, void *slot)
+{
+    wr_ptr_store_release(&thread->lanes[*(uint32_t *)slot], NULL);
+}
+
+/* The drain is done and no emitter can see the session; what is left are pointers to its lanes, which
+ * an exiting thread may be reading. */
+static bool detach_lanes(struct weir_session *session, uint64_t deadline_ns)
+{
+    wr_threads_each(lane_detach, &session->slot);
+    return wr_threads_quiesce(deadline_ns); /* edge QUIESCE */
+}
+
+static enum weir_result stop_by_deadline(struct weir_session *session, uint64_t deadline_ns)
+{
+    wr_registry_disable(session->slot);
+    bool is_quiet = wr_threads_quiesce(deadline_ns); /* edge QUIESCE: no emitter inside from here on */
+    wr_u32_store_release(&session->stop_requested, 1); /* edge STOP.release */
+    wr_bell_ring(&session->buffers.bell);
+    bool is_drained = wait_while(&session->state, WR_SESSION_STOPPING, deadline_ns) &&
+                      wait_while(&session->drain_is_gone, 0, deadline_ns);
+    if (!is_drained || !is_quiet || !detach_lanes(session, deadline_ns)) {
+        session->is_quarantined = true;
+        return WEIR_TIMEOUT;
+    }
+    wr_registry_give_slot(session->slot);
+    return session->stream.has_failed ? WEIR_IO : WEIR_OK;
+}
+
+static enum weir_result stop_result(const struct weir_session *session)
+{
+    return session->is_quarantined ? WEIR_TIMEOUT : session->stream.has_failed ? WEIR_IO : WEIR_OK;
+}
+
+enum weir_result weir_session_stop(struct weir_session *session)
+{
+    if (!session || session->generation != wr_process_generation())
+        return WEIR_BAD_STATE;
+    enum wr_session_state state = state_of(session);
+    if (state == WR_SESSION_INERT || state == WR_SESSION_STARTING)
+        return WEIR_BAD_STATE;
+    if (state != WR_SESSION_CLOSED && pthread_equal(pthread_self(), session->drain_thread))
+        return WEIR_BAD_STATE;
+    uint64_t deadline_ns = wr_os_monotonic_ns() + (uint64_t)session->config.stop_ms_max * NS_PER_MS;
+    if (!state_change(session, WR_SESSION_ENABLED, WR_SESSION_STOPPING)) {
+        for (state = state_of(session); state != WR_SESSION_CLOSED; state = state_of(session))
+            if (!wait_while(&session->state, state, deadline_ns))
+                return WEIR_TIMEOUT;
+        return stop_result(session);
+    }
+    wr_self_enter();
+    enum weir_result result = stop_by_deadline(session, deadline_ns);
+    if (result != WEIR_TIMEOUT)
+        wr_stream_finish(&session->stream);
+    wr_self_leave();
+    state_set(session, WR_SESSION_CLOSED);
+    wr_registry_run_callbacks();
+    return result;
+}
+
+/* --- Destroy. ----------------------------------------------------------------------------------------------------- */
+
+void weir_session_destroy(struct weir_session *session)
+{
+    if (!session || session->generation != wr_process_generation())
+        return;
+    if (state_of(session) == WR_SESSION_ENABLED)
+        weir_session_stop(session);
+    if (session->is_quarantined)
+        return;
+    wr_self_enter();
+    wr_stream_close(&session->stream);
+    wr_buffers_fini(&session->buffers);
+    drain_memory_release(&session->drain);
+    wr_self_leave();
+    session_free(session);
+}
+
+enum weir_result weir_session_memory(struct weir_session *session, const void **bytes, uint64_t *count)
+{
+    if (!session || !bytes || !count || session->config.memory_bytes_max == 0)
+        return WEIR_BAD_ARGUMENT;
+    if (state_of(session) != WR_SESSION_CLOSED || session->is_quarantined)
+        return WEIR_BAD_STATE;
+    *bytes = session->stream.memory;
+    *count = session->stream.memory_bytes;
+    return WEIR_OK;
+}
+
+const char *weir_version(void)
+{
+    return WEIR_VERSION;
+}

@@ -1,0 +1,136 @@
+/*
+ * A session: its configuration, its life, its drain.
+ *
+ *     INERT --start--> STARTING --start--> ENABLED --stop--> STOPPING --drain--> DRAINED --stop--> CLOSED
+ *                         └────────────────start fails─────────────────────────────────────────────^
+ *
+ * The actor stands on the arrow. One thread makes each step: the one whose compare-and-swap on `state`
+ * won. Who waits for a step sleeps on that word.
+ */
+#ifndef WR_SESSION_SESSION_H
+#define WR_SESSION_SESSION_H
+
+#include <pthread.h>
+#include <weir/session.h>
+#include "base/error.h"
+#include "buffers/buffers.h"
+#include "event/event.h"
+#include "nettrace/writer.h"
+#include "stream/stream.h"
+
+#define WR_FILTERS_MAX 64
+
+enum wr_session_state {
+    WR_SESSION_INERT,
+    WR_SESSION_STARTING,
+    WR_SESSION_ENABLED,
+    WR_SESSION_STOPPING,
+    WR_SESSION_DRAINED,
+    WR_SESSION_CLOSED,
+};
+
+enum wr_drain_go {
+    WR_DRAIN_WAIT,
+    WR_DRAIN_RUN,
+    WR_DRAIN_GIVE_UP,
+};
+
+/* A loss that is to be told in a Weir/Loss event. */
+struct wr_told_loss {
+    uint64_t capture_id;
+    uint64_t after;
+    uint64_t count;
+    enum weir_loss cause;
+};
+
+#define WR_TOLD_LOSSES_MAX  256
+#define WR_POINT_ROWS       1024
+#define WR_LOSS_METADATA_ID (WR_EVENT_INDEX_MAX + 1)
+
+/* The drain thread's own state. No other thread touches it, but for the counts that LOCK names. */
+struct wr_drain {
+    struct wr_nettrace nettrace;
+    unsigned char *scratch;  /* a payload with converted strings, or the rundown's; pages */
+    uint64_t horizon;        /* everything stamped before it has been met, but for late records */
+    uint64_t point_ticks;    /* of the last sequence point */
+    uint64_t point_ns;       /* when it was written */
+    uint64_t point_offset;   /* of the stream, behind it */
+    uint64_t lanes_introduced; /* of buffers.lanes_attached */
+    bool has_news;           /* since the last point */
+    uint64_t capture_id;     /* of the drain thread */
+    uint64_t thread_id;
+    uint64_t own_number;
+    uint64_t own_listed;
+    uint64_t own_ticks;
+    uint64_t own_unsent;
+    uint64_t flush_id;       /* counts flushes, to tell which records are not yet sent */
+    struct wr_told_loss losses[WR_TOLD_LOSSES_MAX];
+    uint32_t loss_count;
+    uint64_t nested_told, no_segment_told; /* of the slot's unattributed losses */
+    struct wr_nettrace_thread_number rows[WR_POINT_ROWS];
+    uint32_t row_count;
+    unsigned char metadata_written[(WR_EVENT_INDEX_MAX + 2 + 7) / 8];
+
+    struct weir_counts own; /* LOCK(buffers.lock): rundown, and losses without a lane */
+    uint64_t late_records;  /* LOCK */
+    uint64_t points;        /* LOCK */
+    uint64_t bytes_sent;    /* LOCK */
+};
+
+struct weir_session {
+    /* CONST after create */
+    struct weir_session_config config;
+    struct wr_filter filters[WR_FILTERS_MAX];
+    struct wr_interest interest;
+    void *allocation;
+    size_t allocation_bytes;
+    uint32_t generation;
+
+    struct wr_u32 state;          /* enum wr_session_state; edges DRAINED, CLOSED */
+    struct wr_u32 drain_go;       /* edge GO: enum wr_drain_go */
+    struct wr_u32 drain_runs;     /* edge START: the header is written */
+    struct wr_u32 stop_requested; /* edge STOP */
+    struct wr_u32 drain_is_gone;  /* edge GONE: nothing of the session is touched after it */
+    bool is_quarantined;          /* a pin or the drain outlived the deadline; never freed */
+    uint32_t slot;
+    uint64_t frequency_hz;
+    pthread_t drain_thread;
+
+    struct wr_buffers buffers;
+    struct wr_stream stream;
+    struct wr_drain drain;
+};
+
+/* config.c: copies and checks; fills filters. */
+enum weir_result wr_session_configure(struct weir_session *session, const struct weir_session_config *config,
+                                      struct weir_error *error);
+
+/* drain.c: the drain thread's body. */
+void *wr_drain_run(void *session);
+/* Reads a lane's records that are older than `limit` into the stream. True if it has younger ones. */
+bool wr_drain_lane(struct weir_session *session, struct wr_lane *lane, uint64_t limit);
+/* Hands the buffer to the sink. */
+void wr_drain_flush(struct weir_session *session);
+
+/* point.c */
+/* Tells the losses before the lane's next record; false if they are so many that only a point can. */
+bool wr_point_tell_gap(struct weir_session *session, struct wr_lane *lane, bool at_point);
+/* Writes a sequence point at `ticks`, which no unread record of an introduced lane precedes, and
+ * introduces the lanes that are new. */
+void wr_point_write(struct weir_session *session, uint64_t ticks);
+/* Have all emitters left the pins that they were in at this call? Waits at most 1 ms. */
+void wr_point_settle(struct weir_session *session, uint64_t limit);
+void wr_point_own_event(struct weir_session *session, uint32_t metadata_id, uint64_t ticks,
+                        const void *payload, uint32_t payload_bytes);
+/* Is there anything that the next point must tell? */
+bool wr_point_has_losses(struct weir_session *session);
+void wr_point_tell_own_loss(struct weir_session *session, enum weir_loss cause, uint64_t count);
+
+/* rundown.c */
+void wr_rundown_run(struct weir_session *session);
+
+/* The metadata of an event, before its first record. */
+void wr_drain_describe(struct weir_session *session, const struct wr_event_definition *definition,
+                       uint64_t ticks);
+
+#endif

@@ -1,0 +1,75 @@
+/* Figures of a session, while it runs and after. */
+#include "session/session.h"
+
+#include <string.h>
+
+static void counts_add(struct weir_counts *sum, const struct weir_counts *more)
+{
+    sum->written += more->written;
+    for (unsigned cause = 0; cause < WEIR_LOSS_COUNT; cause++)
+        sum->lost[cause] += more->lost[cause];
+    sum->attempted = sum->written;
+    for (unsigned cause = 0; cause < WEIR_LOSS_COUNT; cause++)
+        sum->attempted += sum->lost[cause];
+}
+
+static uint64_t reserved_bytes(const struct weir_session *session)
+{
+    return session->allocation_bytes + WR_NETTRACE_BUFFER_BYTES + 2 * (WR_PAYLOAD_BYTES_MAX + 1) +
+           session->buffers.slab_bytes;
+}
+
+enum weir_result weir_session_stats(struct weir_session *session, struct weir_session_stats *stats)
+{
+    if (!session || !stats || stats->size != sizeof *stats)
+        return WEIR_BAD_ARGUMENT;
+    if (session->generation != wr_process_generation())
+        return WEIR_BAD_STATE;
+    struct wr_buffers *buffers = &session->buffers;
+    memset(stats, 0, sizeof *stats);
+    stats->size = sizeof *stats;
+    stats->budget_bytes = buffers->arena_bytes;
+    wr_self_enter();
+    pthread_mutex_lock(&buffers->lock);
+    counts_add(&stats->counts, &buffers->released);
+    counts_add(&stats->counts, &session->drain.own);
+    for (struct wr_lane *lane = buffers->lanes; lane; lane = lane->next) {
+        struct weir_counts counts = { 0 };
+        wr_lane_counts_locked(lane, &counts);
+        counts_add(&stats->counts, &counts);
+        stats->budget_bytes_used += (uint64_t)wr_lane_segments_locked(lane) * buffers->segment_bytes;
+    }
+    stats->reserved_bytes = reserved_bytes(session);
+    stats->bytes_sent = session->drain.bytes_sent;
+    stats->sequence_points = session->drain.points;
+    stats->late_records = session->drain.late_records;
+    stats->threads_seen = buffers->lanes_attached;
+    pthread_mutex_unlock(&buffers->lock);
+    wr_self_leave();
+    return WEIR_OK;
+}
+
+enum weir_result weir_session_thread_stats(struct weir_session *session, struct weir_thread_stats *threads,
+                                           uint32_t max, uint32_t *count)
+{
+    if (!session || !count || (max && !threads))
+        return WEIR_BAD_ARGUMENT;
+    if (session->generation != wr_process_generation())
+        return WEIR_BAD_STATE;
+    *count = 0;
+    wr_self_enter();
+    pthread_mutex_lock(&session->buffers.lock);
+    for (struct wr_lane *lane = session->buffers.lanes; lane; lane = lane->next) {
+        if (*count < max) {
+            struct weir_thread_stats *thread = &threads[*count];
+            memset(thread, 0, sizeof *thread);
+            thread->thread_id = lane->thread_id;
+            thread->capture_thread = lane->capture_id;
+            wr_lane_counts_locked(lane, &thread->counts);
+        }
+        ++*count;
+    }
+    pthread_mutex_unlock(&session->buffers.lock);
+    wr_self_leave();
+    return WEIR_OK;
+}

@@ -1,0 +1,43 @@
+/*
+ * Where a session's bytes go: a file, a descriptor, a function of the host, or memory.
+ * Used by the session's drain thread only, except open and close.
+ */
+#ifndef WR_STREAM_STREAM_H
+#define WR_STREAM_STREAM_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <weir/session.h>
+#include "base/error.h"
+
+#define WR_PATH_BYTES_MAX 4096
+
+struct wr_stream {
+    int fd;       /* -1: none */
+    bool owns_fd; /* opened here */
+    char path[WR_PATH_BYTES_MAX];      /* the file's name after publish */
+    char temporary[WR_PATH_BYTES_MAX]; /* until then; empty: none */
+    weir_write write;
+    void *write_context;
+    unsigned char *memory; /* pages */
+    uint64_t memory_bytes;
+    uint64_t memory_capacity;
+    uint64_t memory_bytes_max;
+    uint64_t sent; /* bytes that the sink has taken */
+    bool has_failed;
+    char reason[160]; /* once it has failed */
+};
+
+/* From the sink that the configuration names. WEIR_IO: the file cannot be created. */
+enum weir_result wr_stream_open(struct wr_stream *stream, const struct weir_session_config *config,
+                                struct weir_error *error);
+/* Gives the file its name, replacing what is there. */
+enum weir_result wr_stream_publish(struct wr_stream *stream, struct weir_error *error);
+/* False once the sink has failed; nothing is written then. May block. */
+bool wr_stream_write(struct wr_stream *stream, const void *bytes, uint64_t count);
+/* The last byte is written: closes the file. Memory stays. */
+void wr_stream_finish(struct wr_stream *stream);
+/* Closes what was opened; a file that was not published is removed. */
+void wr_stream_close(struct wr_stream *stream);
+
+#endif
