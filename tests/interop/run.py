@@ -1,0 +1,475 @@
+#!/usr/bin/env python3
+"""Runs .NET's own trace readers, unmodified, on nettrace files and checks what they say.
+
+Two readers are restored from the machine's package sources: the TraceEvent library (called through the
+small program in traceevent/) and the dotnet-trace tool. A machine without an SDK, or where the packages
+cannot be restored, gives a skip with its reason, never a pass.
+
+Exit status: 0 all checks passed, 1 a check failed, 77 skipped (1 with --require), 2 wrong usage.
+"""
+
+import argparse
+import contextlib
+import fcntl
+import hashlib
+import json
+import os
+import pathlib
+import re
+import shutil
+import struct
+import subprocess
+import sys
+import tempfile
+import time
+
+TRACEEVENT = "4.0.0"  # also in traceevent/traceevent-summary.csproj, which decides
+DOTNET_TRACE = "10.0.750501"
+READER = f"Microsoft.Diagnostics.Tracing.TraceEvent {TRACEEVENT}"
+SOURCE = pathlib.Path(__file__).resolve().parent / "traceevent"
+WRITER_FILES = ("fields", "loss", "threads")
+
+
+class Skip(Exception):
+    """Nothing can be said here: the readers cannot be had."""
+
+
+class Failed(Exception):
+    """A check did not hold."""
+
+
+def call(command, timeout, **more):
+    try:
+        return subprocess.run([str(c) for c in command], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                              stderr=subprocess.PIPE, text=True, errors="replace", timeout=timeout, **more)
+    except subprocess.TimeoutExpired:
+        raise Failed(f"{pathlib.Path(command[0]).name}: still running after {timeout} s") from None
+
+
+def tail(done, lines=6):
+    text = [line for line in (done.stdout + done.stderr).splitlines() if line.strip()]
+    return "\n    ".join(text[-lines:]) or f"exit status {done.returncode}, no output"
+
+
+# ---------------------------------------------------------------------------------------------------------
+# Getting the readers
+
+class Readers:
+    def __init__(self, cache):
+        self.cache = pathlib.Path(cache).resolve()
+        self.cache.mkdir(parents=True, exist_ok=True)
+        self.dotnet = shutil.which("dotnet")
+        if not self.dotnet:
+            raise Skip("no .NET SDK: 'dotnet' is not on PATH")
+        self.env = dict(
+            os.environ,
+            DOTNET_CLI_TELEMETRY_OPTOUT="1", DOTNET_NOLOGO="1", DOTNET_CLI_UI_LANGUAGE="en",
+            DOTNET_GENERATE_ASPNET_CERTIFICATE="false",
+            DOTNET_EnableDiagnostics="0",  # no diagnostics sockets of the readers' own among those under test
+            DOTNET_CLI_USE_MSBUILD_SERVER="0", MSBUILDDISABLENODEREUSE="1",  # leave no servers behind
+        )
+        self.env.setdefault("NUGET_PACKAGES", str(self.cache / "packages"))
+        self.sdk = self.say("--version")
+        if not re.match(r"([89]|\d\d+)\.", self.sdk):
+            raise Skip(f"the .NET SDK is too old or absent (8 or newer is needed): dotnet --version says '{self.sdk}'")
+        # The tool's launcher looks for the runtime in the usual places only; tell it where this one is.
+        runtime = re.search(r"Microsoft\.NETCore\.App \S+ \[(.+)\]", self.say("--list-runtimes"))
+        if runtime:
+            self.env.setdefault("DOTNET_ROOT", str(pathlib.Path(runtime[1]).parents[1]))
+        self.summary_dll = self.cache / "artifacts/bin/traceevent-summary/release/traceevent-summary.dll"
+        self.trace_tool = self.cache / "tools/dotnet-trace"
+
+    def say(self, option):
+        done = call([self.dotnet, option], 60, env=self.env, cwd=self.cache)
+        return done.stdout.strip() or done.stderr.strip()
+
+    def restore(self):
+        """Restores and builds once per cache; later calls find the stamp. The lock is for parallel tests."""
+        sources = [SOURCE / "traceevent-summary.csproj", SOURCE / "Program.cs"]
+        key = hashlib.sha256(b"\0".join([f.read_bytes() for f in sources] + [f"{self.sdk} {DOTNET_TRACE}".encode()])).hexdigest()
+        stamp = self.cache / "restored"
+        with open(self.cache / "lock", "w") as lock:
+            fcntl.flock(lock, fcntl.LOCK_EX)
+            if stamp.exists() and stamp.read_text() == key and self.summary_dll.exists() and self.trace_tool.exists():
+                return
+            stamp.unlink(missing_ok=True)
+            self.timed("restore TraceEvent", self.restore_traceevent, sources[0])
+            self.timed("build traceevent-summary", self.build_summary, sources[0])
+            self.timed("install dotnet-trace", self.install_tool)
+            stamp.write_text(key)
+
+    @staticmethod
+    def timed(what, step, *args):
+        start = time.monotonic()
+        step(*args)
+        print(f"ready  {what} ({time.monotonic() - start:.1f} s)")
+
+    def fetch(self, what, command):
+        """A step that may need the network: taking too long counts as not to be had."""
+        try:
+            return call(command, 300, env=self.env, cwd=self.cache)
+        except Failed as e:
+            raise Skip(f"{what} cannot be restored: {e}") from None
+
+    def restore_traceevent(self, project):
+        done = self.fetch(READER, [self.dotnet, "restore", project, "--artifacts-path", self.cache / "artifacts"])
+        if done.returncode:
+            # NU11xx: package or version not found, NU13xx: source not reachable. The rest would be our own mistake.
+            outcome = Skip if re.search(r"\bNU1[13]\d\d\b", done.stdout + done.stderr) else Failed
+            raise outcome(f"{READER} cannot be restored:\n    {tail(done)}")
+
+    def build_summary(self, project):
+        done = call([self.dotnet, "build", project, "--no-restore", "-c", "Release", "--artifacts-path", self.cache / "artifacts",
+                     "-nodeReuse:false", "-p:UseSharedCompilation=false"], 300, env=self.env, cwd=self.cache)
+        if done.returncode:
+            raise Failed(f"traceevent-summary does not build:\n    {tail(done, 20)}")
+
+    def install_tool(self):
+        shutil.rmtree(self.cache / "tools", ignore_errors=True)  # the installer refuses to replace a version
+        done = self.fetch("dotnet-trace", [self.dotnet, "tool", "install", "dotnet-trace", "--version", DOTNET_TRACE,
+                                           "--tool-path", self.cache / "tools"])
+        if done.returncode:
+            raise Skip(f"dotnet-trace {DOTNET_TRACE} cannot be restored:\n    {tail(done)}")
+        version = call([self.trace_tool, "--version"], 60, env=self.env)
+        if version.returncode or not version.stdout.startswith(DOTNET_TRACE):
+            raise Failed(f"dotnet-trace does not start, or is not version {DOTNET_TRACE}:\n    {tail(version)}")
+
+    def summary(self, file, payloads=0):
+        done = call([self.dotnet, self.summary_dll, "--payloads", payloads, file], 300, env=self.env)
+        try:
+            result = json.loads(done.stdout)
+        except ValueError:
+            raise Failed(f"traceevent-summary printed no JSON (exit status {done.returncode}):\n    {tail(done)}") from None
+        if done.returncode or "error" in result:
+            raise Failed(f"TraceEvent refuses the file: {result.get('error')}")
+        if result["parsed"] + result["unhandled"] != result["events"]:
+            raise Failed("TraceEvent's parsers saw {parsed} + {unhandled} events, AllEvents {events}".format(**result))
+        return result
+
+    def trace(self, *args):
+        return call([self.trace_tool, *args], 300, env=self.env)
+
+
+# ---------------------------------------------------------------------------------------------------------
+# Comparing a summary with an expectation
+
+def event_counts(rows):
+    counts = {}
+    for row in rows:
+        key = f"{row['provider']}/{row['event_id']}"
+        counts[key] = counts.get(key, 0) + row["count"]
+    return counts
+
+
+def same_value(got, kind, want):
+    """kind is the .NET type name that the reader gave; an expectation may hold 64-bit integers as text."""
+    kind = kind or ""
+    if isinstance(got, list):
+        return isinstance(want, list) and len(got) == len(want) and all(same_value(g, kind.removesuffix("[]"), w) for g, w in zip(got, want))
+    if isinstance(got, dict):
+        return isinstance(want, dict) and got.keys() == want.keys() and all(same_value(got[k], None, want[k]) for k in got)
+    if isinstance(got, bool):
+        return want in (0, 1) and got == bool(want)
+    if isinstance(got, float) or kind in ("Single", "Double"):
+        try:
+            got, want = float(got), float(want)
+            form = "<f" if kind == "Single" else "<d"
+            return (got != got and want != want) or struct.pack(form, got) == struct.pack(form, want)  # bits: -0 is not 0
+        except (TypeError, ValueError, OverflowError):
+            return False
+    if isinstance(got, int):
+        return not isinstance(want, bool) and (got == want or str(got) == want)
+    if kind == "Char" and isinstance(want, int):
+        return len(got) == 1 and ord(got) == want
+    if kind == "Guid" and isinstance(want, str):
+        return got == want.lower()
+    return got == want
+
+
+def differences(what, got, want):
+    for key in sorted(got.keys() | want.keys()):
+        if got.get(key) != want.get(key):
+            yield f"{what} {key}: TraceEvent has {got.get(key, 'none')}, expected {want.get(key, 'none')}"
+
+
+def field_differences(key, event, want):
+    got = {f["name"]: f for f in event["fields"]}
+    if got.keys() != want.keys():
+        yield f"{key}: fields are {sorted(got)}, expected {sorted(want)}"
+    for name in got.keys() & want.keys():
+        if not same_value(got[name]["value"], got[name]["type"], want[name]):
+            yield f"{key} {name}: TraceEvent has {got[name]['value']!a} ({got[name]['type']}), expected {want[name]!a}"
+
+
+def compare(summary, expect):
+    """Yields a line for each difference. An expectation is a JSON object; all members but "events" may be left out:
+
+        "events":      {"Provider/id": count}                 every event of the file, no more and no fewer
+        "threads":     {"os thread id": {"Provider/id": n}}   likewise, thread by thread
+        "events_lost": count
+        "rising":      true                                   no timestamp is older than the one before
+        "fields":      {"Provider/id": {"name": value}}       all fields of the first event, or a list of such objects for
+                                                              the first few; bytes are hex, a DateTime is its FILETIME
+    """
+    unknown = expect.keys() - {"events", "threads", "events_lost", "fields", "rising"}
+    if unknown or "events" not in expect:
+        yield f"the expectation lacks 'events' or has unknown members: {sorted(unknown)}"
+        return
+    yield from differences("events", event_counts(summary["counts"]), expect["events"])
+    if "events_lost" in expect:
+        yield from differences("count of", {"events_lost": summary["events_lost"]}, {"events_lost": expect["events_lost"]})
+    if "rising" in expect:
+        yield from differences("property", {"rising": summary["rising"]}, {"rising": expect["rising"]})
+        if expect["rising"] and summary["first_violation"]:
+            yield f"first step back in time: {summary['first_violation']}"
+    if "threads" in expect:
+        threads = {str(row["thread"]) for row in summary["threads"]}
+        got = {t: event_counts(r for r in summary["threads"] if str(r["thread"]) == t) for t in threads}
+        for thread in sorted(threads | expect["threads"].keys()):
+            yield from differences(f"thread {thread}, events", got.get(thread, {}), expect["threads"].get(thread, {}))
+    for key, want in expect.get("fields", {}).items():
+        # One object for the first event of this id, or a list for the first so many.
+        wanted = want if isinstance(want, list) else [want]
+        events = [e for e in summary["payloads"] if f"{e['provider']}/{e['event_id']}" == key]
+        if len(events) < len(wanted):
+            yield f"{key}: TraceEvent has {len(events)} of {len(wanted)} events whose fields are expected"
+        for event, fields in zip(events, wanted):
+            yield from field_differences(key, event, fields)
+
+
+# ---------------------------------------------------------------------------------------------------------
+# The checks. Each takes one file and raises Failed, or returns what to print.
+
+def check_expectation(readers, file, expect_file):
+    expect = json.loads(pathlib.Path(expect_file).read_text(encoding="utf-8"))
+    payloads = max((len(f) if isinstance(f, list) else 1 for f in expect.get("fields", {}).values()), default=0)
+    summary = readers.summary(file, payloads)
+    found = list(compare(summary, expect))
+    if found:
+        raise Failed("\n    ".join(found))
+    return f"{summary['events']} events, {summary['events_lost']} lost, as expected ({', '.join(sorted(expect))})"
+
+
+def counts_of(readers, file):
+    summary = readers.summary(file)
+    if not summary["rising"]:
+        raise Failed(f"timestamps step back: {summary['first_violation']}")
+    rows = {}
+    for row in summary["counts"]:
+        key = (row["provider"], row["event_id"])
+        rows[key] = rows.get(key, 0) + row["count"]
+    return {"file": file.name, "reader": READER, "events": summary["events"], "events_lost": summary["events_lost"],
+            "counts": [{"provider": p, "event_id": i, "count": n} for (p, i), n in sorted(rows.items())]}
+
+
+def write_counts(readers, file):
+    counts = counts_of(readers, file)
+    rows = ",\n".join("    " + json.dumps(row) for row in counts.pop("counts"))
+    head = ",\n".join(f"  {json.dumps(k)}: {json.dumps(v)}" for k, v in counts.items())
+    file.with_suffix(".counts.json").write_text(f'{{\n{head},\n  "counts": [\n{rows}\n  ]\n}}\n', encoding="utf-8")
+    return f"wrote {file.with_suffix('.counts.json').name}"
+
+
+def check_counts(readers, file):
+    got, want = counts_of(readers, file), json.loads(file.with_suffix(".counts.json").read_text(encoding="utf-8"))
+    if got != want:
+        table = [{f"{r['provider']}/{r['event_id']}": r["count"] for r in c.pop("counts")} for c in (got, want)]
+        raise Failed("\n    ".join([*differences("member", got, want), *differences("events", *table)]) or "the rows are in another order")
+    return f"{got['events']} events, {got['events_lost']} lost, {len(got['counts'])} ids"
+
+
+def complaint(done):
+    """What in the words of dotnet-trace says that something is wrong, or None."""
+    # Where a file breaks off, convert goes on as well as it can and still exits with 0: the words tell, not the
+    # status. The rows of a report are names out of the file, so only its stderr speaks for the tool.
+    said = done.stderr if "report" in done.args else done.stdout + done.stderr
+    words = [line.strip() for line in said.splitlines() if re.search("broken|exception", line, re.IGNORECASE)]
+    if done.returncode or words:
+        return f"exit status {done.returncode}: {words[0] if words else tail(done, 3)}"
+    return None
+
+
+def refused(step, half):
+    """The step, made to run on half a file, must fail, and for that reason: else it could not tell bad files from good."""
+    try:
+        step(half)
+    except Failed as e:
+        if re.search("Read past end of stream|potentially broken trace", str(e)):
+            return f"{e}"
+        raise Failed(f"failed, but not because the file breaks off: {e}") from None
+    raise Failed("half a file passed for a whole one")
+
+
+def check_half_refused(readers, file):
+    with copied(file, file.stat().st_size // 2) as half:
+        return refused(readers.summary, half)
+
+
+def report(readers, file, frames):
+    done = readers.trace("report", file, "topN", "-n", "50")
+    if complaint(done):
+        raise Failed(complaint(done))
+    # Without samples the tool still succeeds; it then lists nothing, or pseudo frames made of event names.
+    rows = re.findall(r"^\d+\.\s+(.+?)(?:\s{2,}|$)", done.stdout, re.MULTILINE)
+    for frame in frames:
+        if not any(frame in row for row in rows):
+            raise Failed(f"'{frame}' is not among the {len(rows)} rows:\n    " + tail(done, 10))
+    return f"{len(rows)} rows, first: {rows[0]}" if rows else "no rows: shows only that the tool read the file to its end"
+
+
+def convert(readers, file, form, frames):
+    done = readers.trace("convert", file, "--format", form)
+    if complaint(done):
+        raise Failed(complaint(done))
+    output = file.with_suffix(f".{form.lower()}.json")
+    try:
+        result = json.loads(output.read_text(encoding="utf-8-sig"))
+    except (OSError, ValueError) as e:
+        raise Failed(f"no readable output: {e}") from None
+    if form == "Speedscope":
+        names = {f["name"] for f in result["shared"]["frames"]}
+        samples = sum(len(p.get("events", p.get("samples", []))) for p in result["profiles"])
+    else:
+        names = {f["name"] for f in result["stackFrames"].values()}
+        samples = len(result["traceEvents"])
+    for frame in frames:
+        if not any(frame in name for name in names):
+            raise Failed(f"no frame '{frame}' among {len(names)}")
+    return f"{samples} samples, {len(names)} frames" if samples else "no samples: shows only that the tool read the file to its end"
+
+
+def dotnet_trace_checks(readers, file, frames):
+    steps = {
+        "dotnet-trace report topN": lambda f, names: report(readers, f, names),
+        "dotnet-trace convert Chromium": lambda f, names: convert(readers, f, "Chromium", names),
+        "dotnet-trace convert Speedscope": lambda f, names: convert(readers, f, "Speedscope", names),
+    }
+    for name, step in steps.items():
+        def whole(step=step):
+            with copied(file, file.stat().st_size) as copy:
+                return step(copy, frames)
+
+        def half(step=step):
+            with copied(file, file.stat().st_size // 2) as copy:
+                return refused(lambda f: step(f, []), copy)
+        yield f"{name}, {file.name}", whole
+        yield f"{name} refuses half of {file.name}", half
+
+
+@contextlib.contextmanager
+def copied(file, size):
+    """The tool writes beside its input and prints its path, so it gets a copy under a neutral name."""
+    with tempfile.TemporaryDirectory(prefix="weir-interop-") as folder:
+        copy = pathlib.Path(folder) / "trace.nettrace"
+        copy.write_bytes(file.read_bytes()[:size])
+        yield copy
+
+
+# ---------------------------------------------------------------------------------------------------------
+# The commands: each yields (name, check)
+
+def traces_in(paths):
+    """Files as given; of a folder, every trace, and every counts file too, so that a missing trace is noticed."""
+    for path in map(pathlib.Path, paths):
+        if not path.is_dir():
+            yield path
+        else:
+            yield from sorted({*path.glob("*.nettrace"), *(p.with_suffix("").with_suffix(".nettrace") for p in path.glob("*.counts.json"))})
+
+
+def run_restore(readers, _):
+    yield "restore", lambda: f"{READER}, dotnet-trace {DOTNET_TRACE}, SDK {readers.sdk}"
+
+
+def run_summary(readers, args):
+    yield "summary", lambda: json.dumps(readers.summary(args.file, args.payloads), indent=1)
+
+
+def run_counts(readers, args):
+    for file in traces_in(args.files):
+        yield f"TraceEvent counts, {file.name}", lambda file=file: (write_counts if args.write else check_counts)(readers, file)
+        yield f"TraceEvent refuses half of {file.name}", lambda file=file: check_half_refused(readers, file)
+
+
+def run_traceevent(readers, args):
+    yield f"TraceEvent, {args.file.name}", lambda: check_expectation(readers, args.file, args.expect)
+
+
+def run_dotnet_trace(readers, args):
+    for file in args.files:
+        yield from dotnet_trace_checks(readers, file, args.frame)
+
+
+def run_writer(readers, args):
+    shutil.rmtree(args.output, ignore_errors=True)  # nothing of an earlier run may stand in for a file not written
+    args.output.mkdir(parents=True)
+
+    def write():
+        done = call([args.program.resolve(), args.output], 120)
+        if done.returncode:
+            raise Failed(f"exit status {done.returncode}:\n    {tail(done)}")
+        return "ran"
+    yield f"{args.program.name} {args.output.name}", write
+    for stem in sorted({*WRITER_FILES, *(p.stem for p in args.output.glob("*.nettrace"))}):
+        file = args.output / f"{stem}.nettrace"
+        yield f"TraceEvent, {file.name}", lambda file=file: check_expectation(readers, file, file.with_suffix(".expect.json"))
+        yield f"TraceEvent refuses half of {file.name}", lambda file=file: check_half_refused(readers, file)
+        yield from dotnet_trace_checks(readers, file, [])
+
+
+def arguments():
+    default = os.environ.get("WEIR_INTEROP_CACHE") or pathlib.Path(os.environ.get("XDG_CACHE_HOME") or "~/.cache").expanduser() / "weir-interop"
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--cache", default=default, help="where packages and builds go (default: $WEIR_INTEROP_CACHE, else %(default)s)")
+    parser.add_argument("--require", action="store_true", help="a skip is a failure")
+    commands = parser.add_subparsers(dest="command", required=True)
+
+    def command(name, run, text):
+        sub = commands.add_parser(name, help=text)
+        sub.set_defaults(run=run)
+        return sub
+    path = pathlib.Path
+    command("restore", run_restore, "only restore and build")
+    sub = command("summary", run_summary, "print TraceEvent's summary of a file")
+    sub.add_argument("file", type=path)
+    sub.add_argument("--payloads", type=int, default=0, metavar="N", help="with the first N events of each id")
+    sub = command("counts", run_counts, "compare TraceEvent's counts with the *.counts.json beside each file")
+    sub.add_argument("files", nargs="+", help="traces, or folders of them")
+    sub.add_argument("--write", action="store_true", help="write the *.counts.json instead")
+    sub = command("traceevent", run_traceevent, "compare TraceEvent's summary with an expectation")
+    sub.add_argument("file", type=path)
+    sub.add_argument("--expect", type=path, required=True, metavar="JSON")
+    sub = command("dotnet-trace", run_dotnet_trace, "report and convert with dotnet-trace, and see that half a file fails")
+    sub.add_argument("files", nargs="+", type=path)
+    sub.add_argument("--frame", action="append", default=[], help="a text that must be part of a frame name in each output")
+    sub = command("writer", run_writer, "run PROGRAM OUTPUT and check each NAME.nettrace it writes with its NAME.expect.json")
+    sub.add_argument("program", type=path)
+    sub.add_argument("output", type=path)
+    return parser.parse_args()
+
+
+def main():
+    args = arguments()
+    try:
+        readers = Readers(args.cache)
+        readers.restore()
+        passed = failed = 0
+        for name, check in args.run(readers, args):
+            try:
+                print(f"ok     {name}: {check()}", flush=True)
+                passed += 1
+            except (Failed, OSError, ValueError) as e:
+                print(f"FAILED {name}: {e}", flush=True)
+                failed += 1
+    except Skip as e:
+        print(f"{'FAILED, a skip is not allowed here' if args.require else 'SKIPPED'}: {e}")
+        return 1 if args.require else 77
+    except Failed as e:
+        print(f"FAILED {e}")
+        return 1
+    print(f"{passed} passed, {failed} failed")
+    return 0 if passed and not failed else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())

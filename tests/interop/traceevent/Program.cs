@@ -1,0 +1,199 @@
+// traceevent-summary [--payloads N] FILE...
+//
+// Reads nettrace files with the TraceEvent library and prints what it understood: one JSON object a
+// line for each file. A file that TraceEvent refuses gives {"file": ..., "error": ...} and exit status 1.
+// Nothing here interprets the format; this program must stay a mere mouthpiece of the library.
+
+using System.Collections;
+using System.Globalization;
+using System.Text;
+using Microsoft.Diagnostics.Tracing;
+using Microsoft.Diagnostics.Tracing.EventPipe;
+using Microsoft.Diagnostics.Tracing.Parsers;
+using Microsoft.Diagnostics.Tracing.Parsers.Clr;
+
+int payloads = 0;
+bool usable = true;
+var files = new List<string>();
+for (int i = 0; i < args.Length; i++)
+{
+    if (args[i] == "--payloads" && i + 1 < args.Length && int.TryParse(args[++i], out payloads) && payloads >= 0)
+        continue;
+    usable &= !args[i].StartsWith("--");
+    files.Add(args[i]);
+}
+if (!usable || files.Count == 0)
+{
+    Console.Error.WriteLine("usage: traceevent-summary [--payloads N] FILE...");
+    return 2;
+}
+
+int status = 0;
+foreach (string file in files)
+{
+    object result;
+    try
+    {
+        result = new Summary(payloads).Read(file);
+    }
+    catch (Exception e)
+    {
+        result = new Dictionary<string, object?> { ["file"] = Path.GetFileName(file), ["error"] = e.GetType().Name + ": " + e.Message };
+        status = 1;
+    }
+    Console.WriteLine(Json.Text(result));
+}
+return status;
+
+sealed class Summary(int payloadsPerEvent)
+{
+    readonly SortedDictionary<(string Provider, int Id, string Name), long> events = new();
+    readonly SortedDictionary<(string Provider, int Id, int Thread), long> threads = new();
+    readonly Dictionary<(string Provider, int Id), int> shown = new();
+    readonly List<object> payloads = new();
+    long total, parsed, unhandled;
+    double first = double.NaN, last = double.NaN;
+    object? violation;
+
+    public Dictionary<string, object?> Read(string file)
+    {
+        using var source = new EventPipeEventSource(file);
+
+        // The events of the .NET runtime's own providers have no names or fields in the file; these parsers
+        // know them. Dynamic serves all the rest. AllEvents alone counts: each event passes it exactly once,
+        // and the sum of the other two ways must come to the same.
+        source.Clr.All += _ => parsed++;
+        new ClrRundownTraceEventParser(source).All += _ => parsed++;
+        new SampleProfilerTraceEventParser(source).All += _ => parsed++;
+        source.Dynamic.All += _ => parsed++;
+        source.UnhandledEvents += _ => unhandled++;
+        source.AllEvents += OnEvent;
+        source.Process();
+
+        return new()
+        {
+            ["file"] = Path.GetFileName(file),
+            ["events"] = total,
+            ["parsed"] = parsed,
+            ["unhandled"] = unhandled,
+            ["events_lost"] = source.EventsLost, // complete only after Process
+            ["rising"] = violation == null,
+            ["first_violation"] = violation,
+            ["first_ms"] = first,
+            ["last_ms"] = last,
+            ["session_start_utc"] = source.SessionStartTime.ToUniversalTime().ToString("o"),
+            ["session_ms"] = source.SessionDuration.TotalMilliseconds,
+            ["pointer_size"] = source.PointerSize,
+            ["processors"] = source.NumberOfProcessors,
+            ["counts"] = events.Select(e => new Dictionary<string, object?> {
+                ["provider"] = e.Key.Provider, ["event_id"] = e.Key.Id, ["event_name"] = e.Key.Name, ["count"] = e.Value }),
+            ["threads"] = threads.Select(e => new Dictionary<string, object?> {
+                ["provider"] = e.Key.Provider, ["event_id"] = e.Key.Id, ["thread"] = e.Key.Thread, ["count"] = e.Value }),
+            ["payloads"] = payloadsPerEvent > 0 ? payloads : null,
+        };
+    }
+
+    void OnEvent(TraceEvent data)
+    {
+        string provider = data.ProviderName;
+        int id = (int)data.ID;
+        double now = data.TimeStampRelativeMSec;
+
+        events[(provider, id, data.EventName)] = events.GetValueOrDefault((provider, id, data.EventName)) + 1;
+        threads[(provider, id, data.ThreadID)] = threads.GetValueOrDefault((provider, id, data.ThreadID)) + 1;
+        if (total++ == 0)
+            first = now;
+        else if (now < last)
+            violation ??= new Dictionary<string, object?> {
+                ["index"] = total - 1, ["provider"] = provider, ["event_id"] = id, ["ms"] = now, ["previous_ms"] = last };
+        last = now;
+
+        int seen = shown.GetValueOrDefault((provider, id));
+        if (seen >= payloadsPerEvent)
+            return;
+        shown[(provider, id)] = seen + 1;
+        payloads.Add(new Dictionary<string, object?>
+        {
+            ["provider"] = provider,
+            ["event_id"] = id,
+            ["event_name"] = data.EventName,
+            ["version"] = data.Version,
+            ["level"] = (int)data.Level,
+            ["keywords"] = (ulong)data.Keywords,
+            ["opcode"] = (int)data.Opcode,
+            ["process"] = data.ProcessID,
+            ["thread"] = data.ThreadID,
+            ["ms"] = now,
+            ["activity"] = data.ActivityID,
+            ["related_activity"] = data.RelatedActivityID,
+            // ToList: the values must be taken now, TraceEvent uses the event object again for the next event.
+            ["fields"] = data.PayloadNames.Select((name, i) => Field(name, data.PayloadValue(i))).ToList(),
+        });
+    }
+
+    static Dictionary<string, object?> Field(string name, object? value) =>
+        new() { ["name"] = name, ["type"] = value?.GetType().Name, ["value"] = value };
+}
+
+/// JSON by hand: the writers of the framework refuse NaN and replace lone surrogates without a word,
+/// and both are values that a trace may hold.
+static class Json
+{
+    public static string Text(object? value)
+    {
+        var b = new StringBuilder();
+        Write(b, value);
+        return b.ToString();
+    }
+
+    static void Write(StringBuilder b, object? value)
+    {
+        switch (value)
+        {
+            case null: b.Append("null"); break;
+            case bool v: b.Append(v ? "true" : "false"); break;
+            case string v: Quote(b, v); break;
+            case char v: Quote(b, v.ToString()); break;
+            case Guid v: Quote(b, v.ToString("D")); break;
+            case byte[] v: Quote(b, Convert.ToHexString(v).ToLowerInvariant()); break;
+            case DateTime v: b.Append(v.ToFileTimeUtc()); break; // as it lies in the file
+            case Enum v: Write(b, Convert.ChangeType(v, Enum.GetUnderlyingType(v.GetType()))); break;
+            // A float is widened first, so that its text reads back to the same value in either width.
+            case float v: Write(b, (double)v); break;
+            case double v when !double.IsFinite(v): Quote(b, v.ToString(CultureInfo.InvariantCulture)); break;
+            case double v:
+                string text = v.ToString("R", CultureInfo.InvariantCulture);
+                b.Append(text).Append(text.AsSpan().ContainsAny('.', 'E') ? "" : ".0"); break; // -0 as an integer loses its sign
+            case sbyte or byte or short or ushort or int or uint or long or ulong or nint or nuint:
+                b.Append(((IFormattable)value).ToString(null, CultureInfo.InvariantCulture)); break;
+            case IEnumerable<KeyValuePair<string, object?>> v:
+                List(b, '{', '}', v, pair => { Quote(b, pair.Key); b.Append(": "); Write(b, pair.Value); }); break;
+            case IEnumerable v: List(b, '[', ']', v.Cast<object?>(), item => Write(b, item)); break;
+            default: throw new NotSupportedException("no JSON for a " + value.GetType().FullName);
+        }
+    }
+
+    static void List<T>(StringBuilder b, char open, char close, IEnumerable<T> items, Action<T> write)
+    {
+        string separator = "";
+        b.Append(open);
+        foreach (T item in items)
+        {
+            b.Append(separator);
+            write(item);
+            separator = ", ";
+        }
+        b.Append(close);
+    }
+
+    static void Quote(StringBuilder b, string text)
+    {
+        b.Append('"');
+        foreach (char c in text)
+            if (c is < ' ' or > '~' or '"' or '\\')
+                b.Append("\\u").Append(((int)c).ToString("x4"));
+            else
+                b.Append(c);
+        b.Append('"');
+    }
+}
