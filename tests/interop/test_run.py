@@ -49,6 +49,13 @@ class Compare(unittest.TestCase):
         more["counts"].append({"provider": "P", "event_id": 9, "event_name": "", "count": 1})
         self.assertTrue(list(run.compare(more, EXPECT)))
 
+    def test_ignored_events_alone_are_left_out(self):
+        more = summary()
+        more["counts"].append({"provider": "Own", "event_id": 1, "event_name": "", "count": 5})
+        self.assertTrue(list(run.compare(more, EXPECT)))
+        self.assertEqual(list(run.compare(more, {**EXPECT, "ignore": ["Own/1"]})), [])
+        self.assertTrue(list(run.compare(more, {**EXPECT, "ignore": ["Own/1", "P/Q/1"]})))
+
 
 if __name__ == "__main__":
     unittest.main()

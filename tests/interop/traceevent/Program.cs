@@ -155,7 +155,8 @@ static class Json
             case string v: Quote(b, v); break;
             case char v: Quote(b, v.ToString()); break;
             case Guid v: Quote(b, v.ToString("D")); break;
-            case byte[] v: Quote(b, Convert.ToHexString(v).ToLowerInvariant()); break;
+            // The runtime lets an sbyte[] pass for a byte[]; the exact type tells them apart.
+            case byte[] v when v.GetType() == typeof(byte[]): Quote(b, Convert.ToHexString(v).ToLowerInvariant()); break;
             case DateTime v: b.Append(v.ToFileTimeUtc()); break; // as it lies in the file
             case Enum v: Write(b, Convert.ChangeType(v, Enum.GetUnderlyingType(v.GetType()))); break;
             // A float is widened first, so that its text reads back to the same value in either width.

@@ -1,0 +1,217 @@
+/*
+ * Writes the traces that the interop test shows to TraceEvent, with what it should find in them:
+ *
+ *     fields    every field type, with values at the edges
+ *     loss      a budget too small for its threads, so that events are lost
+ *     threads   threads one after the other, some of which never get a segment
+ *
+ * usage: interop_writer DIRECTORY
+ */
+#define _GNU_SOURCE
+#include <inttypes.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+#include <weir/weir.h>
+
+#define INTEROP_EVENTS(EVENT, P)                                                                               \
+    EVENT(P, Numbers, 1, 3, WEIR_LEVEL_INFO, 0x1, (bool, Yes), (bool, No), (i8, I8), (u8, U8), (i16, I16),     \
+          (u16, U16), (i32, I32), (u32, U32), (i64, I64), (u64, U64), (f32, F32), (f64, F64), (guid, Guid))    \
+    EVENT(P, Texts, 2, 0, WEIR_LEVEL_WARNING, 0x2, (str, Ascii), (u32, Between), (str, Wide), (str, Broken),   \
+          (str16, Units), (str, Empty))                                                                        \
+    EVENT(P, Arrays, 3, 0, WEIR_LEVEL_INFO, 0x4, (array_u8, Bytes), (array_i8, I8), (array_i16, I16),          \
+          (array_u16, U16), (array_i32, I32), (array_u32, U32), (array_i64, I64), (array_u64, U64),            \
+          (array_i32, Nothing), (str, Last))                                                                   \
+    EVENT(P, Plain, 4, 0, WEIR_LEVEL_ALWAYS, 0)                                                                \
+    EVENT(P, Counter, 5, 0, WEIR_LEVEL_INFO, 0x8, (u64, A), (u64, B), (u64, C), (u64, D))
+WEIR_PROVIDER(Interop, INTEROP_EVENTS)
+WEIR_PROVIDER_DEFINE(Interop, INTEROP_EVENTS)
+
+static const char *directory;
+
+static void fail(const char *what, const char *why)
+{
+    fprintf(stderr, "interop_writer: %s: %s\n", what, why);
+    exit(1);
+}
+
+static char *path_of(char *path, size_t capacity, const char *name, const char *suffix)
+{
+    int length = snprintf(path, capacity, "%s/%s.%s", directory, name, suffix);
+    if (length < 0 || (size_t)length >= capacity)
+        fail(directory, "the path is too long");
+    return path;
+}
+
+static struct weir_session *session_begin(const char *name, uint64_t budget_bytes)
+{
+    char path[4096];
+    struct weir_error error;
+    struct weir_session *session;
+    struct weir_session_config config = WEIR_SESSION_CONFIG_INIT;
+    config.providers = "Interop";
+    config.file = path_of(path, sizeof path, name, "nettrace");
+    config.budget_bytes = budget_bytes;
+    if (weir_session_create(&config, &session, &error) != WEIR_OK || weir_session_start(session, &error) != WEIR_OK)
+        fail(name, error.text);
+    return session;
+}
+
+/* Ends the session and begins its expectation: the counts of events that the harness emitted. */
+static FILE *session_end(struct weir_session *session, const char *name)
+{
+    char path[4096];
+    enum weir_result result = weir_session_stop(session);
+    if (result != WEIR_OK)
+        fail(name, weir_result_text(result));
+    weir_session_destroy(session);
+    FILE *file = fopen(path_of(path, sizeof path, name, "expect.json"), "w");
+    if (!file)
+        fail(path, "cannot be written");
+    return file;
+}
+
+/* --- Fields. ------------------------------------------------------------------------------------------ */
+
+static const struct weir_guid guid = { { 0x33, 0x22, 0x11, 0x00, 0x55, 0x44, 0x77, 0x66, 0x88, 0x99, 0xAA, 0xBB,
+                                         0xCC, 0xDD, 0xEE, 0xFF } };
+
+static void emit_fields(void)
+{
+    static const uint16_t units[] = { 'u', 0x20AC, 0xD83D, 0xDE00, 0 };
+    static const uint8_t bytes[] = { 0, 1, 254, 255 };
+    static const int8_t i8[] = { INT8_MIN, -1, INT8_MAX };
+    static const int16_t i16[] = { INT16_MIN, INT16_MAX };
+    static const uint16_t u16[] = { 0, UINT16_MAX };
+    static const int32_t i32[] = { INT32_MIN, 0, INT32_MAX };
+    static const uint32_t u32[] = { 1, UINT32_MAX };
+    static const int64_t i64[] = { INT64_MIN, INT64_MAX };
+    static const uint64_t u64[] = { UINT64_MAX };
+    Interop_Numbers(true, false, INT8_MIN, UINT8_MAX, INT16_MIN, UINT16_MAX, INT32_MIN, UINT32_MAX, INT64_MIN,
+                    UINT64_MAX, 0.1f, -0.0, &guid);
+    Interop_Texts("plain", 7, "gr\xC3\xBC\xC3\x9F \xF0\x9F\x98\x80", "a\xFF\xC3(b", units, NULL);
+    Interop_Arrays(bytes, 4, i8, 3, i16, 2, u16, 2, i32, 3, u32, 2, i64, 2, u64, 1, NULL, 0, "end");
+    Interop_Plain();
+}
+
+/* The same through the interface for events that are defined at run time. */
+static void emit_dynamic(void)
+{
+    static const struct weir_field fields[] = { { "Number", WEIR_TYPE_i32 }, { "Text", WEIR_TYPE_str },
+                                                { "Single", WEIR_TYPE_f32 }, { "List", WEIR_TYPE_array_u16 } };
+    static const struct weir_schema schema = { .name = "Dynamic", .id = 9, .level = WEIR_LEVEL_INFO,
+                                               .fields = fields, .field_count = 4 };
+    static const uint16_t list[] = { 3, 4 };
+    struct weir_provider *provider;
+    struct weir_event *event;
+    struct weir_error error;
+    if (weir_provider_create("InteropDynamic", NULL, NULL, &provider, &error) != WEIR_OK ||
+        weir_event_define(provider, &schema, &event, &error) != WEIR_OK)
+        fail("dynamic", error.text);
+    const struct weir_value values[] = { { .type = WEIR_TYPE_i32, .as.i = -5 },
+                                         { .type = WEIR_TYPE_str, .as.ptr = "text" },
+                                         { .type = WEIR_TYPE_f32, .as.f = 1.5 },
+                                         { .type = WEIR_TYPE_array_u16, .count = 2, .as.ptr = list } };
+    weir_event_emit(event, values, 4);
+    weir_provider_destroy(provider);
+}
+
+static void write_fields(void)
+{
+    struct weir_session_config config = WEIR_SESSION_CONFIG_INIT;
+    struct weir_session *session;
+    struct weir_error error;
+    char path[4096];
+    config.providers = "Interop,InteropDynamic:0x1:4";
+    config.unknown_providers_allowed = true;
+    config.file = path_of(path, sizeof path, "fields", "nettrace");
+    if (weir_session_create(&config, &session, &error) != WEIR_OK || weir_session_start(session, &error) != WEIR_OK)
+        fail("fields", error.text);
+    emit_fields();
+    emit_dynamic();
+    FILE *file = session_end(session, "fields");
+    fprintf(file,
+            "{\n \"events\": {\"Interop/1\": 1, \"Interop/2\": 1, \"Interop/3\": 1, \"Interop/4\": 1, \"InteropDynamic/9\": 1},\n"
+            " \"events_lost\": 0,\n \"rising\": true,\n \"fields\": {\n"
+            "  \"Interop/1\": {\"Yes\": true, \"No\": false, \"I8\": -128, \"U8\": 255, \"I16\": -32768, \"U16\": 65535,\n"
+            "   \"I32\": -2147483648, \"U32\": 4294967295, \"I64\": \"-9223372036854775808\", \"U64\": \"18446744073709551615\",\n"
+            "   \"F32\": 0.1, \"F64\": -0.0, \"Guid\": \"00112233-4455-6677-8899-aabbccddeeff\"},\n"
+            "  \"Interop/2\": {\"Ascii\": \"plain\", \"Between\": 7, \"Wide\": \"gr\\u00fc\\u00df \\ud83d\\ude00\",\n"
+            "   \"Broken\": \"a\\ufffd\\ufffd(b\", \"Units\": \"u\\u20ac\\ud83d\\ude00\", \"Empty\": \"\"},\n"
+            "  \"Interop/3\": {\"Bytes\": \"0001feff\", \"I8\": [-128, -1, 127], \"I16\": [-32768, 32767], \"U16\": [0, 65535],\n"
+            "   \"I32\": [-2147483648, 0, 2147483647], \"U32\": [1, 4294967295],\n"
+            "   \"I64\": [\"-9223372036854775808\", \"9223372036854775807\"], \"U64\": [\"18446744073709551615\"],\n"
+            "   \"Nothing\": [], \"Last\": \"end\"},\n"
+            "  \"InteropDynamic/9\": {\"Number\": -5, \"Text\": \"text\", \"Single\": 1.5, \"List\": [3, 4]}\n }\n}\n");
+    fclose(file);
+}
+
+/* --- Loss. -------------------------------------------------------------------------------------------------- */
+
+struct producer {
+    uint64_t events;
+    uint64_t written; /* by what the emitter returned */
+    uint64_t thread_id;
+};
+
+static void *produce(void *argument)
+{
+    struct producer *producer = argument;
+    producer->thread_id = (uint64_t)syscall(SYS_gettid);
+    for (uint64_t i = 0; i < producer->events; i++)
+        producer->written += Interop_Counter(i, i * 3, i ^ 0x5555, producer->thread_id);
+    return NULL;
+}
+
+static void run_producers(struct producer *producers, int count, int at_once)
+{
+    pthread_t threads[64];
+    for (int first = 0; first < count; first += at_once) {
+        for (int i = first; i < first + at_once; i++)
+            if (pthread_create(&threads[i], NULL, produce, &producers[i]))
+                fail("thread", "cannot be started");
+        for (int i = first; i < first + at_once; i++)
+            pthread_join(threads[i], NULL);
+    }
+}
+
+/* The Loss events are the library's own: how many there are is up to it, so they are asked of the
+ * session before it is gone and of the file by `weir check`. Here they are counted by difference. */
+static void write_lossy(const char *name, uint64_t budget_bytes, int count, int at_once, uint64_t events)
+{
+    struct producer producers[64] = { { 0 } };
+    struct weir_session *session = session_begin(name, budget_bytes);
+    for (int i = 0; i < count; i++)
+        producers[i].events = events;
+    run_producers(producers, count, at_once);
+    uint64_t written = 0, lost = 0;
+    FILE *file = session_end(session, name);
+    fprintf(file, "{\n \"rising\": true,\n \"ignore\": [\"Weir/1\"],\n \"threads\": {\n");
+    for (int i = 0; i < count; i++) {
+        written += producers[i].written;
+        lost += producers[i].events - producers[i].written;
+        if (producers[i].written)
+            fprintf(file, "  \"%" PRIu64 "\": {\"Interop/5\": %" PRIu64 "},\n", producers[i].thread_id, producers[i].written);
+    }
+    fprintf(file, "  \"0\": {}\n },\n \"events\": {\"Interop/5\": %" PRIu64 "},\n \"events_lost\": %" PRIu64 "\n}\n", written, lost);
+    fclose(file);
+}
+
+int main(int argc, char **argv)
+{
+    struct weir_error error;
+    if (argc != 2) {
+        fprintf(stderr, "usage: interop_writer DIRECTORY\n");
+        return 2;
+    }
+    directory = argv[1];
+    if (weir_provider_register(&weir_provider_Interop, NULL, NULL, NULL, &error) != WEIR_OK)
+        fail("provider", error.text);
+    write_fields();
+    write_lossy("loss", 1 << 20, 4, 4, 500000);
+    write_lossy("threads", 1 << 20, 50, 1, 20000);
+    return 0;
+}
