@@ -6,6 +6,7 @@
 #include "event/event.h"
 
 #include <string.h>
+#include "base/types.h"
 #include "buffers/buffers.h"
 #include "lane/lane_write.h"
 #include "os/clock.h"
@@ -196,34 +197,29 @@ static uint32_t append(struct built_payload *built, uint32_t at, const void *byt
     return at + count;
 }
 
+static uint32_t append_reference(struct built_payload *built, uint32_t at, const struct weir_value *value)
+{
+    at = append(built, at, &value->as.ptr, sizeof value->as.ptr);
+    return wr_type_is_array(value->type) ? append(built, at, &value->count, sizeof value->count) : at;
+}
+
 /* Little-endian, as the wire is: the low bytes of an integer are its narrower value. */
 static uint32_t append_value(struct built_payload *built, uint32_t at, const struct weir_value *value)
 {
-    static const uint8_t integer_bytes[] = { [WEIR_TYPE_i8] = 1, [WEIR_TYPE_u8] = 1, [WEIR_TYPE_i16] = 2,
-                                             [WEIR_TYPE_u16] = 2, [WEIR_TYPE_i32] = 4, [WEIR_TYPE_u32] = 4,
-                                             [WEIR_TYPE_i64] = 8, [WEIR_TYPE_u64] = 8 };
     static const struct weir_guid no_guid;
-    uint32_t flag = value->as.boolean;
-    float single = (float)value->as.f;
-    switch ((int)value->type) {
-    case WEIR_TYPE_bool:
-        return append(built, at, &flag, sizeof flag);
-    case WEIR_TYPE_f32:
-        return append(built, at, &single, sizeof single);
-    case WEIR_TYPE_f64:
-        return append(built, at, &value->as.f, sizeof value->as.f);
-    case WEIR_TYPE_guid:
+    if (!wr_type_is_fixed(value->type))
+        return append_reference(built, at, value);
+    if (value->type == WEIR_TYPE_guid)
         return append(built, at, value->as.ptr ? value->as.ptr : &no_guid, sizeof no_guid);
-    case WEIR_TYPE_str:
-    case WEIR_TYPE_str16:
-        return append(built, at, &value->as.ptr, sizeof value->as.ptr);
-    default:
-        break;
+    if (value->type == WEIR_TYPE_bool) {
+        uint32_t flag = value->as.boolean;
+        return append(built, at, &flag, sizeof flag);
     }
-    if (value->type < 256)
-        return append(built, at, &value->as.u, integer_bytes[value->type]);
-    at = append(built, at, &value->as.ptr, sizeof value->as.ptr);
-    return append(built, at, &value->count, sizeof value->count);
+    if (value->type == WEIR_TYPE_f32) {
+        float single = (float)value->as.f;
+        return append(built, at, &single, sizeof single);
+    }
+    return append(built, at, &value->as, wr_type_bytes(value->type));
 }
 
 WEIR_API bool weir_event_emit(struct weir_event *event, const struct weir_value *values, uint32_t count)

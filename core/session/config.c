@@ -1,6 +1,7 @@
 /* The configuration: every field is checked, into a copy. */
 #include "session/session.h"
 
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -18,8 +19,9 @@ static bool parse_u64(const char *text, size_t length, uint64_t *value)
     copy[length] = 0;
     char *end;
     bool is_hex = length > 2 && copy[0] == '0' && (copy[1] == 'x' || copy[1] == 'X');
+    errno = 0;
     *value = strtoull(copy, &end, is_hex ? 16 : 10);
-    return *end == 0 && !(*value == UINT64_MAX && length > 18 && strspn(copy, "xXfF0") != length);
+    return *end == 0 && errno == 0;
 }
 
 /* One "Name[:keywords[:level]]" of `length` bytes. */
@@ -106,8 +108,6 @@ static enum weir_result sink_check(const struct weir_session_config *config, str
         return wr_fail(error, WEIR_BAD_ARGUMENT, "%d sinks; name exactly one of file, fd, write, memory_bytes_max", sinks);
     if (config->file && !config->file[0])
         return wr_fail(error, WEIR_BAD_ARGUMENT, "file is an empty path");
-    if (!config->allocate != !config->release)
-        return wr_fail(error, WEIR_BAD_ARGUMENT, "allocate and release come together");
     return WEIR_OK;
 }
 

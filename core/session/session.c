@@ -92,6 +92,8 @@ enum weir_result weir_session_create(const struct weir_session_config *config, s
         return wr_fail(error, WEIR_BAD_ARGUMENT, "config and session must not be NULL");
     if (config->size != sizeof *config)
         return wr_fail(error, WEIR_BAD_ARGUMENT, "config.size is %zu; start from WEIR_SESSION_CONFIG_INIT", config->size);
+    if (!config->allocate != !config->release)
+        return wr_fail(error, WEIR_BAD_ARGUMENT, "allocate and release come together");
     struct weir_session *session = session_allocate(config);
     if (!session)
         return wr_fail(error, WEIR_NO_MEMORY, "no memory for a session");

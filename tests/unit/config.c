@@ -1,0 +1,179 @@
+/* Bad configurations: each is refused with a text that names the field and says what is allowed. */
+#include "unit.h"
+
+WEIR_PROVIDER_DEFINE(Unit, UNIT_EVENTS)
+
+static void refused(const struct weir_session_config *config, enum weir_result expected, const char *text)
+{
+    struct weir_session *session = NULL;
+    struct weir_error error = { "" };
+    assert_int_equal(weir_session_create(config, &session, &error), expected);
+    assert_null(session);
+    if (!strstr(error.text, text))
+        fail_msg("'%s' does not say '%s'", error.text, text);
+    assert_int_equal(weir_session_create(config, &session, NULL), expected);
+}
+
+static void refused_providers(const char *providers, enum weir_result expected, const char *text)
+{
+    struct weir_session_config config = unit_config();
+    config.providers = providers;
+    refused(&config, expected, text);
+}
+
+static void test_providers(void **state)
+{
+    (void)state;
+    refused_providers(NULL, WEIR_BAD_ARGUMENT, "none named");
+    refused_providers("", WEIR_BAD_ARGUMENT, "none named");
+    refused_providers(":0x1:5", WEIR_BAD_ARGUMENT, "has no name");
+    refused_providers("Unit,", WEIR_BAD_ARGUMENT, "last comma");
+    refused_providers("Unit,,Unit", WEIR_BAD_ARGUMENT, "has no name");
+    refused_providers("NoSuch", WEIR_NOT_FOUND, "NoSuch");
+    refused_providers("Unit:0x1:6", WEIR_BAD_ARGUMENT, "level");
+    refused_providers("Unit:0x1:-1", WEIR_BAD_ARGUMENT, "level");
+    refused_providers("Unit:0x1:", WEIR_BAD_ARGUMENT, "level");
+    refused_providers("Unit:0x1:5:k=v", WEIR_BAD_ARGUMENT, "level");
+    refused_providers("Unit:zz", WEIR_BAD_ARGUMENT, "keywords");
+    refused_providers("Unit:0x", WEIR_BAD_ARGUMENT, "keywords");
+    refused_providers("Unit:-1", WEIR_BAD_ARGUMENT, "keywords");
+    refused_providers("Unit: 1", WEIR_BAD_ARGUMENT, "keywords");
+    refused_providers("Unit:0x1ffffffffffffffff", WEIR_BAD_ARGUMENT, "keywords");
+    refused_providers("Unit:18446744073709551616", WEIR_BAD_ARGUMENT, "keywords");
+}
+
+static void test_long_names(void **state)
+{
+    (void)state;
+    char name[400];
+    memset(name, 'n', sizeof name);
+    name[sizeof name - 1] = 0;
+    refused_providers(name, WEIR_BAD_ARGUMENT, "name");
+    char many[65 * 5 + 1] = "";
+    for (int i = 0; i < 65; i++)
+        strcat(many, i ? ",Unit" : "Unit");
+    refused_providers(many, WEIR_BAD_ARGUMENT, "more than 64");
+}
+
+static void test_good_providers(void **state)
+{
+    (void)state;
+    static const char *const good[] = { "Unit", "unit", "Unit:1", "Unit::4", "Unit:0xffffffffffffffff:0",
+                                        "Unit:18446744073709551615:5", "Unit:0x1:5,Unit:0x2:3" };
+    for (size_t i = 0; i < sizeof good / sizeof good[0]; i++) {
+        struct weir_session_config config = unit_config();
+        config.providers = good[i];
+        weir_session_destroy(unit_start(&config));
+    }
+}
+
+static void test_sizes(void **state)
+{
+    (void)state;
+    static const uint32_t bad_segments[] = { 0, 1, 2048, 4095, 4097, 12288, 2u << 20, UINT32_MAX };
+    struct weir_session_config config = unit_config();
+    for (size_t i = 0; i < sizeof bad_segments / sizeof bad_segments[0]; i++) {
+        config.segment_bytes = bad_segments[i];
+        refused(&config, WEIR_BAD_ARGUMENT, "segment_bytes");
+    }
+    static const uint64_t bad_budgets[] = { 0, 1, 32768, 65535, UINT64_C(1) << 37, UINT64_MAX };
+    config = unit_config();
+    for (size_t i = 0; i < sizeof bad_budgets / sizeof bad_budgets[0]; i++) {
+        config.budget_bytes = bad_budgets[i];
+        refused(&config, WEIR_BAD_ARGUMENT, "budget_bytes");
+    }
+    config = unit_config();
+    config.flush_ms = 0;
+    refused(&config, WEIR_BAD_ARGUMENT, "flush_ms");
+    config = unit_config();
+    config.stop_ms_max = 0;
+    refused(&config, WEIR_BAD_ARGUMENT, "stop_ms_max");
+    config = unit_config();
+    config.size = 8;
+    refused(&config, WEIR_BAD_ARGUMENT, "config.size");
+}
+
+static void test_tiny_budget_works(void **state)
+{
+    (void)state;
+    struct weir_session_config config = unit_config();
+    config.segment_bytes = 4096;
+    config.budget_bytes = 8192;
+    struct weir_session *session = unit_start(&config);
+    for (int i = 0; i < 1000; i++)
+        WEIR_EMIT(Unit, Pair, 1, 2);
+    assert_int_equal(weir_session_stop(session), WEIR_OK);
+    assert_int_equal(unit_counts(session).attempted, 1000);
+    weir_session_destroy(session);
+}
+
+static bool take(void *context, const void *bytes, size_t count)
+{
+    (void)context;
+    (void)bytes;
+    (void)count;
+    return true;
+}
+
+static void test_sinks(void **state)
+{
+    (void)state;
+    struct weir_session_config config = unit_config();
+    config.memory_bytes_max = 0;
+    refused(&config, WEIR_BAD_ARGUMENT, "sinks");
+    config.memory_bytes_max = 1;
+    config.write = take;
+    refused(&config, WEIR_BAD_ARGUMENT, "sinks");
+    config = unit_config();
+    config.memory_bytes_max = 0;
+    config.file = "";
+    refused(&config, WEIR_BAD_ARGUMENT, "empty path");
+    config.file = "/no/such/directory/file.nettrace";
+    refused(&config, WEIR_IO, "/no/such/directory");
+    config.file = "/";
+    refused(&config, WEIR_IO, "directory");
+}
+
+static void *allocate(void *context, size_t bytes)
+{
+    (void)context;
+    (void)bytes;
+    return NULL;
+}
+
+static void test_allocator(void **state)
+{
+    (void)state;
+    struct weir_session_config config = unit_config();
+    config.allocate = allocate;
+    refused(&config, WEIR_BAD_ARGUMENT, "allocate and release");
+    config.release = (void (*)(void *, void *, size_t))(uintptr_t)take;
+    refused(&config, WEIR_NO_MEMORY, "memory");
+}
+
+static void test_null(void **state)
+{
+    (void)state;
+    struct weir_session_config config = unit_config();
+    struct weir_session *session;
+    assert_int_equal(weir_session_create(NULL, &session, NULL), WEIR_BAD_ARGUMENT);
+    assert_int_equal(weir_session_create(&config, NULL, NULL), WEIR_BAD_ARGUMENT);
+    assert_int_equal(weir_session_start(NULL, NULL), WEIR_BAD_STATE);
+    assert_int_equal(weir_session_stop(NULL), WEIR_BAD_STATE);
+    weir_session_destroy(NULL);
+    assert_int_equal(weir_session_stats(NULL, NULL), WEIR_BAD_ARGUMENT);
+    assert_string_equal(weir_result_text(WEIR_IO), "input/output error");
+    assert_string_equal(weir_result_text((enum weir_result)99), "unknown result");
+    assert_string_equal(weir_loss_name(WEIR_LOSS_NO_SEGMENT), "NO_SEGMENT");
+    assert_null(weir_loss_name(WEIR_LOSS_COUNT));
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_providers), cmocka_unit_test(test_long_names), cmocka_unit_test(test_good_providers),
+        cmocka_unit_test(test_sizes),     cmocka_unit_test(test_tiny_budget_works), cmocka_unit_test(test_sinks),
+        cmocka_unit_test(test_allocator), cmocka_unit_test(test_null),
+    };
+    return cmocka_run_group_tests(tests, unit_setup, NULL);
+}

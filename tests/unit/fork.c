@@ -1,0 +1,115 @@
+/* A forked child: its events are off, what is inherited is not touched, and it may trace anew. */
+#define _GNU_SOURCE
+#include "unit.h"
+
+#include <pthread.h>
+#include <stdlib.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+WEIR_PROVIDER_DEFINE(Unit, UNIT_EVENTS)
+
+static void expect_child_ok(pid_t child)
+{
+    int status;
+    assert_int_equal(waitpid(child, &status, 0), child);
+    assert_true(WIFEXITED(status));
+    assert_int_equal(WEXITSTATUS(status), 0);
+}
+
+static int child_checks(struct weir_session *inherited)
+{
+    struct weir_session_stats stats = { .size = sizeof stats };
+    if (weir_event_is_enabled(&weir_events_Unit.Pair) || WEIR_EMIT(Unit, Pair, 1, 2) || Unit_Pair(1, 2))
+        return 1;
+    if (weir_session_stop(inherited) != WEIR_BAD_STATE || weir_session_stats(inherited, &stats) != WEIR_BAD_STATE)
+        return 2;
+    weir_session_destroy(inherited);
+    struct weir_session_config config = unit_config();
+    struct weir_session *own;
+    if (weir_session_create(&config, &own, NULL) != WEIR_OK || weir_session_start(own, NULL) != WEIR_OK)
+        return 3;
+    for (int i = 0; i < 1000; i++)
+        if (!WEIR_EMIT(Unit, Pair, 3, 4))
+            return 4;
+    if (weir_session_stop(own) != WEIR_OK || unit_counts(own).written != 1000)
+        return 5;
+    weir_session_destroy(own);
+    return 0;
+}
+
+static void test_child(void **state)
+{
+    (void)state;
+    struct weir_session_config config = unit_config();
+    struct weir_session *session = unit_start(&config);
+    assert_true(WEIR_EMIT(Unit, Pair, 1, 2));
+    pid_t child = fork();
+    if (child == 0)
+        _exit(child_checks(session));
+    expect_child_ok(child);
+    assert_true(WEIR_EMIT(Unit, Pair, 1, 2));
+    assert_int_equal(weir_session_stop(session), WEIR_OK);
+    assert_int_equal(unit_counts(session).written, 2);
+    weir_session_destroy(session);
+}
+
+struct emitter {
+    uint64_t emitted, written;
+    uint32_t is_done;
+};
+
+static void *emit_until_done(void *argument)
+{
+    struct emitter *emitter = argument;
+    while (!__atomic_load_n(&emitter->is_done, __ATOMIC_RELAXED)) {
+        bool is_enabled = weir_event_is_enabled(&weir_events_Unit.Pair);
+        bool is_written = is_enabled && Unit_Pair(emitter->emitted, 0);
+        emitter->emitted += is_enabled;
+        emitter->written += is_written;
+    }
+    return NULL;
+}
+
+static bool discard(void *context, const void *bytes, size_t count)
+{
+    (void)context;
+    (void)bytes;
+    (void)count;
+    return true;
+}
+
+/* Children of a process that traces flat out: exit() and _exit(), and the parent loses no count. */
+static void test_fork_under_load(void **state)
+{
+    (void)state;
+    struct weir_session_config config = unit_config();
+    config.memory_bytes_max = 0;
+    config.write = discard;
+    struct weir_session *session = unit_start(&config);
+    struct emitter emitters[2] = { { 0 } };
+    pthread_t threads[2];
+    for (int i = 0; i < 2; i++)
+        assert_int_equal(pthread_create(&threads[i], NULL, emit_until_done, &emitters[i]), 0);
+    for (int i = 0; i < 100; i++) {
+        pid_t child = fork();
+        if (child == 0)
+            _exit(WEIR_EMIT(Unit, Pair, 1, 2) ? 1 : 0);
+        expect_child_ok(child);
+    }
+    for (int i = 0; i < 2; i++) {
+        __atomic_store_n(&emitters[i].is_done, 1, __ATOMIC_RELAXED);
+        pthread_join(threads[i], NULL);
+    }
+    assert_int_equal(weir_session_stop(session), WEIR_OK);
+    struct weir_counts counts = unit_counts(session);
+    assert_int_equal(counts.attempted, emitters[0].emitted + emitters[1].emitted);
+    assert_int_equal(counts.written, emitters[0].written + emitters[1].written);
+    weir_session_destroy(session);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = { cmocka_unit_test(test_child), cmocka_unit_test(test_fork_under_load) };
+    return cmocka_run_group_tests(tests, unit_setup, NULL);
+}

@@ -1,0 +1,175 @@
+/* The life of a session: every order of calls is defined. */
+#define _GNU_SOURCE
+#include "unit.h"
+
+#include <pthread.h>
+#include <time.h>
+
+WEIR_PROVIDER_DEFINE(Unit, UNIT_EVENTS)
+
+static void test_created_is_inert(void **state)
+{
+    (void)state;
+    struct weir_session_config config = unit_config();
+    struct weir_session *session;
+    assert_int_equal(weir_session_create(&config, &session, NULL), WEIR_OK);
+    assert_false(weir_event_is_enabled(&weir_events_Unit.Plain));
+    assert_int_equal(weir_session_stop(session), WEIR_BAD_STATE);
+    assert_int_equal(unit_counts(session).attempted, 0);
+    weir_session_destroy(session);
+}
+
+static void test_start_twice_and_after_stop(void **state)
+{
+    (void)state;
+    struct weir_session_config config = unit_config();
+    struct weir_session *session = unit_start(&config);
+    struct weir_error error = { "" };
+    assert_int_equal(weir_session_start(session, &error), WEIR_BAD_STATE);
+    assert_non_null(strstr(error.text, "started before"));
+    const void *bytes;
+    uint64_t count;
+    assert_int_equal(weir_session_memory(session, &bytes, &count), WEIR_BAD_STATE);
+    assert_int_equal(weir_session_stop(session), WEIR_OK);
+    assert_int_equal(weir_session_start(session, &error), WEIR_BAD_STATE);
+    assert_int_equal(weir_session_memory(session, &bytes, &count), WEIR_OK);
+    assert_true(count > 100);
+    assert_memory_equal(bytes, "Nettrace", 8);
+    assert_int_equal(((const unsigned char *)bytes)[count - 1], 1); /* the end tag */
+    weir_session_destroy(session);
+}
+
+static void test_sixty_four_sessions(void **state)
+{
+    (void)state;
+    struct weir_session *sessions[65];
+    struct weir_session_config config = unit_config();
+    config.budget_bytes = 65536;
+    struct weir_error error = { "" };
+    for (int i = 0; i < 65; i++)
+        assert_int_equal(weir_session_create(&config, &sessions[i], NULL), WEIR_OK);
+    for (int i = 0; i < 64; i++)
+        assert_int_equal(weir_session_start(sessions[i], NULL), WEIR_OK);
+    assert_int_equal(weir_session_start(sessions[64], &error), WEIR_LIMIT);
+    assert_non_null(strstr(error.text, "64"));
+    assert_true(WEIR_EMIT(Unit, Pair, 1, 2));
+    for (int i = 0; i < 64; i++) {
+        assert_int_equal(weir_session_stop(sessions[i]), WEIR_OK);
+        assert_int_equal(unit_counts(sessions[i]).written, 1);
+    }
+    for (int i = 0; i < 65; i++)
+        weir_session_destroy(sessions[i]);
+}
+
+static void *stop(void *session)
+{
+    return (void *)(uintptr_t)weir_session_stop(session);
+}
+
+static void test_two_stops_at_once(void **state)
+{
+    (void)state;
+    for (int round = 0; round < 50; round++) {
+        struct weir_session_config config = unit_config();
+        struct weir_session *session = unit_start(&config);
+        WEIR_EMIT(Unit, Plain);
+        pthread_t other;
+        assert_int_equal(pthread_create(&other, NULL, stop, session), 0);
+        assert_int_equal(weir_session_stop(session), WEIR_OK);
+        void *result;
+        pthread_join(other, &result);
+        assert_int_equal((uintptr_t)result, WEIR_OK);
+        assert_int_equal(unit_counts(session).written, 1);
+        weir_session_destroy(session);
+    }
+}
+
+static uint64_t now_ms(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (uint64_t)now.tv_sec * 1000 + (uint64_t)now.tv_nsec / 1000000;
+}
+
+static bool stuck(void *context, const void *bytes, size_t count)
+{
+    (void)bytes;
+    (void)count;
+    pthread_mutex_lock(context);
+    pthread_mutex_unlock(context);
+    return true;
+}
+
+/* The sink does not return: stop gives up at its deadline, and the host goes on. */
+static void test_stop_with_a_stuck_sink(void **state)
+{
+    (void)state;
+    static pthread_mutex_t gate = PTHREAD_MUTEX_INITIALIZER;
+    struct weir_session_config config = unit_config();
+    config.memory_bytes_max = 0;
+    config.write = stuck;
+    config.write_context = &gate;
+    config.stop_ms_max = 200;
+    config.flush_ms = 10;
+    struct weir_session *session = unit_start(&config);
+    pthread_mutex_lock(&gate);
+    WEIR_EMIT(Unit, Plain);
+    uint64_t before = now_ms();
+    assert_int_equal(weir_session_stop(session), WEIR_TIMEOUT);
+    assert_true(now_ms() - before < 5000);
+    assert_false(weir_event_is_enabled(&weir_events_Unit.Plain));
+    assert_int_equal(weir_session_stop(session), WEIR_TIMEOUT);
+    weir_session_destroy(session); /* left to its drain thread */
+    pthread_mutex_unlock(&gate);
+}
+
+struct rundown {
+    enum weir_result stop_result;
+    uint64_t events;
+    uint64_t written;
+};
+
+/* On the drain thread: results are checked by the test itself. */
+static void rundown(struct weir_session *session, void *context)
+{
+    struct rundown *rundown = context;
+    static char large[40000];
+    rundown->stop_result = weir_session_stop(session);
+    for (uint64_t i = 0; i < rundown->events; i++)
+        rundown->written += Unit_Pair(i, i);
+    memset(large, 'x', sizeof large - 1);
+    rundown->written += Unit_Text(large); /* 80,000 bytes of UTF-16: refused */
+    large[32766] = 0;
+    rundown->written += Unit_Text(large); /* larger than a segment: written */
+}
+
+/* Several times the budget, and the events go to this session alone. */
+static void test_rundown(void **state)
+{
+    (void)state;
+    struct rundown context = { .events = 200000 };
+    struct weir_session_config config = unit_config();
+    struct weir_session *other = unit_start(&config);
+    config.rundown = rundown;
+    config.rundown_context = &context;
+    struct weir_session *session = unit_start(&config);
+    assert_int_equal(weir_session_stop(session), WEIR_OK);
+    assert_int_equal(context.stop_result, WEIR_BAD_STATE);
+    struct weir_counts counts = unit_counts(session);
+    assert_int_equal(context.written, context.events + 1);
+    assert_int_equal(counts.written, context.events + 1);
+    assert_int_equal(counts.lost[WEIR_LOSS_TOO_LARGE], 1);
+    weir_session_destroy(session);
+    assert_int_equal(unit_counts(other).attempted, 0);
+    weir_session_destroy(other);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_created_is_inert),    cmocka_unit_test(test_start_twice_and_after_stop),
+        cmocka_unit_test(test_sixty_four_sessions), cmocka_unit_test(test_two_stops_at_once),
+        cmocka_unit_test(test_rundown),             cmocka_unit_test(test_stop_with_a_stuck_sink),
+    };
+    return cmocka_run_group_tests(tests, unit_setup, NULL);
+}

@@ -1,0 +1,91 @@
+/* Sizes: what fits, what does not, and that whoever is refused is counted. */
+#include "unit.h"
+
+#include <stdlib.h>
+
+WEIR_PROVIDER_DEFINE(Unit, UNIT_EVENTS)
+
+static bool emit_text(uint32_t bytes)
+{
+    char *text = malloc(bytes + 1u);
+    assert_non_null(text);
+    memset(text, 'x', bytes);
+    text[bytes] = 0;
+    bool is_written = WEIR_EMIT(Unit, Text, text);
+    free(text);
+    return is_written;
+}
+
+/* A string counts twice its bytes and two in the file, and the file takes 65,535 bytes of payload. */
+static void test_text_at_the_limit(void **state)
+{
+    (void)state;
+    struct weir_session_config config = unit_config();
+    config.segment_bytes = 128u << 10;
+    struct weir_session *session = unit_start(&config);
+    assert_true(emit_text(0));
+    assert_true(emit_text(32765));
+    assert_true(emit_text(32766));
+    assert_false(emit_text(32767));
+    assert_false(emit_text(1u << 20));
+    assert_true(emit_text(1));
+    assert_int_equal(weir_session_stop(session), WEIR_OK);
+    assert_int_equal(unit_counts(session).written, 4);
+    assert_int_equal(unit_counts(session).lost[WEIR_LOSS_TOO_LARGE], 2);
+    weir_session_destroy(session);
+}
+
+static void test_bytes_at_the_limits(void **state)
+{
+    (void)state;
+    static uint8_t bytes[70000];
+    struct weir_session_config config = unit_config();
+    struct weir_session *session = unit_start(&config);
+    /* A segment of 32,768 bytes has a header of 256; a record of 16 and the count of 2 in it. */
+    const uint32_t most = 32768 - 256 - 16 - 2;
+    assert_true(WEIR_EMIT(Unit, Bytes, bytes, most));
+    assert_false(WEIR_EMIT(Unit, Bytes, bytes, most + 1));
+    assert_false(WEIR_EMIT(Unit, Bytes, bytes, 65534)); /* too large for the file as well */
+    assert_false(WEIR_EMIT(Unit, Bytes, bytes, 70000));
+    assert_true(WEIR_EMIT(Unit, Bytes, NULL, 5)); /* no data: an empty array */
+    assert_true(WEIR_EMIT(Unit, Bytes, bytes, 0));
+    assert_int_equal(weir_session_stop(session), WEIR_OK);
+    assert_int_equal(unit_counts(session).written, 3);
+    assert_int_equal(unit_counts(session).lost[WEIR_LOSS_TOO_LARGE], 3);
+    weir_session_destroy(session);
+}
+
+static void test_two_sessions_have_a_copy_each(void **state)
+{
+    (void)state;
+    struct weir_session_config config = unit_config();
+    struct weir_session *all = unit_start(&config);
+    config.providers = "Unit:0x2:5";
+    struct weir_session *text = unit_start(&config);
+    config.segment_bytes = 4096;
+    config.budget_bytes = 8192;
+    struct weir_session *small = unit_start(&config);
+    assert_true(WEIR_EMIT(Unit, Pair, 1, 2));
+    assert_true(WEIR_EMIT(Unit, Text, "both"));
+    assert_false(emit_text(5000)); /* the small one has no segment that large */
+    weir_session_stop(all);
+    weir_session_stop(text);
+    weir_session_stop(small);
+    assert_int_equal(unit_counts(all).written, 3);
+    assert_int_equal(unit_counts(text).written, 2);
+    assert_int_equal(unit_counts(small).written, 1);
+    assert_int_equal(unit_counts(small).lost[WEIR_LOSS_TOO_LARGE], 1);
+    weir_session_destroy(all);
+    weir_session_destroy(text);
+    weir_session_destroy(small);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_text_at_the_limit),
+        cmocka_unit_test(test_bytes_at_the_limits),
+        cmocka_unit_test(test_two_sessions_have_a_copy_each),
+    };
+    return cmocka_run_group_tests(tests, unit_setup, NULL);
+}

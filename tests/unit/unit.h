@@ -1,0 +1,55 @@
+/* What the unit tests share: cmocka in the order of inclusion it wants, and a provider. */
+#ifndef TESTS_UNIT_UNIT_H
+#define TESTS_UNIT_UNIT_H
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+#include <string.h>
+#include <weir/weir.h>
+
+#define UNIT_EVENTS(EVENT, P)                                                                      \
+    EVENT(P, Plain, 1, 0, WEIR_LEVEL_INFO, 0x1)                                                    \
+    EVENT(P, Pair, 2, 0, WEIR_LEVEL_INFO, 0x1, (u64, First), (u64, Second))                        \
+    EVENT(P, Text, 3, 0, WEIR_LEVEL_VERBOSE, 0x2, (str, Value))                                    \
+    EVENT(P, Bytes, 4, 0, WEIR_LEVEL_INFO, 0x4, (array_u8, Value))                                 \
+    EVENT(P, Always, 5, 0, WEIR_LEVEL_ALWAYS, 0)
+WEIR_PROVIDER(Unit, UNIT_EVENTS)
+
+/* Registers the provider once per program. */
+static inline int unit_setup(void **state)
+{
+    (void)state;
+    return weir_provider_register(&weir_provider_Unit, NULL, NULL, NULL, NULL) == WEIR_OK ? 0 : -1;
+}
+
+/* A session with a memory sink that wants everything. */
+static inline struct weir_session_config unit_config(void)
+{
+    struct weir_session_config config = WEIR_SESSION_CONFIG_INIT;
+    config.providers = "Unit";
+    config.memory_bytes_max = 64u << 20;
+    config.budget_bytes = 1u << 20;
+    return config;
+}
+
+static inline struct weir_session *unit_start(const struct weir_session_config *config)
+{
+    struct weir_session *session = NULL;
+    struct weir_error error = { "" };
+    if (weir_session_create(config, &session, &error) != WEIR_OK ||
+        weir_session_start(session, &error) != WEIR_OK)
+        fail_msg("%s", error.text);
+    return session;
+}
+
+static inline struct weir_counts unit_counts(struct weir_session *session)
+{
+    struct weir_session_stats stats = { .size = sizeof stats };
+    assert_int_equal(weir_session_stats(session, &stats), WEIR_OK);
+    return stats.counts;
+}
+
+#endif
