@@ -154,6 +154,16 @@ void wr_buffers_lose(struct wr_lane *lane, enum weir_loss cause)
     wr_lane_count_lost(lane, cause);
 }
 
+/* Tells the drain, once, that it should look for segments that idle threads hold. */
+static void starve(struct wr_buffers *buffers)
+{
+    /* relaxed: a hint; most dropped events stop here */
+    if (wr_u32_load_relaxed(&buffers->is_starved))
+        return;
+    if (wr_u32_exchange_acq_rel(&buffers->is_starved, 1) == 0)
+        wr_bell_ring(&buffers->bell);
+}
+
 struct wr_segment *wr_buffers_room(struct wr_lane *lane, uint32_t bytes, uint64_t *commit)
 {
     struct wr_buffers *buffers = lane->buffers;
@@ -167,6 +177,7 @@ struct wr_segment *wr_buffers_room(struct wr_lane *lane, uint32_t bytes, uint64_
     wr_buffers_retire(lane);
     segment = wr_free_list_take(&buffers->free_list);
     if (!segment) {
+        starve(buffers);
         wr_lane_count_lost(lane, lane->held_before ? WEIR_LOSS_FULL : WEIR_LOSS_NO_SEGMENT);
         return NULL;
     }

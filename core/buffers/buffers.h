@@ -28,6 +28,7 @@ struct wr_buffers {
     struct wr_free_list free_list;          /* ANY(RECYCLE) */
     WR_ALIGNED_LINE struct wr_ptr ready;    /* ANY(READY): lanes with news, newest first */
     struct wr_u32 retired;                  /* ANY: since the drain last looked; a hint for waking */
+    struct wr_u32 is_starved;               /* ANY: a thread found no segment; a hint for the drain */
     struct wr_bell bell;
 
     pthread_mutex_t lock;

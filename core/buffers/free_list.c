@@ -42,8 +42,3 @@ struct wr_segment *wr_free_list_take(struct wr_free_list *list)
     __tsan_acquire(list);
     return entry ? WR_CONTAINER(entry, struct wr_segment, free_link) : NULL;
 }
-
-bool wr_free_list_is_empty(const struct wr_free_list *list)
-{
-    return CK_STACK_ISEMPTY((const struct ck_stack *)(const void *)list->stack);
-}

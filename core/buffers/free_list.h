@@ -8,7 +8,6 @@
 #ifndef WR_BUFFERS_FREE_LIST_H
 #define WR_BUFFERS_FREE_LIST_H
 
-#include <stdbool.h>
 #include "base/compiler.h"
 #include "lane/segment.h"
 
@@ -20,7 +19,5 @@ void wr_free_list_init(struct wr_free_list *list);
 void wr_free_list_give(struct wr_free_list *list, struct wr_segment *segment);
 /* NULL if there is none. Any thread, a signal handler too. */
 struct wr_segment *wr_free_list_take(struct wr_free_list *list);
-/* A hint: it may change at once. */
-bool wr_free_list_is_empty(const struct wr_free_list *list);
 
 #endif

@@ -123,9 +123,12 @@ static inline void wr_lane_open(struct wr_lane *lane, struct wr_segment *segment
     }
     wr_data_written(segment, offsetof(struct wr_segment, newer));
     lane->held_before = 1;
-    /* relaxed, three times: CHAIN below publishes them to the drain */
+    /* relaxed: CHAIN below publishes it to the drain */
     wr_u64_store_relaxed(&segment->commit, WR_SEGMENT_HEADER_BYTES);
-    wr_ptr_store_relaxed(&lane->current, segment);
+    /* edge OWN.release: a drain that still holds the segment before this one learns from this word
+     * that the writer has left that, and must then see its last commit */
+    wr_ptr_store_release(&lane->current, segment);
+    /* relaxed: as the commit word */
     wr_u32_store_relaxed(&lane->end, segment_bytes);
     void *older = wr_ptr_load_relaxed(&lane->opened);
     do {

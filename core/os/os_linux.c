@@ -37,8 +37,9 @@ void *wr_os_pages_grow(void *pages, uint64_t bytes, uint64_t bytes_new)
 
 void wr_os_futex_wait(const struct wr_u32 *word, uint32_t expected, uint64_t ns)
 {
+    bool is_limited = ns < (uint64_t)INT64_MAX;
     struct timespec limit = { .tv_sec = (time_t)(ns / 1000000000u), .tv_nsec = (long)(ns % 1000000000u) };
-    syscall(SYS_futex, word, FUTEX_WAIT_PRIVATE, expected, ns == UINT64_MAX ? NULL : &limit, NULL, 0);
+    syscall(SYS_futex, word, FUTEX_WAIT_PRIVATE, expected, is_limited ? &limit : NULL, NULL, 0);
 }
 
 void wr_os_futex_wake_all(struct wr_u32 *word)

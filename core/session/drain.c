@@ -14,7 +14,7 @@
 
 #define NS_PER_MS               1000000u
 #define POINT_BYTES_MAX         (4u << 20) /* of stream between points: what a reader must hold */
-#define SWEEP_MS_AT_THE_BRIM    5u         /* between sweeps for idle segments while none is free */
+#define SWEEP_NS_WHEN_STARVED   (5 * NS_PER_MS) /* between sweeps for idle segments while none is free */
 
 /* --- Records. ------------------------------------------------------------------------------------------------- */
 
@@ -323,22 +323,28 @@ static void write_header(struct weir_session *session)
     wr_point_write(session, drain->horizon);
 }
 
+/* When the next timed look is due: sooner if a thread found no segment. */
+static uint64_t timer_next(struct weir_session *session, uint64_t timer_ns)
+{
+    uint64_t sweep_ns = wr_os_monotonic_ns() + SWEEP_NS_WHEN_STARVED;
+    bool is_starved = wr_u32_load_acquire(&session->buffers.is_starved) != 0;
+    return is_starved && sweep_ns < timer_ns ? sweep_ns : timer_ns;
+}
+
 static void loop(struct weir_session *session)
 {
     uint64_t flush_ns = (uint64_t)session->config.flush_ms * NS_PER_MS;
     uint64_t timer_ns = wr_os_monotonic_ns() + flush_ns;
     while (!wr_u32_load_acquire(&session->stop_requested)) { /* edge STOP.acquire */
         uint32_t ticket = wr_bell_ticket(&session->buffers.bell);
-        uint64_t now = wr_os_monotonic_ns();
-        bool is_timed = now >= timer_ns;
-        look(session, is_timed);
+        bool is_timed = wr_os_monotonic_ns() >= timer_ns;
         if (is_timed) {
-            bool is_brim = wr_free_list_is_empty(&session->buffers.free_list);
-            timer_ns = now + (is_brim && flush_ns > SWEEP_MS_AT_THE_BRIM * NS_PER_MS
-                                  ? SWEEP_MS_AT_THE_BRIM * NS_PER_MS
-                                  : flush_ns);
+            wr_u32_exchange_acq_rel(&session->buffers.is_starved, 0);
+            timer_ns = wr_os_monotonic_ns() + flush_ns;
         }
-        now = wr_os_monotonic_ns();
+        look(session, is_timed);
+        timer_ns = timer_next(session, timer_ns);
+        uint64_t now = wr_os_monotonic_ns();
         if (now < timer_ns && !wr_u32_load_acquire(&session->stop_requested))
             wr_bell_wait(&session->buffers.bell, ticket, timer_ns - now);
     }

@@ -3,6 +3,7 @@
 #include <time.h>
 #include <ck_ec.h>
 #include "base/atomic.h"
+#include "base/compiler.h"
 #include "os/os.h"
 
 _Static_assert(sizeof(struct ck_ec32) <= sizeof(((struct wr_bell *)0)->event_count), "it fits");
@@ -18,29 +19,25 @@ static int now(const struct ck_ec_ops *ops, struct timespec *out)
     return clock_gettime(CLOCK_MONOTONIC, out);
 }
 
-static uint64_t timespec_ns(const struct timespec *time)
-{
-    return (uint64_t)time->tv_sec * 1000000000u + (uint64_t)time->tv_nsec;
-}
-
+/* The deadline given here is that of ck's own time slice, which does not end at the caller's. */
 static void wait32(const struct ck_ec_wait_state *state, const uint32_t *word, uint32_t expected,
-                   const struct timespec *deadline)
+                   const struct timespec *slice)
 {
     (void)state;
-    uint64_t ns = UINT64_MAX;
-    if (deadline) {
-        uint64_t at = timespec_ns(deadline), current = wr_os_monotonic_ns();
-        ns = at > current ? at - current : 0;
-    }
-    wr_os_futex_wait((const struct wr_u32 *)(const void *)word, expected, ns);
+    (void)slice;
+    const struct wr_bell *bell = WR_CONTAINER(word, struct wr_bell, event_count);
+    uint64_t current = wr_os_monotonic_ns();
+    if (bell->deadline_ns > current)
+        wr_os_futex_wait((const struct wr_u32 *)(const void *)word, expected, bell->deadline_ns - current);
 }
 
 static void wait64(const struct ck_ec_wait_state *state, const uint64_t *word, uint64_t expected,
                    const struct timespec *deadline)
 {
+    (void)state;
     (void)word;
     (void)expected;
-    wait32(state, NULL, 0, deadline); /* not used: the bell has 32 bits */
+    (void)deadline; /* not used: the bell has 32 bits */
 }
 
 static void wake32(const struct ck_ec_ops *ops, const uint32_t *word)
@@ -58,7 +55,7 @@ static void wake64(const struct ck_ec_ops *ops, const uint64_t *word)
 static const struct ck_ec_ops operations = {
     .gettime = now, .wait32 = wait32, .wait64 = wait64, .wake32 = wake32, .wake64 = wake64,
     /* The drain has nothing to gain from spinning: it would take a producer's processor. */
-    .busy_loop_iter = 1, .initial_wait_ns = 100000000
+    .busy_loop_iter = 1
 };
 static const struct ck_ec_mode mode = { .ops = &operations, .single_producer = false };
 
@@ -80,8 +77,8 @@ uint32_t wr_bell_ticket(const struct wr_bell *bell)
 void wr_bell_wait(struct wr_bell *bell, uint32_t ticket, uint64_t ns)
 {
     struct timespec deadline;
-    uint64_t at = wr_os_monotonic_ns() + ns;
-    deadline.tv_sec = (time_t)(at / 1000000000u);
-    deadline.tv_nsec = (long)(at % 1000000000u);
+    bell->deadline_ns = wr_os_monotonic_ns() + ns;
+    deadline.tv_sec = (time_t)(bell->deadline_ns / 1000000000u);
+    deadline.tv_nsec = (long)(bell->deadline_ns % 1000000000u);
     ck_ec32_wait(count_of(bell), &mode, ticket, &deadline);
 }

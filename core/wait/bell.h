@@ -12,6 +12,7 @@ struct ck_ec32;
 
 struct wr_bell {
     _Alignas(128) uint32_t event_count[2]; /* struct ck_ec32; no ck header in ours */
+    uint64_t deadline_ns;                  /* DRAIN: of the wait that goes on */
 };
 
 void wr_bell_init(struct wr_bell *bell);

@@ -1,0 +1,29 @@
+/* Reads a stream and notes what the reader told. */
+#ifndef FORMAT_TEST_RECORD_H
+#define FORMAT_TEST_RECORD_H
+
+#include "reader.h"
+
+#define RECORD_MAX 64
+
+struct record {
+    struct wt_reader *reader; /* while handlers run, and until record_free */
+    enum wt_status status;
+    struct wt_event events[RECORD_MAX];
+    char texts[RECORD_MAX][64]; /* "Provider/Event payload-in-hex" */
+    unsigned event_count;
+    struct wt_gap gaps[RECORD_MAX];
+    unsigned gap_count;
+    unsigned gap_before[RECORD_MAX]; /* how many events came before the gap */
+    enum wt_rule rules[RECORD_MAX];
+    unsigned rule_count;
+    unsigned point_count, metadata_count, block_count;
+    const struct wt_metadata *metadata; /* the last one */
+};
+
+/* `step`: at most so many bytes per read, 0 for no limit. Ends with record_free. */
+void record_read(struct record *record, const uint8_t *bytes, size_t size, size_t step,
+                 const struct wt_reader_options *options);
+void record_free(struct record *record);
+
+#endif

@@ -1,0 +1,301 @@
+"""The program `weir` on streams made for it: losses and their causes, rules, times of functions, usage."""
+
+import json
+import subprocess
+import sys
+import unittest
+
+from nettrace_build import I32, LOSS_FIELDS, STRING, U32, U64, Stream
+
+WEIR = sys.argv[1]
+MS = 1_000_000
+
+
+def run(*arguments, data=b"", code=0):
+    done = subprocess.run([WEIR, *arguments], input=data, capture_output=True, check=False)
+    assert done.returncode == code, f"{arguments}: exit code {done.returncode}\n{done.stdout.decode()}{done.stderr.decode()}"
+    return done
+
+
+def run_json(command, data, *arguments, code=0):
+    return json.loads(run(command, "--json", *arguments, "-", data=data, code=code).stdout)
+
+
+def rules(data, code):
+    return [finding["rule"] for finding in run_json("check", data, code=code)["findings"]]
+
+
+class Losses(unittest.TestCase):
+    """Two threads and the drain (7). Thread 1 loses 3 and 2 numbers, thread 2 never writes an event."""
+
+    def stream(self, losses, finish=True):
+        stream = Stream()
+        tick = stream.define("Demo", 1, "Tick", [("n", U32)])
+        loss = stream.define("Weir", 1, "Loss", LOSS_FIELDS)
+        stream.point(10, 1, 2, 7)
+        stream.events((tick, 1, 11, 5))
+        stream.lose(1, 3)  # 3, 4, 5
+        stream.events((tick, 1, 20, 6))  # 6
+        stream.lose(1, 2)  # 7, 8
+        stream.lose(2, 4)  # 2 to 5
+        if losses:
+            stream.events(*((loss, 7, 30 + i, *values) for i, values in enumerate(losses)))
+        stream.point(50, 1, 2, 7)
+        return stream.end() if finish else bytes(stream.bytes)
+
+    GOOD = [(1, 2, "FULL", 2), (1, 4, "NESTED", 1), (1, 6, "FULL", 2), (2, 1, "DEADLINE", 4)]
+
+    def test_stat(self):
+        stat = run_json("stat", self.stream(self.GOOD), code=3)
+        self.assertEqual((stat["lost"], stat["eventCount"]), (9, 6))
+        self.assertEqual((stat["causes"]["FULL"], stat["causes"]["NESTED"], stat["causes"]["DEADLINE"]), (4, 1, 4))
+        self.assertEqual(stat["causes"]["unknown"], 0)
+        threads = {thread["captureThread"]: thread for thread in stat["threads"]}
+        self.assertEqual((threads[1]["lost"], threads[2]["lost"], threads[7]["lost"]), (5, 4, 0))
+        self.assertEqual((threads[1]["causes"]["FULL"], threads[2]["causes"]["DEADLINE"]), (4, 4))
+        self.assertEqual(threads[2]["events"], 0)
+
+    def test_stat_without_causes(self):
+        stat = run_json("stat", self.stream([]), code=3)
+        self.assertEqual((stat["lost"], stat["causes"]["unknown"]), (9, 9))
+
+    def test_check_accepts(self):
+        self.assertEqual(rules(self.stream(self.GOOD), 3), [])
+        # The parts of one gap may all name the number before the gap.
+        self.assertEqual(rules(self.stream([(1, 2, "FULL", 2), (1, 2, "NESTED", 1), *self.GOOD[2:]]), 3), [])
+
+    def test_check_finds(self):
+        self.assertEqual(rules(self.stream(self.GOOD[1:]), 1), ["loss-count"])
+        self.assertEqual(rules(self.stream([*self.GOOD, (1, 2, "FULL", 1)]), 1), ["loss-count"])
+        self.assertEqual(rules(self.stream([*self.GOOD, (1, 5, "FULL", 1)]), 1), ["loss-place"])
+        self.assertEqual(rules(self.stream([*self.GOOD, (3, 1, "FULL", 1)]), 1), ["loss-place"])
+        self.assertEqual(rules(self.stream([*self.GOOD, (1, 99, "SINK_FAILED", 1)]), 3), [])
+        self.assertEqual(rules(self.stream([(1, 2, "ODD", 3), *self.GOOD[2:]]), 1), ["loss-event"])
+
+    def test_check_truncated(self):
+        """What was not told before the cut is not held against the file."""
+        self.assertEqual(rules(self.stream(self.GOOD, finish=False), 4), ["end-tag"])
+        whole = self.stream(self.GOOD)
+        for cut in (10, 60, 100, 200):
+            self.assertEqual(rules(whole[:-cut], 4), ["end-tag"])
+
+    def test_losses_without_weir(self):
+        stream = Stream()
+        tick = stream.define("Demo", 1, "Tick", [])
+        stream.events((tick, 1, 11))
+        stream.lose(1, 3)
+        stream.events((tick, 1, 12))
+        self.assertEqual(rules(stream.end(), 3), [])
+
+    def test_introduction(self):
+        stream = Stream()
+        stream.define("Weir", 1, "Loss", LOSS_FIELDS)
+        tick = stream.define("Demo", 1, "Tick", [])
+        stream.events((tick, 1, 11))
+        self.assertEqual(rules(stream.end(), 1), ["introduction"])
+
+    def test_weir_own_thread(self):
+        """Losses of threads without a lane are numbers of the drain's own thread."""
+        stream = Stream()
+        loss = stream.define("Weir", 1, "Loss", LOSS_FIELDS)
+        stream.point(10, 7)
+        stream.lose(7, 5)
+        stream.events((loss, 7, 20, 7, 1, "NO_SEGMENT", 5))
+        stream.point(30, 7)
+        self.assertEqual(rules(stream.end(), 3), [])
+
+
+class Rules(unittest.TestCase):
+    def setUp(self):
+        self.stream = Stream()
+        self.tick = self.stream.define("Demo", 1, "Tick", [("n", U32)])
+
+    def test_time_order(self):
+        self.stream.events((self.tick, 1, 30, 0))
+        self.stream.events((self.tick, 1, 20, 0))
+        self.assertEqual(rules(self.stream.end(), 1), ["time-order", "sorted"])
+
+    def test_sorted(self):
+        self.stream.events((self.tick, 1, 30, 0))
+        self.stream.events((self.tick, 2, 20, 0))
+        self.assertEqual(rules(self.stream.end(), 1), ["sorted"])
+
+    def test_points(self):
+        self.stream.events((self.tick, 1, 30, 0))
+        self.stream.point(20, 1)
+        self.assertEqual(rules(self.stream.end(), 1), ["point-side"])
+        self.setUp()
+        self.stream.point(20)
+        self.stream.point(10)
+        self.stream.events((self.tick, 1, 9, 0))
+        self.assertEqual(rules(self.stream.end(), 1), ["point-time", "point-side"])
+
+    def test_numbers(self):
+        self.stream.events((self.tick, 1, 30, 0))
+        self.stream.sequence[1] = 1
+        self.stream.events((self.tick, 1, 30, 0))
+        self.assertEqual(rules(self.stream.end(), 1), ["sequence-back"])
+
+    def test_payload(self):
+        self.stream.definitions[self.tick] = []  # writes no payload
+        self.stream.events((self.tick, 1, 30))
+        self.stream.definitions[self.tick] = [("n", U64)]
+        self.stream.events((self.tick, 1, 31, 0))
+        self.assertEqual(rules(self.stream.end(), 1), ["payload-fields", "payload-fields"])
+
+    def test_trace_object(self):
+        data = bytearray(self.stream.end())
+        data[0x4D:0x55] = b"\0" * 8
+        data[0x59:0x5D] = b"\0" * 4
+        self.assertEqual(rules(bytes(data), 1), ["trace-object", "trace-object"])
+        run("stat", "-", data=bytes(data))
+        run("dump", "-", data=bytes(data))
+
+    def test_limit_option(self):
+        for time in range(30, 0, -1):
+            self.stream.events((self.tick, 1, time, 0))
+        found = run_json("check", self.stream.end(), "--limit", "2", code=1)
+        self.assertEqual(len(found["findings"]), 4)
+        self.assertEqual((found["counts"]["sorted"], found["findingCount"]), (29, 58))
+
+
+class Dump(unittest.TestCase):
+    def test_values(self):
+        stream = Stream()
+        kind = stream.define("Demo", 1, "Odd \"name\"", [("s", STRING), ("d", 14), ("f", 13), ("n", 14), ("b", 3), ("u", U64)])
+        text = "tab\t \u0001 quote\" back\\ \U0001F600 lone\ud800."
+        stream.events((kind, 1, 5, text, 0.1, 0.1, float("nan"), 1, 2**64 - 1))
+        stream.events((kind, 1, 6, "", -1e300, 16777217.0, float("-inf"), 0, 0))
+        data = stream.end()
+        first, second = (json.loads(line) for line in run("dump", "--json", "-", data=data).stdout.splitlines())
+        self.assertEqual(first["fields"]["s"], text.replace("\ud800", "\ufffd"))
+        self.assertEqual((first["fields"]["d"], first["fields"]["f"], first["fields"]["n"]), (0.1, 0.1, "NaN"))
+        self.assertEqual((first["fields"]["b"], first["fields"]["u"], first["name"]), (True, 2**64 - 1, 'Odd "name"'))
+        self.assertEqual((second["fields"]["d"], second["fields"]["f"], second["fields"]["n"]), (-1e300, 16777216.0, "-Infinity"))
+        lines = run("dump", "-", data=data).stdout.decode().splitlines()
+        self.assertEqual(len(lines), 2)
+        self.assertIn(r's="tab\t \u0001 quote\" back\\ ', lines[0])
+        self.assertIn("d=0.1 f=0.1 n=NaN b=true u=18446744073709551615", lines[0])
+
+    def test_filters(self):
+        stream = Stream()
+        one = stream.define("A", 1, "One", [])
+        two = stream.define("B", 2, "Two", [])
+        stream.events((one, 1, 5), (two, 1, 6), (two, 2, 7))
+        data = stream.end()
+
+        def ids(*arguments):
+            lines = run("dump", "--json", *arguments, "-", data=data).stdout.splitlines()
+            return [(event["id"], event["thread"]) for event in map(json.loads, lines)]
+
+        self.assertEqual(ids(), [(1, 1), (2, 1), (2, 2)])
+        self.assertEqual(ids("--provider", "A"), [(1, 1)])
+        self.assertEqual(ids("--event", "2"), [(2, 1), (2, 2)])
+        self.assertEqual(ids("--event", "Two", "--thread", "2"), [(2, 2)])
+        self.assertEqual(ids("--first", "0"), [])
+        self.assertEqual(ids("--last", "1"), [(2, 2)])
+        self.assertEqual(ids("--last", "9", "--sorted"), [(1, 1), (2, 1), (2, 2)])
+
+
+class Report(unittest.TestCase):
+    def setUp(self):
+        self.stream = Stream()
+        both = [("FunctionId", U64), ("Coroutine", U64)]
+        self.call = self.stream.define("Lua", 1, "Call", both)
+        self.back = self.stream.define("Lua", 2, "Return", both)
+        self.tail = self.stream.define("Lua", 3, "TailCall", both)
+        self.function = self.stream.define(
+            "Lua", 4, "Function", [("FunctionId", U64), ("Name", STRING), ("File", STRING), ("Line", I32), ("Kind", STRING)]
+        )
+        self.create = self.stream.define("Lua", 10, "CoroutineCreate", [("Coroutine", U64)])
+        self.resume = self.stream.define("Lua", 11, "CoroutineResume", [("Coroutine", U64), ("From", U64)])
+        self.give = self.stream.define("Lua", 12, "CoroutineYield", [("Coroutine", U64), ("To", U64), ("Finished", 3)])
+        self.stream.point(0, 1)
+
+    def emit(self, *events):
+        """Times in ms; all on thread 1."""
+        for kind, time, *values in events:
+            self.stream.events((kind, 1, time * MS, *values))
+
+    def times(self, code=0, **totals):
+        report = run_json("report", self.stream.end(), code=code)["providers"][0]
+        for name, wanted in totals.items():
+            self.assertEqual(report[name], wanted, name)
+        return {
+            row["id"]: (row["calls"], row["inclusiveNs"] // MS, row["exclusiveNs"] // MS) for row in report["functions"]
+        }
+
+    def test_nested(self):
+        self.emit((self.call, 10, 1, 5), (self.call, 12, 2, 5), (self.back, 17, 2, 5), (self.call, 18, 2, 5))
+        self.emit((self.back, 19, 2, 5), (self.back, 20, 1, 5))
+        self.assertEqual(self.times(calls=3, returns=3, unmatchedReturns=0), {1: (1, 10, 4), 2: (2, 6, 6)})
+
+    def test_recursion(self):
+        self.emit((self.call, 0, 1, 5), (self.call, 2, 1, 5), (self.back, 6, 1, 5), (self.back, 10, 1, 5))
+        self.assertEqual(self.times(), {1: (2, 10, 10)})
+
+    def test_tail_call(self):
+        self.emit((self.call, 0, 1, 5), (self.tail, 4, 2, 5), (self.back, 10, 2, 5), (self.back, 11, 1, 5))
+        self.assertEqual(self.times(tailCalls=1, unmatchedReturns=1), {1: (1, 4, 4), 2: (1, 6, 6)})
+
+    def test_error_unwinds(self):
+        self.emit((self.call, 0, 1, 5), (self.call, 2, 2, 5), (self.call, 4, 3, 5), (self.back, 10, 1, 5))
+        self.assertEqual(self.times(unwoundFrames=2), {1: (1, 10, 2), 2: (1, 8, 2), 3: (1, 6, 6)})
+
+    def test_open_at_end(self):
+        self.emit((self.call, 0, 1, 5), (self.call, 3, 2, 5), (self.function, 8, 1, "main", "a.lua", 1, "main"))
+        self.assertEqual(self.times(closedAtEnd=2), {1: (1, 8, 3), 2: (1, 5, 5)})
+
+    def test_gap(self):
+        self.emit((self.call, 0, 1, 5), (self.call, 3, 2, 5), (self.function, 4, 1, "main", "a.lua", 1, "main"))
+        self.stream.lose(1, 2)
+        self.emit((self.back, 9, 1, 5), (self.call, 10, 3, 5), (self.back, 11, 3, 5))
+        times = self.times(code=3, closedByGap=2, unmatchedReturns=1)
+        self.assertEqual(times, {1: (1, 4, 3), 2: (1, 1, 1), 3: (1, 1, 1)})
+
+    def test_coroutine(self):
+        """1 resumes a coroutine that runs 2, which yields; later 2 goes on and ends."""
+        self.emit((self.call, 0, 1, 5), (self.create, 1, 6), (self.resume, 2, 6, 5), (self.call, 2, 2, 6))
+        self.emit((self.give, 5, 6, 5, 0), (self.call, 5, 3, 5), (self.back, 7, 3, 5), (self.resume, 8, 6, 5))
+        self.emit((self.back, 9, 2, 6), (self.give, 9, 6, 5, 1), (self.back, 12, 1, 5))
+        times = self.times(closedAtEnd=0, unwoundFrames=0, unmatchedReturns=0)
+        self.assertEqual(times, {1: (1, 12, 6), 2: (1, 4, 4), 3: (1, 2, 2)})
+
+    def test_coroutine_dies(self):
+        """An error ends a coroutine without returns; its address is used again."""
+        self.emit((self.call, 0, 1, 5), (self.resume, 1, 6, 5), (self.call, 1, 2, 6), (self.give, 3, 6, 5, 1))
+        self.emit((self.create, 4, 6), (self.resume, 5, 6, 5), (self.call, 5, 2, 6), (self.back, 8, 2, 6))
+        self.emit((self.give, 8, 6, 5, 1), (self.back, 10, 1, 5))
+        self.assertEqual(self.times(unwoundFrames=1, closedAtEnd=0), {1: (1, 10, 5), 2: (2, 5, 5)})
+
+    def test_names_and_order(self):
+        self.emit((self.call, 0, 1, 5), (self.call, 3, 2, 5), (self.back, 9, 2, 5), (self.back, 10, 1, 5))
+        self.emit((self.function, 11, 1, "main", "a.lua", 7, "main"))
+        data = self.stream.end()
+        text = run("report", "--by", "exclusive", "-", data=data).stdout.decode()
+        self.assertLess(text.index("#2 "), text.index("main "))
+        self.assertIn("a.lua:7", text)
+        top = run_json("report", data, "--top", "1")["providers"][0]["functions"]
+        self.assertEqual([(row["id"], row["name"], row["file"], row["line"]) for row in top], [(1, "main", "a.lua", 7)])
+
+
+class Usage(unittest.TestCase):
+    def test_help(self):
+        for arguments in (["--help"], ["help"], ["--version"], *[[c, "--help"] for c in ("stat", "dump", "check", "report")], ["help", "dump"]):
+            self.assertTrue(run(*arguments).stdout)
+
+    def test_usage_errors(self):
+        for arguments in ([], ["nothing"], ["stat"], ["stat", "a", "b"], ["dump", "--first", "x", "-"], ["report", "--by", "age", "-"], ["check", "--odd", "-"], ["help", "odd"]):
+            self.assertTrue(run(*arguments, code=2).stderr)
+
+    def test_failures(self):
+        self.assertIn(b"cannot open", run("stat", "/no/such/file", code=1).stderr)
+        self.assertIn(b"not a nettrace", run("stat", "-", data=b"plain text", code=1).stderr)
+        version6 = b"Nettrace" + b"\0\0\0\0" + b"\6\0\0\0" + b"\0\0\0\0"
+        self.assertIn(b"version 6", run("dump", "-", data=version6, code=1).stderr)
+        self.assertIn(b"NetPerf", run("dump", "-", data=b"\x14\0\0\0!FastSerialization.1", code=1).stderr)
+        self.assertEqual(run("stat", "-", data=b"", code=4).stderr[:5], b"weir:")
+
+
+if __name__ == "__main__":
+    unittest.main(argv=sys.argv[:1])

@@ -1,0 +1,259 @@
+/* Event and metadata blocks: the blobs in them. The loop over compressed blobs is the hot path. */
+#include "reader_impl.h"
+
+#include <inttypes.h>
+
+#define BLOCK_HEADER_SIZE        20u
+#define UNCOMPRESSED_HEADER_SIZE 80u
+#define FLAG_COMPRESSED          1u
+#define PAYLOAD_MAX_SIZE         65535u
+
+enum blob_flag {
+    BLOB_METADATA = 0x01,
+    BLOB_SEQUENCE = 0x02, /* with capture thread and processor */
+    BLOB_THREAD = 0x04,
+    BLOB_STACK = 0x08,
+    BLOB_ACTIVITY = 0x10,
+    BLOB_RELATED = 0x20,
+    BLOB_SORTED = 0x40,
+    BLOB_PAYLOAD_SIZE = 0x80,
+};
+
+/* Parts of the header that may differ from the blob before: the lookups they ask for. */
+#define CHANGED_ALL (BLOB_METADATA | BLOB_SEQUENCE | BLOB_STACK)
+
+static void take_guid(struct wt_cursor *cursor, uint8_t guid[16])
+{
+    const uint8_t *bytes = wt_cursor_bytes(cursor, 16);
+    if (bytes)
+        memcpy(guid, bytes, 16);
+}
+
+/* Returns the flags byte; the event keeps what the flags do not mention. */
+static unsigned take_compressed(struct wt_cursor *cursor, struct wt_event *event)
+{
+    unsigned flags = wt_cursor_u8(cursor);
+    if (flags & BLOB_METADATA)
+        event->metadata_id = wt_cursor_var32(cursor);
+    if (flags & BLOB_SEQUENCE) {
+        event->sequence += wt_cursor_var32(cursor) + 1;
+        event->capture_thread = wt_cursor_var64(cursor);
+        event->processor = wt_cursor_var32(cursor);
+    } else if (event->metadata_id != 0) {
+        event->sequence++;
+    }
+    if (flags & BLOB_THREAD)
+        event->thread_id = wt_cursor_var64(cursor);
+    if (flags & BLOB_STACK)
+        event->stack_id = wt_cursor_var32(cursor);
+    event->time = (int64_t)((uint64_t)event->time + wt_cursor_var64(cursor));
+    if (flags & BLOB_ACTIVITY)
+        take_guid(cursor, event->activity_id);
+    if (flags & BLOB_RELATED)
+        take_guid(cursor, event->related_activity_id);
+    event->sorted = (flags & BLOB_SORTED) != 0;
+    if (flags & BLOB_PAYLOAD_SIZE)
+        event->payload_size = wt_cursor_var32(cursor);
+    event->payload = wt_cursor_bytes(cursor, event->payload_size);
+    return flags;
+}
+
+static void check_blob_padding(struct wt_reader *reader, const uint8_t *padding, size_t size,
+                               uint64_t offset)
+{
+    bool zero = true;
+    for (size_t i = 0; i < size && i < 4; i++)
+        zero = zero && padding[i] == 0;
+    if (size > 3 || !zero)
+        wt_tell(reader, WT_RULE_BLOB_PADDING, offset, "%zu bytes of padding%s", size,
+                zero ? "" : ", not zero");
+}
+
+/* Bit 31 of the metadata word set means that the event is not sorted, as the runtime writes it. */
+static unsigned take_uncompressed(struct wt_reader *reader, struct wt_cursor *cursor,
+                                  struct wt_event *event, uint64_t offset)
+{
+    uint32_t size = wt_cursor_u32(cursor);
+    const uint8_t *blob = wt_cursor_bytes(cursor, size);
+    if (!blob || size < UNCOMPRESSED_HEADER_SIZE - 4) {
+        wt_cursor_fail(cursor, WT_FAULT_SHORT);
+        return 0;
+    }
+    blob -= 4; /* offsets below are those of the format's table */
+    uint32_t word = wt_load_u32(blob + 4);
+    event->metadata_id = word & 0x7FFFFFFFu;
+    event->sorted = (word & 0x80000000u) == 0;
+    event->sequence = wt_load_u32(blob + 8);
+    event->thread_id = wt_load_u64(blob + 12);
+    event->capture_thread = wt_load_u64(blob + 20);
+    event->processor = wt_load_u32(blob + 28);
+    event->stack_id = wt_load_u32(blob + 32);
+    event->time = (int64_t)wt_load_u64(blob + 36);
+    memcpy(event->activity_id, blob + 44, 16);
+    memcpy(event->related_activity_id, blob + 60, 16);
+    event->payload_size = wt_load_u32(blob + 76);
+    if (event->payload_size > size + 4 - UNCOMPRESSED_HEADER_SIZE) {
+        wt_cursor_fail(cursor, WT_FAULT_SHORT);
+        return 0;
+    }
+    event->payload = blob + UNCOMPRESSED_HEADER_SIZE;
+    size_t padding = size + 4 - UNCOMPRESSED_HEADER_SIZE - event->payload_size;
+    if (__builtin_expect(padding > 0, 0))
+        check_blob_padding(reader, event->payload + event->payload_size, padding,
+                           offset + UNCOMPRESSED_HEADER_SIZE + event->payload_size);
+    return CHANGED_ALL;
+}
+
+static void find_stack(struct wt_reader *reader, struct wt_event *event)
+{
+    event->stack = NULL;
+    event->stack_size = 0;
+    if (event->stack_id == 0)
+        return;
+    const uint32_t *index = wt_map_find(&reader->stack_map, event->stack_id);
+    if (!index) {
+        wt_tell(reader, WT_RULE_STACK_UNDEFINED, event->offset,
+                "stack %" PRIu32 " is not defined here", event->stack_id);
+        return;
+    }
+    event->stack = reader->stacks[*index].bytes;
+    event->stack_size = reader->stacks[*index].size;
+}
+
+static void find_metadata(struct wt_reader *reader, struct wt_event *event)
+{
+    event->metadata = wt_metadata_find(reader, event->metadata_id);
+    if (event->metadata)
+        return;
+    wt_tell(reader, WT_RULE_METADATA_UNDEFINED, event->offset,
+            "metadata %" PRIu32 " is not defined", event->metadata_id);
+    event->metadata = &reader->undefined;
+}
+
+static enum wt_status find_thread(struct wt_reader *reader, struct wt_event *event)
+{
+    if (event->thread && event->thread->capture_thread == event->capture_thread)
+        return WT_OK;
+    bool is_new;
+    struct wt_thread *thread = wt_thread_get(reader, event->capture_thread, &is_new);
+    if (!thread)
+        return reader->error.status;
+    if (is_new) {
+        thread->first_sequence = event->sequence;
+        thread->sequence = event->sequence - 1; /* no loss is known before the first */
+        thread->number = (uint64_t)event->sequence - 1;
+    }
+    event->thread = thread;
+    return WT_OK;
+}
+
+/* Rules that the block's own header states; out of line, as they seldom break. */
+static void check_event(struct wt_reader *reader, const struct wt_event *event)
+{
+    const struct wt_block *block = &reader->block;
+    if (event->time < block->min_time || event->time > block->max_time)
+        wt_tell(reader, WT_RULE_MIN_MAX, event->offset,
+                "time %" PRId64 " is outside of the block's %" PRId64 " to %" PRId64, event->time,
+                block->min_time, block->max_time);
+    if (event->payload_size > PAYLOAD_MAX_SIZE)
+        wt_tell(reader, WT_RULE_PAYLOAD_SIZE, event->offset, "payload of %" PRIu32 " bytes",
+                event->payload_size);
+}
+
+static enum wt_status take_event(struct wt_reader *reader, struct wt_event *event, unsigned changed)
+{
+    if (changed & CHANGED_ALL) {
+        if (changed & BLOB_METADATA)
+            find_metadata(reader, event);
+        if (changed & BLOB_STACK)
+            find_stack(reader, event);
+        if (changed & BLOB_SEQUENCE) {
+            enum wt_status status = find_thread(reader, event);
+            if (status != WT_OK)
+                return status;
+        }
+    }
+    if (__builtin_expect(event->time < reader->block.min_time ||
+                             event->time > reader->block.max_time ||
+                             event->payload_size > PAYLOAD_MAX_SIZE,
+                         0))
+        check_event(reader, event);
+    /* The reader owns the threads; only callers see them as constant. */
+    struct wt_thread *thread = (struct wt_thread *)(uintptr_t)event->thread;
+    if (__builtin_expect(event->sequence == thread->sequence + 1, 1)) {
+        thread->sequence++;
+        thread->number++;
+    } else {
+        enum wt_status status =
+            wt_thread_advance(reader, thread, event->sequence, false, event->offset, event->time);
+        if (status != WT_OK)
+            return status;
+    }
+    thread->events++;
+    event->number = thread->number;
+    reader->totals.events++;
+    reader->totals.payload_bytes += event->payload_size;
+    return wt_deliver_event(reader, event);
+}
+
+static enum wt_status blob_fault(struct wt_reader *reader, const struct wt_cursor *cursor,
+                                 uint64_t offset)
+{
+    if (cursor->fault == WT_FAULT_VARINT)
+        return wt_fail(reader, WT_ERROR_FORMAT, WT_RULE_VARINT, offset,
+                       "a number in the header at offset %" PRIu64 " is too long", offset);
+    if (reader->partial)
+        return WT_OK; /* the caller tells where the stream ends */
+    return wt_fail(reader, WT_ERROR_FORMAT, WT_RULE_BLOB_END, offset,
+                   "the blob at offset %" PRIu64 " goes beyond its block's end at %" PRIu64, offset,
+                   reader->block.body_offset + reader->block.size);
+}
+
+static enum wt_status take_blobs(struct wt_reader *reader, struct wt_cursor cursor,
+                                 const uint8_t *body)
+{
+    struct wt_event *event = &reader->event;
+    const bool compressed = (reader->block.flags & FLAG_COMPRESSED) != 0;
+    const bool events = reader->block.kind == WT_BLOCK_EVENT;
+    unsigned changed = CHANGED_ALL;
+    memset(event, 0, sizeof(*event));
+    event->block = &reader->block;
+    event->first_in_block = true;
+    enum wt_status status = WT_OK;
+    while (cursor.at < cursor.end && status == WT_OK && !reader->stop) {
+        event->offset = reader->block.body_offset + (uint64_t)(cursor.at - body);
+        changed |= compressed ? take_compressed(&cursor, event)
+                              : take_uncompressed(reader, &cursor, event, event->offset);
+        if (__builtin_expect(cursor.fault != WT_FAULT_NONE, 0))
+            return blob_fault(reader, &cursor, event->offset);
+        status = events
+                     ? take_event(reader, event, changed)
+                     : wt_metadata_add(reader, event->payload, event->payload_size, event->offset);
+        changed = 0;
+        event->first_in_block = false;
+    }
+    return status;
+}
+
+enum wt_status wt_block_blobs(struct wt_reader *reader, const uint8_t *body, size_t size)
+{
+    struct wt_block *block = &reader->block;
+    struct wt_cursor cursor = wt_cursor_make(body, size);
+    block->header_size = wt_cursor_u16(&cursor);
+    block->flags = wt_cursor_u16(&cursor);
+    block->min_time = (int64_t)wt_cursor_u64(&cursor);
+    block->max_time = (int64_t)wt_cursor_u64(&cursor);
+    if (cursor.fault == WT_FAULT_NONE && block->header_size >= BLOCK_HEADER_SIZE)
+        wt_cursor_bytes(&cursor, block->header_size - BLOCK_HEADER_SIZE);
+    if (cursor.fault != WT_FAULT_NONE && reader->partial)
+        return WT_OK;
+    if (cursor.fault != WT_FAULT_NONE || block->header_size < BLOCK_HEADER_SIZE)
+        return wt_fail(reader, WT_ERROR_FORMAT, WT_RULE_HEADER_SIZE, block->body_offset,
+                       "header of %u bytes in a block of %" PRIu32, block->header_size,
+                       block->size);
+    if (reader->handlers.block)
+        reader->handlers.block(reader->context, block);
+    if (cursor.at == cursor.end && !reader->partial && block->kind == WT_BLOCK_EVENT)
+        wt_tell(reader, WT_RULE_EMPTY_BLOCK, block->offset, "event block without events");
+    return take_blobs(reader, cursor, body);
+}

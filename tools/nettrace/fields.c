@@ -1,0 +1,222 @@
+/* Payloads by their field descriptions. */
+#include "fields.h"
+#include "cursor.h"
+
+struct walk {
+    struct wt_cursor cursor;
+    const struct wt_visitor *visitor; /* NULL: only the sizes matter */
+    void *context;
+};
+
+static bool take_string(struct wt_cursor *cursor, struct wt_value *value)
+{
+    const uint8_t *bytes = cursor->at;
+    size_t left = wt_cursor_left(cursor);
+    size_t size = 0;
+    while (left - size >= 2 && (bytes[size] | bytes[size + 1]) != 0)
+        size += 2;
+    if (left - size < 2) {
+        wt_cursor_fail(cursor, WT_FAULT_SHORT);
+        return false;
+    }
+    cursor->at += size + 2;
+    value->kind = WT_VALUE_STRING;
+    value->bytes = bytes;
+    value->size = (uint32_t)size;
+    return true;
+}
+
+static void set_unsigned(struct wt_value *value, enum wt_value_kind kind, uint64_t number)
+{
+    value->kind = kind;
+    value->as.u = number;
+}
+
+static void set_signed(struct wt_value *value, int64_t number)
+{
+    value->kind = WT_VALUE_SIGNED;
+    value->as.i = number;
+}
+
+static void set_bytes(struct wt_value *value, enum wt_value_kind kind, const uint8_t *bytes,
+                      uint32_t size)
+{
+    value->kind = kind;
+    value->bytes = bytes;
+    value->size = size;
+}
+
+static void set_single(struct wt_value *value, uint32_t bits)
+{
+    value->kind = WT_VALUE_SINGLE;
+    memcpy(&value->as.f, &bits, sizeof(bits));
+}
+
+static void set_double(struct wt_value *value, uint64_t bits)
+{
+    value->kind = WT_VALUE_DOUBLE;
+    memcpy(&value->as.d, &bits, sizeof(bits));
+}
+
+/* One value that is neither an object nor an array; false and a fault if it is not all there. */
+static bool take_simple(struct wt_cursor *cursor, enum wt_type type, struct wt_value *value)
+{
+    value->bytes = NULL;
+    value->size = 0;
+    switch (type) {
+    case WT_TYPE_BOOLEAN:
+        set_unsigned(value, WT_VALUE_BOOLEAN, wt_cursor_u32(cursor));
+        break;
+    case WT_TYPE_CHAR:
+        set_unsigned(value, WT_VALUE_CHAR, wt_cursor_u16(cursor));
+        break;
+    case WT_TYPE_SBYTE:
+        set_signed(value, (int8_t)wt_cursor_u8(cursor));
+        break;
+    case WT_TYPE_BYTE:
+        set_unsigned(value, WT_VALUE_UNSIGNED, wt_cursor_u8(cursor));
+        break;
+    case WT_TYPE_INT16:
+        set_signed(value, (int16_t)wt_cursor_u16(cursor));
+        break;
+    case WT_TYPE_UINT16:
+        set_unsigned(value, WT_VALUE_UNSIGNED, wt_cursor_u16(cursor));
+        break;
+    case WT_TYPE_INT32:
+        set_signed(value, (int32_t)wt_cursor_u32(cursor));
+        break;
+    case WT_TYPE_UINT32:
+        set_unsigned(value, WT_VALUE_UNSIGNED, wt_cursor_u32(cursor));
+        break;
+    case WT_TYPE_INT64:
+        set_signed(value, (int64_t)wt_cursor_u64(cursor));
+        break;
+    case WT_TYPE_UINT64:
+        set_unsigned(value, WT_VALUE_UNSIGNED, wt_cursor_u64(cursor));
+        break;
+    case WT_TYPE_SINGLE:
+        set_single(value, wt_cursor_u32(cursor));
+        break;
+    case WT_TYPE_DOUBLE:
+        set_double(value, wt_cursor_u64(cursor));
+        break;
+    case WT_TYPE_DATETIME:
+        set_unsigned(value, WT_VALUE_DATETIME, wt_cursor_u64(cursor));
+        break;
+    case WT_TYPE_DECIMAL:
+        set_bytes(value, WT_VALUE_BYTES, wt_cursor_bytes(cursor, 16), 16);
+        break;
+    case WT_TYPE_GUID:
+        set_bytes(value, WT_VALUE_GUID, wt_cursor_bytes(cursor, 16), 16);
+        break;
+    case WT_TYPE_STRING:
+        return take_string(cursor, value);
+    case WT_TYPE_OBJECT:
+    case WT_TYPE_ARRAY:
+        return false;
+    }
+    return cursor->fault == WT_FAULT_NONE;
+}
+
+static bool is_byte_array(const struct wt_field *field)
+{
+    return field->type == WT_TYPE_ARRAY && field->fields[0].type == WT_TYPE_BYTE;
+}
+
+static bool take_byte_array(struct wt_cursor *cursor, struct wt_value *value)
+{
+    uint16_t count = wt_cursor_u16(cursor);
+    const uint8_t *bytes = wt_cursor_bytes(cursor, count);
+    set_bytes(value, WT_VALUE_BYTES, bytes, count);
+    return bytes != NULL;
+}
+
+static bool walk_fields(struct walk *walk, const struct wt_field *fields, uint32_t count);
+static bool walk_field(struct walk *walk, const struct wt_field *field, const char *name);
+
+static bool walk_array(struct walk *walk, const struct wt_field *field, const char *name)
+{
+    uint16_t count = wt_cursor_u16(&walk->cursor);
+    if (walk->cursor.fault != WT_FAULT_NONE)
+        return false;
+    const struct wt_field *element = &field->fields[0];
+    if (!walk->visitor && element->fixed)
+        return wt_cursor_bytes(&walk->cursor, (size_t)count * element->min_size) != NULL;
+    if (walk->visitor)
+        walk->visitor->begin(walk->context, name, true, count);
+    bool good = true;
+    for (uint32_t i = 0; i < count && good; i++)
+        good = walk_field(walk, element, NULL);
+    if (walk->visitor)
+        walk->visitor->end(walk->context, true);
+    return good;
+}
+
+static bool walk_object(struct walk *walk, const struct wt_field *field, const char *name)
+{
+    if (walk->visitor)
+        walk->visitor->begin(walk->context, name, false, field->field_count);
+    bool good = walk_fields(walk, field->fields, field->field_count);
+    if (walk->visitor)
+        walk->visitor->end(walk->context, false);
+    return good;
+}
+
+static bool walk_field(struct walk *walk, const struct wt_field *field, const char *name)
+{
+    if (!walk->visitor && field->fixed)
+        return wt_cursor_bytes(&walk->cursor, field->min_size) != NULL;
+    if (field->type == WT_TYPE_OBJECT)
+        return walk_object(walk, field, name);
+    struct wt_value value;
+    bool good;
+    if (is_byte_array(field))
+        good = take_byte_array(&walk->cursor, &value);
+    else if (field->type == WT_TYPE_ARRAY)
+        return walk_array(walk, field, name);
+    else
+        good = take_simple(&walk->cursor, field->type, &value);
+    if (good && walk->visitor)
+        walk->visitor->value(walk->context, name, &value);
+    return good;
+}
+
+/* Depth is bounded by the reader's limit on descriptions. */
+static bool walk_fields(struct walk *walk, const struct wt_field *fields, uint32_t count)
+{
+    for (uint32_t i = 0; i < count; i++)
+        if (!walk_field(walk, &fields[i], fields[i].name))
+            return false;
+    return true;
+}
+
+bool wt_fields_walk(const struct wt_metadata *metadata, const uint8_t *payload, size_t size,
+                    const struct wt_visitor *visitor, void *context, size_t *used)
+{
+    struct walk walk = {wt_cursor_make(payload, size), visitor, context};
+    bool good = walk_fields(&walk, metadata->fields, metadata->field_count);
+    *used = good ? (size_t)(walk.cursor.at - payload) : size;
+    return good;
+}
+
+int wt_field_index(const struct wt_metadata *metadata, const char *name)
+{
+    for (uint32_t i = 0; i < metadata->field_count; i++)
+        if (strcmp(metadata->fields[i].name, name) == 0)
+            return (int)i;
+    return -1;
+}
+
+bool wt_field_get(const struct wt_metadata *metadata, int index, const uint8_t *payload,
+                  size_t size, struct wt_value *value)
+{
+    if (index < 0 || (uint32_t)index >= metadata->field_count)
+        return false;
+    struct walk walk = {wt_cursor_make(payload, size), NULL, NULL};
+    if (!walk_fields(&walk, metadata->fields, (uint32_t)index))
+        return false;
+    const struct wt_field *field = &metadata->fields[index];
+    if (is_byte_array(field))
+        return take_byte_array(&walk.cursor, value);
+    return take_simple(&walk.cursor, field->type, value);
+}

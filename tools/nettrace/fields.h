@@ -1,0 +1,86 @@
+/* Decoding of payloads by their field descriptions, and of the values in them.
+ *
+ * All functions are pure: any thread, no blocking, no allocation. */
+#ifndef WT_NETTRACE_FIELDS_H
+#define WT_NETTRACE_FIELDS_H
+
+#include "reader.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* How to look at a value. */
+enum wt_value_kind {
+    WT_VALUE_SIGNED,   /* i */
+    WT_VALUE_UNSIGNED, /* u */
+    WT_VALUE_BOOLEAN,  /* u, as stored: 0, 1 or what a careless writer left */
+    WT_VALUE_CHAR,     /* u, one UTF-16 unit */
+    WT_VALUE_SINGLE,   /* f */
+    WT_VALUE_DOUBLE,   /* d */
+    WT_VALUE_DATETIME, /* u, 100 ns since 1601 */
+    WT_VALUE_GUID,     /* 16 bytes */
+    WT_VALUE_STRING,   /* UTF-16LE bytes without the final zero */
+    WT_VALUE_BYTES,    /* an array of Byte, or a Decimal */
+};
+
+struct wt_value {
+    enum wt_value_kind kind;
+    union {
+        int64_t i;
+        uint64_t u;
+        float f;
+        double d;
+    } as;
+    const uint8_t *bytes;
+    uint32_t size; /* of bytes */
+};
+
+/* Called for each value in order. `name` is NULL for the elements of an array. An array of Byte is
+ * one value of kind WT_VALUE_BYTES. */
+struct wt_visitor {
+    void (*value)(void *context, const char *name, const struct wt_value *value);
+    void (*begin)(void *context, const char *name, bool array, uint32_t count);
+    void (*end)(void *context, bool array);
+};
+
+/* Walks the payload of an event with this definition; *used is set to the bytes that the fields
+ * took. Returns false if the payload is too short for them (the values before that were visited,
+ * and each begin has had its end). `visitor` may be NULL to check only. */
+bool wt_fields_walk(const struct wt_metadata *metadata, const uint8_t *payload, size_t size,
+                    const struct wt_visitor *visitor, void *context, size_t *used);
+
+/* Index of the top-level field of that name, or -1. */
+int wt_field_index(const struct wt_metadata *metadata, const char *name);
+
+/* Reads one top-level field that is neither an object nor an array (an array of Byte is allowed).
+ * Returns false if there is none at that index or the payload is too short. */
+bool wt_field_get(const struct wt_metadata *metadata, int index, const uint8_t *payload,
+                  size_t size, struct wt_value *value);
+
+/* UTF-16LE to UTF-8, ending with a NUL; a lone surrogate becomes U+FFFD. Writes at most `capacity`
+ * bytes, cut at a character, and returns the bytes the whole text needs without the NUL: at most
+ * 3 * size / 2. `capacity` may be 0. */
+size_t wt_utf16_to_utf8(const uint8_t *bytes, size_t size, char *text, size_t capacity);
+
+/* Writes a GUID as 00112233-4455-6677-8899-aabbccddeeff and a NUL: 37 bytes. */
+void wt_guid_text(const uint8_t guid[16], char out[37]);
+
+/* Nanoseconds from the trace's synchronisation moment to `time`; 0 if the frequency is not
+ * positive; held at the ends of the range. */
+int64_t wt_time_relative_ns(const struct wt_trace_info *info, int64_t time);
+
+/* Nanoseconds that so many ticks take; same rules. */
+int64_t wt_ticks_to_ns(const struct wt_trace_info *info, int64_t ticks);
+
+/* UTC of a tick count as 2026-01-15T12:30:45.500000000Z; "unknown" if the Trace object has no
+ * usable date or frequency. `out` takes 40 bytes. */
+void wt_time_utc_text(const struct wt_trace_info *info, int64_t time, char out[40]);
+
+/* The same for a DateTime value (100 ns since 1601); false if it is out of range. */
+bool wt_datetime_text(uint64_t filetime, char out[40]);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

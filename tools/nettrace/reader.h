@@ -1,0 +1,339 @@
+/* Reader of nettrace V4/V5 streams.
+ *
+ * Written from the format alone; it shares nothing with the writer in core/, so that the two can
+ * be held against each other. It reads forward only, from a file or a pipe, in bounded memory, and
+ * takes every byte as possibly hostile: each length, count and offset is checked before it is used.
+ *
+ * The reader calls handlers as it goes. What breaks decoding ends the reading with an error; what
+ * is against the rules but can be read over is told to the `violation` handler and reading goes on.
+ *
+ * One reader belongs to one thread at a time; different readers are independent. No function here
+ * keeps global state. Pointers given to handlers are valid until the handler returns, except
+ * `struct wt_metadata` and `struct wt_thread`, which live as long as the reader.
+ */
+#ifndef WT_NETTRACE_READER_H
+#define WT_NETTRACE_READER_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+enum wt_status {
+    WT_OK = 0,         /* more to read */
+    WT_END,            /* the end tag was read */
+    WT_TRUNCATED,      /* the stream ended early; what was whole has been handed over */
+    WT_STOPPED,        /* a handler called wt_reader_stop() */
+    WT_ERROR_FORMAT,   /* bytes that cannot be decoded */
+    WT_ERROR_VERSION,  /* a format this reader does not know */
+    WT_ERROR_LIMIT,    /* a limit of struct wt_limits was reached */
+    WT_ERROR_MEMORY,   /* out of memory */
+    WT_ERROR_IO,       /* the source failed; the text holds the system's reason */
+    WT_ERROR_ARGUMENT, /* a call that makes no sense */
+};
+
+/* The rules of the format. The reader itself tells the first group; `weir check` adds the rest. */
+enum wt_rule {
+    WT_RULE_NONE = 0,
+    WT_RULE_MAGIC,
+    WT_RULE_VERSION,
+    WT_RULE_TAG,
+    WT_RULE_TYPE_NAME,
+    WT_RULE_OBJECT_ORDER,
+    WT_RULE_PADDING,
+    WT_RULE_BLOCK_SIZE,
+    WT_RULE_HEADER_SIZE,
+    WT_RULE_EMPTY_BLOCK,
+    WT_RULE_VARINT,
+    WT_RULE_BLOB_END,
+    WT_RULE_BLOB_PADDING,
+    WT_RULE_MIN_MAX,
+    WT_RULE_METADATA_RECORD,
+    WT_RULE_METADATA_FIELDS,
+    WT_RULE_METADATA_REDEFINED,
+    WT_RULE_METADATA_UNDEFINED,
+    WT_RULE_STACK_BLOCK,
+    WT_RULE_STACK_SIZE,
+    WT_RULE_STACK_REDEFINED,
+    WT_RULE_STACK_UNDEFINED,
+    WT_RULE_POINT_BLOCK,
+    WT_RULE_PAYLOAD_SIZE,
+    WT_RULE_END_TAG,
+    WT_RULE_TRAILING,
+    WT_RULE_LIMIT,
+    /* Told by `weir check`. */
+    WT_RULE_TRACE_OBJECT,
+    WT_RULE_TIME_ORDER,
+    WT_RULE_THREAD_SWITCH,
+    WT_RULE_SORTED,
+    WT_RULE_POINT_TIME,
+    WT_RULE_POINT_SIDE,
+    WT_RULE_SEQUENCE_BACK,
+    WT_RULE_PAYLOAD_FIELDS,
+    WT_RULE_LOSS_EVENT,
+    WT_RULE_LOSS_PLACE,
+    WT_RULE_LOSS_COUNT,
+    WT_RULE_INTRODUCTION,
+    WT_RULE_COUNT
+};
+
+/* Short id ("padding") and one line of explanation of a rule; never NULL. */
+const char *wt_rule_name(enum wt_rule rule);
+const char *wt_rule_text(enum wt_rule rule);
+
+/* Field type codes of the format. */
+enum wt_type {
+    WT_TYPE_OBJECT = 1,
+    WT_TYPE_BOOLEAN = 3, /* 4 bytes */
+    WT_TYPE_CHAR = 4,    /* one UTF-16 unit */
+    WT_TYPE_SBYTE = 5,
+    WT_TYPE_BYTE = 6,
+    WT_TYPE_INT16 = 7,
+    WT_TYPE_UINT16 = 8,
+    WT_TYPE_INT32 = 9,
+    WT_TYPE_UINT32 = 10,
+    WT_TYPE_INT64 = 11,
+    WT_TYPE_UINT64 = 12,
+    WT_TYPE_SINGLE = 13,
+    WT_TYPE_DOUBLE = 14,
+    WT_TYPE_DECIMAL = 15,  /* 16 bytes, handed over as they are */
+    WT_TYPE_DATETIME = 16, /* 8 bytes, 100 ns since 1601-01-01 UTC, as the .NET readers have it */
+    WT_TYPE_GUID = 17,
+    WT_TYPE_STRING = 18, /* UTF-16LE with a 16-bit zero */
+    WT_TYPE_ARRAY = 19,  /* 16-bit count, then the elements; V5 descriptions only */
+};
+
+/* What one field of a payload looks like. */
+struct wt_field {
+    const char *name; /* UTF-8; "" for the element of an array */
+    enum wt_type type;
+    uint32_t field_count;          /* of an object; 1 for an array, whose element is fields[0] */
+    const struct wt_field *fields; /* NULL if field_count is 0 */
+    uint32_t min_size;             /* the fewest bytes a value takes */
+    bool fixed;                    /* every value takes min_size bytes */
+};
+
+/* One definition of an event. */
+struct wt_metadata {
+    uint32_t id;    /* as in the file; 0 only for the stand-in of undefined ids */
+    uint32_t index; /* 0, 1, 2, ... in the order of definition: for tables of the caller's own */
+    const char *provider_name; /* UTF-8 */
+    const char *event_name;    /* UTF-8, may be "" */
+    int32_t event_id;
+    int32_t version;
+    int32_t level;
+    uint8_t opcode;  /* valid if has_opcode */
+    bool has_opcode; /* a V5 tag gave it */
+    bool v2_params;  /* the fields come from a V5 tag */
+    bool fields_bad; /* the description could not be decoded: field_count is 0 */
+    bool undefined;  /* no such definition in the file: names are "" */
+    uint64_t keywords;
+    uint64_t offset; /* of the blob in the stream */
+    uint32_t field_count;
+    const struct wt_field *fields;
+};
+
+/* What is known of a capture thread: the thread that wrote the events. */
+struct wt_thread {
+    uint64_t capture_thread;
+    uint32_t index;           /* 0, 1, 2, ... in the order of first sight */
+    uint32_t sequence;        /* last number seen, as on the wire */
+    uint64_t number;          /* the same, extended over the 32-bit wrap */
+    uint64_t events;          /* handed over so far */
+    uint64_t lost;            /* numbers that never came */
+    uint64_t steps_back;      /* times that a number was not above the last */
+    uint32_t first_sequence;  /* the number at first sight */
+    bool first_seen_in_point; /* first sight was an entry of a sequence point */
+};
+
+struct wt_trace_info {
+    int16_t year, month, day_of_week, day, hour, minute, second, millisecond; /* UTC */
+    int64_t sync_ticks;
+    int64_t frequency; /* ticks per second; not checked */
+    int32_t pointer_size;
+    int32_t process_id;
+    int32_t processors;
+    int32_t sampling_ns;
+    uint64_t offset;
+};
+
+enum wt_block_kind { WT_BLOCK_EVENT, WT_BLOCK_METADATA, WT_BLOCK_STACK, WT_BLOCK_POINT };
+
+struct wt_block {
+    enum wt_block_kind kind;
+    uint64_t index;       /* 0, 1, 2, ... in the file */
+    uint64_t offset;      /* of the object's first tag */
+    uint64_t body_offset; /* of the first byte after the alignment */
+    uint32_t size;
+    uint16_t header_size, flags; /* event and metadata blocks; flags bit 0 = compressed */
+    int64_t min_time, max_time;  /* event and metadata blocks, as stated by the file */
+};
+
+struct wt_event {
+    const struct wt_metadata *metadata; /* never NULL */
+    const struct wt_thread *thread;     /* never NULL; its counters are those of file order */
+    const struct wt_block *block;       /* NULL if delivered from the order queues */
+    const uint8_t *payload;
+    const uint8_t *stack; /* addresses, leaf first; NULL if stack_id is 0 or unknown */
+    uint64_t offset;      /* of the blob in the stream */
+    uint64_t capture_thread;
+    uint64_t thread_id;
+    uint64_t number; /* sequence, extended over the wrap */
+    int64_t time;    /* ticks */
+    uint32_t payload_size;
+    uint32_t sequence;
+    uint32_t processor;
+    uint32_t stack_id;
+    uint32_t stack_size; /* bytes */
+    uint32_t metadata_id;
+    uint8_t activity_id[16];
+    uint8_t related_activity_id[16];
+    bool sorted;
+    bool first_in_block;
+};
+
+struct wt_gap {
+    const struct wt_thread *thread;
+    uint32_t after; /* last number before the gap, as on the wire */
+    uint64_t after_number;
+    uint64_t count;    /* numbers missing; 0 if back */
+    uint64_t offset;   /* of the event or point that showed it */
+    bool at_point;     /* shown by a sequence point, otherwise by an event */
+    bool back;         /* not a gap: the number went back, or stayed */
+    uint32_t sequence; /* the number that showed it */
+};
+
+struct wt_point_entry {
+    uint64_t capture_thread;
+    uint32_t sequence;
+};
+
+struct wt_point {
+    int64_t time;
+    uint32_t thread_count;
+    uint64_t offset;
+    const uint8_t *entries; /* read them with wt_point_entry() */
+};
+
+struct wt_violation {
+    enum wt_rule rule;
+    uint64_t offset;
+    const char *text;
+};
+
+/* Everything that can be told. Unset handlers are skipped. */
+struct wt_handlers {
+    void (*trace)(void *context, const struct wt_trace_info *info);
+    void (*block)(void *context, const struct wt_block *block);
+    void (*metadata)(void *context, const struct wt_metadata *metadata);
+    void (*event)(void *context, const struct wt_event *event);
+    /* Before the event that showed it, or before the `point` handler of that point. */
+    void (*gap)(void *context, const struct wt_gap *gap);
+    /* Sequence point: everything before it in the file has been handed over. */
+    void (*point)(void *context, const struct wt_point *point);
+    void (*violation)(void *context, const struct wt_violation *violation);
+};
+
+/* 0 in a field means its default. */
+struct wt_limits {
+    uint32_t block_size_max;   /* bytes of one block: 64 MiB */
+    uint32_t metadata_max;     /* definitions: 1,000,000 */
+    size_t metadata_bytes_max; /* all definitions together: 256 MiB */
+    uint32_t fields_max;       /* fields of one definition, nested ones included: 4,096 */
+    uint32_t depth_max;        /* nesting of a description: 16; at most 64 */
+    uint32_t threads_max;      /* capture threads: 1,000,000 */
+    size_t stack_bytes_max;    /* stacks between two sequence points: 256 MiB */
+    size_t order_bytes_max;    /* events held back to order them: 1 GiB */
+};
+
+struct wt_reader_options {
+    struct wt_limits limits;
+    bool time_order;     /* hand events over by time instead of in file order */
+    bool check_trailing; /* read on after the end tag to find bytes that do not belong there */
+};
+
+/* Where bytes come from: returns how many (0 at the end), or -1 with errno set. It may block, and
+ * may return fewer than asked. EINTR is tried again by the reader. */
+struct wt_source {
+    ssize_t (*read)(void *context, void *buffer, size_t size);
+    void *context;
+};
+
+struct wt_error {
+    enum wt_status status;
+    enum wt_rule rule;
+    uint64_t offset; /* in the stream, from the first byte of the magic */
+    char text[240];  /* what is wrong and what to do */
+};
+
+struct wt_totals {
+    uint64_t bytes;  /* read and understood */
+    uint64_t events; /* of event blocks */
+    uint64_t payload_bytes;
+    uint64_t lost;
+    uint64_t steps_back;
+    uint64_t blocks[4]; /* by enum wt_block_kind */
+    uint64_t metadata;
+    uint64_t v5_tags; /* definitions that use what V5 added */
+    uint64_t stacks;
+    uint64_t points;
+    uint64_t threads;
+};
+
+struct wt_reader;
+
+/* Makes a reader over `source`. `options` may be NULL (all defaults); `options`, `handlers` and
+ * `source` are copied. Allocates; reads nothing yet. Returns WT_OK, WT_ERROR_MEMORY or
+ * WT_ERROR_ARGUMENT; on an error *out is NULL. */
+enum wt_status wt_reader_create(struct wt_reader **out, const struct wt_source *source,
+                                const struct wt_reader_options *options,
+                                const struct wt_handlers *handlers, void *context);
+
+/* Frees the reader and all it gave out. NULL is allowed. Does not close the source. */
+void wt_reader_destroy(struct wt_reader *reader);
+
+/* Reads one object (a block) and calls its handlers. Blocks as long as the source does; allocates
+ * within the limits. WT_OK means there may be more; any other status is final, and is returned
+ * again by later calls. */
+enum wt_status wt_reader_step(struct wt_reader *reader);
+
+/* Steps until the status is final, and returns it. */
+enum wt_status wt_reader_run(struct wt_reader *reader);
+
+/* For handlers: ends the reading before the next event or object with WT_STOPPED. */
+void wt_reader_stop(struct wt_reader *reader);
+
+/* The final status with its text and place; status WT_OK while there is none. Never NULL. */
+const struct wt_error *wt_reader_error(const struct wt_reader *reader);
+
+/* Sums so far, and the Trace object (NULL before it was read). */
+const struct wt_totals *wt_reader_totals(const struct wt_reader *reader);
+const struct wt_trace_info *wt_reader_trace(const struct wt_reader *reader);
+
+/* The index-th capture thread, 0 <= index < totals.threads; NULL beyond. */
+const struct wt_thread *wt_reader_thread(const struct wt_reader *reader, uint32_t index);
+
+/* The index-th entry of a point; index < thread_count is the caller's duty. */
+struct wt_point_entry wt_point_entry(const struct wt_point *point, uint32_t index);
+
+/* Sources: a descriptor (the caller keeps it open and closes it) and a piece of memory. The
+ * structs hold the state and must outlive the reader. */
+struct wt_fd_source {
+    int fd;
+};
+struct wt_memory_source {
+    const uint8_t *bytes;
+    size_t size;
+    size_t step; /* at most so many bytes per read; 0 = no limit */
+};
+struct wt_source wt_source_fd(struct wt_fd_source *state);
+struct wt_source wt_source_memory(struct wt_memory_source *state);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,89 @@
+/* What the files of the reader share. */
+#ifndef WT_NETTRACE_READER_IMPL_H
+#define WT_NETTRACE_READER_IMPL_H
+
+#include "arena.h"
+#include "cursor.h"
+#include "input.h"
+#include "map.h"
+#include "order.h"
+#include "reader.h"
+
+/* A stack of the present table; its bytes are in the stack arena. */
+struct stack_entry {
+    const uint8_t *bytes;
+    uint32_t size;
+};
+
+/* Threads are kept in pieces that never move, because events point at them. */
+#define THREADS_PER_PIECE 256u
+
+struct wt_reader {
+    struct wt_handlers handlers;
+    void *context;
+    struct wt_reader_options options;
+    struct wt_input input;
+    struct wt_error error;
+    struct wt_totals totals;
+    struct wt_trace_info trace;
+    bool started;   /* the stream header was read */
+    bool has_trace; /* the Trace object was read */
+    bool stop;
+    bool partial; /* the block at hand is cut off by the end of the stream */
+
+    struct wt_block block;
+    struct wt_event event; /* state carried from blob to blob */
+
+    struct wt_arena metadata_arena;
+    struct wt_map metadata_map; /* id -> index */
+    struct wt_metadata **metadata;
+    uint32_t metadata_count, metadata_capacity;
+    struct wt_metadata undefined;
+
+    struct wt_map thread_map; /* capture thread -> index */
+    struct wt_thread **thread_pieces;
+    uint32_t thread_count, thread_piece_count;
+
+    struct wt_arena stack_arena;
+    struct wt_map stack_map; /* id -> index */
+    struct stack_entry *stacks;
+    uint32_t stack_count, stack_capacity;
+
+    struct wt_order order;
+};
+
+/* Errors end the reading: sets the error and returns its status. */
+enum wt_status wt_fail(struct wt_reader *reader, enum wt_status status, enum wt_rule rule,
+                       uint64_t offset, const char *format, ...)
+    __attribute__((format(printf, 5, 6)));
+
+/* Violations are told, and reading goes on. */
+void wt_tell(struct wt_reader *reader, enum wt_rule rule, uint64_t offset, const char *format, ...)
+    __attribute__((format(printf, 4, 5)));
+
+/* The blobs of an event or metadata block; `size` may be less than block->size if the stream ends
+ * inside it (reader->partial). */
+enum wt_status wt_block_blobs(struct wt_reader *reader, const uint8_t *body, size_t size);
+
+/* Adds the definition in a metadata blob; WT_OK also if it was told as a violation. */
+enum wt_status wt_metadata_add(struct wt_reader *reader, const uint8_t *payload, size_t size,
+                               uint64_t offset);
+struct wt_metadata *wt_metadata_find(struct wt_reader *reader, uint32_t id);
+
+enum wt_status wt_stack_block(struct wt_reader *reader, const uint8_t *body, size_t size);
+void wt_stacks_forget(struct wt_reader *reader);
+
+enum wt_status wt_point_block(struct wt_reader *reader, const uint8_t *body, size_t size);
+
+/* The thread of that id, made at first sight; NULL with the error set if that fails. */
+struct wt_thread *wt_thread_get(struct wt_reader *reader, uint64_t capture_thread, bool *is_new);
+
+/* Takes note of a number seen in an event or at a point and tells gaps. */
+enum wt_status wt_thread_advance(struct wt_reader *reader, struct wt_thread *thread,
+                                 uint32_t sequence, bool at_point, uint64_t offset, int64_t time);
+
+/* Hands an event or a gap to the handlers, now or in the order of time. */
+enum wt_status wt_deliver_event(struct wt_reader *reader, const struct wt_event *event);
+enum wt_status wt_deliver_gap(struct wt_reader *reader, const struct wt_gap *gap, int64_t time);
+
+#endif

@@ -1,0 +1,519 @@
+/* weir dump: events as text or JSON, one a line. */
+#include "cursor.h"
+#include "json.h"
+#include "output.h"
+#include "tool.h"
+
+#include <getopt.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* An event that waits until it is known to be among the last. */
+struct kept {
+    struct wt_event event;
+    uint8_t *bytes; /* payload, then stack */
+    size_t capacity;
+};
+
+struct dump {
+    struct wt_run run;
+    const char *provider, *event; /* filters, or NULL */
+    bool event_is_id, thread_set;
+    int64_t event_id;
+    uint64_t thread;
+    uint64_t first, last;
+    bool first_set, last_set;
+    bool json, sorted, stacks;
+
+    struct wt_json writer;
+    uint64_t matched;
+    struct kept *ring;
+    size_t ring_capacity;
+    char *text; /* for strings of payloads */
+    size_t text_capacity;
+    bool need_blank; /* text output: a value stands before */
+    unsigned depth;
+    bool in_array[WT_JSON_DEPTH];
+};
+
+static bool matches(const struct dump *dump, const struct wt_event *event)
+{
+    const struct wt_metadata *metadata = event->metadata;
+    if (dump->provider && strcmp(metadata->provider_name, dump->provider) != 0)
+        return false;
+    if (dump->thread_set && event->capture_thread != dump->thread &&
+        event->thread_id != dump->thread)
+        return false;
+    if (dump->event && strcmp(metadata->event_name, dump->event) != 0 &&
+        !(dump->event_is_id && metadata->event_id == dump->event_id))
+        return false;
+    return true;
+}
+
+static const char *string_of(struct dump *dump, const struct wt_value *value)
+{
+    size_t needed = (size_t)value->size * 3 / 2 + 4;
+    dump->text = wt_grow(dump->text, &dump->text_capacity, needed, 1);
+    wt_utf16_to_utf8(value->bytes, value->size, dump->text, dump->text_capacity);
+    return dump->text;
+}
+
+static const char *char_of(struct dump *dump, uint64_t unit)
+{
+    const uint8_t bytes[2] = {(uint8_t)unit, (uint8_t)(unit >> 8)};
+    const struct wt_value value = {.kind = WT_VALUE_STRING, .bytes = bytes, .size = 2};
+    return string_of(dump, &value);
+}
+
+/* The one character that a C string cannot hold. */
+static const char nul_literal[] = "\"\\u0000\"";
+
+static void json_value(void *context, const char *name, const struct wt_value *value)
+{
+    struct dump *dump = context;
+    struct wt_json *json = &dump->writer;
+    char text[40];
+    switch (value->kind) {
+    case WT_VALUE_SIGNED:
+        wt_json_i64(json, name, value->as.i);
+        break;
+    case WT_VALUE_UNSIGNED:
+        wt_json_u64(json, name, value->as.u);
+        break;
+    case WT_VALUE_BOOLEAN:
+        wt_json_bool(json, name, value->as.u != 0);
+        break;
+    case WT_VALUE_CHAR:
+        if (value->as.u)
+            wt_json_string(json, name, char_of(dump, value->as.u));
+        else
+            wt_json_verbatim(json, name, nul_literal);
+        break;
+    case WT_VALUE_SINGLE:
+        wt_json_single(json, name, value->as.f);
+        break;
+    case WT_VALUE_DOUBLE:
+        wt_json_double(json, name, value->as.d);
+        break;
+    case WT_VALUE_DATETIME:
+        if (wt_datetime_text(value->as.u, text))
+            wt_json_string(json, name, text);
+        else
+            wt_json_u64(json, name, value->as.u);
+        break;
+    case WT_VALUE_GUID:
+        wt_guid_text(value->bytes, text);
+        wt_json_string(json, name, text);
+        break;
+    case WT_VALUE_STRING:
+        wt_json_string(json, name, string_of(dump, value));
+        break;
+    case WT_VALUE_BYTES:
+        wt_json_hex(json, name, value->bytes, value->size);
+        break;
+    }
+}
+
+static void json_begin(void *context, const char *name, bool array, uint32_t count)
+{
+    struct dump *dump = context;
+    (void)count;
+    if (array)
+        wt_json_array(&dump->writer, name);
+    else
+        wt_json_object(&dump->writer, name);
+}
+
+static void json_end(void *context, bool array)
+{
+    struct dump *dump = context;
+    (void)array;
+    wt_json_end(&dump->writer);
+}
+
+/* What stands before a value: a blank or a comma, and its name. */
+static void text_start(struct dump *dump, const char *name)
+{
+    if (dump->need_blank)
+        fputs(dump->in_array[dump->depth] ? ", " : " ", stdout);
+    dump->need_blank = true;
+    if (name && *name) {
+        wt_print_escaped(stdout, name, 0);
+        putchar('=');
+    }
+}
+
+static void text_value(void *context, const char *name, const struct wt_value *value)
+{
+    struct dump *dump = context;
+    char text[40];
+    text_start(dump, name);
+    switch (value->kind) {
+    case WT_VALUE_SIGNED:
+        printf("%" PRId64, value->as.i);
+        break;
+    case WT_VALUE_UNSIGNED:
+        printf("%" PRIu64, value->as.u);
+        break;
+    case WT_VALUE_BOOLEAN:
+        fputs(value->as.u ? "true" : "false", stdout);
+        break;
+    case WT_VALUE_CHAR:
+        if (value->as.u)
+            wt_print_escaped(stdout, char_of(dump, value->as.u), 1);
+        else
+            fputs(nul_literal, stdout);
+        break;
+    case WT_VALUE_SINGLE:
+        wt_single_text(value->as.f, text);
+        fputs(text, stdout);
+        break;
+    case WT_VALUE_DOUBLE:
+        wt_double_text(value->as.d, text);
+        fputs(text, stdout);
+        break;
+    case WT_VALUE_DATETIME:
+        if (wt_datetime_text(value->as.u, text))
+            fputs(text, stdout);
+        else
+            printf("%" PRIu64, value->as.u);
+        break;
+    case WT_VALUE_GUID:
+        wt_guid_text(value->bytes, text);
+        fputs(text, stdout);
+        break;
+    case WT_VALUE_STRING:
+        wt_print_escaped(stdout, string_of(dump, value), 1);
+        break;
+    case WT_VALUE_BYTES:
+        fputs("0x", stdout);
+        wt_print_hex(stdout, value->bytes, value->size);
+        break;
+    }
+}
+
+static void text_begin(void *context, const char *name, bool array, uint32_t count)
+{
+    struct dump *dump = context;
+    (void)count;
+    text_start(dump, name);
+    putchar(array ? '[' : '{');
+    if (dump->depth + 1 < WT_JSON_DEPTH)
+        dump->depth++;
+    dump->in_array[dump->depth] = array;
+    dump->need_blank = false;
+}
+
+static void text_end(void *context, bool array)
+{
+    struct dump *dump = context;
+    putchar(array ? ']' : '}');
+    dump->depth--;
+    dump->need_blank = true;
+}
+
+static bool is_set(const uint8_t guid[16])
+{
+    static const uint8_t zero[16];
+    return memcmp(guid, zero, 16) != 0;
+}
+
+static uint64_t address_at(const struct wt_event *event, uint32_t at, uint32_t pointer)
+{
+    return pointer == 4 ? wt_load_u32(event->stack + at) : wt_load_u64(event->stack + at);
+}
+
+static uint32_t pointer_size(const struct dump *dump)
+{
+    return wt_reader_trace(dump->run.reader)->pointer_size == 4 ? 4 : 8;
+}
+
+static void json_stack(struct dump *dump, const struct wt_event *event)
+{
+    uint32_t pointer = pointer_size(dump);
+    wt_json_array(&dump->writer, "stack");
+    for (uint32_t at = 0; event->stack_size - at >= pointer; at += pointer)
+        wt_json_u64(&dump->writer, NULL, address_at(event, at, pointer));
+    wt_json_end(&dump->writer);
+}
+
+static void json_header(struct dump *dump, const struct wt_event *event)
+{
+    const struct wt_metadata *metadata = event->metadata;
+    const struct wt_trace_info *info = wt_reader_trace(dump->run.reader);
+    struct wt_json *json = &dump->writer;
+    char text[40];
+    wt_json_i64(json, "ticks", event->time);
+    wt_json_i64(json, "ns", wt_time_relative_ns(info, event->time));
+    wt_time_utc_text(info, event->time, text);
+    wt_json_string(json, "utc", text);
+    wt_json_string(json, "provider", metadata->provider_name);
+    wt_json_string(json, "name", metadata->event_name);
+    wt_json_i64(json, "id", metadata->event_id);
+    wt_json_i64(json, "version", metadata->version);
+    wt_json_i64(json, "level", metadata->level);
+    wt_json_u64(json, "keywords", metadata->keywords);
+    if (metadata->has_opcode)
+        wt_json_u64(json, "opcode", metadata->opcode);
+    wt_json_u64(json, "metadataId", event->metadata_id);
+    wt_json_u64(json, "captureThread", event->capture_thread);
+    wt_json_u64(json, "thread", event->thread_id);
+    wt_json_u64(json, "processor", event->processor);
+    wt_json_u64(json, "number", event->number);
+    wt_json_u64(json, "sequence", event->sequence);
+    wt_json_bool(json, "sorted", event->sorted);
+    wt_json_u64(json, "offset", event->offset);
+    wt_json_u64(json, "stackId", event->stack_id);
+    if (dump->stacks)
+        json_stack(dump, event);
+    if (is_set(event->activity_id)) {
+        wt_guid_text(event->activity_id, text);
+        wt_json_string(json, "activityId", text);
+    }
+    if (is_set(event->related_activity_id)) {
+        wt_guid_text(event->related_activity_id, text);
+        wt_json_string(json, "relatedActivityId", text);
+    }
+}
+
+static void print_json(struct dump *dump, const struct wt_event *event)
+{
+    static const struct wt_visitor visitor = {json_value, json_begin, json_end};
+    struct wt_json *json = &dump->writer;
+    wt_json_object(json, NULL);
+    json_header(dump, event);
+    wt_json_u64(json, "payloadBytes", event->payload_size);
+    size_t used = 0;
+    bool good = true;
+    if (event->metadata->field_count) {
+        wt_json_object(json, "fields");
+        good = wt_fields_walk(event->metadata, event->payload, event->payload_size, &visitor, dump,
+                              &used);
+        wt_json_end(json);
+    }
+    if (!good)
+        wt_json_hex(json, "undecodable", event->payload, event->payload_size);
+    else if (used < event->payload_size)
+        wt_json_hex(json, event->metadata->field_count ? "rest" : "payload", event->payload + used,
+                    event->payload_size - used);
+    wt_json_end(json);
+}
+
+static void print_text_header(struct dump *dump, const struct wt_event *event)
+{
+    const struct wt_metadata *metadata = event->metadata;
+    char text[40];
+    wt_seconds_text(wt_time_relative_ns(wt_reader_trace(dump->run.reader), event->time), text);
+    printf("%16s %" PRIu64, text, event->capture_thread);
+    if (event->thread_id != event->capture_thread)
+        printf("/%" PRIu64, event->thread_id);
+    printf(" #%" PRIu64 " ", event->number);
+    wt_print_escaped(stdout, metadata->undefined ? "(undefined)" : metadata->provider_name, 0);
+    putchar('/');
+    wt_print_escaped(stdout, metadata->event_name, 0);
+    printf("(%" PRId32 ")", metadata->event_id);
+}
+
+static void print_text_tail(struct dump *dump, const struct wt_event *event)
+{
+    char text[40];
+    if (is_set(event->activity_id)) {
+        wt_guid_text(event->activity_id, text);
+        printf(" activity=%s", text);
+    }
+    if (is_set(event->related_activity_id)) {
+        wt_guid_text(event->related_activity_id, text);
+        printf(" related=%s", text);
+    }
+    if (!dump->stacks || !event->stack)
+        return;
+    uint32_t pointer = pointer_size(dump);
+    fputs(" stack=", stdout);
+    for (uint32_t at = 0; event->stack_size - at >= pointer; at += pointer)
+        printf("%s0x%" PRIx64, at ? "<" : "", address_at(event, at, pointer));
+}
+
+static void print_text(struct dump *dump, const struct wt_event *event)
+{
+    static const struct wt_visitor visitor = {text_value, text_begin, text_end};
+    print_text_header(dump, event);
+    size_t used = 0;
+    bool good = true;
+    dump->need_blank = true;
+    dump->depth = 0;
+    if (event->metadata->field_count)
+        good = wt_fields_walk(event->metadata, event->payload, event->payload_size, &visitor, dump,
+                              &used);
+    if (!good)
+        used = 0;
+    if (used < event->payload_size) {
+        fputs(!good                          ? " undecodable=0x"
+              : event->metadata->field_count ? " rest=0x"
+                                             : " payload=0x",
+              stdout);
+        wt_print_hex(stdout, event->payload + used, event->payload_size - used);
+    }
+    print_text_tail(dump, event);
+    putchar('\n');
+}
+
+static void print_event(struct dump *dump, const struct wt_event *event)
+{
+    if (dump->json)
+        print_json(dump, event);
+    else
+        print_text(dump, event);
+}
+
+static void keep(struct dump *dump, const struct wt_event *event)
+{
+    size_t at = (size_t)(dump->matched % dump->last);
+    dump->ring = wt_grow(dump->ring, &dump->ring_capacity, at + 1, sizeof(*dump->ring));
+    struct kept *kept = &dump->ring[at];
+    size_t size = (size_t)event->payload_size + event->stack_size;
+    kept->bytes = wt_grow(kept->bytes, &kept->capacity, size + 1, 1);
+    if (event->payload_size)
+        memcpy(kept->bytes, event->payload, event->payload_size);
+    if (event->stack_size)
+        memcpy(kept->bytes + event->payload_size, event->stack, event->stack_size);
+    kept->event = *event;
+    kept->event.payload = kept->bytes;
+    if (event->stack)
+        kept->event.stack = kept->bytes + event->payload_size;
+}
+
+static void on_event(void *context, const struct wt_event *event)
+{
+    struct dump *dump = context;
+    if (!matches(dump, event) || (dump->first_set && dump->matched >= dump->first))
+        return;
+    if (!dump->last_set)
+        print_event(dump, event);
+    else if (dump->last > 0)
+        keep(dump, event);
+    dump->matched++;
+    if (dump->first_set && dump->matched >= dump->first)
+        wt_reader_stop(dump->run.reader);
+}
+
+static void print_kept(struct dump *dump)
+{
+    uint64_t count = dump->matched < dump->last ? dump->matched : dump->last;
+    for (uint64_t i = 0; i < count; i++)
+        print_event(dump, &dump->ring[(dump->matched - count + i) % dump->last].event);
+    for (size_t i = 0; i < dump->ring_capacity; i++)
+        free(dump->ring[i].bytes);
+    free(dump->ring);
+}
+
+static const char help[] =
+    "usage: weir dump [OPTION]... FILE\n"
+    "\n"
+    "Prints events, one a line: seconds since the start of the trace, capture thread (and the\n"
+    "thread it speaks of, if another), number, Provider/Event(id), fields. Payloads without\n"
+    "field descriptions, and arrays of bytes, are printed in hexadecimal. FILE may be -.\n"
+    "\n"
+    "  --json         one JSON object a line: ticks, ns, utc, provider, name, id, version, level,\n"
+    "                 keywords, opcode, metadataId, captureThread, thread, processor, number,\n"
+    "                 sequence, sorted, offset, stackId, stack, activityId, relatedActivityId,\n"
+    "                 payloadBytes, fields; payload, rest or undecodable in hexadecimal.\n"
+    "                 Integers are exact; NaN and infinities are strings\n"
+    "  --provider P   only events of provider P\n"
+    "  --event E      only events with that name or id\n"
+    "  --thread N     only events with that capture thread or thread id\n"
+    "  --first N      only the first N of them, then stop reading\n"
+    "  --last N       only the last N of them\n"
+    "  --sorted       in the order of time; otherwise in the order of the file\n"
+    "  --stacks       with the addresses of the stack, leaf first\n"
+    "  --help         this text\n"
+    "\n"
+    "Exit codes: 0 fine, 1 failed, 2 usage, 3 read but events were lost, 4 truncated (what was\n"
+    "there was printed).\n";
+
+static int run_dump(struct dump *dump, const char *path)
+{
+    static const struct wt_handlers handlers = {.event = on_event};
+    struct wt_reader_options options;
+    memset(&options, 0, sizeof(options));
+    options.time_order = dump->sorted;
+    wt_json_init(&dump->writer, stdout, false);
+    if (dump->first_set && dump->first == 0)
+        return WT_EXIT_OK;
+    int code = WT_EXIT_FAILED;
+    if (wt_run_open(&dump->run, path, &options, &handlers, dump)) {
+        wt_run_read(&dump->run);
+        if (dump->last_set && dump->last > 0)
+            print_kept(dump);
+        code = wt_run_exit(&dump->run, 0);
+        uint64_t lost = wt_reader_totals(dump->run.reader)->lost;
+        if (lost > 0)
+            wt_complain("%s: %" PRIu64 " events were lost; weir stat tells where", dump->run.path,
+                        lost);
+    }
+    wt_run_close(&dump->run);
+    free(dump->text);
+    return wt_finish_output(code);
+}
+
+static bool take_event_filter(struct dump *dump, const char *text)
+{
+    char *end;
+    dump->event = text;
+    dump->event_id = strtoll(text, &end, 0);
+    dump->event_is_id = *text && !*end;
+    return true;
+}
+
+/* False if the option is wrong; a message was printed. */
+static bool take_option(struct dump *dump, int option, const char *text)
+{
+    switch (option) {
+    case 'j':
+        return dump->json = true;
+    case 's':
+        return dump->sorted = true;
+    case 'k':
+        return dump->stacks = true;
+    case 'p':
+        dump->provider = text;
+        return true;
+    case 'e':
+        return take_event_filter(dump, text);
+    case 't':
+        dump->thread_set = true;
+        return wt_parse_count("--thread", text, &dump->thread);
+    case 'f':
+        dump->first_set = true;
+        return wt_parse_count("--first", text, &dump->first);
+    case 'l':
+        dump->last_set = true;
+        return wt_parse_count("--last", text, &dump->last);
+    default:
+        wt_complain("try: weir dump --help");
+        return false;
+    }
+}
+
+int wt_dump_main(int argc, char **argv)
+{
+    static const struct option options[] = {
+        {"json", no_argument, NULL, 'j'},        {"provider", required_argument, NULL, 'p'},
+        {"event", required_argument, NULL, 'e'}, {"thread", required_argument, NULL, 't'},
+        {"first", required_argument, NULL, 'f'}, {"last", required_argument, NULL, 'l'},
+        {"sorted", no_argument, NULL, 's'},      {"stacks", no_argument, NULL, 'k'},
+        {"help", no_argument, NULL, 'h'},        {NULL, 0, NULL, 0}};
+    struct dump dump;
+    memset(&dump, 0, sizeof(dump));
+    int option;
+    while ((option = getopt_long(argc, argv, "h", options, NULL)) != -1) {
+        if (option == 'h') {
+            fputs(help, stdout);
+            return wt_finish_output(WT_EXIT_OK);
+        }
+        if (!take_option(&dump, option, optarg))
+            return WT_EXIT_USAGE;
+    }
+    const char *path = wt_one_file(argc, argv, optind);
+    return path ? run_dump(&dump, path) : WT_EXIT_USAGE;
+}

@@ -1,0 +1,44 @@
+/* The Weir/Loss event: why numbers are missing. The format itself knows gaps, but no causes. */
+#ifndef WT_WEIR_LOSS_H
+#define WT_WEIR_LOSS_H
+
+#include "reader.h"
+
+enum wt_cause {
+    WT_CAUSE_FULL,
+    WT_CAUSE_NESTED,
+    WT_CAUSE_TOO_LARGE,
+    WT_CAUSE_NO_SEGMENT,
+    WT_CAUSE_MISMATCH,
+    WT_CAUSE_OVERWRITTEN,
+    WT_CAUSE_ABORTED,
+    WT_CAUSE_DEADLINE,
+    WT_CAUSE_SINK_FAILED,
+    WT_CAUSE_OTHER, /* a name this program does not know */
+    WT_CAUSE_COUNT
+};
+
+const char *wt_cause_name(enum wt_cause cause);
+
+/* Where the fields of a Loss definition are. */
+struct wt_loss_fields {
+    bool is_loss; /* provider Weir, event Loss */
+    bool usable;  /* the four fields are there with their types */
+    int capture_thread, after, cause, count;
+};
+
+struct wt_loss {
+    uint64_t capture_thread;
+    uint32_t after;
+    enum wt_cause cause;
+    uint64_t count;
+};
+
+bool wt_is_weir(const struct wt_metadata *metadata);
+struct wt_loss_fields wt_loss_bind(const struct wt_metadata *metadata);
+
+/* False if the payload does not hold the fields. */
+bool wt_loss_read(const struct wt_loss_fields *fields, const struct wt_event *event,
+                  struct wt_loss *loss);
+
+#endif

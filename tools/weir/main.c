@@ -1,0 +1,82 @@
+/* weir: one program, a subcommand for each thing to do with a trace. */
+#include "tool.h"
+
+#include <string.h>
+
+struct command {
+    const char *name;
+    int (*run)(int argc, char **argv);
+    const char *text;
+};
+
+static const struct command commands[] = {
+    {"stat", wt_stat_main, "count events, threads, bytes and losses"},
+    {"dump", wt_dump_main, "print events, one a line"},
+    {"check", wt_check_main, "hold a trace against the rules of the format"},
+    {"report", wt_report_main, "time per function, from call and return events"},
+};
+#define COMMAND_COUNT (sizeof(commands) / sizeof(commands[0]))
+
+static void print_help(FILE *file)
+{
+    fputs("usage: weir COMMAND [OPTION]... FILE\n"
+          "\n"
+          "Reads nettrace traces, versions 4 and 5. FILE may be - for standard input.\n"
+          "\n",
+          file);
+    for (size_t i = 0; i < COMMAND_COUNT; i++)
+        fprintf(file, "  %-8s %s\n", commands[i].name, commands[i].text);
+    fputs("  help     this text, or that of a command: weir help stat\n"
+          "\n"
+          "Each command knows --help, and --json for output that programs read.\n"
+          "weir --version prints the version.\n"
+          "\n"
+          "Exit codes: 0 fine, 1 failed (also: check found something), 2 usage, 3 read but events\n"
+          "were lost, 4 truncated (what was there was decoded).\n",
+          file);
+}
+
+static const struct command *find(const char *name)
+{
+    for (size_t i = 0; i < COMMAND_COUNT; i++)
+        if (strcmp(name, commands[i].name) == 0)
+            return &commands[i];
+    return NULL;
+}
+
+static int unknown(const char *name)
+{
+    wt_complain("there is no command \"%s\"; try: weir --help", name);
+    return WT_EXIT_USAGE;
+}
+
+static int help(int argc, char **argv)
+{
+    if (argc < 3) {
+        print_help(stdout);
+        return wt_finish_output(WT_EXIT_OK);
+    }
+    const struct command *command = find(argv[2]);
+    if (!command)
+        return unknown(argv[2]);
+    char option[] = "--help";
+    char *arguments[] = {argv[2], option, NULL};
+    return command->run(2, arguments);
+}
+
+int main(int argc, char **argv)
+{
+    if (argc < 2) {
+        print_help(stderr);
+        return WT_EXIT_USAGE;
+    }
+    if (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0 ||
+        strcmp(argv[1], "help") == 0)
+        return help(argc, argv);
+    if (strcmp(argv[1], "--version") == 0) {
+        puts("weir " WEIR_VERSION_TEXT);
+        return wt_finish_output(WT_EXIT_OK);
+    }
+    const struct command *command = find(argv[1]);
+    return command ? command->run(argc - 1, argv + 1) : unknown(argv[1]);
+}

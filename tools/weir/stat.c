@@ -1,0 +1,484 @@
+/* weir stat: what is in a trace, in numbers. */
+#include "json.h"
+#include "loss.h"
+#include "map.h"
+#include "output.h"
+#include "table.h"
+#include "tool.h"
+
+#include <getopt.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Per definition while reading, per (provider, id, version, name) afterwards. */
+struct row {
+    const struct wt_metadata *metadata; /* NULL: events whose definition is missing */
+    uint64_t count;
+    uint64_t payload_bytes;
+    struct wt_loss_fields loss;
+};
+
+struct told {
+    uint64_t capture_thread;
+    uint64_t total;
+    uint64_t causes[WT_CAUSE_COUNT];
+};
+
+struct stat {
+    struct wt_run run;
+    struct row *rows; /* rows[0] for undefined ids, rows[index + 1] for the others */
+    size_t row_count, row_capacity;
+    uint64_t *thread_ids; /* by thread index: thread id of its first event */
+    size_t thread_capacity;
+    struct told *told;
+    size_t told_count, told_capacity;
+    struct wt_map told_map;
+    struct told told_all;
+    int64_t first_time, last_time;
+    bool any;
+};
+
+static void on_metadata(void *context, const struct wt_metadata *metadata)
+{
+    struct stat *stat = context;
+    size_t at = (size_t)metadata->index + 1;
+    stat->rows = wt_grow(stat->rows, &stat->row_capacity, at + 1, sizeof(*stat->rows));
+    stat->row_count = at + 1;
+    stat->rows[at].metadata = metadata;
+    stat->rows[at].loss = wt_loss_bind(metadata);
+}
+
+static struct told *told_of(struct stat *stat, uint64_t capture_thread)
+{
+    const uint32_t *found = wt_map_find(&stat->told_map, capture_thread);
+    if (found)
+        return &stat->told[*found];
+    stat->told =
+        wt_grow(stat->told, &stat->told_capacity, stat->told_count + 1, sizeof(*stat->told));
+    wt_map_insert(&stat->told_map, capture_thread, (uint32_t)stat->told_count);
+    stat->told[stat->told_count].capture_thread = capture_thread;
+    return &stat->told[stat->told_count++];
+}
+
+static void note_loss(struct stat *stat, const struct row *row, const struct wt_event *event)
+{
+    struct wt_loss loss;
+    if (!wt_loss_read(&row->loss, event, &loss))
+        return;
+    struct told *told = told_of(stat, loss.capture_thread);
+    told->causes[loss.cause] += loss.count;
+    told->total += loss.count;
+    stat->told_all.causes[loss.cause] += loss.count;
+    stat->told_all.total += loss.count;
+}
+
+static void on_event(void *context, const struct wt_event *event)
+{
+    struct stat *stat = context;
+    struct row *row = &stat->rows[event->metadata->undefined ? 0 : event->metadata->index + 1];
+    row->count++;
+    row->payload_bytes += event->payload_size;
+    if (event->thread->events == 1) {
+        stat->thread_ids = wt_grow(stat->thread_ids, &stat->thread_capacity,
+                                   (size_t)event->thread->index + 1, sizeof(uint64_t));
+        stat->thread_ids[event->thread->index] = event->thread_id;
+    }
+    if (!stat->any) {
+        stat->any = true;
+        stat->first_time = stat->last_time = event->time;
+    }
+    if (event->time < stat->first_time)
+        stat->first_time = event->time;
+    if (event->time > stat->last_time)
+        stat->last_time = event->time;
+    if (row->loss.is_loss)
+        note_loss(stat, row, event);
+}
+
+static int compare_names(const struct row *a, const struct row *b)
+{
+    if (!a->metadata || !b->metadata)
+        return (a->metadata != NULL) - (b->metadata != NULL);
+    int order = strcmp(a->metadata->provider_name, b->metadata->provider_name);
+    if (order == 0)
+        order = (a->metadata->event_id > b->metadata->event_id) -
+                (a->metadata->event_id < b->metadata->event_id);
+    if (order == 0)
+        order = (a->metadata->version > b->metadata->version) -
+                (a->metadata->version < b->metadata->version);
+    return order ? order : strcmp(a->metadata->event_name, b->metadata->event_name);
+}
+
+static int by_name(const void *a, const void *b)
+{
+    return compare_names(a, b);
+}
+
+static int by_count(const void *a, const void *b)
+{
+    const struct row *left = a;
+    const struct row *right = b;
+    if (left->count != right->count)
+        return left->count < right->count ? 1 : -1;
+    return compare_names(left, right);
+}
+
+/* One row per name, the most frequent first; definitions without events are dropped. */
+static void merge_rows(struct stat *stat)
+{
+    size_t kept = 0;
+    qsort(stat->rows, stat->row_count, sizeof(*stat->rows), by_name);
+    for (size_t i = 0; i < stat->row_count; i++) {
+        struct row row = stat->rows[i];
+        if (row.count == 0)
+            continue;
+        if (kept > 0 && compare_names(&stat->rows[kept - 1], &row) == 0) {
+            stat->rows[kept - 1].count += row.count;
+            stat->rows[kept - 1].payload_bytes += row.payload_bytes;
+        } else {
+            stat->rows[kept++] = row;
+        }
+    }
+    stat->row_count = kept;
+    qsort(stat->rows, stat->row_count, sizeof(*stat->rows), by_count);
+}
+
+static int64_t duration_ns(const struct stat *stat)
+{
+    const struct wt_trace_info *info = wt_reader_trace(stat->run.reader);
+    if (!info || !stat->any)
+        return 0;
+    return wt_time_relative_ns(info, stat->last_time) - wt_time_relative_ns(info, stat->first_time);
+}
+
+static double rate_of(const struct stat *stat, uint64_t count)
+{
+    int64_t ns = duration_ns(stat);
+    return ns > 0 ? (double)count * 1e9 / (double)ns : 0;
+}
+
+static double bytes_per_event(const struct wt_totals *totals)
+{
+    return totals->events ? (double)totals->bytes / (double)totals->events : 0;
+}
+
+static uint64_t unknown_of(uint64_t lost, uint64_t told)
+{
+    return lost > told ? lost - told : 0;
+}
+
+static void print_head(const struct stat *stat)
+{
+    const struct wt_totals *totals = wt_reader_totals(stat->run.reader);
+    const struct wt_trace_info *info = wt_reader_trace(stat->run.reader);
+    char utc[40], seconds[40];
+    printf("trace      %s\n", stat->run.path);
+    if (info) {
+        printf("process    %" PRId32 ", %" PRId32 " processors, %" PRId32 "-byte pointers\n",
+               info->process_id, info->processors, info->pointer_size);
+        printf("clock      %" PRId64 " ticks per second, sampling %" PRId32 " ns\n",
+               info->frequency, info->sampling_ns);
+        wt_time_utc_text(info, info->sync_ticks, utc);
+        printf("started    %s\n", utc);
+    }
+    if (info && stat->any) {
+        wt_time_utc_text(info, stat->first_time, utc);
+        wt_seconds_text(wt_time_relative_ns(info, stat->first_time), seconds);
+        printf("first      %s  %s s\n", utc, seconds);
+        wt_time_utc_text(info, stat->last_time, utc);
+        wt_seconds_text(wt_time_relative_ns(info, stat->last_time), seconds);
+        printf("last       %s  %s s\n", utc, seconds);
+        wt_seconds_text(duration_ns(stat), seconds);
+        printf("duration   %s s\n", seconds);
+    }
+    printf("size       %" PRIu64 " bytes, %.1f per event\n", totals->bytes,
+           bytes_per_event(totals));
+    printf("blocks     %" PRIu64 " event, %" PRIu64 " metadata, %" PRIu64 " stack, %" PRIu64
+           " sequence point\n",
+           totals->blocks[WT_BLOCK_EVENT], totals->blocks[WT_BLOCK_METADATA],
+           totals->blocks[WT_BLOCK_STACK], totals->blocks[WT_BLOCK_POINT]);
+    printf("defined    %" PRIu64 " events (%" PRIu64 " with V5 tags), %" PRIu64 " stacks\n",
+           totals->metadata, totals->v5_tags, totals->stacks);
+    printf("events     %" PRIu64 ", %" PRIu64 " payload bytes, %.0f per second\n", totals->events,
+           totals->payload_bytes, rate_of(stat, totals->events));
+    printf("threads    %" PRIu64 "\n", totals->threads);
+    printf("lost       %" PRIu64 "\n", totals->lost);
+    if (totals->steps_back)
+        printf("back       %" PRIu64 " times a number was not above the last\n",
+               totals->steps_back);
+    if (wt_reader_error(stat->run.reader)->status != WT_END)
+        printf("ended      %s\n", wt_reader_error(stat->run.reader)->text);
+}
+
+static void print_events(const struct stat *stat)
+{
+    static const bool right[] = {false, false, true, true, true, true, true};
+    struct wt_table table;
+    wt_table_init(&table, 7, right);
+    static const char *const heads[] = {"provider", "event",         "id",      "version",
+                                        "count",    "payload bytes", "events/s"};
+    for (size_t i = 0; i < 7; i++)
+        wt_table_text(&table, heads[i]);
+    for (size_t i = 0; i < stat->row_count; i++) {
+        const struct row *row = &stat->rows[i];
+        const struct wt_metadata *metadata = row->metadata;
+        wt_table_text(&table, metadata ? metadata->provider_name : "(undefined)");
+        wt_table_text(&table, metadata && *metadata->event_name ? metadata->event_name : "-");
+        wt_table_format(&table, "%" PRId32, metadata ? metadata->event_id : 0);
+        wt_table_format(&table, "%" PRId32, metadata ? metadata->version : 0);
+        wt_table_u64(&table, row->count);
+        wt_table_u64(&table, row->payload_bytes);
+        wt_table_format(&table, "%.1f", rate_of(stat, row->count));
+    }
+    putchar('\n');
+    wt_table_print(&table, stdout);
+}
+
+static const struct told *told_find(const struct stat *stat, uint64_t capture_thread)
+{
+    static const struct told none;
+    const uint32_t *found = wt_map_find(&stat->told_map, capture_thread);
+    return found ? &stat->told[*found] : &none;
+}
+
+static uint64_t thread_id_of(const struct stat *stat, const struct wt_thread *thread)
+{
+    return thread->index < stat->thread_capacity ? stat->thread_ids[thread->index] : 0;
+}
+
+static uint64_t unknown_total(const struct stat *stat)
+{
+    uint64_t sum = 0;
+    const struct wt_thread *thread;
+    for (uint32_t i = 0; (thread = wt_reader_thread(stat->run.reader, i)); i++)
+        sum += unknown_of(thread->lost, told_find(stat, thread->capture_thread)->total);
+    return sum;
+}
+
+/* Only the causes that occur get a column. */
+static void print_threads(const struct stat *stat)
+{
+    static const bool right[5 + WT_CAUSE_COUNT] = {true, true, true, true, true, true, true, true,
+                                                   true, true, true, true, true, true, true};
+    size_t causes = 0;
+    for (int c = 0; c < WT_CAUSE_COUNT; c++)
+        causes += stat->told_all.causes[c] > 0;
+    bool unknown = unknown_total(stat) > 0;
+    struct wt_table table;
+    wt_table_init(&table, 4 + causes + unknown, right);
+    wt_table_text(&table, "capture thread");
+    wt_table_text(&table, "OS thread");
+    wt_table_text(&table, "events");
+    wt_table_text(&table, "lost");
+    for (int c = 0; c < WT_CAUSE_COUNT; c++)
+        if (stat->told_all.causes[c])
+            wt_table_text(&table, wt_cause_name((enum wt_cause)c));
+    if (unknown)
+        wt_table_text(&table, "unknown");
+    const struct wt_thread *thread;
+    for (uint32_t i = 0; (thread = wt_reader_thread(stat->run.reader, i)); i++) {
+        const struct told *told = told_find(stat, thread->capture_thread);
+        wt_table_u64(&table, thread->capture_thread);
+        if (thread->events)
+            wt_table_u64(&table, thread_id_of(stat, thread));
+        else
+            wt_table_text(&table, "-");
+        wt_table_u64(&table, thread->events);
+        wt_table_u64(&table, thread->lost);
+        for (int c = 0; c < WT_CAUSE_COUNT; c++)
+            if (stat->told_all.causes[c])
+                wt_table_u64(&table, told->causes[c]);
+        if (unknown)
+            wt_table_u64(&table, unknown_of(thread->lost, told->total));
+    }
+    putchar('\n');
+    wt_table_print(&table, stdout);
+}
+
+static void json_causes(struct wt_json *json, const struct told *told, uint64_t unknown)
+{
+    wt_json_object(json, "causes");
+    for (int c = 0; c < WT_CAUSE_COUNT; c++)
+        wt_json_u64(json, wt_cause_name((enum wt_cause)c), told->causes[c]);
+    wt_json_u64(json, "unknown", unknown);
+    wt_json_end(json);
+}
+
+static void json_trace(struct wt_json *json, const struct stat *stat)
+{
+    const struct wt_trace_info *info = wt_reader_trace(stat->run.reader);
+    if (!info)
+        return;
+    char utc[40];
+    wt_json_i64(json, "processId", info->process_id);
+    wt_json_i64(json, "processors", info->processors);
+    wt_json_i64(json, "pointerSize", info->pointer_size);
+    wt_json_i64(json, "samplingNs", info->sampling_ns);
+    wt_json_i64(json, "frequency", info->frequency);
+    wt_json_i64(json, "syncTicks", info->sync_ticks);
+    wt_time_utc_text(info, info->sync_ticks, utc);
+    wt_json_string(json, "syncUtc", utc);
+    if (!stat->any)
+        return;
+    wt_time_utc_text(info, stat->first_time, utc);
+    wt_json_string(json, "firstUtc", utc);
+    wt_time_utc_text(info, stat->last_time, utc);
+    wt_json_string(json, "lastUtc", utc);
+    wt_json_i64(json, "firstTicks", stat->first_time);
+    wt_json_i64(json, "lastTicks", stat->last_time);
+    wt_json_i64(json, "firstNs", wt_time_relative_ns(info, stat->first_time));
+    wt_json_i64(json, "lastNs", wt_time_relative_ns(info, stat->last_time));
+    wt_json_i64(json, "durationNs", duration_ns(stat));
+}
+
+static void json_totals(struct wt_json *json, const struct stat *stat)
+{
+    const struct wt_totals *totals = wt_reader_totals(stat->run.reader);
+    wt_json_u64(json, "bytes", totals->bytes);
+    wt_json_double(json, "bytesPerEvent", bytes_per_event(totals));
+    wt_json_u64(json, "eventBlocks", totals->blocks[WT_BLOCK_EVENT]);
+    wt_json_u64(json, "metadataBlocks", totals->blocks[WT_BLOCK_METADATA]);
+    wt_json_u64(json, "stackBlocks", totals->blocks[WT_BLOCK_STACK]);
+    wt_json_u64(json, "sequencePoints", totals->blocks[WT_BLOCK_POINT]);
+    wt_json_u64(json, "definitions", totals->metadata);
+    wt_json_u64(json, "definitionsWithV5Tags", totals->v5_tags);
+    wt_json_u64(json, "stacks", totals->stacks);
+    wt_json_u64(json, "eventCount", totals->events);
+    wt_json_u64(json, "payloadBytes", totals->payload_bytes);
+    wt_json_double(json, "eventsPerSecond", rate_of(stat, totals->events));
+    wt_json_u64(json, "lost", totals->lost);
+    wt_json_u64(json, "stepsBack", totals->steps_back);
+    json_causes(json, &stat->told_all, unknown_total(stat));
+}
+
+static void json_events(struct wt_json *json, const struct stat *stat)
+{
+    wt_json_array(json, "events");
+    for (size_t i = 0; i < stat->row_count; i++) {
+        const struct row *row = &stat->rows[i];
+        wt_json_object(json, NULL);
+        wt_json_string(json, "provider", row->metadata ? row->metadata->provider_name : "");
+        wt_json_i64(json, "id", row->metadata ? row->metadata->event_id : 0);
+        wt_json_i64(json, "version", row->metadata ? row->metadata->version : 0);
+        wt_json_string(json, "name", row->metadata ? row->metadata->event_name : "");
+        wt_json_u64(json, "count", row->count);
+        wt_json_u64(json, "payloadBytes", row->payload_bytes);
+        wt_json_double(json, "eventsPerSecond", rate_of(stat, row->count));
+        wt_json_bool(json, "undefined", row->metadata == NULL);
+        wt_json_end(json);
+    }
+    wt_json_end(json);
+}
+
+static void json_threads(struct wt_json *json, const struct stat *stat)
+{
+    wt_json_array(json, "threads");
+    const struct wt_thread *thread;
+    for (uint32_t i = 0; (thread = wt_reader_thread(stat->run.reader, i)); i++) {
+        const struct told *told = told_find(stat, thread->capture_thread);
+        wt_json_object(json, NULL);
+        wt_json_u64(json, "captureThread", thread->capture_thread);
+        wt_json_u64(json, "thread", thread_id_of(stat, thread));
+        wt_json_u64(json, "events", thread->events);
+        wt_json_u64(json, "lost", thread->lost);
+        wt_json_u64(json, "stepsBack", thread->steps_back);
+        wt_json_u64(json, "lastNumber", thread->number);
+        json_causes(json, told, unknown_of(thread->lost, told->total));
+        wt_json_end(json);
+    }
+    wt_json_end(json);
+}
+
+static void print_json(const struct stat *stat)
+{
+    const struct wt_error *error = wt_reader_error(stat->run.reader);
+    struct wt_json json;
+    wt_json_init(&json, stdout, true);
+    wt_json_object(&json, NULL);
+    wt_json_string(&json, "file", stat->run.path);
+    wt_json_string(&json, "status", wt_status_word(error->status));
+    wt_json_string(&json, "message", error->status == WT_END ? "" : error->text);
+    wt_json_u64(&json, "offset", error->offset);
+    json_trace(&json, stat);
+    json_totals(&json, stat);
+    json_events(&json, stat);
+    json_threads(&json, stat);
+    wt_json_end(&json);
+}
+
+static const char help[] =
+    "usage: weir stat [--json] FILE\n"
+    "\n"
+    "Counts what is in a trace: events per provider and id, threads, bytes, losses by cause.\n"
+    "FILE may be - for standard input. Memory does not grow with the length of the trace.\n"
+    "\n"
+    "A loss is a number missing in a capture thread. Its causes come from Weir/Loss events;\n"
+    "losses without one are \"unknown\".\n"
+    "\n"
+    "  --json   one JSON object with these members, which only ever grow in number:\n"
+    "             file, status (complete, truncated, error), message, offset;\n"
+    "             processId, processors, pointerSize, samplingNs, frequency, syncTicks, syncUtc;\n"
+    "             firstUtc, lastUtc, firstTicks, lastTicks, firstNs, lastNs (since syncTicks),\n"
+    "             durationNs, if there are events;\n"
+    "             bytes, bytesPerEvent, eventBlocks, metadataBlocks, stackBlocks, sequencePoints,\n"
+    "             definitions, definitionsWithV5Tags, stacks, eventCount, payloadBytes,\n"
+    "             eventsPerSecond, lost, stepsBack,\n"
+    "             causes: {FULL, NESTED, TOO_LARGE, NO_SEGMENT, MISMATCH, OVERWRITTEN, ABORTED,\n"
+    "                      DEADLINE, SINK_FAILED, OTHER, unknown};\n"
+    "             events: [{provider, id, version, name, count, payloadBytes, eventsPerSecond,\n"
+    "                       undefined}], the most frequent first;\n"
+    "             threads: [{captureThread, thread, events, lost, stepsBack, lastNumber, causes}]\n"
+    "  --help   this text\n"
+    "\n"
+    "Exit codes: 0 fine, 1 failed, 2 usage, 3 read but events were lost, 4 truncated (what was\n"
+    "there was counted).\n";
+
+static int run_stat(const char *path, bool json)
+{
+    static const struct wt_handlers handlers = {.metadata = on_metadata, .event = on_event};
+    struct stat stat;
+    memset(&stat, 0, sizeof(stat));
+    stat.rows = wt_grow(NULL, &stat.row_capacity, 1, sizeof(*stat.rows));
+    stat.row_count = 1;
+    int code = WT_EXIT_FAILED;
+    if (wt_run_open(&stat.run, path, NULL, &handlers, &stat)) {
+        wt_run_read(&stat.run);
+        merge_rows(&stat);
+        if (json) {
+            print_json(&stat);
+        } else {
+            print_head(&stat);
+            print_events(&stat);
+            print_threads(&stat);
+        }
+        code = wt_run_exit(&stat.run, stat.told_all.total);
+    }
+    wt_run_close(&stat.run);
+    free(stat.rows);
+    free(stat.thread_ids);
+    free(stat.told);
+    wt_map_fini(&stat.told_map);
+    return wt_finish_output(code);
+}
+
+int wt_stat_main(int argc, char **argv)
+{
+    static const struct option options[] = {
+        {"json", no_argument, NULL, 'j'}, {"help", no_argument, NULL, 'h'}, {NULL, 0, NULL, 0}};
+    bool json = false;
+    int option;
+    while ((option = getopt_long(argc, argv, "h", options, NULL)) != -1) {
+        if (option == 'h') {
+            fputs(help, stdout);
+            return wt_finish_output(WT_EXIT_OK);
+        }
+        if (option != 'j') {
+            wt_complain("try: weir stat --help");
+            return WT_EXIT_USAGE;
+        }
+        json = true;
+    }
+    const char *path = wt_one_file(argc, argv, optind);
+    return path ? run_stat(path, json) : WT_EXIT_USAGE;
+}
