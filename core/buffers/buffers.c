@@ -113,6 +113,7 @@ static void announce(struct wr_lane *lane)
     void *head = wr_ptr_load_relaxed(&buffers->ready);
     do {
         lane->ready_next = head;
+        wr_data_written(&lane->ready_next, sizeof lane->ready_next);
         /* edge READY.release */
     } while (!wr_ptr_cas_release(&buffers->ready, &head, lane));
 }
@@ -182,7 +183,10 @@ struct wr_segment *wr_buffers_room(struct wr_lane *lane, uint32_t bytes, uint64_
         return NULL;
     }
     wr_lane_open(lane, segment, buffers->segment_bytes, wr_clock_ticks());
-    return wr_lane_room(lane, bytes, commit);
+    /* Not asked of `end` again: a revocation may have cleared it already, but with this pin odd it
+     * goes no further, and the segment is ours. */
+    *commit = WR_SEGMENT_HEADER_BYTES;
+    return segment;
 }
 
 /* --- Exit of a thread. --------------------------------------------------------------------------- */

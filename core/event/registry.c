@@ -91,27 +91,36 @@ static void mask_store(struct wr_event_definition *definition, uint64_t mask)
         __atomic_store_n(&definition->event->enabled, mask, __ATOMIC_SEQ_CST);
 }
 
-/* A fork takes both locks, so that the child finds consistent lists behind fresh locks. A signal
- * handler that forks while this thread is in the library cannot: its child may only go on untraced. */
-static bool fork_is_nested;
-
+/*
+ * A fork takes both locks, so that the child finds consistent lists behind fresh locks. A signal handler
+ * that forks while this thread is in the library cannot take them: its child may only go on untraced.
+ * One that forks within the fast path, which holds nothing, may; but what it interrupted must stay marked
+ * as inside, so `ready` is put back as it was.
+ */
 static void before_fork(void)
 {
-    fork_is_nested = wr_self.depth > 0;
+    wr_self.fork_is_nested = wr_self.depth > 0;
+    wr_self.fork_ready = wr_self.ready;
     wr_self_enter();
-    if (fork_is_nested)
+    if (wr_self.fork_is_nested)
         return;
     pthread_mutex_lock(&lock);
     wr_threads_fork_lock();
 }
 
+static void fork_leave(void)
+{
+    wr_self_leave();
+    wr_self.ready = wr_self.fork_ready;
+}
+
 static void after_fork_parent(void)
 {
-    if (!fork_is_nested) {
+    if (!wr_self.fork_is_nested) {
         wr_threads_fork_unlock();
         pthread_mutex_unlock(&lock);
     }
-    wr_self_leave();
+    fork_leave();
 }
 
 /* The child has no drain threads: it clears all masks, and no session of the parent is touched. */
@@ -122,11 +131,12 @@ static void after_fork_child(void)
     memset(interests, 0, sizeof interests);
     memset(slot_is_taken, 0, sizeof slot_is_taken);
     memset(wr_buffers_by_slot, 0, sizeof wr_buffers_by_slot);
-    is_broken = fork_is_nested;
+    is_broken = wr_self.fork_is_nested;
     generation++;
     pthread_mutex_init(&lock, NULL);
     pthread_cond_init(&callback_done, NULL);
     wr_threads_after_fork();
+    fork_leave();
 }
 
 static void init_once(void)

@@ -65,16 +65,16 @@ static inline void wr_lane_revoke_begin(struct wr_lane *lane)
     wr_u32_store_seq_cst(&lane->end, 0);
 }
 
-/* True if the lane's current segment is now the drain's: its commit word is final. If the writer is
- * inside it is left alone; it will find end == 0 and retire the segment itself. */
+/* True if the lane's newest segment is now the drain's: its commit word is final. If the writer is
+ * inside, or has left the segment, it is left alone. Nothing may be taken from `opened` since
+ * wr_lane_revoke_begin(). */
 static inline bool wr_lane_revoke_finish(struct wr_lane *lane)
 {
     if (wr_pin_is_inside(wr_pin_load(lane->thread))) /* edge REVOKE.acquire */
         return false;
-    /* edge OWN.acquire: what the writer did before it last stored the word */
-    void *current = wr_ptr_load_acquire(&lane->current);
-    if (!current || wr_lane_is_revoked(current))
-        return false;
+    /* Only the segment that the drain knew before it stored `end`: a writer that pinned since may have
+     * opened another one, with an `end` of its own, and be writing to it. */
+    void *current = lane->newest;
     /* edge PUBLISH.acquire; final, because no pin entered since the barrier finds room */
     uint64_t commit = wr_u64_load_acquire(&((struct wr_segment *)current)->commit);
     /* edge OWN.release: from here on the segment is the drain's */

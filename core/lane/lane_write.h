@@ -19,12 +19,13 @@
 #include "lane/segment.h"
 #include "lane/thread.h"
 
-/* Enters the pin with a plain store: half of the asymmetric barrier (edges QUIESCE, REVOKE). */
+/* Enters the pin with a plain store (a release store is one, on x86): half of the asymmetric barrier (edges QUIESCE, REVOKE). */
 WR_INLINE uint64_t wr_pin_enter(struct wr_thread *thread)
 {
     /* relaxed: only this thread and its signal handlers store the pin */
     uint64_t pin = wr_u64_load_relaxed(&thread->pin) + 1;
-    wr_u64_store_relaxed(&thread->pin, pin);
+    /* edge QUIESCE.release: who waits for the pin before this one may meet this one instead */
+    wr_u64_store_release(&thread->pin, pin);
     wr_compiler_barrier();
     return pin;
 }

@@ -46,6 +46,9 @@ struct wr_self {
     /* The drain thread during the rundown: events go to `capture` instead of a lane. */
     bool (*capture)(void *context, struct weir_event *event, const void *payload);
     void *capture_context;
+    /* From before a fork to after it. */
+    struct wr_thread *fork_ready;
+    bool fork_is_nested;
 };
 
 extern __thread struct wr_self wr_self __attribute__((tls_model("initial-exec")));

@@ -1,7 +1,6 @@
 #include "lane/thread.h"
 
 #include <pthread.h>
-#include <string.h>
 #include "os/clock.h"
 #include "os/os.h"
 
@@ -98,8 +97,6 @@ void wr_thread_lane_released(struct wr_thread *thread)
 static void on_thread_exit(void *argument)
 {
     struct wr_thread *thread = argument;
-    if (wr_self.thread != thread)
-        return; /* a forked child's copy */
     wr_self_enter();
     if (wr_thread_on_exit)
         wr_thread_on_exit(thread);
@@ -164,11 +161,20 @@ void wr_threads_fork_unlock(void)
 void wr_threads_after_fork(void)
 {
     pthread_mutex_init(&lock, NULL);
-    /* The records stay where they are: the parent's threads do not exist here, their pins may be
-     * odd for ever, and nothing may wait for them. */
-    all = NULL;
+    /* The parent's other threads do not exist here: their pins may be odd for ever, and nothing may
+     * wait for them. This thread keeps its record, without lanes: a signal handler may have forked in
+     * the middle of an event, which goes on when the handler returns, into memory of nobody's. */
+    struct wr_thread *self = wr_self.thread;
+    wr_self.capture = NULL;
+    all = self;
     free_records = NULL;
-    memset(&wr_self, 0, sizeof wr_self);
+    if (self) {
+        self->next = NULL;
+        self->id = wr_os_thread_id();
+        wr_u32_store_release(&self->lane_count, 1);
+        for (uint32_t slot = 0; slot < WR_SESSIONS_MAX; slot++)
+            wr_ptr_store_release(&self->lanes[slot], NULL);
+    }
     if (membarrier_works)
         wr_os_membarrier_register();
 }

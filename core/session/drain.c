@@ -207,6 +207,7 @@ static void read_ready(struct weir_session *session, struct wr_lane *ready, uint
     while (ready) {
         struct wr_lane *lane = ready;
         ready = lane->ready_next; /* read before the lane may be queued again */
+        wr_data_read(&lane->ready_next, sizeof lane->ready_next);
         wr_buffers_accept_ready(lane);
         if (lane->listed_number)
             wr_drain_lane(session, lane, limit);

@@ -134,7 +134,8 @@ static void lane_tell_all(struct weir_session *session, struct wr_lane *lane, ui
     uint64_t lost[WR_LANE_CAUSES];
     for (unsigned cause = 0; cause < WR_LANE_CAUSES; cause++)
         lost[cause] = wr_u64_load_acquire(&lane->lost[cause]); /* edge LOST.acquire */
-    bool has_exited = wr_u32_load_acquire(&lane->exited) != 0; /* edge EXIT.acquire */
+    /* edge EXIT.acquire; the thread may still be putting the lane on the ready list, inside a pin */
+    bool has_exited = wr_u32_load_acquire(&lane->exited) && !wr_pin_is_inside(wr_pin_load(lane->thread));
     lane_tell(session, lane, WEIR_LOSS_NESTED, &lane->nested_told, wr_u64_load_acquire(&lane->nested));
     if (wr_drain_lane(session, lane, limit)) {
         if (lane->oldest && lane->read_count == 0)

@@ -191,7 +191,8 @@ enum weir_result weir_session_start(struct weir_session *session, struct weir_er
 
 static void lane_detach(struct wr_thread *thread, void *slot)
 {
-    wr_ptr_store_release(&thread->lanes[*(uint32_t *)slot], NULL);
+    /* edge QUIESCE: this store, the barrier, then the load of the pin */
+    wr_ptr_store_seq_cst(&thread->lanes[*(uint32_t *)slot], NULL);
 }
 
 /* The drain is done and no emitter can see the session; what is left are pointers to its lanes, which

@@ -1,0 +1,33 @@
+/*
+ * A sink that can be made to stand still: while its gate is closed, the drain blocks in its write, and
+ * nothing is recycled. The stream goes to a file.
+ */
+#ifndef STRESS_SINK_H
+#define STRESS_SINK_H
+
+#include <pthread.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include "trace.h"
+
+struct hs_sink_gate {
+    pthread_mutex_t lock;
+    pthread_cond_t changed;
+    bool is_closed;  /* LOCK */
+    bool is_waiting; /* LOCK: the drain is inside */
+    int fd;
+    char path[256];
+    bool keeps_file;
+};
+
+/* `path` may be NULL: a temporary file. */
+void hs_gate_init(struct hs_sink_gate *gate, const char *path);
+bool hs_gate_write(void *gate, const void *bytes, size_t count);
+void hs_gate_close(struct hs_sink_gate *gate);
+/* Waits until the drain has met the closed gate; false if it did not within 5 s. */
+bool hs_gate_wait(struct hs_sink_gate *gate);
+void hs_gate_open(struct hs_sink_gate *gate);
+/* After the stop: `trace` is then read from the file. */
+void hs_gate_finish(struct hs_sink_gate *gate, struct hs_trace *trace);
+
+#endif

@@ -1,0 +1,76 @@
+/*
+ * Decodes the stream of a session with the reader of tools/, which shares no code with the writer,
+ * and checks what must hold for every stream, whatever was emitted:
+ *
+ *  - it is whole, and breaks no rule that the reader knows;
+ *  - per capture thread, numbers rise and times do not fall;
+ *  - before a sequence point nothing is later than it, behind it nothing is older;
+ *  - the gaps in the numbers are tiled exactly by the Weir/Loss events: place, size;
+ *  - a thread is introduced with number 1, so that its attempts are its last number less 1.
+ */
+#ifndef STRESS_STREAM_H
+#define STRESS_STREAM_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <weir/session.h>
+#include "trace.h"
+
+struct hs_capture {
+    uint64_t id;
+    uint64_t thread_id; /* of its first event; 0 if it has none */
+    uint64_t events;
+    uint64_t last_number;
+    uint64_t lost; /* by the gaps */
+    uint64_t lost_by_cause[WEIR_LOSS_COUNT];
+    int64_t last_time;
+};
+
+/* An event of the provider Stress. */
+struct hs_event {
+    const struct hs_capture *capture;
+    uint32_t id;
+    uint64_t number;
+    int64_t time;
+    int64_t point_time; /* of the last sequence point before it */
+    const uint8_t *payload;
+    uint32_t payload_bytes;
+};
+
+/* A run of numbers without records. */
+struct hs_range {
+    uint64_t capture;
+    uint64_t after;
+    uint64_t count;
+};
+
+struct hs_ranges {
+    struct hs_range *rows;
+    size_t count, capacity;
+};
+
+struct hs_stream {
+    struct hs_capture *captures; /* by id; the drain's own among them */
+    size_t capture_count, capture_capacity, recent;
+    struct hs_ranges gaps, losses; /* after the reading sorted, and joined where they touch */
+    uint64_t events; /* of the provider Stress */
+    uint64_t loss_events;
+    uint64_t lost_by_cause[WEIR_LOSS_COUNT];
+    uint64_t points;
+    uint64_t bytes;
+    int64_t frequency, sync_ticks;
+    int64_t latest, point_time;
+    void (*on_event)(void *context, const struct hs_event *event);
+    void *context;
+};
+
+/* Reads a stopped session's stream; `on_event` may be NULL. False if a check failed. */
+bool hs_stream_read(struct hs_stream *stream, const struct hs_trace *trace,
+                    void (*on_event)(void *context, const struct hs_event *event), void *context);
+void hs_stream_free(struct hs_stream *stream);
+
+/* NULL if there is none. */
+const struct hs_capture *hs_stream_capture(const struct hs_stream *stream, uint64_t id);
+
+#endif

@@ -1,0 +1,53 @@
+/*
+ * Many threads, flat out through a budget that is too small: every attempt is written or lost, and the
+ * stream says exactly which, where and why.
+ */
+#include <stdlib.h>
+#include "emitter.h"
+#include "harness.h"
+
+static uint64_t threads = 8, events = 1000000, budget = 1u << 20;
+static struct hs_trace trace;
+
+static void *emit_all(void *argument)
+{
+    struct hs_emitter *emitter = argument;
+    for (uint64_t i = 0; i < events; i++)
+        hs_emit(emitter, HS_MIX);
+    hs_emitter_settle(emitter, &trace);
+    return NULL;
+}
+
+static void round_run(struct hs_emitter *emitters, enum hs_sink sink)
+{
+    pthread_t *handles = hs_allocate(threads * sizeof *handles);
+    hs_emitters_reset(emitters, (uint32_t)threads);
+    if (hs_trace_start(&trace, hs_trace_config(budget), sink, NULL)) {
+        for (uint64_t i = 0; i < threads; i++)
+            hs_thread_start(&handles[i], emit_all, &emitters[i]);
+        for (uint64_t i = 0; i < threads; i++)
+            hs_thread_join(handles[i]);
+        if (hs_trace_stop(&trace))
+            hs_oracle_run(emitters, (uint32_t)threads, &trace);
+    }
+    hs_trace_end(&trace);
+    free(handles);
+}
+
+int main(int argc, char **argv)
+{
+    const struct hs_option options[] = { { "threads", "that emit at once", &threads, NULL },
+                                         { "events", "of each thread", &events, NULL },
+                                         { "budget", "in bytes", &budget, NULL },
+                                         { NULL, NULL, NULL, NULL } };
+    hs_init(argc, argv, "Threads emit flat out; the stream must account for every attempt.", options);
+    hs_emitters_init();
+    struct hs_emitter *emitters = hs_emitters_new((uint32_t)threads, events);
+    uint64_t rounds = 0;
+    do {
+        round_run(emitters, rounds++ & 1 ? HS_SINK_MEMORY : HS_SINK_FILE);
+    } while (hs_time_is_left() && hs_failures() == 0);
+    hs_emitters_free(emitters, (uint32_t)threads);
+    hs_figure("rounds", (double)rounds);
+    return hs_finish();
+}

@@ -1,0 +1,92 @@
+#include "trace.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+#include "harness.h"
+
+#define MEMORY_SINK_BYTES (UINT64_C(1) << 30)
+
+struct weir_session_config hs_trace_config(uint64_t budget_bytes)
+{
+    struct weir_session_config config = WEIR_SESSION_CONFIG_INIT;
+    config.providers = "Stress";
+    config.budget_bytes = budget_bytes;
+    config.stop_ms_max = 60000;
+    return config;
+}
+
+static void path_choose(struct hs_trace *trace, const char *path)
+{
+    static unsigned number;
+    const char *folder = getenv("TMPDIR");
+    trace->keeps_file = path != NULL;
+    if (path)
+        snprintf(trace->path, sizeof trace->path, "%s", path);
+    else
+        snprintf(trace->path, sizeof trace->path, "%s/stress-%d-%u.nettrace", folder ? folder : "/tmp",
+                 (int)getpid(), __atomic_fetch_add(&number, 1, __ATOMIC_RELAXED));
+}
+
+bool hs_trace_start(struct hs_trace *trace, struct weir_session_config config, enum hs_sink sink,
+                    const char *path)
+{
+    struct weir_error error = { "" };
+    memset(trace, 0, sizeof *trace);
+    if (sink == HS_SINK_FILE) {
+        path_choose(trace, path);
+        config.file = trace->path;
+    } else if (!config.write) {
+        config.memory_bytes_max = MEMORY_SINK_BYTES;
+    }
+    enum weir_result result = weir_session_create(&config, &trace->session, &error);
+    if (!hs_check(result == WEIR_OK, "create: %s: %s", weir_result_text(result), error.text))
+        return false;
+    result = weir_session_start(trace->session, &error);
+    return hs_check(result == WEIR_OK, "start: %s: %s", weir_result_text(result), error.text);
+}
+
+bool hs_trace_stop(struct hs_trace *trace)
+{
+    enum weir_result result = weir_session_stop(trace->session);
+    bool holds = hs_check(result == WEIR_OK, "stop: %s", weir_result_text(result));
+    trace->stats.size = sizeof trace->stats;
+    result = weir_session_stats(trace->session, &trace->stats);
+    return hs_check(result == WEIR_OK, "stats: %s", weir_result_text(result)) && holds;
+}
+
+void hs_trace_end(struct hs_trace *trace)
+{
+    weir_session_destroy(trace->session);
+    trace->session = NULL;
+    if (trace->path[0] && !trace->keeps_file)
+        unlink(trace->path);
+}
+
+uint64_t hs_lost(const struct weir_counts *counts)
+{
+    uint64_t lost = 0;
+    for (unsigned cause = 0; cause < WEIR_LOSS_COUNT; cause++)
+        lost += counts->lost[cause];
+    return lost;
+}
+
+/* Rows of a thread that has gone may stand there too, under the same id if the system has used it
+ * again: the youngest capture thread is the caller's. */
+uint64_t hs_trace_self(const struct hs_trace *trace, struct weir_counts *counts)
+{
+    struct weir_thread_stats rows[256];
+    uint32_t count = 0;
+    uint64_t self = (uint64_t)gettid(), capture = 0;
+    enum weir_result result = weir_session_thread_stats(trace->session, rows, 256, &count);
+    hs_check(result == WEIR_OK, "thread stats: %s", weir_result_text(result));
+    for (uint32_t i = 0; i < count && i < 256; i++) {
+        if (rows[i].thread_id != self || rows[i].capture_thread < capture)
+            continue;
+        capture = rows[i].capture_thread;
+        if (counts)
+            *counts = rows[i].counts;
+    }
+    return capture;
+}

@@ -1,0 +1,146 @@
+/*
+ * What the parts of the explorer share: explorer.c (search), memory.c (what a load may read),
+ * shadow.c (races on plain bytes), report.c (traces and sites), switch.c (threads).
+ */
+#ifndef MODEL_ENGINE_H
+#define MODEL_ENGINE_H
+
+#include "explorer.h"
+
+#define ARENA_BYTES (256u * 1024u)
+#define ARENA_UNIT 4u
+#define ARENA_UNITS (ARENA_BYTES / ARENA_UNIT)
+#define LOCATIONS_MAX 192u
+#define MESSAGES_MAX 768u
+#define HISTORY_MAX 64u /* stores to one word */
+#define ORDERED_MAX 64u /* seq_cst accesses, bits of a word */
+#define LENT_MAX 4u /* static regions of the product */
+#define EVENTS_MAX 4096u
+#define NODES_MAX 4096u
+
+/* What a thread knows, or what a store passes on: of each word the earliest store that may still be
+ * read (a stamp in its modification order), and how far each thread has come (happens-before). */
+struct view {
+    uint32_t locations; /* stamps beyond are 0 */
+    uint32_t clock[MODEL_THREADS_MAX];
+    uint32_t stamp[LOCATIONS_MAX];
+};
+
+/* One store. Its index in the pool grows in the order of execution, its stamp in the modification
+ * order. `taken`: a read-modify-write has read it and follows it directly. */
+struct message {
+    uint64_t value;
+    uint32_t stamp;
+    uint32_t writer;
+    bool taken;
+    bool mixed; /* carries what another thread has released */
+    struct view view;
+};
+
+struct location {
+    uint32_t unit; /* where in the arena */
+    uint32_t count;
+    uint16_t order[HISTORY_MAX]; /* messages by stamp */
+};
+
+struct operation {
+    struct model_request request;
+    enum model_kind kind;
+    enum model_order order;
+    enum model_order failure;
+    uint32_t location;
+    uint32_t unit;
+    uint32_t target; /* of a membarrier: the thread that passes a barrier */
+    bool is_private; /* no other thread can tell when it happens */
+};
+
+enum thread_state { THREAD_NEW, THREAD_READY, THREAD_DONE };
+
+struct thread {
+    enum thread_state state;
+    struct operation pending;
+    /* Explored already from an equivalent state, but for messages from `horizon` on. */
+    bool asleep;
+    uint32_t horizon;
+    uint32_t barriers;
+    uint32_t iteration_start; /* messages when it paused last */
+    uint32_t iteration_own;   /* stored by itself since */
+    bool stale;               /* read something older than the newest since */
+    struct view current;
+    struct view acquired; /* what an acquire fence would add */
+    struct view released; /* what relaxed stores pass on, since the last release fence */
+};
+
+struct event {
+    const struct model_site *site;
+    uint32_t thread;
+    uint32_t unit;
+    uint64_t read;
+    uint64_t written;
+    bool wrote;
+    bool stale;
+    bool is_private;
+};
+
+struct engine {
+    bool running;
+    bool quiet;
+    bool c17_sequences;
+    bool ended; /* this execution has its verdict */
+    uint32_t threads;
+    uint32_t self;
+    uint32_t preemptions;
+    uint64_t execution;
+
+    uint32_t arena_used;
+    uint32_t locations;
+    uint32_t messages;
+    uint32_t events;
+    struct view fences; /* what barriers have made known */
+    struct thread thread[MODEL_THREADS_MAX];
+    struct location location[LOCATIONS_MAX];
+    struct message message[MESSAGES_MAX];
+    struct event event[EVENTS_MAX];
+    struct model_result result;
+};
+
+extern struct engine engine;
+
+/* memory.c */
+void memory_reset(void);
+uint32_t memory_unit(const void *cell);
+uint32_t memory_location(const struct model_request *request);
+uint32_t memory_readable(const struct thread *thread, const struct operation *operation,
+                         uint16_t *list);
+uint32_t memory_only_fresh(const struct thread *thread, uint16_t *list, uint32_t count);
+uint64_t memory_execute(struct thread *thread, struct operation *operation);
+void memory_barrier(struct thread *thread);
+uint64_t memory_direct(const struct model_request *request);
+
+/* order.c */
+void order_reset(void);
+bool order_allows(const struct thread *thread, uint32_t location, const struct message *message,
+                  bool is_store);
+void order_add(const struct thread *thread, uint32_t location, const struct message *message,
+               bool is_store);
+
+/* shadow.c */
+void shadow_atomic(uint32_t unit, uint32_t size, bool writes, const struct model_site *site);
+
+/* explorer.c */
+uint32_t search_choose(uint32_t count);
+
+/* report.c */
+void report_trace(void);
+void report_event(const struct operation *operation, uint64_t read, uint64_t written, bool wrote,
+                  bool stale);
+const char *report_name(uint32_t unit);
+void report_register(struct model_site *site);
+
+/* switch.c: entry(thread) runs on a stack of its own. */
+void switch_prepare(uint32_t thread, void (*entry)(void));
+void switch_to_thread(uint32_t from, uint32_t to);
+void switch_to_search(uint32_t from);
+void switch_from_search(uint32_t to);
+
+#endif

@@ -1,0 +1,77 @@
+/*
+ * What the lane models share: one session with a few small segments, writers that emit numbered
+ * records through the product's code, and a drain that must meet each of them once, in order.
+ *
+ * Two things stand in for the product, with its orders: the word of an event's mask (edge ENABLE)
+ * with the order of steps of weir_emit(), and what a drain does with a lane.
+ */
+#ifndef MODEL_LANE_BENCH_H
+#define MODEL_LANE_BENCH_H
+
+#include "product.h"
+
+#define RECORD_BYTES 8u
+#define WRITERS_MAX  2
+#define RECORDS_MAX  8
+
+enum pins {
+    PINS_MEMBARRIER, /* plain pins; the other side issues a membarrier */
+    PINS_SEQ_CST,    /* seq_cst pins; no membarrier */
+    PINS_BROKEN,     /* plain pins and no membarrier: the canary */
+};
+
+struct writer {
+    struct wr_thread *thread;
+    struct wr_lane *lane;
+    uint32_t attempts; /* that found the event enabled */
+    uint64_t written[RECORDS_MAX];
+    uint32_t written_count;
+    uint64_t drained[RECORDS_MAX];
+    uint32_t drained_count;
+};
+
+struct bench {
+    enum pins pins;
+    uint32_t segment_bytes;
+    uint32_t segment_count;
+    struct wr_u64 *mask;
+    struct wr_buffers *buffers;
+    struct wr_segment *segment[SEGMENTS_MAX];
+    struct writer writer[WRITERS_MAX];
+};
+
+extern struct bench bench;
+
+/* In setup(): segments of `records` records each, all free; writers without a segment. */
+void bench_prepare(enum pins pins, uint32_t writers, uint32_t segments, uint32_t records);
+/* In setup(): gives the writer its first segment, known to the drain. */
+void bench_open_first(uint32_t writer);
+
+/* Writer: one record, or a counted loss. */
+void bench_emit(uint32_t writer);
+/* Writer: one record to whatever session the slot belongs to. */
+void bench_emit_slot(uint32_t writer);
+
+/* Drain. */
+void bench_look(uint32_t writer);
+void bench_look_ready(void);
+void bench_barrier(void);
+void bench_revoke(uint32_t writer);
+
+/* Stopper. */
+void bench_disable(void);
+void bench_free_lane(uint32_t writer);
+void bench_next_session(struct wr_buffers *buffers);
+
+/* canary_segment_end.c */
+void segment_end_setup(void);
+void segment_end_writer(void);
+void segment_end_drain(void);
+void segment_end_other(void);
+
+/* finish(): reads what is left; everything written was drained, once and in order. */
+void bench_check(void);
+/* The same, reading only what the ready list and a last look at current segments lead to. */
+void bench_check_ready(void);
+
+#endif

@@ -1,0 +1,404 @@
+/*
+ * The models of the lane's edges. Thread 0 writes, the last thread drains or stops.
+ */
+#include "lane_models.h"
+#include "lane_bench.h"
+#include "lane/lane_read.h"
+#include "lane/lane_write.h"
+
+/* --- PUBLISH: the drain reads a segment while it is written. ------------------------------------ */
+
+static void publish_setup(void)
+{
+    bench_prepare(PINS_MEMBARRIER, 1, 1, 3);
+    bench_open_first(0);
+}
+
+static void emit_two(void)
+{
+    bench_emit(0);
+    bench_emit(0);
+}
+
+static void emit_three(void)
+{
+    emit_two();
+    bench_emit(0);
+}
+
+static void emit_four(void)
+{
+    emit_two();
+    emit_two();
+}
+
+static void look_twice(void)
+{
+    bench_look(0);
+    bench_look(0);
+}
+
+/* --- CHAIN, OWN, RECYCLE: the writer changes segments while the drain reads and gives back. ------ */
+
+static void handover_setup(void)
+{
+    bench_prepare(PINS_MEMBARRIER, 1, 2, 1);
+}
+
+/* --- LOST: a loss that is seen has its place behind the records before it. ----------------------- */
+
+static void lost_setup(void)
+{
+    bench_prepare(PINS_MEMBARRIER, 1, 1, 1);
+    bench_open_first(0);
+}
+
+static void lost_drain(void)
+{
+    struct wr_lane *lane = bench.writer[0].lane;
+    uint64_t lost = wr_lane_lost(lane);
+    bench_look(0);
+    if (lost > 0)
+        model_check(bench.writer[0].drained_count >= 1);
+}
+
+/* --- REVOKE: the drain takes the segment of a thread that seems idle. ---------------------------- */
+
+static void revoke_setup(void)
+{
+    bench_prepare(PINS_MEMBARRIER, 1, 2, 2);
+    bench_open_first(0);
+}
+
+static void revoke_setup_seq_cst(void)
+{
+    bench_prepare(PINS_SEQ_CST, 1, 2, 2);
+    bench_open_first(0);
+}
+
+static void revoke_setup_broken(void)
+{
+    bench_prepare(PINS_BROKEN, 1, 2, 2);
+    bench_open_first(0);
+}
+
+static void revoke_drain(void)
+{
+    bench_revoke(0);
+    bench_look(0);
+}
+
+/* The writer opens segments of one record, so that a revocation meets one that was just opened. */
+static void revoke_open_setup(void)
+{
+    bench_prepare(PINS_MEMBARRIER, 1, 2, 1);
+    bench_open_first(0);
+}
+
+static void revoke_open_setup_seq_cst(void)
+{
+    bench_prepare(PINS_SEQ_CST, 1, 2, 1);
+    bench_open_first(0);
+}
+
+/* As it stood once: what is revoked is what is current after the barrier. The writer may have left the
+ * segment whose end was set to 0 and have opened another, which nothing then keeps it from writing. */
+static void revoke_what_is_current(void)
+{
+    struct wr_lane *lane = bench.writer[0].lane;
+    wr_lane_revoke_begin(lane);
+    bench_barrier();
+    if (wr_pin_is_inside(wr_pin_load(lane->thread)))
+        return;
+    void *current = wr_ptr_load_acquire(&lane->current);
+    if (current == NULL || wr_lane_is_revoked(current))
+        return;
+    uint64_t commit = wr_u64_load_acquire(&((struct wr_segment *)current)->commit);
+    if (wr_ptr_cas_acq_rel(&lane->current, &current, wr_lane_revoked(wr_commit_count(commit))))
+        bench_look(0);
+}
+
+/* A second writer gets what was revoked from the first. */
+static void revoke_two_setup(void)
+{
+    bench_prepare(PINS_MEMBARRIER, 2, 1, 2);
+    bench_open_first(0);
+}
+
+static void revoke_twice(void)
+{
+    bench_revoke(0);
+    bench_revoke(0);
+    bench_look(0);
+}
+
+static void emit_other(void)
+{
+    bench_emit(1);
+}
+
+/* --- READY: a lane that has retired a segment is met by the drain. ------------------------------- */
+
+static void look_ready_twice(void)
+{
+    bench_look_ready();
+    bench_look_ready();
+}
+
+static void ready_two_setup(void)
+{
+    bench_prepare(PINS_MEMBARRIER, 2, 3, 1);
+    bench_open_first(0);
+    bench_open_first(1);
+}
+
+/* --- QUIESCE: after the mask is cleared and the pins were waited for, nobody touches a lane. ------ */
+
+static void quiesce_setup(void)
+{
+    bench_prepare(PINS_MEMBARRIER, 1, 2, 1);
+    bench_open_first(0);
+}
+
+static void quiesce_setup_seq_cst(void)
+{
+    bench_prepare(PINS_SEQ_CST, 1, 2, 1);
+    bench_open_first(0);
+}
+
+static void quiesce_setup_broken(void)
+{
+    bench_prepare(PINS_BROKEN, 1, 2, 1);
+    bench_open_first(0);
+}
+
+static void quiesce_two_setup(void)
+{
+    bench_prepare(PINS_MEMBARRIER, 2, 2, 1);
+    bench_open_first(0);
+    bench_open_first(1);
+}
+
+static void stop_two(void)
+{
+    bench_disable();
+    model_check(wr_threads_quiesce(UINT64_MAX));
+    for (uint32_t i = 0; i < 2; i++) {
+        bench_look(i);
+        model_check(bench.writer[i].drained_count == bench.writer[i].written_count);
+    }
+    bench_free_lane(0);
+}
+
+static void emit_first(void)
+{
+    bench_emit(0);
+}
+
+static void stop(void)
+{
+    bench_disable();
+    model_check(wr_threads_quiesce(UINT64_MAX));
+    bench_look(0);
+    model_check(bench.writer[0].drained_count == bench.writer[0].written_count);
+    bench_free_lane(0);
+}
+
+/* --- ATTACH: the slot goes to another session while a thread emits. ------------------------------- */
+
+static struct wr_buffers *next_buffers;
+
+static void slot_setup_pins(enum pins pins)
+{
+    bench_prepare(pins, 1, 2, 2);
+    bench_open_first(0);
+    next_buffers = model_memory(sizeof *next_buffers);
+    next_buffers->segment_bytes = bench.segment_bytes;
+    next_buffers->wake_at = UINT32_MAX;
+    product_spare_lane(next_buffers);
+}
+
+static void slot_setup(void)
+{
+    slot_setup_pins(PINS_MEMBARRIER);
+}
+
+static void slot_setup_seq_cst(void)
+{
+    slot_setup_pins(PINS_SEQ_CST);
+}
+
+static void emit_slot_twice(void)
+{
+    bench_emit_slot(0);
+    bench_emit_slot(0);
+}
+
+static void change_session(void)
+{
+    bench_disable();
+    wr_threads_quiesce(UINT64_MAX);
+    wr_ptr_store_release(&bench.writer[0].thread->lanes[0], NULL);
+    model_free(bench.writer[0].lane, sizeof *bench.writer[0].lane);
+    model_free(bench.segment[0], bench.segment_bytes);
+    bench_next_session(next_buffers);
+}
+
+/* --- EXIT: a thread ends while its session stops. ------------------------------------------------- */
+
+static void emit_and_exit(void)
+{
+    bench_emit(0);
+    product_thread_exit(bench.writer[0].thread);
+}
+
+/* Writers may attach a lane until QUIESCE, and an exiting thread looks at `lanes` and not at the mask:
+ * so the words are cleared after the first wait, and the lane is freed after a second. */
+static void stop_twice(void)
+{
+    bench_disable();
+    wr_threads_quiesce(UINT64_MAX);
+    wr_ptr_store_seq_cst(&bench.writer[0].thread->lanes[0], NULL);
+    wr_threads_quiesce(UINT64_MAX);
+    bench_free_lane(0);
+}
+
+static void stop_once(void)
+{
+    bench_disable();
+    wr_threads_quiesce(UINT64_MAX);
+    wr_ptr_store_seq_cst(&bench.writer[0].thread->lanes[0], NULL);
+    bench_free_lane(0);
+}
+
+/* The drain lets a lane go when its thread has left. The thread touches the lane after it has set
+ * `exited` (it announces it), but inside a pin. That the lane is not on the ready list says nothing: it
+ * may have been taken from there between the two. */
+static void drain_exited(void)
+{
+    struct wr_lane *lane = bench.writer[0].lane;
+    bench_look_ready();
+    if (wr_u32_load_acquire(&lane->exited) == 0) /* edge EXIT.acquire */
+        return;
+    if (wr_pin_is_inside(wr_pin_load(lane->thread)))
+        return;
+    bench_look_ready();
+    model_free(lane, sizeof *lane);
+}
+
+static void drain_exited_early(void)
+{
+    struct wr_lane *lane = bench.writer[0].lane;
+    bench_look_ready();
+    if (wr_u32_load_acquire(&lane->exited) == 0)
+        return;
+    bench_look(0);
+    if (wr_u32_load_acquire(&lane->queued) != 0)
+        return;
+    model_free(lane, sizeof *lane);
+}
+
+/* --- THREAD: a thread's record is reused when its thread and all its lanes have let go. ------------ */
+
+static void record_setup(void)
+{
+    bench_prepare(PINS_MEMBARRIER, 1, 1, 1);
+}
+
+static void let_go_and_reuse(uint32_t *own_word)
+{
+    struct wr_thread *thread = bench.writer[0].thread;
+    wr_data_written(own_word, sizeof *own_word);
+    wr_thread_lane_released(thread);
+    struct wr_thread *taken = product_record_take();
+    model_check(taken == NULL || taken == thread);
+    if (taken != NULL)
+        wr_data_written(taken->lanes, 2 * sizeof taken->lanes[0]);
+}
+
+static void record_thread(void)
+{
+    let_go_and_reuse((uint32_t *)(void *)&bench.writer[0].thread->lanes[0]);
+}
+
+static void record_drain(void)
+{
+    let_go_and_reuse((uint32_t *)(void *)&bench.writer[0].thread->lanes[1]);
+}
+
+/* Rests on C17: a wait for a pin may end with the pin's next odd value, a relaxed store of the thread
+ * that stored the even one before with release. */
+#define STOPS(name, about, setup, writer, other)                                                   \
+    { .model = { name, about, 2, setup, { writer, other, NULL, NULL }, NULL, true } }
+#define STOPS_TWO(name, about, setup, first, second, third)                                        \
+    { .model = { name, about, 3, setup, { first, second, third, NULL }, NULL, true } }
+#define TWO(name, about, setup, writer, other, finish)                                             \
+    { .model = { name, about, 2, setup, { writer, other, NULL, NULL }, finish, false } }
+#define THREE(name, about, setup, first, second, third, finish)                                    \
+    { .model = { name, about, 3, setup, { first, second, third, NULL }, finish, false } }
+#define DEEP(name, about, setup, writer, other, finish)                                            \
+    { .model = { name, about, 2, setup, { writer, other, NULL, NULL }, finish, false }, .is_deep = true }
+#define CANARY(name, about, setup, writer, other, finish)                                          \
+    { .model = { name, about, 2, setup, { writer, other, NULL, NULL }, finish, true },             \
+      .must_fail = true }
+#define CANARY_THREE(name, about, setup, first, second, third)                                     \
+    { .model = { name, about, 3, setup, { first, second, third, NULL }, NULL, true }, .must_fail = true }
+
+const struct lane_model lane_models[] = {
+    TWO("publish", "three records in one segment, two looks", publish_setup, emit_three,
+               look_twice, bench_check),
+    TWO("handover", "three records over two segments of one, two looks", handover_setup, emit_three,
+        look_twice, bench_check),
+    TWO("lost", "one record, then losses", lost_setup, emit_three, lost_drain, bench_check),
+    TWO("revoke", "plain pins and a membarrier", revoke_setup, emit_two, revoke_drain,
+               bench_check),
+    TWO("revoke_seq_cst", "seq_cst pins", revoke_setup_seq_cst, emit_two, revoke_drain,
+               bench_check),
+    TWO("revoke_open", "the writer opens a segment meanwhile", revoke_open_setup, emit_two,
+        revoke_drain, bench_check),
+    TWO("revoke_open_seq_cst", "the same with seq_cst pins", revoke_open_setup_seq_cst, emit_two,
+        revoke_drain, bench_check),
+    THREE("revoke_two", "a second writer takes what was revoked", revoke_two_setup, emit_two,
+          emit_other, revoke_drain, bench_check),
+    TWO("ready", "a retired segment is announced", handover_setup, emit_three,
+               look_ready_twice, bench_check_ready),
+    THREE("ready_two", "two lanes on the ready list", ready_two_setup, emit_two, emit_other,
+          look_ready_twice, bench_check_ready),
+    STOPS("quiesce", "stop against emit", quiesce_setup, emit_two, stop),
+    STOPS("quiesce_seq_cst", "the same with seq_cst pins", quiesce_setup_seq_cst, emit_two, stop),
+    STOPS_TWO("quiesce_two", "two writers, one stop", quiesce_two_setup, emit_first, emit_other,
+              stop_two),
+    STOPS("slot", "the slot's next session meets a thread of the last one", slot_setup,
+          emit_slot_twice, change_session),
+    STOPS("slot_seq_cst", "the same with seq_cst pins", slot_setup_seq_cst, emit_slot_twice,
+          change_session),
+    STOPS("exit_stop", "a thread exits while its session stops", quiesce_setup, emit_and_exit,
+          stop_twice),
+    STOPS("exit_stop_seq_cst", "the same with seq_cst pins", quiesce_setup_seq_cst, emit_and_exit,
+          stop_twice),
+    TWO("exit_drain", "the drain lets an exited thread's lane go", quiesce_setup,
+               emit_and_exit, drain_exited, NULL),
+    TWO("record", "thread and lane let the thread's record go", record_setup, record_thread,
+               record_drain, NULL),
+    DEEP("handover_deep", "four records over two segments of one, two looks", handover_setup,
+         emit_four, look_twice, bench_check),
+    DEEP("revoke_deep", "two sweeps over a busy lane", revoke_open_setup, emit_two, revoke_twice,
+         bench_check),
+    DEEP("revoke_open_deep", "three segments while the drain sweeps", revoke_open_setup, emit_three,
+         revoke_drain, bench_check),
+    DEEP("revoke_open_seq_cst_deep", "the same with seq_cst pins", revoke_open_setup_seq_cst, emit_three,
+         revoke_drain, bench_check),
+    CANARY("canary_revoke", "plain pins, no membarrier", revoke_setup_broken, emit_two, revoke_drain,
+           bench_check),
+    CANARY("canary_quiesce", "plain pins, no membarrier", quiesce_setup_broken, emit_two, stop, NULL),
+    CANARY("canary_exit_stop", "only one wait for the pins", quiesce_setup, emit_and_exit, stop_once,
+           NULL),
+    CANARY("canary_exit_drain", "exited and not queued, but the pin is odd", quiesce_setup, emit_and_exit,
+           drain_exited_early, NULL),
+    CANARY("canary_revoke_current", "what is current after the barrier is revoked", revoke_open_setup,
+           emit_three, revoke_what_is_current, NULL),
+    CANARY_THREE("canary_segment_end", "end and owner in the segment", segment_end_setup,
+                 segment_end_writer, segment_end_other, segment_end_drain),
+};
+
+const size_t lane_model_count = sizeof lane_models / sizeof lane_models[0];

@@ -1,0 +1,44 @@
+/*
+ * Runs the lane models: all, or those named. A canary passes when a violation is found.
+ */
+#include "lane_models.h"
+
+#include <stdio.h>
+#include <string.h>
+
+static bool run(const struct lane_model *entry)
+{
+    struct model_options options = { .quiet = entry->must_fail };
+    struct model_result result = model_explore(&entry->model, &options);
+    model_print_result(&entry->model, &result);
+    fflush(stdout);
+    return entry->must_fail ? result.failed : result.complete;
+}
+
+/* -p: protocols, -d: the larger ones of these, -c: canaries; else names; nothing: all. */
+static const char *group_of(const struct lane_model *entry)
+{
+    return entry->must_fail ? "-c" : entry->is_deep ? "-d" : "-p";
+}
+
+static bool is_wanted(const struct lane_model *entry, int count, char **wanted)
+{
+    for (int i = 1; i < count; i++)
+        if (strcmp(wanted[i], entry->model.name) == 0 ||
+            strcmp(wanted[i], group_of(entry)) == 0)
+            return true;
+    return count < 2;
+}
+
+int main(int count, char **wanted)
+{
+    unsigned wrong = 0, ran = 0;
+    for (size_t i = 0; i < lane_model_count; i++) {
+        if (!is_wanted(&lane_models[i], count, wanted))
+            continue;
+        wrong += !run(&lane_models[i]);
+        ran++;
+    }
+    printf("%u of %u wrong\n", wrong, ran);
+    return wrong != 0 || ran == 0;
+}

@@ -1,0 +1,36 @@
+/* core/buffers/buffers.c as the explorer runs it. */
+#include "product.h"
+
+#define pthread_mutex_lock   model_mutex_lock
+#define pthread_mutex_unlock model_mutex_unlock
+#include "buffers/buffers.c" /* NOLINT: with its static functions */
+
+void product_reset(void)
+{
+    model_lend(wr_buffers_by_slot, sizeof wr_buffers_by_slot[0]);
+    model_lend(&capture_ids, sizeof capture_ids);
+    model_name(&wr_buffers_by_slot[0], "by_slot");
+}
+
+struct wr_lane *product_spare_lane(struct wr_buffers *buffers)
+{
+    struct wr_lane *lane = model_memory(sizeof *lane);
+    lane->next = buffers->free_lanes;
+    buffers->free_lanes = lane;
+    return lane;
+}
+
+struct wr_lane *product_attach(struct wr_buffers *buffers, struct wr_thread *thread)
+{
+    product_spare_lane(buffers);
+    wr_ptr_store_relaxed(&wr_buffers_by_slot[0], buffers);
+    struct wr_lane *lane = wr_buffers_lane(thread, 0);
+    /* The drain has met it. */
+    wr_buffers_accept_ready(wr_buffers_take_ready(buffers));
+    return lane;
+}
+
+void product_thread_exit(struct wr_thread *thread)
+{
+    on_thread_exit(thread);
+}

@@ -1,0 +1,129 @@
+/*
+ * Races on plain bytes, by vector clocks (the FastTrack idea without its compression: models are
+ * small). Two accesses race when they touch the same unit of four bytes, at least one writes, at
+ * least one is plain, and neither happens before the other.
+ */
+#include "engine.h"
+
+struct shadow {
+    uint64_t execution; /* else the rest is of an earlier one */
+    bool freed;
+    uint32_t writer;
+    uint32_t write_clock; /* 0: never written */
+    const struct model_site *write_site;
+    uint32_t read_clock[MODEL_THREADS_MAX];
+    uint32_t atomic_read_clock[MODEL_THREADS_MAX];
+    uint32_t atomic_write_clock[MODEL_THREADS_MAX];
+    const struct model_site *read_site[MODEL_THREADS_MAX];
+    const struct model_site *atomic_site[MODEL_THREADS_MAX];
+};
+
+static struct shadow shadows[ARENA_UNITS];
+
+static struct shadow *shadow_at(uint32_t unit)
+{
+    struct shadow *shadow = &shadows[unit];
+    if (shadow->execution != engine.execution)
+        *shadow = (struct shadow){ .execution = engine.execution };
+    return shadow;
+}
+
+static void report_race(const struct model_site *site, const struct model_site *other,
+                        uint32_t other_thread, uint32_t unit)
+{
+    model_fail("data race on %s: thread %u at %s, thread %u at %s", report_name(unit), engine.self,
+               model_site_text(site), other_thread, other ? model_site_text(other) : "?");
+}
+
+static bool ordered(uint32_t thread, uint32_t clock)
+{
+    return engine.thread[engine.self].current.clock[thread] >= clock;
+}
+
+/* Does an access at `site` race with what `clocks` say that others did? */
+static void check_others(const struct model_site *site, const uint32_t *clocks,
+                         const struct model_site *const *sites, uint32_t unit)
+{
+    for (uint32_t i = 0; i < engine.threads; i++)
+        if (i != engine.self && !ordered(i, clocks[i]))
+            report_race(site, sites[i], i, unit);
+}
+
+static void check_writer(const struct shadow *shadow, const struct model_site *site, uint32_t unit)
+{
+    if (shadow->freed)
+        model_fail("use after free of %s: thread %u at %s", report_name(unit), engine.self,
+                   model_site_text(site));
+    if (shadow->write_clock != 0 && shadow->writer != engine.self &&
+        !ordered(shadow->writer, shadow->write_clock))
+        report_race(site, shadow->write_site, shadow->writer, unit);
+}
+
+static void plain_write(struct shadow *shadow, const struct model_site *site, uint32_t unit)
+{
+    check_writer(shadow, site, unit);
+    check_others(site, shadow->read_clock, shadow->read_site, unit);
+    check_others(site, shadow->atomic_read_clock, shadow->atomic_site, unit);
+    check_others(site, shadow->atomic_write_clock, shadow->atomic_site, unit);
+    shadow->writer = engine.self;
+    shadow->write_clock = engine.thread[engine.self].current.clock[engine.self];
+    shadow->write_site = site;
+}
+
+static void plain_read(struct shadow *shadow, const struct model_site *site, uint32_t unit)
+{
+    check_writer(shadow, site, unit);
+    check_others(site, shadow->atomic_write_clock, shadow->atomic_site, unit);
+    shadow->read_clock[engine.self] = engine.thread[engine.self].current.clock[engine.self];
+    shadow->read_site[engine.self] = site;
+}
+
+void shadow_atomic(uint32_t unit, uint32_t size, bool writes, const struct model_site *site)
+{
+    uint32_t clock = engine.thread[engine.self].current.clock[engine.self];
+    for (uint32_t i = unit; i < unit + size / ARENA_UNIT; i++) {
+        struct shadow *shadow = shadow_at(i);
+        check_writer(shadow, site, i);
+        if (writes)
+            check_others(site, shadow->read_clock, shadow->read_site, i);
+        if (writes)
+            shadow->atomic_write_clock[engine.self] = clock;
+        else
+            shadow->atomic_read_clock[engine.self] = clock;
+        shadow->atomic_site[engine.self] = site;
+    }
+}
+
+static struct model_site free_site = { .file = "free", .kind = MODEL_DATA_WRITE };
+
+static void access_range(const struct model_site *site, const void *bytes, uint32_t count, bool writes)
+{
+    if (!engine.running || count == 0)
+        return;
+    if (!model_owns(bytes))
+        return; /* private to a thread: nothing to race with */
+    uint32_t first = memory_unit(bytes);
+    uint32_t last = memory_unit((const char *)bytes + count - 1);
+    for (uint32_t unit = first; unit <= last; unit++) {
+        if (writes)
+            plain_write(shadow_at(unit), site, unit);
+        else
+            plain_read(shadow_at(unit), site, unit);
+    }
+}
+
+void model_data_at(struct model_site *site, const void *bytes, uint32_t count)
+{
+    report_register(site);
+    access_range(site, bytes, count, site->kind == MODEL_DATA_WRITE);
+}
+
+void model_free(const void *bytes, uint32_t count)
+{
+    access_range(&free_site, bytes, count, true);
+    if (!engine.running)
+        return;
+    uint32_t last = memory_unit((const char *)bytes + count - 1);
+    for (uint32_t unit = memory_unit(bytes); unit <= last; unit++)
+        shadow_at(unit)->freed = true;
+}
