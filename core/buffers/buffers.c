@@ -3,6 +3,7 @@
 #include <string.h>
 #include "buffers/loss.h"
 #include "lane/lane_write.h"
+#include "lane/record.h"
 #include "os/clock.h"
 #include "os/os.h"
 
@@ -30,10 +31,6 @@ bool wr_buffers_init(struct wr_buffers *buffers, uint64_t budget_bytes, uint32_t
     wr_free_list_init(&buffers->free_list);
     wr_bell_init(&buffers->bell);
     pthread_mutex_init(&buffers->lock, NULL);
-    for (uint32_t i = buffers->segment_count; i-- > 0;) {
-        void *segment = buffers->arena + (uint64_t)i * segment_bytes;
-        wr_free_list_give(&buffers->free_list, segment);
-    }
     return true;
 }
 
@@ -149,10 +146,37 @@ void wr_buffers_retire(struct wr_lane *lane)
         wr_bell_ring(&buffers->bell);
 }
 
+static void mark_gap(struct wr_lane *lane, unsigned cause, struct wr_segment *segment, uint64_t commit)
+{
+    uint64_t *mark = (void *)wr_segment_cursor(segment, commit);
+    mark[0] = WR_RECORD_EXTENSION; /* event 0; no time of its own */
+    /* relaxed: this thread stored it */
+    mark[1] = (uint64_t)cause << WR_GAP_CAUSE_SHIFT | wr_u64_load_relaxed(&lane->lost[cause]);
+    wr_segment_commit_mark(segment, commit, WR_GAP_MARK_BYTES);
+}
+
 void wr_buffers_lose(struct wr_lane *lane, enum weir_loss cause)
 {
-    wr_buffers_retire(lane);
+    uint64_t commit;
+    struct wr_segment *segment = wr_lane_room(lane, WR_GAP_MARK_BYTES, &commit);
     wr_lane_count_lost(lane, cause);
+    if (segment)
+        mark_gap(lane, cause, segment, commit);
+    else
+        wr_buffers_retire(lane);
+}
+
+/* A segment that has been in use, which is warm, else one that has not. */
+static struct wr_segment *segment_take(struct wr_buffers *buffers)
+{
+    struct wr_segment *segment = wr_free_list_take(&buffers->free_list);
+    /* relaxed: which thread gets which one is decided by the addition */
+    if (segment || wr_u32_load_relaxed(&buffers->carved) >= buffers->segment_count)
+        return segment;
+    uint32_t index = wr_u32_add_acq_rel(&buffers->carved, 1);
+    if (index >= buffers->segment_count)
+        return NULL; /* at most one step too far for each thread; the word cannot wrap */
+    return (void *)(buffers->arena + (uint64_t)index * buffers->segment_bytes);
 }
 
 /* Tells the drain, once, that it should look for segments that idle threads hold. */
@@ -169,14 +193,14 @@ struct wr_segment *wr_buffers_room(struct wr_lane *lane, uint32_t bytes, uint64_
 {
     struct wr_buffers *buffers = lane->buffers;
     struct wr_segment *segment = wr_lane_room(lane, bytes, commit);
-    if (WR_LIKELY(segment))
+    if (segment)
         return segment;
     if (WR_SEGMENT_HEADER_BYTES + (uint64_t)bytes > buffers->segment_bytes) {
         wr_buffers_lose(lane, WEIR_LOSS_TOO_LARGE);
         return NULL;
     }
     wr_buffers_retire(lane);
-    segment = wr_free_list_take(&buffers->free_list);
+    segment = segment_take(buffers);
     if (!segment) {
         starve(buffers);
         wr_lane_count_lost(lane, lane->held_before ? WEIR_LOSS_FULL : WEIR_LOSS_NO_SEGMENT);
@@ -268,22 +292,22 @@ uint32_t wr_lane_segments_locked(struct wr_lane *lane)
     return count;
 }
 
-static void counts_add(struct weir_counts *sum, const struct weir_counts *more)
+void wr_counts_add(struct weir_counts *sum, const struct weir_counts *more)
 {
-    sum->attempted += more->attempted;
     sum->written += more->written;
-    for (unsigned cause = 0; cause < WEIR_LOSS_COUNT; cause++)
+    sum->attempted = sum->written;
+    for (unsigned cause = 0; cause < WEIR_LOSS_COUNT; cause++) {
         sum->lost[cause] += more->lost[cause];
+        sum->attempted += sum->lost[cause];
+    }
 }
 
-void wr_buffers_release_lane_locked(struct wr_buffers *buffers, struct wr_lane *lane)
+void wr_buffers_release_lane_locked(struct wr_buffers *buffers, struct wr_lane **link)
 {
+    struct wr_lane *lane = *link;
     struct weir_counts counts = { 0 };
     wr_lane_counts_locked(lane, &counts);
-    counts_add(&buffers->released, &counts);
-    struct wr_lane **link = &buffers->lanes;
-    while (*link != lane)
-        link = &(*link)->next;
+    wr_counts_add(&buffers->released, &counts);
     *link = lane->next;
     wr_thread_lane_released(lane->thread);
     lane->next = buffers->free_lanes;

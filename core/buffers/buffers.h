@@ -26,6 +26,7 @@ struct wr_buffers {
     uint32_t slot;
 
     struct wr_free_list free_list;          /* ANY(RECYCLE) */
+    struct wr_u32 carved;                   /* ANY: segments that have been in use, from the first on */
     WR_ALIGNED_LINE struct wr_ptr ready;    /* ANY(READY): lanes with news, newest first */
     struct wr_u32 retired;                  /* ANY: since the drain last looked; a hint for waking */
     struct wr_u32 is_starved;               /* ANY: a thread found no segment; a hint for the drain */
@@ -69,8 +70,8 @@ struct wr_lane *wr_buffers_lane(struct wr_thread *thread, uint32_t slot);
 /* Room for a record of `bytes`, in a fresh segment if need be. NULL: the loss is counted. */
 struct wr_segment *wr_buffers_room(struct wr_lane *lane, uint32_t bytes, uint64_t *commit);
 
-/* Counts a loss whose record would have fitted, and closes the segment, so that the next record's
- * segment says where the gap is. */
+/* Counts a loss that is not for want of room, and marks its place in the current segment; where the
+ * mark has no room the segment is closed, and the next one's header says where the gap is. */
 void wr_buffers_lose(struct wr_lane *lane, enum weir_loss cause);
 
 /* Gives up the current segment, so that the next record goes to a new one. */
@@ -83,9 +84,11 @@ struct wr_lane *wr_buffers_take_ready(struct wr_buffers *buffers);
 /* To be called before a ready lane is looked at: from here on it may be queued again. */
 void wr_buffers_accept_ready(struct wr_lane *lane);
 void wr_buffers_give(struct wr_buffers *buffers, struct wr_segment *segment);
-/* A finished lane goes back; its counts are added to `released`. The lock is held. */
-void wr_buffers_release_lane_locked(struct wr_buffers *buffers, struct wr_lane *lane);
+/* A finished lane goes back, out of the list at `*link`; its counts are added to `released`. The lock is
+ * held. */
+void wr_buffers_release_lane_locked(struct wr_buffers *buffers, struct wr_lane **link);
 
+void wr_counts_add(struct weir_counts *sum, const struct weir_counts *more);
 /* Written and lost of one lane. The lock is held. */
 void wr_lane_counts_locked(struct wr_lane *lane, struct weir_counts *counts);
 /* Segments that hold, or may hold, records. The lock is held. */

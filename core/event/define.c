@@ -91,6 +91,17 @@ enum weir_result wr_definition_new(const char *provider_name, const struct weir_
     return WEIR_OK;
 }
 
+bool wr_definitions_equal(const struct wr_event_definition *a, const struct wr_event_definition *b)
+{
+    const struct weir_schema *x = &a->schema, *y = &b->schema;
+    bool is_equal = strcmp(a->provider_name, b->provider_name) == 0 && strcmp(x->name, y->name) == 0 &&
+                    x->keywords == y->keywords && x->id == y->id && x->version == y->version &&
+                    x->level == y->level && x->opcode == y->opcode && x->field_count == y->field_count;
+    for (uint32_t i = 0; is_equal && i < x->field_count; i++)
+        is_equal = x->fields[i].type == y->fields[i].type && strcmp(x->fields[i].name, y->fields[i].name) == 0;
+    return is_equal;
+}
+
 void wr_definition_free(struct wr_event_definition *definition)
 {
     struct weir_field *fields = (struct weir_field *)(uintptr_t)definition->schema.fields;

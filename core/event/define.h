@@ -17,6 +17,8 @@ bool wr_name_is_valid(const char *name);
 
 enum weir_result wr_definition_new(const char *provider_name, const struct weir_schema *schema,
                                    struct wr_event_definition **out, struct weir_error *error);
+/* The same provider and schema. */
+bool wr_definitions_equal(const struct wr_event_definition *a, const struct wr_event_definition *b);
 void wr_definition_free(struct wr_event_definition *definition);
 
 #endif

@@ -19,6 +19,12 @@ static uint64_t mask_of(const struct weir_event *event)
 
 /* --- Nested: this thread is already in the library. ------------------------------------------------ */
 
+/* On the fast path the mark is that `ready` is NULL though the thread has a record. */
+static bool is_inside(void)
+{
+    return wr_self.depth > 0 || (wr_thread_fast && wr_self.thread && !wr_self.ready);
+}
+
 /* Counts the event in each session that wants it, and nothing else: whatever was interrupted may hold
  * any lock and be between any two stores. */
 static bool emit_nested(struct weir_event *event)
@@ -66,8 +72,9 @@ static struct wr_segment *room_in_time(struct wr_lane *lane, uint32_t bytes, uin
 
 static void record_write(struct wr_segment *segment, uint64_t commit, uint64_t ticks,
                          const struct wr_event_definition *definition, const void *payload,
-                         uint32_t payload_bytes)
+                         const struct wr_payload_size *size)
 {
+    uint32_t payload_bytes = (uint32_t)size->bytes;
     unsigned char *record = wr_segment_cursor(segment, commit);
     uint64_t header = wr_record_header(definition->index, since_base(segment, ticks));
     unsigned char *out = record + WR_RECORD_HEADER_BYTES;
@@ -78,24 +85,24 @@ static void record_write(struct wr_segment *segment, uint64_t commit, uint64_t t
         out += WR_RECORD_EXTENSION_BYTES;
     }
     memcpy(record, &header, sizeof header);
-    wr_payload_write(definition, payload, out);
+    wr_payload_write(definition, payload, size, out);
     wr_segment_commit(segment, commit, wr_record_bytes(payload_bytes, !definition->is_fixed));
 }
 
 /* One session's copy. `*ticks` is 0 until the clock has been read: once per event. */
 static bool emit_to_lane(struct wr_lane *lane, const struct wr_event_definition *definition,
-                         const void *payload, uint64_t payload_bytes, uint64_t *ticks)
+                         const void *payload, const struct wr_payload_size *size, uint64_t *ticks)
 {
-    if (payload_bytes > WR_PAYLOAD_BYTES_MAX) {
+    if (size->bytes > WR_PAYLOAD_BYTES_MAX) {
         wr_buffers_lose(lane, WEIR_LOSS_TOO_LARGE);
         return false;
     }
-    uint32_t bytes = wr_record_bytes((uint32_t)payload_bytes, !definition->is_fixed);
+    uint32_t bytes = wr_record_bytes((uint32_t)size->bytes, !definition->is_fixed);
     uint64_t commit;
     struct wr_segment *segment = room_in_time(lane, bytes, ticks, &commit);
     if (!segment)
         return false;
-    record_write(segment, commit, *ticks, definition, payload, (uint32_t)payload_bytes);
+    record_write(segment, commit, *ticks, definition, payload, size);
     return true;
 }
 
@@ -104,12 +111,15 @@ static bool emit_to_all(struct wr_thread *thread, uint64_t mask, struct weir_eve
 {
     const struct wr_event_definition *definition = event->definition;
     bool is_written = mask != 0;
-    uint64_t payload_bytes = mask ? wr_payload_bytes(definition, payload) : 0, ticks = 0;
+    uint64_t ticks = 0;
+    struct wr_payload_size size;
+    if (mask)
+        wr_payload_measure(definition, payload, &size);
     for (; mask; mask &= mask - 1) {
         uint32_t slot = (uint32_t)__builtin_ctzll(mask);
         struct wr_lane *lane = wr_buffers_lane(thread, slot);
         if (lane) {
-            is_written &= emit_to_lane(lane, definition, payload, payload_bytes, &ticks);
+            is_written &= emit_to_lane(lane, definition, payload, &size, &ticks);
         } else {
             wr_u64_add_relaxed(&wr_unattributed[slot].no_segment, 1); /* relaxed: a count */
             is_written = false;
@@ -150,7 +160,7 @@ WR_NOINLINE bool wr_emit_slow(struct weir_event *event, const void *payload)
 {
     if (wr_self.capture)
         return wr_self.capture(wr_self.capture_context, event, payload);
-    if (wr_self.depth > 0 || (wr_thread_fast && wr_self.thread))
+    if (is_inside())
         return emit_nested(event);
     if (!weir_event_is_enabled(event))
         return false;
@@ -166,8 +176,8 @@ WR_NOINLINE bool wr_emit_slow(struct weir_event *event, const void *payload)
 static bool lose_mismatch(struct weir_event *event)
 {
     if (wr_self.capture)
-        return false;
-    if (wr_self.depth > 0)
+        return wr_self.capture(wr_self.capture_context, event, NULL);
+    if (is_inside())
         return emit_nested(event);
     wr_self_enter();
     struct wr_thread *thread = wr_thread_attach();

@@ -13,8 +13,8 @@
 #define WR_FIELDS_MAX     64
 #define WR_NAME_BYTES_MAX 255
 
-/* record_bytes of an event whose size the payload decides, or that is not registered: larger than
- * any segment, so that the fast path leaves it to the slow one without a test of its own. */
+/* record_bytes of an event whose size the payload decides: larger than any segment, so that the fast
+ * path leaves it to the slow one without a test of its own. */
 #define WR_RECORD_BYTES_VARIABLE (UINT32_MAX / 2)
 
 /* What the drain needs to write an event's records. Kept for the life of the process. */
@@ -22,14 +22,13 @@ struct wr_event_definition {
     struct weir_event *event;   /* LOCK(registry): NULL once its provider is gone */
     struct weir_event own;      /* for events defined at run time */
     const char *provider_name;
-    struct weir_provider *provider; /* LOCK(registry) */
     struct weir_schema schema;      /* own copies of name and fields */
     uint32_t index;
     uint32_t payload_bytes; /* if is_fixed */
     bool is_fixed;          /* no strings, no arrays */
     bool has_strings;       /* the drain converts */
     bool has_arrays;
-    struct wr_event_definition *next; /* LOCK(registry): of the provider */
+    struct wr_event_definition *next; /* LOCK(registry): of the provider, or among the orphans */
 };
 
 /* By index; NULL if there is none. Any thread. */
@@ -68,12 +67,17 @@ void wr_init(void);
 /* Raised in a forked child. Sessions of another generation are not touched. */
 uint32_t wr_process_generation(void);
 
-/* The payload that weir_emit() takes, as it stands in a record: the number of bytes, or more than
- * WR_PAYLOAD_BYTES_MAX if the event would be larger than that in the file. */
-uint64_t wr_payload_bytes(const struct wr_event_definition *definition, const void *payload);
-/* Writes those bytes. */
+/* What a payload takes in a record. Strings and arrays are measured once: a host that changes a string
+ * while it is emitted gets some bytes of each, never more bytes than there is room for. */
+struct wr_payload_size {
+    uint64_t bytes; /* more than WR_PAYLOAD_BYTES_MAX: the event would be larger than that in the file */
+    uint32_t counts[WR_FIELDS_MAX]; /* of elements; set for fields of variable size */
+};
+void wr_payload_measure(const struct wr_event_definition *definition, const void *payload,
+                        struct wr_payload_size *size);
+/* Writes size->bytes, which are at most WR_PAYLOAD_BYTES_MAX. */
 void wr_payload_write(const struct wr_event_definition *definition, const void *payload,
-                      unsigned char *out);
+                      const struct wr_payload_size *size, unsigned char *out);
 
 /* The paths of weir_emit() that are not hot; each does the whole job. */
 bool wr_emit_slow(struct weir_event *event, const void *payload);

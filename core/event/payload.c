@@ -12,54 +12,67 @@ static size_t utf16_length(const uint16_t *units)
     return length;
 }
 
-/* A field of variable size, as it is given: where the elements are and how many. */
+/* A field of variable size: where its elements are, how many, and what they become in the file. */
 struct span {
     const void *data;
-    size_t count;
+    uint64_t count;
     uint32_t element_bytes;
-    uint32_t file_bytes_each; /* what an element becomes in the file, at most */
-    uint32_t file_bytes_more;
+    uint32_t file_bytes_each; /* at most */
 };
 
-/* Reads the field at `*from` and moves on. */
+/* Reads the field at `*from` and moves on. Does not look at the data. */
 static struct span span_next(enum weir_type type, const unsigned char **from)
 {
-    const void *data;
-    memcpy(&data, *from, sizeof data);
-    *from += sizeof data;
-    if (type == WEIR_TYPE_str) /* each byte becomes at most one UTF-16 unit; then the zero */
-        return (struct span){ data, data ? strlen(data) : 0, 1, 2, 2 };
-    if (type == WEIR_TYPE_str16)
-        return (struct span){ data, utf16_length(data), 2, 2, 2 };
-    uint32_t count;
-    memcpy(&count, *from, sizeof count);
-    *from += sizeof count;
-    uint32_t bytes = wr_type_bytes(type);
-    return (struct span){ data, data ? count : 0, bytes, bytes, 2 };
+    struct span span = { NULL, 0, wr_type_bytes(type), wr_type_bytes(type) };
+    memcpy(&span.data, *from, sizeof span.data);
+    *from += sizeof span.data;
+    if (type == WEIR_TYPE_str) {
+        span.element_bytes = 1;
+        span.file_bytes_each = 2; /* each byte becomes at most one UTF-16 unit */
+    } else if (type == WEIR_TYPE_str16) {
+        span.element_bytes = span.file_bytes_each = 2;
+    } else {
+        uint32_t count;
+        memcpy(&count, *from, sizeof count);
+        *from += sizeof count;
+        span.count = span.data ? count : 0;
+    }
+    return span;
 }
 
-uint64_t wr_payload_bytes(const struct wr_event_definition *definition, const void *payload)
+static uint64_t span_count(enum weir_type type, const struct span *span)
 {
+    if (type == WEIR_TYPE_str)
+        return span->data ? strlen(span->data) : 0;
+    return type == WEIR_TYPE_str16 ? utf16_length(span->data) : span->count;
+}
+
+void wr_payload_measure(const struct wr_event_definition *definition, const void *payload,
+                        struct wr_payload_size *size)
+{
+    size->bytes = definition->payload_bytes;
     if (definition->is_fixed)
-        return definition->payload_bytes;
+        return;
     const unsigned char *from = payload;
-    uint64_t record_bytes = 0, file_bytes = 0;
+    uint64_t file_bytes = definition->payload_bytes;
     for (uint32_t i = 0; i < definition->schema.field_count; i++) {
         enum weir_type type = definition->schema.fields[i].type;
-        if (!wr_type_is_fixed(type)) {
-            struct span span = span_next(type, &from);
-            record_bytes += 2 + (uint64_t)span.count * span.element_bytes;
-            file_bytes += (uint64_t)span.count * span.file_bytes_each + span.file_bytes_more;
-        } else {
+        if (wr_type_is_fixed(type)) {
             from += wr_type_bytes(type);
-            record_bytes += wr_type_bytes(type);
-            file_bytes += wr_type_bytes(type);
+            continue;
         }
+        struct span span = span_next(type, &from);
+        uint64_t count = span_count(type, &span);
+        size->counts[i] = (uint32_t)count;
+        size->bytes += 2 + count * span.element_bytes;
+        file_bytes += 2 + count * span.file_bytes_each; /* an array's count, or a string's end */
     }
-    return file_bytes > WR_PAYLOAD_BYTES_MAX ? file_bytes : record_bytes;
+    if (file_bytes > WR_PAYLOAD_BYTES_MAX)
+        size->bytes = file_bytes;
 }
 
-void wr_payload_write(const struct wr_event_definition *definition, const void *payload, unsigned char *out)
+void wr_payload_write(const struct wr_event_definition *definition, const void *payload,
+                      const struct wr_payload_size *size, unsigned char *out)
 {
     if (definition->is_fixed) {
         if (definition->payload_bytes)
@@ -69,17 +82,18 @@ void wr_payload_write(const struct wr_event_definition *definition, const void *
     const unsigned char *from = payload;
     for (uint32_t i = 0; i < definition->schema.field_count; i++) {
         enum weir_type type = definition->schema.fields[i].type;
-        if (!wr_type_is_fixed(type)) {
-            struct span span = span_next(type, &from);
-            uint16_t count = (uint16_t)span.count;
-            memcpy(out, &count, sizeof count);
-            if (span.count)
-                memcpy(out + sizeof count, span.data, span.count * span.element_bytes);
-            out += sizeof count + span.count * span.element_bytes;
-        } else {
+        if (wr_type_is_fixed(type)) {
             memcpy(out, from, wr_type_bytes(type));
             from += wr_type_bytes(type);
             out += wr_type_bytes(type);
+            continue;
         }
+        struct span span = span_next(type, &from);
+        uint16_t count = (uint16_t)size->counts[i];
+        memcpy(out, &count, sizeof count);
+        out += sizeof count;
+        if (count)
+            memcpy(out, span.data, (size_t)count * span.element_bytes);
+        out += (size_t)count * span.element_bytes;
     }
 }

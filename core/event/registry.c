@@ -36,6 +36,7 @@ static const struct wr_interest *interests[WR_SESSIONS_MAX];   /* LOCK: what an 
 static bool slot_is_taken[WR_SESSIONS_MAX];                    /* LOCK */
 static struct wr_ptr definitions[WR_EVENT_INDEX_MAX + 1];      /* edge DEFINE; entries never change */
 static uint32_t definition_count;                              /* LOCK */
+static struct wr_event_definition *orphans;                    /* LOCK: of providers that are gone */
 static uint32_t generation;                                    /* of the process; changes in fork only */
 static bool is_broken; /* a fork caught this thread inside the registry */
 
@@ -131,6 +132,11 @@ static void after_fork_child(void)
     memset(interests, 0, sizeof interests);
     memset(slot_is_taken, 0, sizeof slot_is_taken);
     memset(wr_buffers_by_slot, 0, sizeof wr_buffers_by_slot);
+    for (struct weir_provider *provider = providers; provider; provider = provider->next) {
+        /* Only this thread's callback goes on here. */
+        provider->is_calling &= pthread_equal(provider->caller, pthread_self()) != 0;
+        provider->told = (struct wr_provider_state){ false, 0, 0 };
+    }
     is_broken = wr_self.fork_is_nested;
     generation++;
     pthread_mutex_init(&lock, NULL);
@@ -347,7 +353,7 @@ static enum weir_result provider_insert_locked(struct weir_provider *provider, s
 {
     if (is_broken)
         return wr_fail(error, WEIR_BAD_STATE, "this process was forked from inside a signal handler");
-    if (provider_find_locked(provider->name))
+    if (provider_find_locked(provider->name) || names_equal(provider->name, "Weir")) /* ours: Weir/Loss */
         return wr_fail(error, WEIR_EXISTS, "provider '%s' is registered already", provider->name);
     unsigned long hash = CK_HS_HASH(&providers_by_name, hash_name, provider);
     if (!ck_hs_put(&providers_by_name, hash, provider))
@@ -357,23 +363,42 @@ static enum weir_result provider_insert_locked(struct weir_provider *provider, s
     return WEIR_OK;
 }
 
-/* Gives the definition its index and its provider. */
+/* The same event of a provider that is gone: a plug-in that comes and goes uses up no indices. */
+static struct wr_event_definition *orphan_take_locked(const struct wr_event_definition *definition)
+{
+    struct wr_event_definition **link = &orphans;
+    while (*link && !wr_definitions_equal(*link, definition))
+        link = &(*link)->next;
+    struct wr_event_definition *orphan = *link;
+    if (orphan)
+        *link = orphan->next;
+    return orphan;
+}
+
+/* Gives the definition an index and its provider. An orphan takes its place in `*definition`, which is
+ * freed then. */
 static enum weir_result definition_insert_locked(struct weir_provider *provider,
-                                                 struct wr_event_definition *definition,
+                                                 struct wr_event_definition **definition,
                                                  struct weir_error *error)
 {
+    struct wr_event_definition *new = *definition;
     for (struct wr_event_definition *d = provider->definitions; d; d = d->next)
-        if (d->schema.id == definition->schema.id)
+        if (d->schema.id == new->schema.id)
             return wr_fail(error, WEIR_EXISTS, "event %u of provider '%s' is defined already ('%s')",
                            d->schema.id, provider->name, d->schema.name);
-    if (definition_count == WR_EVENT_INDEX_MAX)
+    struct wr_event_definition *orphan = orphan_take_locked(new);
+    if (orphan) {
+        wr_definition_free(new);
+        *definition = new = orphan;
+    } else if (definition_count == WR_EVENT_INDEX_MAX) {
         return wr_fail(error, WEIR_LIMIT, "%u events are defined; no more fit", WR_EVENT_INDEX_MAX);
-    definition->index = ++definition_count;
-    definition->provider = provider;
-    definition->next = provider->definitions;
-    provider->definitions = definition;
-    /* edge DEFINE.release: the definition, before any record can carry its index */
-    wr_ptr_store_release(&definitions[definition->index], definition);
+    } else {
+        new->index = ++definition_count;
+        /* edge DEFINE.release: the definition, before any record can carry its index */
+        wr_ptr_store_release(&definitions[new->index], new);
+    }
+    new->next = provider->definitions;
+    provider->definitions = new;
     return WEIR_OK;
 }
 
@@ -390,10 +415,13 @@ static void event_connect_locked(struct wr_event_definition *definition, struct 
 
 static void provider_remove_locked(struct weir_provider *provider)
 {
-    for (struct wr_event_definition *d = provider->definitions; d; d = d->next) {
+    while (provider->definitions) {
+        struct wr_event_definition *d = provider->definitions;
         mask_store(d, 0);
         d->event = NULL;
-        d->provider = NULL;
+        provider->definitions = d->next;
+        d->next = orphans;
+        orphans = d;
     }
     struct weir_provider **link = &providers;
     while (*link && *link != provider)
@@ -437,7 +465,7 @@ enum weir_result weir_event_define(struct weir_provider *provider, const struct 
     if (result != WEIR_OK)
         return result;
     registry_lock();
-    result = definition_insert_locked(provider, definition, error);
+    result = definition_insert_locked(provider, &definition, error);
     if (result == WEIR_OK)
         event_connect_locked(definition, &definition->own);
     registry_unlock();
@@ -474,13 +502,13 @@ static enum weir_result declaration_insert(const struct weir_provider_declaratio
     bool is_inserted = result == WEIR_OK;
     uint32_t count = 0;
     while (result == WEIR_OK && count < declaration->event_count) {
-        result = definition_insert_locked(provider, made[count], error);
+        result = definition_insert_locked(provider, &made[count], error);
         count += result == WEIR_OK;
     }
     for (uint32_t i = 0; result == WEIR_OK && i < count; i++)
         event_connect_locked(made[i], &declaration->events[i]);
     if (result != WEIR_OK && is_inserted)
-        provider_remove_locked(provider); /* definitions that have an index stay, without a provider */
+        provider_remove_locked(provider);
     registry_unlock();
     definitions_free(made, count, declaration->event_count);
     return result;

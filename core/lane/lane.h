@@ -43,12 +43,14 @@ struct wr_lane {
     uint64_t records_read;    /* from all segments */
     uint64_t lost_told[WR_LANE_CAUSES];
     uint64_t nested_told;
-    uint64_t sink_failed;     /* read, but not written */
+    uint64_t encoded;         /* records handed to the encoder, since the lane was attached */
+    uint64_t delivered;       /* of them, those that the sink took or refused */
+    struct wr_lane *touched;  /* the next lane that has encoded since the last flush */
+    bool is_touched;
+    uint64_t sink_failed;     /* encoded, but not written; LOCK(lanes) */
     uint64_t last_ticks;      /* of the last record; time never steps back */
     uint64_t last_number;     /* on the wire: of the last record or told loss; starts at 1 */
     uint64_t listed_number;   /* on the wire: in the last sequence point; 0: never listed */
-    uint64_t unsent;          /* records read since the flush of that number: not at the sink yet */
-    uint64_t unsent_flush_id;
     uint64_t noted_pin;
     uint64_t idle_commit; /* at the last sweep, of that segment, to tell an idle lane */
     struct wr_segment *idle_segment;

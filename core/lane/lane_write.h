@@ -67,6 +67,13 @@ WR_INLINE unsigned char *wr_segment_cursor(struct wr_segment *segment, uint64_t 
     return (unsigned char *)segment + wr_commit_offset(commit);
 }
 
+/* As wr_segment_commit, for a mark that is no event. */
+static inline void wr_segment_commit_mark(struct wr_segment *segment, uint64_t commit, uint32_t bytes)
+{
+    /* edge PUBLISH.release: the mark's bytes */
+    wr_u64_store_release(&segment->commit, commit + bytes);
+}
+
 /* Makes the record visible: its bytes, then the word that covers them. */
 WR_INLINE void wr_segment_commit(struct wr_segment *segment, uint64_t commit, uint32_t bytes)
 {

@@ -12,6 +12,10 @@
  * A payload is what stands in the file, except that strings are kept as they were given: u16 length
  * and UTF-8 bytes for str, u16 length and UTF-16 units for str16, neither with a terminator. The
  * drain converts them, so that the emitter does not pay for it.
+ *
+ * Event index 0 is no event but a gap mark, header and extension: the extension has a cause in its high
+ * byte and, below, how many events the lane has lost for it by then. It says where events are missing that
+ * were lost although the segment had room, without closing the segment.
  */
 #ifndef WR_LANE_RECORD_H
 #define WR_LANE_RECORD_H
@@ -29,6 +33,9 @@
 
 /* The largest payload a nettrace reader takes: it keeps the length in 16 bits. */
 #define WR_PAYLOAD_BYTES_MAX 65535u
+
+#define WR_GAP_MARK_BYTES (WR_RECORD_HEADER_BYTES + WR_RECORD_EXTENSION_BYTES)
+#define WR_GAP_CAUSE_SHIFT 56
 
 static inline uint64_t wr_record_header(uint32_t event_index, uint64_t ticks_since_base)
 {

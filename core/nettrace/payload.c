@@ -29,6 +29,34 @@ static void terminate(struct cursor *cursor)
     *cursor->to++ = 0;
 }
 
+/* Strings end at their first zero. One that the host changed while it was emitted may have it early. */
+static uint32_t bytes_before_zero(const unsigned char *text, uint32_t count)
+{
+    const unsigned char *zero = memchr(text, 0, count);
+    return zero ? (uint32_t)(zero - text) : count;
+}
+
+static uint32_t units_before_zero(const unsigned char *units, uint32_t count)
+{
+    uint32_t length = 0;
+    while (length < count && (units[2 * length] | units[2 * length + 1]))
+        length++;
+    return length;
+}
+
+static void string(struct cursor *cursor, enum weir_type type, uint32_t count)
+{
+    if (type == WEIR_TYPE_str) {
+        cursor->to += wr_utf16_from_utf8(cursor->from, bytes_before_zero(cursor->from, count), cursor->to);
+        cursor->from += count;
+    } else {
+        const unsigned char *end = cursor->from + 2u * count;
+        copy(cursor, 2 * units_before_zero(cursor->from, count));
+        cursor->from = end;
+    }
+    terminate(cursor);
+}
+
 static void field(struct cursor *cursor, enum weir_type type)
 {
     if (wr_type_is_fixed(type)) {
@@ -36,13 +64,8 @@ static void field(struct cursor *cursor, enum weir_type type)
         return;
     }
     uint16_t count = take_count(cursor);
-    if (type == WEIR_TYPE_str) {
-        cursor->to += wr_utf16_from_utf8(cursor->from, count, cursor->to);
-        cursor->from += count;
-        terminate(cursor);
-    } else if (type == WEIR_TYPE_str16) {
-        copy(cursor, 2u * count);
-        terminate(cursor);
+    if (wr_type_is_string(type)) {
+        string(cursor, type, count);
     } else {
         cursor->from -= sizeof count; /* an array keeps its count */
         copy(cursor, (uint32_t)sizeof count + count * wr_type_bytes(type));

@@ -24,7 +24,6 @@
 /* An event needs its header, its payload, and up to 7 bytes that the copy writes past it. */
 #define BUFFER_BYTES_FOR_EVENT (EVENT_HEADER_BYTES_MAX + WR_PAYLOAD_BYTES_MAX + 16u)
 #define BLOCK_HEADER_BYTES     20u
-#define POINT_THREADS_MAX      4096u
 /* 64 fields and three names of 255 bytes each, in UTF-16. */
 #define METADATA_BYTES_MAX     (64u << 10)
 
@@ -44,6 +43,8 @@ bool wr_nettrace_flush(struct wr_nettrace *nettrace)
     bool is_sent = wr_stream_write(nettrace->stream, nettrace->buffer, nettrace->length);
     nettrace->offset += nettrace->length;
     nettrace->length = 0;
+    if (nettrace->on_flush)
+        nettrace->on_flush(nettrace->on_flush_context, is_sent);
     return is_sent;
 }
 
@@ -364,9 +365,10 @@ void wr_nettrace_event(struct wr_nettrace *nettrace, uint32_t metadata_id, uint6
 
 /* --- Sequence points and the end. ----------------------------------------------------------------------------- */
 
-static void put_point(struct wr_nettrace *nettrace, uint64_t ticks,
-                      const struct wr_nettrace_thread_number *threads, uint32_t count)
+void wr_nettrace_point(struct wr_nettrace *nettrace, uint64_t ticks,
+                       const struct wr_nettrace_thread_number *threads, uint32_t count)
 {
+    wr_nettrace_block_end(nettrace);
     reserve(nettrace, 128 + count * 12);
     uint32_t content_at, size_at = block_open(nettrace, "SPBlock", &content_at);
     put_u64(nettrace, ticks);
@@ -376,18 +378,6 @@ static void put_point(struct wr_nettrace *nettrace, uint64_t ticks,
         put_u32(nettrace, (uint32_t)threads[i].number);
     }
     block_close(nettrace, size_at, content_at);
-}
-
-void wr_nettrace_point(struct wr_nettrace *nettrace, uint64_t ticks,
-                       const struct wr_nettrace_thread_number *threads, uint32_t count)
-{
-    wr_nettrace_block_end(nettrace);
-    while (count > POINT_THREADS_MAX) {
-        put_point(nettrace, ticks, threads, POINT_THREADS_MAX);
-        threads += POINT_THREADS_MAX;
-        count -= POINT_THREADS_MAX;
-    }
-    put_point(nettrace, ticks, threads, count);
 }
 
 void wr_nettrace_end(struct wr_nettrace *nettrace)

@@ -21,12 +21,15 @@
 #include "stream/stream.h"
 
 #define WR_NETTRACE_BUFFER_BYTES (512u << 10)
+#define WR_NETTRACE_POINT_ROWS   4096u
 
 struct wr_nettrace {
     struct wr_stream *stream;
     unsigned char *buffer;
     uint32_t length;   /* bytes in the buffer */
     uint64_t offset;   /* in the stream, of the buffer's first byte */
+    void (*on_flush)(void *context, bool is_sent); /* told of each flush, also of those in between */
+    void *on_flush_context;
 
     /* the open event block; block_at == 0: none */
     uint32_t block_at;   /* of its size field */
@@ -67,7 +70,7 @@ void wr_nettrace_event(struct wr_nettrace *nettrace, uint32_t metadata_id, uint6
 void wr_nettrace_block_end(struct wr_nettrace *nettrace);
 
 /* A sequence point: all that precedes is older than `ticks`, all that follows is not, and these
- * threads have attempted events up to these numbers. */
+ * threads, at most WR_NETTRACE_POINT_ROWS, have attempted events up to these numbers. */
 void wr_nettrace_point(struct wr_nettrace *nettrace, uint64_t ticks,
                        const struct wr_nettrace_thread_number *threads, uint32_t count);
 

@@ -13,22 +13,40 @@ struct reading {
 };
 static struct reading first;
 
-/* The kernel says what cpuid cannot tell inside a guest: that the counter neither stops nor changes
- * its rate. */
+/* Reads lines of a file until one is as wanted; -1 if the file cannot be read. */
+static int file_has_line(const char *path, bool (*is_wanted)(const char *line))
+{
+    char line[4096];
+    int found = 0;
+    FILE *file = fopen(path, "re");
+    if (!file)
+        return -1;
+    while (!found && fgets(line, sizeof line, file))
+        found = is_wanted(line);
+    fclose(file);
+    return found;
+}
+
+static bool says_invariant(const char *line)
+{
+    return strncmp(line, "flags", 5) == 0 && strstr(line, " constant_tsc") && strstr(line, " nonstop_tsc");
+}
+
+static bool names_tsc(const char *line)
+{
+    return strstr(line, "tsc") != NULL;
+}
+
+/* The processor says that the counter neither stops nor changes its rate, and the kernel has not found it
+ * unstable: then it would no longer offer it. Where the kernel does not say, the processor is believed. */
 static bool counter_is_invariant(void)
 {
-    bool found = false;
 #if defined(__x86_64__)
-    FILE *file = fopen("/proc/cpuinfo", "re");
-    if (!file)
-        return false;
-    char line[4096];
-    while (!found && fgets(line, sizeof line, file))
-        found = strncmp(line, "flags", 5) == 0 && strstr(line, " constant_tsc") &&
-                strstr(line, " nonstop_tsc");
-    fclose(file);
+    static const char offered[] = "/sys/devices/system/clocksource/clocksource0/available_clocksource";
+    return file_has_line("/proc/cpuinfo", says_invariant) == 1 && file_has_line(offered, names_tsc) != 0;
+#else
+    return false;
 #endif
-    return found;
 }
 
 /* The tightest of several brackets: an interrupt between the two clocks would cost precision. */

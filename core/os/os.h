@@ -48,7 +48,7 @@ void wr_os_sleep_ns(uint64_t ns);
 
 /* --- Files. ------------------------------------------------------------------------------------ */
 
-/* Opens `path` for writing, refusing symbolic links in `temporary`. A missing or regular file is
+/* Opens `path` for writing without waiting: a FIFO that nobody reads is refused. A missing or regular file is
  * written under a new name beside it, which `temporary` receives (capacity bytes) and
  * wr_os_file_publish() renames; anything else (a pipe, /dev/stdout) is opened itself, and
  * `temporary` is empty. Returns the descriptor, or the negated error number. */
@@ -56,7 +56,8 @@ int wr_os_file_create(const char *path, char *temporary, size_t capacity);
 /* 0, or the system's error number. */
 int wr_os_file_publish(const char *temporary, const char *path);
 void wr_os_file_discard(int fd, const char *temporary);
-void wr_os_file_close(int fd);
+/* 0, or the system's error number: some file systems tell a failed write only here. */
+int wr_os_file_close(int fd);
 /* Writes all of it, through short and interrupted writes. 0, or the system's error number. */
 int wr_os_file_write(int fd, const void *bytes, size_t count);
 

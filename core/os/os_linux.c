@@ -112,14 +112,22 @@ void wr_os_sleep_ns(uint64_t ns)
     }
 }
 
+/* Not blocking while it is opened, but after: writes wait for the reader. */
+static int open_special(const char *path)
+{
+    int fd = open(path, O_WRONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
+    if (fd < 0)
+        return -errno;
+    fcntl(fd, F_SETFL, fcntl(fd, F_GETFL) & ~O_NONBLOCK);
+    return fd;
+}
+
 int wr_os_file_create(const char *path, char *temporary, size_t capacity)
 {
     struct stat status;
     temporary[0] = 0;
-    if (stat(path, &status) == 0 && !S_ISREG(status.st_mode)) {
-        int fd = S_ISDIR(status.st_mode) ? -1 : open(path, O_WRONLY | O_CLOEXEC | O_NOCTTY);
-        return fd >= 0 ? fd : S_ISDIR(status.st_mode) ? -EISDIR : -errno;
-    }
+    if (stat(path, &status) == 0 && !S_ISREG(status.st_mode))
+        return S_ISDIR(status.st_mode) ? -EISDIR : open_special(path);
     for (unsigned attempt = 0; attempt < 100; attempt++) {
         int length = snprintf(temporary, capacity, "%s.%u-%u.part", path, (unsigned)getpid(), attempt);
         if (length < 0 || (size_t)length >= capacity)
@@ -150,9 +158,9 @@ void wr_os_file_discard(int fd, const char *temporary)
 }
 
 /* Not repeated after EINTR: on Linux the descriptor is gone then, and the number may be another's. */
-void wr_os_file_close(int fd)
+int wr_os_file_close(int fd)
 {
-    close(fd);
+    return close(fd) == 0 || errno == EINTR ? 0 : errno;
 }
 
 /* A descriptor that the host made non-blocking is waited for here, as a blocking one would be. */

@@ -13,7 +13,7 @@
 static bool parse_u64(const char *text, size_t length, uint64_t *value)
 {
     char copy[32];
-    if (length == 0 || length >= sizeof copy || text[0] == '-' || text[0] == '+' || text[0] == ' ')
+    if (length == 0 || length >= sizeof copy || text[0] < '0' || text[0] > '9')
         return false;
     memcpy(copy, text, length);
     copy[length] = 0;

@@ -13,7 +13,6 @@
 #include "os/os.h"
 
 #define NS_PER_MS               1000000u
-#define POINT_BYTES_MAX         (4u << 20) /* of stream between points: what a reader must hold */
 #define SWEEP_NS_WHEN_STARVED   (5 * NS_PER_MS) /* between sweeps for idle segments while none is free */
 
 /* --- Records. ------------------------------------------------------------------------------------------------- */
@@ -31,7 +30,8 @@ void wr_drain_describe(struct weir_session *session, const struct wr_event_defin
 
 /* A record, taken apart. */
 struct record {
-    const struct wr_event_definition *definition;
+    uint32_t index; /* 0: a gap mark */
+    const struct wr_event_definition *definition; /* of the index */
     uint64_t ticks;
     const unsigned char *payload;
     uint32_t payload_bytes;
@@ -44,10 +44,16 @@ static inline void record_read(const struct wr_segment *segment, uint32_t offset
     uint64_t header, extension;
     memcpy(&header, at, sizeof header);
     uint32_t index = wr_record_event_index(header);
-    if (WR_UNLIKELY(!record->definition || record->definition->index != index))
-        record->definition = wr_event_definition(index);
     record->ticks = segment->base_ticks + wr_record_ticks(header);
     record->payload = at + WR_RECORD_HEADER_BYTES;
+    if (WR_UNLIKELY(index != record->index)) {
+        record->index = index;
+        record->definition = index ? wr_event_definition(index) : NULL;
+    }
+    if (WR_UNLIKELY(index == 0)) {
+        record->bytes = WR_GAP_MARK_BYTES;
+        return;
+    }
     record->payload_bytes = record->definition->payload_bytes;
     bool is_extended = (header & WR_RECORD_EXTENSION) != 0;
     if (is_extended) {
@@ -58,14 +64,23 @@ static inline void record_read(const struct wr_segment *segment, uint32_t offset
     record->bytes = wr_record_bytes(record->payload_bytes, is_extended);
 }
 
+/* Points of one horizon are a tick apart each; a record between them is not late. */
+static void count_late(struct weir_session *session, uint64_t ticks)
+{
+    struct wr_drain *drain = &session->drain;
+    if (ticks >= drain->horizon)
+        return;
+    pthread_mutex_lock(&session->buffers.lock);
+    drain->late_records++;
+    pthread_mutex_unlock(&session->buffers.lock);
+}
+
 /* The stamp that the file gets: never before the thread's last one, nor before the last point. */
 static inline uint64_t stamp(struct weir_session *session, struct wr_lane *lane, uint64_t ticks)
 {
     struct wr_drain *drain = &session->drain;
     if (WR_UNLIKELY(ticks < drain->point_ticks)) {
-        pthread_mutex_lock(&session->buffers.lock);
-        drain->late_records++;
-        pthread_mutex_unlock(&session->buffers.lock);
+        count_late(session, ticks);
         ticks = drain->point_ticks;
     }
     if (WR_UNLIKELY(ticks < lane->last_ticks))
@@ -89,6 +104,16 @@ static inline void record_write(struct weir_session *session, struct wr_lane *la
         payload = drain->scratch;
     }
     wr_nettrace_event(&drain->nettrace, definition->index, ++lane->last_number, ticks, payload, bytes);
+    lane->encoded++; /* after a flush in between, which counts what came before */
+}
+
+static void touch(struct wr_drain *drain, struct wr_lane *lane)
+{
+    if (lane->is_touched)
+        return;
+    lane->is_touched = true;
+    lane->touched = drain->touched;
+    drain->touched = lane;
 }
 
 /* Reads the oldest segment up to its commit word or the limit; true if it met the limit. */
@@ -102,17 +127,17 @@ static bool segment_read(struct weir_session *session, struct wr_lane *lane, uin
         record_read(segment, offset, &record);
         if (record.ticks >= limit)
             break;
-        record_write(session, lane, &record);
+        if (WR_LIKELY(record.index)) {
+            touch(&session->drain, lane);
+            record_write(session, lane, &record);
+            count++;
+        } else {
+            wr_point_tell_mark(session, lane, record.payload);
+        }
         offset += record.bytes;
-        count++;
     }
     bool is_stopped = offset < end;
     session->drain.has_news |= count != 0;
-    if (lane->unsent_flush_id != session->drain.flush_id) {
-        lane->unsent_flush_id = session->drain.flush_id;
-        lane->unsent = 0;
-    }
-    lane->unsent += count;
     pthread_mutex_lock(&session->buffers.lock);
     lane->read_offset = offset;
     lane->read_count += count;
@@ -152,31 +177,54 @@ bool wr_drain_lane(struct weir_session *session, struct wr_lane *lane, uint64_t 
 
 /* --- The sink. -------------------------------------------------------------------------------------------------- */
 
-/* What was in the buffer when the sink failed is not delivered, and neither is what follows. */
-static void count_undelivered(struct weir_session *session)
+/* What was in the buffer when the sink failed is not delivered, and neither is what follows. A part of it
+ * may be in the file all the same; it counts as lost. */
+static void settle_flush(void *context, bool is_sent)
 {
+    struct weir_session *session = context;
     struct wr_drain *drain = &session->drain;
     pthread_mutex_lock(&session->buffers.lock);
-    for (struct wr_lane *lane = session->buffers.lanes; lane; lane = lane->next)
-        if (lane->unsent_flush_id == drain->flush_id)
-            lane->sink_failed += lane->unsent;
-    drain->own.lost[WEIR_LOSS_SINK_FAILED] += drain->own_unsent;
-    drain->own.written -= drain->own_unsent;
+    for (struct wr_lane *lane = drain->touched; lane; lane = lane->touched) {
+        if (!is_sent)
+            lane->sink_failed += lane->encoded - lane->delivered;
+        lane->delivered = lane->encoded;
+        lane->is_touched = false;
+    }
+    drain->touched = NULL;
+    if (is_sent)
+        drain->own.written += drain->own_encoded - drain->own_delivered;
+    else
+        drain->own.lost[WEIR_LOSS_SINK_FAILED] += drain->own_encoded - drain->own_delivered;
+    drain->own_delivered = drain->own_encoded;
+    drain->bytes_sent = session->stream.sent;
+    pthread_mutex_unlock(&session->buffers.lock);
+}
+
+static void lanes_release(struct weir_session *session)
+{
+    pthread_mutex_lock(&session->buffers.lock);
+    struct wr_lane **link = &session->buffers.lanes;
+    while (*link) {
+        /* On the ready list it would be met again: it goes after that. */
+        if ((*link)->is_finished && !wr_u32_load_acquire(&(*link)->queued))
+            wr_buffers_release_lane_locked(&session->buffers, link);
+        else
+            link = &(*link)->next;
+    }
+    session->drain.has_finished = false;
     pthread_mutex_unlock(&session->buffers.lock);
 }
 
 void wr_drain_flush(struct weir_session *session)
 {
     struct wr_drain *drain = &session->drain;
-    bool had_failed = session->stream.has_failed;
-    if (!wr_nettrace_flush(&drain->nettrace))
-        count_undelivered(session);
-    drain->flush_id++;
-    drain->own_unsent = 0;
-    pthread_mutex_lock(&session->buffers.lock);
-    drain->bytes_sent = session->stream.sent;
-    pthread_mutex_unlock(&session->buffers.lock);
-    if (session->stream.has_failed && !had_failed && session->config.on_error)
+    wr_nettrace_flush(&drain->nettrace);
+    if (drain->has_finished)
+        lanes_release(session);
+    if (!session->stream.has_failed || drain->error_is_told)
+        return;
+    drain->error_is_told = true;
+    if (session->config.on_error)
         session->config.on_error(session->config.on_error_context, WEIR_IO, session->stream.reason);
 }
 
@@ -196,7 +244,7 @@ static struct wr_lane *lanes_first(struct weir_session *session, uint64_t *attac
 static void read_all(struct weir_session *session, uint64_t limit)
 {
     uint64_t attached;
-    wr_point_settle(session, limit);
+    wr_point_settle(session);
     for (struct wr_lane *lane = lanes_first(session, &attached); lane; lane = lane->next)
         if (lane->listed_number)
             wr_drain_lane(session, lane, limit);
@@ -227,7 +275,8 @@ static bool has_new_lanes(struct weir_session *session)
 static void introduce(struct weir_session *session)
 {
     struct wr_drain *drain = &session->drain;
-    uint64_t ticks = wr_max_u64(drain->horizon, drain->point_ticks);
+    /* A tick after a point that stands at the horizon itself, so that points rise. */
+    uint64_t ticks = wr_max_u64(drain->horizon, drain->point_ticks + 1);
     read_all(session, ticks);
     wr_point_write(session, ticks);
 }
@@ -257,28 +306,23 @@ static void sweep(struct weir_session *session)
             wr_lane_revoke_finish(lane);
 }
 
-static bool point_is_due(const struct weir_session *session, bool is_timed)
-{
-    const struct wr_drain *drain = &session->drain;
-    uint64_t offset = drain->nettrace.offset + drain->nettrace.length;
-    return offset - drain->point_offset >= POINT_BYTES_MAX || (is_timed && drain->has_news);
-}
-
 /* One look. `is_timed`: the timer's, which meets every lane, idle ones and their losses too. */
 static void look(struct weir_session *session, bool is_timed)
 {
     struct wr_drain *drain = &session->drain;
-    uint64_t horizon = wr_clock_ticks_ordered();
+    /* Of a clock that steps back, the drain sees only that it stands still. */
+    uint64_t horizon = wr_max_u64(wr_clock_ticks_ordered(), drain->point_ticks + 1);
     struct wr_lane *ready = wr_buffers_take_ready(&session->buffers);
     if (has_new_lanes(session))
         introduce(session);
     read_ready(session, ready, horizon);
     if (is_timed)
         sweep(session);
-    if (is_timed || point_is_due(session, false))
+    bool is_due = is_timed || wr_point_is_due(session);
+    if (is_due)
         read_all(session, horizon);
     drain->horizon = horizon;
-    if (point_is_due(session, is_timed) || (is_timed && wr_point_has_losses(session)))
+    if (is_due && (drain->has_news || wr_point_has_losses(session)))
         wr_point_write(session, horizon);
     if (drain->nettrace.length)
         wr_drain_flush(session);
@@ -294,13 +338,14 @@ static void last_look(struct weir_session *session)
         introduce(session);
     for (struct wr_lane *lane = lanes_first(session, &attached); lane; lane = lane->next) {
         while (wr_drain_lane(session, lane, UINT64_MAX))
-            wr_point_write(session, drain->point_ticks); /* so many losses that a point must tell them */
+            wr_point_write(session, drain->point_ticks + 1); /* so many losses that a point must tell them */
         latest = wr_max_u64(latest, lane->last_ticks + 1);
     }
+    latest = wr_max_u64(latest, drain->point_ticks + 1);
     drain->horizon = latest;
     wr_point_write(session, latest);
     wr_rundown_run(session);
-    wr_point_write(session, wr_max_u64(wr_clock_ticks_ordered(), drain->own_ticks + 1));
+    wr_point_write(session, wr_max_u64(wr_max_u64(wr_clock_ticks_ordered(), drain->own_ticks), latest) + 1);
     wr_nettrace_end(&drain->nettrace);
     wr_drain_flush(session);
 }
@@ -316,7 +361,8 @@ static void write_header(struct weir_session *session)
     drain->thread_id = wr_os_thread_id();
     drain->capture_id = wr_buffers_capture_id();
     drain->own_number = 1;
-    drain->flush_id = 1;
+    drain->nettrace.on_flush = settle_flush;
+    drain->nettrace.on_flush_context = session;
     drain->horizon = wr_clock_ticks_ordered();
     struct wr_unattributed *unattributed = &wr_unattributed[session->slot];
     drain->nested_told = wr_u64_load_acquire(&unattributed->nested);
@@ -368,10 +414,13 @@ void *wr_drain_run(void *argument)
         wr_os_futex_wait(&session->drain_go, 0, UINT64_MAX);
     if (wr_u32_load_acquire(&session->drain_go) == WR_DRAIN_RUN) {
         write_header(session);
+        /* Before the first flush: a sink that is stuck must not keep weir_session_start() */
         set_and_wake(&session->drain_runs, 1); /* edge START.release */
+        wr_drain_flush(session);
         loop(session);
         last_look(session);
-        set_and_wake(&session->state, WR_SESSION_DRAINED); /* edge DRAINED.release */
+        uint32_t stopping = WR_SESSION_STOPPING; /* unless the stop has given up: then CLOSED stays */
+        wr_u32_cas_acq_rel(&session->state, &stopping, WR_SESSION_DRAINED);
     }
     set_and_wake(&session->drain_is_gone, 1); /* edge GONE.release: the last access */
     return NULL;

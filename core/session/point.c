@@ -19,7 +19,8 @@
 #include "os/clock.h"
 #include "os/os.h"
 
-#define SETTLE_NS_MAX 1000000u
+#define SETTLE_NS_MAX   1000000u
+#define POINT_BYTES_MAX (4u << 20) /* of stream between points: what a reader must hold */
 #define STEP_MAX      (UINT64_C(1) << 30)
 
 const char *weir_loss_name(enum weir_loss cause)
@@ -113,6 +114,14 @@ static void lane_tell(struct weir_session *session, struct wr_lane *lane, enum w
     *told = lost;
 }
 
+static inline uint64_t lost_told(const struct wr_lane *lane)
+{
+    uint64_t told = 0;
+    for (unsigned cause = 0; cause < WR_LANE_CAUSES; cause++)
+        told += lane->lost_told[cause];
+    return told;
+}
+
 bool wr_point_tell_gap(struct weir_session *session, struct wr_lane *lane, bool at_point)
 {
     const struct wr_segment *segment = lane->oldest;
@@ -124,7 +133,17 @@ bool wr_point_tell_gap(struct weir_session *session, struct wr_lane *lane, bool 
         return false;
     for (unsigned cause = 0; cause < WR_LANE_CAUSES; cause++)
         lane_tell(session, lane, (enum weir_loss)cause, &lane->lost_told[cause], segment->lost_before[cause]);
+    WR_CHECK(segment->first_number == 1 + lane->records_read + lost_told(lane));
     return true;
+}
+
+void wr_point_tell_mark(struct weir_session *session, struct wr_lane *lane, const unsigned char *extension)
+{
+    uint64_t word;
+    memcpy(&word, extension, sizeof word);
+    unsigned cause = (unsigned)(word >> WR_GAP_CAUSE_SHIFT);
+    uint64_t lost = word & ((UINT64_C(1) << WR_GAP_CAUSE_SHIFT) - 1);
+    lane_tell(session, lane, (enum weir_loss)cause, &lane->lost_told[cause], lost);
 }
 
 /* Tells all losses so far, if the lane has no unread record that some of them may follow. The losses
@@ -132,10 +151,11 @@ bool wr_point_tell_gap(struct weir_session *session, struct wr_lane *lane, bool 
 static void lane_tell_all(struct weir_session *session, struct wr_lane *lane, uint64_t limit)
 {
     uint64_t lost[WR_LANE_CAUSES];
+    /* edge EXIT.acquire, before the losses: they are its last then. The thread may still be putting the
+     * lane on the ready list, inside a pin. */
+    bool has_exited = wr_u32_load_acquire(&lane->exited) && !wr_pin_is_inside(wr_pin_load(lane->thread));
     for (unsigned cause = 0; cause < WR_LANE_CAUSES; cause++)
         lost[cause] = wr_u64_load_acquire(&lane->lost[cause]); /* edge LOST.acquire */
-    /* edge EXIT.acquire; the thread may still be putting the lane on the ready list, inside a pin */
-    bool has_exited = wr_u32_load_acquire(&lane->exited) && !wr_pin_is_inside(wr_pin_load(lane->thread));
     lane_tell(session, lane, WEIR_LOSS_NESTED, &lane->nested_told, wr_u64_load_acquire(&lane->nested));
     if (wr_drain_lane(session, lane, limit)) {
         if (lane->oldest && lane->read_count == 0)
@@ -145,6 +165,7 @@ static void lane_tell_all(struct weir_session *session, struct wr_lane *lane, ui
     for (unsigned cause = 0; cause < WR_LANE_CAUSES; cause++)
         lane_tell(session, lane, (enum weir_loss)cause, &lane->lost_told[cause], lost[cause]);
     lane->is_finished = has_exited && !lane->oldest;
+    session->drain.has_finished |= lane->is_finished;
 }
 
 static void tell_unattributed(struct weir_session *session)
@@ -167,12 +188,10 @@ bool wr_point_has_losses(struct weir_session *session)
     pthread_mutex_lock(&session->buffers.lock);
     bool has_losses = drain->loss_count != 0;
     for (struct wr_lane *lane = session->buffers.lanes; lane && !has_losses; lane = lane->next) {
-        uint64_t told = lane->nested_told, lost = wr_u64_load_acquire(&lane->nested);
-        for (unsigned cause = 0; cause < WR_LANE_CAUSES; cause++) {
-            told += lane->lost_told[cause];
+        uint64_t lost = wr_u64_load_acquire(&lane->nested);
+        for (unsigned cause = 0; cause < WR_LANE_CAUSES; cause++)
             lost += wr_u64_load_acquire(&lane->lost[cause]); /* edge LOST.acquire */
-        }
-        has_losses = lost > told || wr_u32_load_acquire(&lane->exited) != 0;
+        has_losses = lost > lane->nested_told + lost_told(lane) || wr_u32_load_acquire(&lane->exited) != 0;
     }
     pthread_mutex_unlock(&session->buffers.lock);
     return has_losses;
@@ -195,21 +214,15 @@ static void row_add(struct weir_session *session, uint64_t ticks, uint64_t captu
     while (*listed != number) {
         *listed = *listed && number - *listed > STEP_MAX ? *listed + STEP_MAX : number;
         drain->rows[drain->row_count++] = (struct wr_nettrace_thread_number){ capture_id, *listed };
-        if (drain->row_count == WR_POINT_ROWS || *listed != number)
+        if (drain->row_count == WR_NETTRACE_POINT_ROWS || *listed != number)
             rows_write(session, ticks);
     }
 }
 
-static void lanes_release(struct weir_session *session)
+bool wr_point_is_due(const struct weir_session *session)
 {
-    struct wr_lane *lane = session->buffers.lanes; /* only this thread removes; new ones come before */
-    while (lane) {
-        struct wr_lane *next = lane->next;
-        /* On the ready list it would be met again: it goes after that. */
-        if (lane->is_finished && !wr_u32_load_acquire(&lane->queued))
-            wr_buffers_release_lane_locked(&session->buffers, lane);
-        lane = next;
-    }
+    const struct wr_drain *drain = &session->drain;
+    return drain->nettrace.offset + drain->nettrace.length - drain->point_offset >= POINT_BYTES_MAX;
 }
 
 void wr_point_write(struct weir_session *session, uint64_t ticks)
@@ -232,10 +245,8 @@ void wr_point_write(struct weir_session *session, uint64_t ticks)
     drain->point_offset = drain->nettrace.offset + drain->nettrace.length;
     drain->lanes_introduced = attached;
     drain->has_news = false;
-    wr_drain_flush(session); /* the lanes that go have nothing unsent */
     pthread_mutex_lock(&session->buffers.lock);
     drain->points++;
-    lanes_release(session);
     pthread_mutex_unlock(&session->buffers.lock);
 }
 
@@ -252,7 +263,7 @@ static bool half_is_full(const struct weir_session *session)
     return wr_u32_load_relaxed(&session->buffers.retired) >= session->buffers.segment_count / 2;
 }
 
-void wr_point_settle(struct weir_session *session, uint64_t limit)
+void wr_point_settle(struct weir_session *session)
 {
     pthread_mutex_lock(&session->buffers.lock);
     struct wr_lane *first = session->buffers.lanes;
@@ -266,10 +277,11 @@ void wr_point_settle(struct weir_session *session, uint64_t limit)
     uint64_t deadline_ns = any ? wr_os_monotonic_ns() + SETTLE_NS_MAX : 0;
     for (struct wr_lane *lane = first; any && lane; lane = lane->next) {
         for (uint64_t pause_ns = 1000; pin_is_as_noted(lane); pause_ns *= 2) {
-            if (wr_os_monotonic_ns() >= deadline_ns || half_is_full(session))
+            uint64_t now = wr_os_monotonic_ns();
+            if (now >= deadline_ns || half_is_full(session))
                 return;
-            if (lane->listed_number)
-                wr_drain_lane(session, lane, limit); /* room for others, while this one is out */
+            if (pause_ns > deadline_ns - now)
+                pause_ns = deadline_ns - now;
             wr_os_sleep_ns(pause_ns);
         }
     }

@@ -12,15 +12,6 @@ static void lose(struct weir_session *session, enum weir_loss cause)
     wr_point_tell_own_loss(session, cause, 1);
 }
 
-static void count_written(struct weir_session *session)
-{
-    struct wr_drain *drain = &session->drain;
-    pthread_mutex_lock(&session->buffers.lock);
-    drain->own.written++;
-    pthread_mutex_unlock(&session->buffers.lock);
-    drain->own_unsent++;
-}
-
 static bool capture(void *context, struct weir_event *event, const void *payload)
 {
     struct weir_session *session = context;
@@ -28,21 +19,28 @@ static bool capture(void *context, struct weir_event *event, const void *payload
     const struct wr_event_definition *definition = event->definition;
     if (!definition || !wr_interest_wants(&session->interest, definition))
         return false;
-    uint64_t bytes = wr_payload_bytes(definition, payload);
-    if (bytes > WR_PAYLOAD_BYTES_MAX) {
+    if (!payload && definition->schema.field_count > 0) {
+        lose(session, WEIR_LOSS_MISMATCH); /* values that do not match come without a payload */
+        return false;
+    }
+    struct wr_payload_size size;
+    wr_payload_measure(definition, payload, &size);
+    if (size.bytes > WR_PAYLOAD_BYTES_MAX) {
         lose(session, WEIR_LOSS_TOO_LARGE);
         return false;
     }
     unsigned char *record = drain->scratch, *converted = drain->scratch + WR_PAYLOAD_BYTES_MAX + 1;
-    wr_payload_write(definition, payload, record);
-    uint32_t file_bytes = (uint32_t)bytes;
+    wr_payload_write(definition, payload, &size, record);
+    uint32_t file_bytes = (uint32_t)size.bytes;
     if (definition->has_strings)
         file_bytes = wr_nettrace_payload(&definition->schema, record, converted);
     uint64_t ticks = wr_clock_ticks();
     wr_drain_describe(session, definition, ticks);
     wr_nettrace_block_begin(&drain->nettrace, drain->capture_id, drain->thread_id);
     wr_point_own_event(session, definition->index, ticks, definition->has_strings ? converted : record, file_bytes);
-    count_written(session);
+    drain->own_encoded++;
+    if (wr_point_is_due(session))
+        wr_point_write(session, drain->own_ticks + 1);
     return true;
 }
 

@@ -170,8 +170,10 @@ enum weir_result weir_session_start(struct weir_session *session, struct weir_er
     wr_self_enter();
     session->frequency_hz = wr_clock_frequency_hz();
     enum weir_result result = wr_registry_take_slot(&session->buffers, &session->slot);
-    if (result != WEIR_OK) {
+    if (result == WEIR_LIMIT) {
         wr_fail(error, result, "%d sessions run; stop one", WR_SESSIONS_MAX);
+    } else if (result != WEIR_OK) {
+        wr_fail(error, result, "this process was forked from inside a signal handler");
     } else {
         session->buffers.slot = session->slot;
         result = start_drain(session, error);
@@ -203,20 +205,20 @@ static bool detach_lanes(struct weir_session *session, uint64_t deadline_ns)
     return wr_threads_quiesce(deadline_ns); /* edge QUIESCE */
 }
 
-static enum weir_result stop_by_deadline(struct weir_session *session, uint64_t deadline_ns)
+/* Each step may be made again: a stop that timed out is taken up by the next one. */
+static bool stop_by_deadline(struct weir_session *session, uint64_t deadline_ns)
 {
     wr_registry_disable(session->slot);
-    bool is_quiet = wr_threads_quiesce(deadline_ns); /* edge QUIESCE: no emitter inside from here on */
+    /* A pin that does not move must not keep the drain from what it can still write. */
+    uint64_t now = wr_os_monotonic_ns();
+    uint64_t half_ns = deadline_ns > now ? now + (deadline_ns - now) / 2 : now;
+    bool is_quiet = wr_threads_quiesce(half_ns); /* edge QUIESCE: no emitter inside from here on */
     wr_u32_store_release(&session->stop_requested, 1); /* edge STOP.release */
     wr_bell_ring(&session->buffers.bell);
-    bool is_drained = wait_while(&session->state, WR_SESSION_STOPPING, deadline_ns) &&
-                      wait_while(&session->drain_is_gone, 0, deadline_ns);
-    if (!is_drained || !is_quiet || !detach_lanes(session, deadline_ns)) {
-        session->is_quarantined = true;
-        return WEIR_TIMEOUT;
-    }
+    if (!wait_while(&session->drain_is_gone, 0, deadline_ns) || !is_quiet || !detach_lanes(session, deadline_ns))
+        return false;
     wr_registry_give_slot(session->slot);
-    return session->stream.has_failed ? WEIR_IO : WEIR_OK;
+    return true;
 }
 
 static enum weir_result stop_result(const struct weir_session *session)
@@ -224,30 +226,48 @@ static enum weir_result stop_result(const struct weir_session *session)
     return session->is_quarantined ? WEIR_TIMEOUT : session->stream.has_failed ? WEIR_IO : WEIR_OK;
 }
 
+/* The thread that changed the state to STOPPING. */
+static enum weir_result stop_own(struct weir_session *session, uint64_t deadline_ns)
+{
+    wr_self_enter();
+    session->is_quarantined = !stop_by_deadline(session, deadline_ns);
+    if (!session->is_quarantined)
+        wr_stream_finish(&session->stream);
+    enum weir_result result = stop_result(session);
+    wr_self_leave();
+    state_set(session, WR_SESSION_CLOSED);
+    wr_registry_run_callbacks();
+    return result;
+}
+
+static bool is_drain_thread(const struct weir_session *session)
+{
+    return wr_u32_load_acquire(&session->drain_runs) && !wr_u32_load_acquire(&session->drain_is_gone) &&
+           pthread_equal(pthread_self(), session->drain_thread);
+}
+
+/* Another thread stops the session, or has stopped it. */
+static enum weir_result stop_of_other(struct weir_session *session, uint64_t deadline_ns)
+{
+    for (enum wr_session_state state = state_of(session); state != WR_SESSION_CLOSED; state = state_of(session))
+        if (!wait_while(&session->state, state, deadline_ns))
+            return WEIR_TIMEOUT;
+    if (session->is_quarantined && state_change(session, WR_SESSION_CLOSED, WR_SESSION_STOPPING))
+        return stop_own(session, deadline_ns);
+    return stop_result(session);
+}
+
 enum weir_result weir_session_stop(struct weir_session *session)
 {
     if (!session || session->generation != wr_process_generation())
         return WEIR_BAD_STATE;
     enum wr_session_state state = state_of(session);
-    if (state == WR_SESSION_INERT || state == WR_SESSION_STARTING)
-        return WEIR_BAD_STATE;
-    if (state != WR_SESSION_CLOSED && pthread_equal(pthread_self(), session->drain_thread))
+    if (state == WR_SESSION_INERT || state == WR_SESSION_STARTING || is_drain_thread(session))
         return WEIR_BAD_STATE;
     uint64_t deadline_ns = wr_os_monotonic_ns() + (uint64_t)session->config.stop_ms_max * NS_PER_MS;
-    if (!state_change(session, WR_SESSION_ENABLED, WR_SESSION_STOPPING)) {
-        for (state = state_of(session); state != WR_SESSION_CLOSED; state = state_of(session))
-            if (!wait_while(&session->state, state, deadline_ns))
-                return WEIR_TIMEOUT;
-        return stop_result(session);
-    }
-    wr_self_enter();
-    enum weir_result result = stop_by_deadline(session, deadline_ns);
-    if (result != WEIR_TIMEOUT)
-        wr_stream_finish(&session->stream);
-    wr_self_leave();
-    state_set(session, WR_SESSION_CLOSED);
-    wr_registry_run_callbacks();
-    return result;
+    if (state_change(session, WR_SESSION_ENABLED, WR_SESSION_STOPPING))
+        return stop_own(session, deadline_ns);
+    return stop_of_other(session, deadline_ns);
 }
 
 /* --- Destroy. ----------------------------------------------------------------------------------------------------- */
@@ -256,9 +276,10 @@ void weir_session_destroy(struct weir_session *session)
 {
     if (!session || session->generation != wr_process_generation())
         return;
-    if (state_of(session) == WR_SESSION_ENABLED)
-        weir_session_stop(session);
-    if (session->is_quarantined)
+    enum wr_session_state state = state_of(session);
+    if (is_drain_thread(session) || state == WR_SESSION_STARTING)
+        return;
+    if (state != WR_SESSION_INERT && weir_session_stop(session) == WEIR_TIMEOUT)
         return;
     wr_self_enter();
     wr_stream_close(&session->stream);

@@ -44,7 +44,6 @@ struct wr_told_loss {
 };
 
 #define WR_TOLD_LOSSES_MAX  256
-#define WR_POINT_ROWS       1024
 #define WR_LOSS_METADATA_ID (WR_EVENT_INDEX_MAX + 1)
 
 /* The drain thread's own state. No other thread touches it, but for the counts that LOCK names. */
@@ -57,17 +56,19 @@ struct wr_drain {
     uint64_t point_offset;   /* of the stream, behind it */
     uint64_t lanes_introduced; /* of buffers.lanes_attached */
     bool has_news;           /* since the last point */
+    bool has_finished;       /* lanes that go back at the next flush */
     uint64_t capture_id;     /* of the drain thread */
     uint64_t thread_id;
     uint64_t own_number;
     uint64_t own_listed;
     uint64_t own_ticks;
-    uint64_t own_unsent;
-    uint64_t flush_id;       /* counts flushes, to tell which records are not yet sent */
+    uint64_t own_encoded, own_delivered; /* rundown events, as a lane's */
+    struct wr_lane *touched; /* lanes that have encoded since the last flush */
+    bool error_is_told;
     struct wr_told_loss losses[WR_TOLD_LOSSES_MAX];
     uint32_t loss_count;
     uint64_t nested_told, no_segment_told; /* of the slot's unattributed losses */
-    struct wr_nettrace_thread_number rows[WR_POINT_ROWS];
+    struct wr_nettrace_thread_number rows[WR_NETTRACE_POINT_ROWS];
     uint32_t row_count;
     unsigned char metadata_written[(WR_EVENT_INDEX_MAX + 2 + 7) / 8];
 
@@ -109,19 +110,23 @@ enum weir_result wr_session_configure(struct weir_session *session, const struct
 void *wr_drain_run(void *session);
 /* Reads a lane's records that are older than `limit` into the stream. True if it has younger ones. */
 bool wr_drain_lane(struct weir_session *session, struct wr_lane *lane, uint64_t limit);
-/* Hands the buffer to the sink. */
+/* Hands the buffer to the sink; lanes that are finished go back. */
 void wr_drain_flush(struct weir_session *session);
+/* Is so much written since the last point that a reader should not have to hold more? */
+bool wr_point_is_due(const struct weir_session *session);
 
 /* point.c */
 /* Tells the losses before the lane's next record; false if they are so many that only a point can. */
 bool wr_point_tell_gap(struct weir_session *session, struct wr_lane *lane, bool at_point);
 /* Writes a sequence point at `ticks`, which no unread record of an introduced lane precedes, and
- * introduces the lanes that are new. */
+ * introduces the lanes that are new. Ticks of points rise. */
 void wr_point_write(struct weir_session *session, uint64_t ticks);
 /* Have all emitters left the pins that they were in at this call? Waits at most 1 ms. */
-void wr_point_settle(struct weir_session *session, uint64_t limit);
+void wr_point_settle(struct weir_session *session);
 void wr_point_own_event(struct weir_session *session, uint32_t metadata_id, uint64_t ticks,
                         const void *payload, uint32_t payload_bytes);
+/* A gap mark: its extension word. */
+void wr_point_tell_mark(struct weir_session *session, struct wr_lane *lane, const unsigned char *extension);
 /* Is there anything that the next point must tell? */
 bool wr_point_has_losses(struct weir_session *session);
 void wr_point_tell_own_loss(struct weir_session *session, enum weir_loss cause, uint64_t count);

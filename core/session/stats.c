@@ -3,16 +3,6 @@
 
 #include <string.h>
 
-static void counts_add(struct weir_counts *sum, const struct weir_counts *more)
-{
-    sum->written += more->written;
-    for (unsigned cause = 0; cause < WEIR_LOSS_COUNT; cause++)
-        sum->lost[cause] += more->lost[cause];
-    sum->attempted = sum->written;
-    for (unsigned cause = 0; cause < WEIR_LOSS_COUNT; cause++)
-        sum->attempted += sum->lost[cause];
-}
-
 static uint64_t reserved_bytes(const struct weir_session *session)
 {
     return session->allocation_bytes + WR_NETTRACE_BUFFER_BYTES + 2 * (WR_PAYLOAD_BYTES_MAX + 1) +
@@ -31,12 +21,12 @@ enum weir_result weir_session_stats(struct weir_session *session, struct weir_se
     stats->budget_bytes = buffers->arena_bytes;
     wr_self_enter();
     pthread_mutex_lock(&buffers->lock);
-    counts_add(&stats->counts, &buffers->released);
-    counts_add(&stats->counts, &session->drain.own);
+    wr_counts_add(&stats->counts, &buffers->released);
+    wr_counts_add(&stats->counts, &session->drain.own);
     for (struct wr_lane *lane = buffers->lanes; lane; lane = lane->next) {
         struct weir_counts counts = { 0 };
         wr_lane_counts_locked(lane, &counts);
-        counts_add(&stats->counts, &counts);
+        wr_counts_add(&stats->counts, &counts);
         stats->budget_bytes_used += (uint64_t)wr_lane_segments_locked(lane) * buffers->segment_bytes;
     }
     stats->reserved_bytes = reserved_bytes(session);

@@ -90,15 +90,19 @@ bool wr_stream_write(struct wr_stream *stream, const void *bytes, uint64_t count
 
 void wr_stream_finish(struct wr_stream *stream)
 {
-    if (stream->owns_fd)
-        wr_os_file_discard(stream->fd, stream->temporary);
+    int failure = stream->owns_fd ? wr_os_file_close(stream->fd) : 0;
+    if (failure && !stream->has_failed)
+        fail(stream, strerror(failure));
     stream->fd = -1;
     stream->owns_fd = false;
 }
 
 void wr_stream_close(struct wr_stream *stream)
 {
-    wr_stream_finish(stream);
+    if (stream->owns_fd)
+        wr_os_file_discard(stream->fd, stream->temporary);
+    stream->fd = -1;
+    stream->owns_fd = false;
     wr_os_pages_unmap(stream->memory, stream->memory_capacity);
     stream->memory = NULL;
 }

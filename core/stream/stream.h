@@ -35,7 +35,7 @@ enum weir_result wr_stream_open(struct wr_stream *stream, const struct weir_sess
 enum weir_result wr_stream_publish(struct wr_stream *stream, struct weir_error *error);
 /* False once the sink has failed; nothing is written then. May block. */
 bool wr_stream_write(struct wr_stream *stream, const void *bytes, uint64_t count);
-/* The last byte is written: closes the file. Memory stays. */
+/* The last byte is written: closes the file, which may fail as a write may. Memory stays. */
 void wr_stream_finish(struct wr_stream *stream);
 /* Closes what was opened; a file that was not published is removed. */
 void wr_stream_close(struct wr_stream *stream);

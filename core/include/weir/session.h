@@ -137,13 +137,14 @@ WEIR_API enum weir_result weir_session_start(struct weir_session *session,
  * Disables the events, waits for emitters that are inside, drains, runs the rundown, ends the
  * stream. Returns within stop_ms_max. Any thread, a provider callback too; not the rundown or
  * on_error callback (WEIR_BAD_STATE). A second stop waits for the first. WEIR_OK if the stream is
- * whole; WEIR_IO if the sink failed; WEIR_TIMEOUT if the drain is not done: it goes on, and its
- * memory is kept.
+ * whole; WEIR_IO if the sink failed; WEIR_TIMEOUT if the drain or an emitter is not done: it goes on,
+ * the session's memory is kept, and another stop may find it done.
  */
 WEIR_API enum weir_result weir_session_stop(struct weir_session *session);
 
-/* Stops the session if it runs and frees it. NULL is allowed. A session whose stop timed out is
- * left to its drain thread. The caller sees to it that no other call uses it. */
+/* Stops the session if it runs and frees it. NULL is allowed. If the stop times out the memory is kept
+ * for good. Does nothing in the session's own callbacks. The caller sees to it that no other call uses
+ * the session. */
 WEIR_API void weir_session_destroy(struct weir_session *session);
 
 /* Figures of a session, or of one thread in it: attempted = written + the sum of lost. */

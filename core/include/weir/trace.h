@@ -131,8 +131,9 @@ typedef void (*weir_provider_callback)(void *context, bool enabled, uint8_t leve
 /*
  * Registers a declared provider; running sessions that asked for it get it at once.
  * `callback`, `provider` and `error` may be NULL. Any thread; takes the registry lock; allocates.
- * WEIR_EXISTS: a provider of that name is registered (names are compared without case).
- * WEIR_BAD_ARGUMENT: an event is malformed or two have one id. WEIR_LIMIT, WEIR_NO_MEMORY.
+ * WEIR_EXISTS: a provider of that name is registered (names are compared without case; "Weir" is the
+ * library's own), or two events have one id. WEIR_BAD_ARGUMENT: an event is malformed. WEIR_LIMIT,
+ * WEIR_NO_MEMORY.
  */
 WEIR_API enum weir_result
 weir_provider_register(const struct weir_provider_declaration *declaration,
@@ -169,8 +170,10 @@ WEIR_API void weir_provider_destroy(struct weir_provider *provider);
  * arrays as pointer and uint32_t count; readable up to the next multiple of eight bytes.
  *
  * Returns true if each session that wants the event has it; false if none wants it or one could
- * not take it (the loss is counted there by cause). Any thread; from a signal handler too. Never
- * blocks, never allocates from the host's allocator: one call, one clock read, one copy a session.
+ * not take it (the loss is counted there by cause). Any thread; from a signal handler too. It does not
+ * wait for the drain: one call, one clock read, one copy a session. A thread's first event in a session
+ * takes a lock for a moment and may map a page. It does not use the host's allocator, except that
+ * pthread_setspecific() does, once a thread, in a process with more than 31 thread-specific keys.
  */
 WEIR_API bool weir_emit(struct weir_event *event, const void *payload);
 
