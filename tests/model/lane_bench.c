@@ -57,7 +57,7 @@ void bench_prepare(enum pins pins, uint32_t writers, uint32_t segments, uint32_t
     wr_u64_store_relaxed(bench.mask, 1);
     bench.buffers = model_memory(sizeof *bench.buffers);
     bench.buffers->segment_bytes = bench.segment_bytes;
-    bench.buffers->segment_count = segments;
+    bench.buffers->segment_count = 0; /* none left to carve: all are on the free list */
     bench.buffers->wake_at = UINT32_MAX;
     model_name(&bench.buffers->ready, "ready");
     model_name(&bench.buffers->retired, "retired");

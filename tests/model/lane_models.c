@@ -326,12 +326,6 @@ static void record_drain(void)
     let_go_and_reuse((uint32_t *)(void *)&bench.writer[0].thread->lanes[1]);
 }
 
-/* Rests on C17: a wait for a pin may end with the pin's next odd value, a relaxed store of the thread
- * that stored the even one before with release. */
-#define STOPS(name, about, setup, writer, other)                                                   \
-    { .model = { name, about, 2, setup, { writer, other, NULL, NULL }, NULL, true } }
-#define STOPS_TWO(name, about, setup, first, second, third)                                        \
-    { .model = { name, about, 3, setup, { first, second, third, NULL }, NULL, true } }
 #define TWO(name, about, setup, writer, other, finish)                                             \
     { .model = { name, about, 2, setup, { writer, other, NULL, NULL }, finish, false } }
 #define THREE(name, about, setup, first, second, third, finish)                                    \
@@ -364,18 +358,18 @@ const struct lane_model lane_models[] = {
                look_ready_twice, bench_check_ready),
     THREE("ready_two", "two lanes on the ready list", ready_two_setup, emit_two, emit_other,
           look_ready_twice, bench_check_ready),
-    STOPS("quiesce", "stop against emit", quiesce_setup, emit_two, stop),
-    STOPS("quiesce_seq_cst", "the same with seq_cst pins", quiesce_setup_seq_cst, emit_two, stop),
-    STOPS_TWO("quiesce_two", "two writers, one stop", quiesce_two_setup, emit_first, emit_other,
-              stop_two),
-    STOPS("slot", "the slot's next session meets a thread of the last one", slot_setup,
-          emit_slot_twice, change_session),
-    STOPS("slot_seq_cst", "the same with seq_cst pins", slot_setup_seq_cst, emit_slot_twice,
-          change_session),
-    STOPS("exit_stop", "a thread exits while its session stops", quiesce_setup, emit_and_exit,
-          stop_twice),
-    STOPS("exit_stop_seq_cst", "the same with seq_cst pins", quiesce_setup_seq_cst, emit_and_exit,
-          stop_twice),
+    TWO("quiesce", "stop against emit", quiesce_setup, emit_two, stop, NULL),
+    TWO("quiesce_seq_cst", "the same with seq_cst pins", quiesce_setup_seq_cst, emit_two, stop, NULL),
+    THREE("quiesce_two", "two writers, one stop", quiesce_two_setup, emit_first, emit_other,
+              stop_two, NULL),
+    TWO("slot", "the slot's next session meets a thread of the last one", slot_setup,
+          emit_slot_twice, change_session, NULL),
+    TWO("slot_seq_cst", "the same with seq_cst pins", slot_setup_seq_cst, emit_slot_twice,
+          change_session, NULL),
+    TWO("exit_stop", "a thread exits while its session stops", quiesce_setup, emit_and_exit,
+          stop_twice, NULL),
+    TWO("exit_stop_seq_cst", "the same with seq_cst pins", quiesce_setup_seq_cst, emit_and_exit,
+          stop_twice, NULL),
     TWO("exit_drain", "the drain lets an exited thread's lane go", quiesce_setup,
                emit_and_exit, drain_exited, NULL),
     TWO("record", "thread and lane let the thread's record go", record_setup, record_thread,
