@@ -119,8 +119,29 @@ static void test_stop_with_a_stuck_sink(void **state)
     assert_true(now_ms() - before < 5000);
     assert_false(weir_event_is_enabled(&weir_events_Unit.Plain));
     assert_int_equal(weir_session_stop(session), WEIR_TIMEOUT);
-    weir_session_destroy(session); /* left to its drain thread */
+    pthread_mutex_unlock(&gate); /* the sink goes on: another stop finds the stream whole */
+    while (weir_session_stop(session) == WEIR_TIMEOUT) {
+    }
+    assert_int_equal(weir_session_stop(session), WEIR_OK);
+    assert_int_equal(unit_counts(session).written, 1);
+    weir_session_destroy(session);
+}
+
+/* Neither does start wait for it. */
+static void test_start_with_a_stuck_sink(void **state)
+{
+    (void)state;
+    static pthread_mutex_t gate = PTHREAD_MUTEX_INITIALIZER;
+    struct weir_session_config config = unit_config();
+    config.memory_bytes_max = 0;
+    config.write = stuck;
+    config.write_context = &gate;
+    pthread_mutex_lock(&gate);
+    struct weir_session *session = unit_start(&config);
+    assert_true(WEIR_EMIT(Unit, Plain));
     pthread_mutex_unlock(&gate);
+    assert_int_equal(weir_session_stop(session), WEIR_OK);
+    weir_session_destroy(session);
 }
 
 struct rundown {
@@ -135,6 +156,7 @@ static void rundown(struct weir_session *session, void *context)
     struct rundown *rundown = context;
     static char large[40000];
     rundown->stop_result = weir_session_stop(session);
+    weir_session_destroy(session); /* does nothing here */
     for (uint64_t i = 0; i < rundown->events; i++)
         rundown->written += Unit_Pair(i, i);
     memset(large, 'x', sizeof large - 1);
@@ -170,6 +192,7 @@ int main(void)
         cmocka_unit_test(test_created_is_inert),    cmocka_unit_test(test_start_twice_and_after_stop),
         cmocka_unit_test(test_sixty_four_sessions), cmocka_unit_test(test_two_stops_at_once),
         cmocka_unit_test(test_rundown),             cmocka_unit_test(test_stop_with_a_stuck_sink),
+        cmocka_unit_test(test_start_with_a_stuck_sink),
     };
     return cmocka_run_group_tests(tests, unit_setup, NULL);
 }

@@ -1,9 +1,18 @@
 /* Sizes: what fits, what does not, and that whoever is refused is counted. */
 #include "unit.h"
 
+#include <pthread.h>
 #include <stdlib.h>
 
 WEIR_PROVIDER_DEFINE(Unit, UNIT_EVENTS)
+
+static bool discard(void *context, const void *bytes, size_t count)
+{
+    (void)context;
+    (void)bytes;
+    (void)count;
+    return true;
+}
 
 static bool emit_text(uint32_t bytes)
 {
@@ -55,6 +64,64 @@ static void test_bytes_at_the_limits(void **state)
     weir_session_destroy(session);
 }
 
+/* A refused event marks its place with 16 bytes; it does not cost a segment. */
+static void test_refused_events_leave_room(void **state)
+{
+    (void)state;
+    struct weir_session_config config = unit_config();
+    config.segment_bytes = 4096;
+    config.budget_bytes = 8192;
+    config.flush_ms = 60000;
+    struct weir_session *session = unit_start(&config);
+    for (int i = 0; i < 80; i++) {
+        assert_true(WEIR_EMIT(Unit, Pair, 1, 2));
+        assert_false(emit_text(40000));
+    }
+    assert_int_equal(weir_session_stop(session), WEIR_OK);
+    assert_int_equal(unit_counts(session).written, 80);
+    assert_int_equal(unit_counts(session).lost[WEIR_LOSS_TOO_LARGE], 80);
+    weir_session_destroy(session);
+}
+
+#ifndef UNDER_TSAN /* the race in the host is the point */
+struct changing {
+    char text[3001];
+    uint32_t is_done;
+};
+
+static void *change(void *argument)
+{
+    struct changing *changing = argument;
+    for (unsigned at = 0; !__atomic_load_n(&changing->is_done, __ATOMIC_RELAXED); at = (at + 977) % 3000) {
+        __atomic_store_n(&changing->text[at], 0, __ATOMIC_RELAXED);
+        __atomic_store_n(&changing->text[at], 'x', __ATOMIC_RELAXED);
+    }
+    return NULL;
+}
+
+/* A host that changes a string while it is emitted gets some of its bytes, and harms nobody. */
+static void test_string_that_changes(void **state)
+{
+    (void)state;
+    static struct changing changing;
+    struct weir_session_config config = unit_config();
+    config.segment_bytes = 4096;
+    config.memory_bytes_max = 0;
+    config.write = discard;
+    struct weir_session *session = unit_start(&config);
+    memset(changing.text, 'x', sizeof changing.text - 1);
+    pthread_t thread;
+    assert_int_equal(pthread_create(&thread, NULL, change, &changing), 0);
+    for (int i = 0; i < 100000; i++)
+        WEIR_EMIT(Unit, Text, changing.text);
+    __atomic_store_n(&changing.is_done, 1, __ATOMIC_RELAXED);
+    pthread_join(thread, NULL);
+    assert_int_equal(weir_session_stop(session), WEIR_OK);
+    assert_int_equal(unit_counts(session).attempted, 100000);
+    weir_session_destroy(session);
+}
+#endif
+
 static void test_two_sessions_have_a_copy_each(void **state)
 {
     (void)state;
@@ -85,6 +152,10 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_text_at_the_limit),
         cmocka_unit_test(test_bytes_at_the_limits),
+        cmocka_unit_test(test_refused_events_leave_room),
+#ifndef UNDER_TSAN
+        cmocka_unit_test(test_string_that_changes),
+#endif
         cmocka_unit_test(test_two_sessions_have_a_copy_each),
     };
     return cmocka_run_group_tests(tests, unit_setup, NULL);

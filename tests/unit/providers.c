@@ -168,6 +168,25 @@ static void test_mismatch(void **state)
     weir_provider_destroy(provider);
 }
 
+/* A plug-in that comes and goes uses up no indices, of which there are 32,767. */
+static void test_register_many_times(void **state)
+{
+    (void)state;
+    struct weir_schema schema = { .name = "E", .id = 1, .level = 4 };
+    for (int i = 0; i < 33000; i++) {
+        struct weir_provider *provider = created("ComesAndGoes");
+        struct weir_event *event;
+        assert_int_equal(weir_event_define(provider, &schema, &event, NULL), WEIR_OK);
+        weir_provider_destroy(provider);
+    }
+}
+
+static void test_own_name_is_taken(void **state)
+{
+    (void)state;
+    assert_int_equal(weir_provider_create("weir", NULL, NULL, NULL, NULL), WEIR_EXISTS);
+}
+
 /* --- Callbacks. -------------------------------------------------------------------------------------------- */
 
 struct told {
@@ -257,6 +276,8 @@ int main(void)
         cmocka_unit_test(test_arguments_of_disabled_events),
         cmocka_unit_test(test_late_provider),
         cmocka_unit_test(test_mismatch),
+        cmocka_unit_test(test_register_many_times),
+        cmocka_unit_test(test_own_name_is_taken),
         cmocka_unit_test(test_callback_is_told_the_union),
         cmocka_unit_test(test_stop_in_a_callback),
         cmocka_unit_test(test_destroy_in_a_callback),
