@@ -107,14 +107,6 @@ static void test_tiny_budget_works(void **state)
     weir_session_destroy(session);
 }
 
-static bool take(void *context, const void *bytes, size_t count)
-{
-    (void)context;
-    (void)bytes;
-    (void)count;
-    return true;
-}
-
 static void test_sinks(void **state)
 {
     (void)state;
@@ -122,7 +114,7 @@ static void test_sinks(void **state)
     config.memory_bytes_max = 0;
     refused(&config, WEIR_BAD_ARGUMENT, "sinks");
     config.memory_bytes_max = 1;
-    config.write = take;
+    config.write = unit_discard;
     refused(&config, WEIR_BAD_ARGUMENT, "sinks");
     config = unit_config();
     config.memory_bytes_max = 0;
@@ -147,7 +139,7 @@ static void test_allocator(void **state)
     struct weir_session_config config = unit_config();
     config.allocate = allocate;
     refused(&config, WEIR_BAD_ARGUMENT, "allocate and release");
-    config.release = (void (*)(void *, void *, size_t))(uintptr_t)take;
+    config.release = (void (*)(void *, void *, size_t))(uintptr_t)unit_discard;
     refused(&config, WEIR_NO_MEMORY, "memory");
 }
 

@@ -71,21 +71,13 @@ static void *emit_until_done(void *argument)
     return NULL;
 }
 
-static bool discard(void *context, const void *bytes, size_t count)
-{
-    (void)context;
-    (void)bytes;
-    (void)count;
-    return true;
-}
-
 /* Children of a process that traces flat out: exit() and _exit(), and the parent loses no count. */
 static void test_fork_under_load(void **state)
 {
     (void)state;
     struct weir_session_config config = unit_config();
     config.memory_bytes_max = 0;
-    config.write = discard;
+    config.write = unit_discard;
     struct weir_session *session = unit_start(&config);
     struct emitter emitters[2] = { { 0 } };
     pthread_t threads[2];

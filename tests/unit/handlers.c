@@ -10,14 +10,6 @@ WEIR_PROVIDER_DEFINE(Unit, UNIT_EVENTS)
 static struct weir_event *dynamic_event;
 static volatile uint64_t handler_emits, handler_written;
 
-static bool discard(void *context, const void *bytes, size_t count)
-{
-    (void)context;
-    (void)bytes;
-    (void)count;
-    return true;
-}
-
 /* A good event, and one whose values do not match: both are counted, whatever was interrupted. */
 static void on_timer(int number)
 {
@@ -44,7 +36,7 @@ static void test_nested_events_are_counted(void **state)
     struct weir_session_config config = unit_config();
     config.providers = "Unit,Handler";
     config.memory_bytes_max = 0;
-    config.write = discard;
+    config.write = unit_discard;
     struct weir_session *session = unit_start(&config);
     struct sigaction action = { .sa_handler = on_timer };
     assert_int_equal(sigaction(SIGALRM, &action, NULL), 0);

@@ -6,14 +6,6 @@
 
 WEIR_PROVIDER_DEFINE(Unit, UNIT_EVENTS)
 
-static bool discard(void *context, const void *bytes, size_t count)
-{
-    (void)context;
-    (void)bytes;
-    (void)count;
-    return true;
-}
-
 static bool emit_text(uint32_t bytes)
 {
     char *text = malloc(bytes + 1u);
@@ -107,7 +99,7 @@ static void test_string_that_changes(void **state)
     struct weir_session_config config = unit_config();
     config.segment_bytes = 4096;
     config.memory_bytes_max = 0;
-    config.write = discard;
+    config.write = unit_discard;
     struct weir_session *session = unit_start(&config);
     memset(changing.text, 'x', sizeof changing.text - 1);
     pthread_t thread;

@@ -35,6 +35,15 @@ static inline struct weir_session_config unit_config(void)
     return config;
 }
 
+/* A sink that takes everything. */
+static inline bool unit_discard(void *context, const void *bytes, size_t count)
+{
+    (void)context;
+    (void)bytes;
+    (void)count;
+    return true;
+}
+
 static inline struct weir_session *unit_start(const struct weir_session_config *config)
 {
     struct weir_session *session = NULL;
