@@ -97,6 +97,17 @@ static inline uint32_t wr_u32_add_acq_rel(struct wr_u32 *word, uint32_t value)
     return atomic_fetch_add_explicit(&word->cell, value, memory_order_acq_rel);
 }
 
+/* An event's enabled word, which is a plain integer in the public header: C++ has no _Atomic. The inline
+ * test in hosts is a relaxed load of it. */
+static inline uint64_t wr_mask_load_seq_cst(const uint64_t *mask)
+{
+    return __atomic_load_n(mask, __ATOMIC_SEQ_CST);
+}
+static inline void wr_mask_store_seq_cst(uint64_t *mask, uint64_t value)
+{
+    __atomic_store_n(mask, value, __ATOMIC_SEQ_CST);
+}
+
 /* The compiler may not move memory accesses across this; the processor may. It orders a thread
  * against its own signal handlers, and it is the writer's half of an asymmetric barrier whose other
  * half is wr_os_membarrier(). */

@@ -28,7 +28,7 @@ WEIR_API bool weir_emit(struct weir_event *event, const void *payload)
     uint64_t pin = wr_pin_enter(thread);
 
     /* edge ENABLE.acquire: the session behind each bit; QUIESCE: the pin's store, then this load */
-    uint64_t mask = __atomic_load_n(&event->enabled, __ATOMIC_SEQ_CST);
+    uint64_t mask = wr_mask_load_seq_cst(&event->enabled);
     if (WR_UNLIKELY((mask & (mask - 1)) != 0 || mask == 0))
         return wr_emit_pinned_slow(event, payload);
     /* relaxed: only this thread stores it while its pin is odd */

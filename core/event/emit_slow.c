@@ -14,7 +14,7 @@
 static uint64_t mask_of(const struct weir_event *event)
 {
     /* edges ENABLE.acquire, QUIESCE */
-    return __atomic_load_n(&event->enabled, __ATOMIC_SEQ_CST);
+    return wr_mask_load_seq_cst(&event->enabled);
 }
 
 /* --- Nested: this thread is already in the library. ------------------------------------------------ */

@@ -39,7 +39,7 @@ struct wr_segment {
 #define WR_SEGMENT_BYTES_MIN    4096u
 #define WR_SEGMENT_BYTES_MAX    (1u << 20)
 
-_Static_assert(sizeof(struct wr_segment) == 2 * WR_LINE, "read-mostly line, writer's line, records");
+_Static_assert(sizeof(struct wr_segment) == UINT64_C(2) * WR_LINE, "read-mostly line, writer's line, records");
 
 static inline uint32_t wr_commit_offset(uint64_t commit)
 {

@@ -39,7 +39,7 @@ static uint32_t bytes_before_zero(const unsigned char *text, uint32_t count)
 static uint32_t units_before_zero(const unsigned char *units, uint32_t count)
 {
     uint32_t length = 0;
-    while (length < count && (units[2 * length] | units[2 * length + 1]))
+    while (length < count && (units[(size_t)2 * length] | units[(size_t)2 * length + 1]))
         length++;
     return length;
 }
@@ -50,7 +50,7 @@ static void string(struct cursor *cursor, enum weir_type type, uint32_t count)
         cursor->to += wr_utf16_from_utf8(cursor->from, bytes_before_zero(cursor->from, count), cursor->to);
         cursor->from += count;
     } else {
-        const unsigned char *end = cursor->from + 2u * count;
+        const unsigned char *end = cursor->from + (size_t)2 * count;
         copy(cursor, 2 * units_before_zero(cursor->from, count));
         cursor->from = end;
     }

@@ -13,7 +13,7 @@
 #include "os/os.h"
 
 #define NS_PER_MS               1000000u
-#define SWEEP_NS_WHEN_STARVED   (5 * NS_PER_MS) /* between sweeps for idle segments while none is free */
+#define SWEEP_NS_WHEN_STARVED   (UINT64_C(5) * NS_PER_MS) /* between sweeps for idle segments while none is free */
 
 /* --- Records. ------------------------------------------------------------------------------------------------- */
 

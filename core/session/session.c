@@ -47,13 +47,13 @@ static void session_free(struct weir_session *session)
 static void drain_memory_release(struct wr_drain *drain)
 {
     wr_os_pages_unmap(drain->nettrace.buffer, WR_NETTRACE_BUFFER_BYTES);
-    wr_os_pages_unmap(drain->scratch, 2 * (WR_PAYLOAD_BYTES_MAX + 1));
+    wr_os_pages_unmap(drain->scratch, WR_SCRATCH_BYTES);
 }
 
 static bool drain_memory_reserve(struct weir_session *session)
 {
     void *buffer = wr_os_pages_map(WR_NETTRACE_BUFFER_BYTES);
-    session->drain.scratch = wr_os_pages_map(2 * (WR_PAYLOAD_BYTES_MAX + 1));
+    session->drain.scratch = wr_os_pages_map(WR_SCRATCH_BYTES);
     if (buffer)
         wr_nettrace_init(&session->drain.nettrace, &session->stream, buffer);
     if (buffer && session->drain.scratch)

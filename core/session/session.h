@@ -18,7 +18,8 @@
 #include "nettrace/writer.h"
 #include "stream/stream.h"
 
-#define WR_FILTERS_MAX 64
+#define WR_FILTERS_MAX   64
+#define WR_SCRATCH_BYTES (2 * (WR_PAYLOAD_BYTES_MAX + UINT64_C(1)))
 
 enum wr_session_state {
     WR_SESSION_INERT,
@@ -107,7 +108,7 @@ enum weir_result wr_session_configure(struct weir_session *session, const struct
                                       struct weir_error *error);
 
 /* drain.c: the drain thread's body. */
-void *wr_drain_run(void *session);
+void *wr_drain_run(void *argument);
 /* Reads a lane's records that are older than `limit` into the stream. True if it has younger ones. */
 bool wr_drain_lane(struct weir_session *session, struct wr_lane *lane, uint64_t limit);
 /* Hands the buffer to the sink; lanes that are finished go back. */

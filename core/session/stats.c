@@ -5,7 +5,7 @@
 
 static uint64_t reserved_bytes(const struct weir_session *session)
 {
-    return session->allocation_bytes + WR_NETTRACE_BUFFER_BYTES + 2 * (WR_PAYLOAD_BYTES_MAX + 1) +
+    return session->allocation_bytes + WR_NETTRACE_BUFFER_BYTES + WR_SCRATCH_BYTES +
            session->buffers.slab_bytes;
 }
 

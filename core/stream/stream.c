@@ -11,7 +11,7 @@ static enum weir_result file_open(struct wr_stream *stream, const char *path, st
     if (strlen(path) >= sizeof stream->path)
         return wr_fail(error, WEIR_BAD_ARGUMENT, "the file's path is longer than %d bytes",
                        WR_PATH_BYTES_MAX - 1);
-    strcpy(stream->path, path);
+    memcpy(stream->path, path, strlen(path) + 1);
     int fd = wr_os_file_create(path, stream->temporary, sizeof stream->temporary);
     if (fd < 0)
         return wr_fail(error, WEIR_IO, "cannot write '%.100s': %s", path, strerror(-fd));

@@ -106,7 +106,7 @@ static void emit_dynamic(void)
                                                .fields = fields, .field_count = 4 };
     static const uint16_t list[] = { 3, 4 };
     struct weir_provider *provider;
-    struct weir_event *event;
+    struct weir_event *event = NULL;
     struct weir_error error;
     if (weir_provider_create("InteropDynamic", NULL, NULL, &provider, &error) != WEIR_OK ||
         weir_event_define(provider, &schema, &event, &error) != WEIR_OK)

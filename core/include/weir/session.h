@@ -61,7 +61,9 @@ struct weir_session_config {
      * of that name is registered. */
     bool unknown_providers_allowed;
 
-    const char *file;        /* path; an existing regular file is replaced by a successful start */
+    /* A path. An existing regular file is replaced by a successful start; the new one is readable by its
+     * owner only. */
+    const char *file;
     int fd;                  /* -1: none; stays open, owned by the caller */
     weir_write write;
     void *write_context;
@@ -73,8 +75,9 @@ struct weir_session_config {
     uint32_t stop_ms_max;   /* deadline of weir_session_stop(); default 5,000 */
 
     /* Called at stop, on the drain thread, after the last recorded event: emit the state that a
-     * reader needs (names for ids, say). Any volume; nothing is lost; only this session gets it.
-     * Use the emitters P_Name(), not WEIR_EMIT: the events are already off. */
+     * reader needs (names for ids, say). Any volume; nothing is lost; only this session gets it, and only
+     * events that it wants by provider, level and keywords. Use the emitters P_Name(), not WEIR_EMIT: the
+     * events are already off. */
     void (*rundown)(struct weir_session *session, void *context);
     void *rundown_context;
 
@@ -136,8 +139,8 @@ WEIR_API enum weir_result weir_session_start(struct weir_session *session,
 /*
  * Disables the events, waits for emitters that are inside, drains, runs the rundown, ends the
  * stream. Returns within stop_ms_max. Any thread, a provider callback too; not the rundown or
- * on_error callback (WEIR_BAD_STATE). A second stop waits for the first. WEIR_OK if the stream is
- * whole; WEIR_IO if the sink failed; WEIR_TIMEOUT if the drain or an emitter is not done: it goes on,
+ * on_error callback (WEIR_BAD_STATE). A second stop waits for the first and returns the same. WEIR_OK if the stream is
+ * whole, events lost or not (see weir_session_stats); WEIR_IO if the sink failed; WEIR_TIMEOUT if the drain or an emitter is not done: it goes on,
  * the session's memory is kept, and another stop may find it done.
  */
 WEIR_API enum weir_result weir_session_stop(struct weir_session *session);

@@ -103,7 +103,8 @@ struct weir_event {
     void *definition;
 };
 
-/* True if any session wants the event. Any thread, any context; one relaxed load. */
+/* True if any session wants the event. Any thread, any context; one relaxed load. A host may ask this
+ * once after a start to install only the hooks that are wanted. */
 static inline bool weir_event_is_enabled(const struct weir_event *event)
 {
     return __atomic_load_n(&event->enabled, __ATOMIC_RELAXED) != 0;

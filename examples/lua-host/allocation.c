@@ -1,0 +1,64 @@
+#include "allocation.h"
+
+#include "functions.h"
+#include "provider.h"
+
+static lua_Alloc plain_allocate;
+static void *plain_context;
+static uint64_t heap_bytes;
+
+/* Lua passes the kind of a new object where the old size of an old block would be. */
+static uint8_t object_type(size_t kind)
+{
+    switch (kind) {
+    case LUA_TSTRING:
+    case LUA_TTABLE:
+    case LUA_TFUNCTION:
+    case LUA_TUSERDATA:
+    case LUA_TTHREAD:
+        return (uint8_t)kind;
+    default:
+        return 255;
+    }
+}
+
+static void *watched_free(void *block, size_t old_bytes)
+{
+    if (block != NULL) {
+        WEIR_EMIT(Lua, Free, (uintptr_t)block, old_bytes);
+        functions_block_freed(block);
+        heap_bytes -= old_bytes;
+    }
+    return plain_allocate(plain_context, block, old_bytes, 0);
+}
+
+static void *watched_allocate(void *context, void *block, size_t old_bytes, size_t new_bytes)
+{
+    (void)context;
+    if (new_bytes == 0)
+        return watched_free(block, old_bytes);
+    uintptr_t old_address = (uintptr_t)block; /* the pointer is not valid after the call */
+    void *result = plain_allocate(plain_context, block, old_bytes, new_bytes);
+    if (result == NULL)
+        return NULL; /* Lua collects and asks again, or gives up; the old block is as it was */
+    uint8_t type = 255;
+    if (old_address == 0) {
+        type = object_type(old_bytes);
+        old_bytes = 0;
+    }
+    heap_bytes += new_bytes - old_bytes;
+    WEIR_EMIT(Lua, Alloc, (uintptr_t)result, new_bytes, type, old_address, old_bytes);
+    return result;
+}
+
+void allocation_install(lua_State *L)
+{
+    heap_bytes = (uint64_t)lua_gc(L, LUA_GCCOUNT) * 1024 + (uint64_t)lua_gc(L, LUA_GCCOUNTB);
+    plain_allocate = lua_getallocf(L, &plain_context);
+    lua_setallocf(L, watched_allocate, NULL);
+}
+
+uint64_t allocation_heap_bytes(void)
+{
+    return heap_bytes;
+}

@@ -1,0 +1,34 @@
+/* lua-host: Lua as a host of the library. `lua5.4` with a few options before its own. */
+#include "interpreter.h"
+#include "options.h"
+#include "trace.h"
+
+#include <lua.h>
+#include <weir/session.h>
+
+#include <stdio.h>
+#include <stdlib.h>
+
+int main(int argc, char **argv)
+{
+    struct options options;
+    const char *program = argc > 0 ? argv[0] : "lua-host";
+    switch (options_parse(&argc, argv, &options)) {
+    case OPTIONS_HELP:
+        options_print_help(program);
+        return EXIT_SUCCESS;
+    case OPTIONS_VERSION:
+        printf("lua-host %s, %s\n", weir_version(), LUA_RELEASE);
+        return EXIT_SUCCESS;
+    case OPTIONS_BAD:
+        return 2;
+    case OPTIONS_RUN:
+        break;
+    }
+    if (options.trace != NULL) {
+        int status = trace_start(&options, program);
+        if (status != EXIT_SUCCESS)
+            return status;
+    }
+    return trace_finish(interpreter_run(argc, argv));
+}

@@ -1,0 +1,3 @@
+#include "provider.h"
+
+WEIR_PROVIDER_DEFINE(Lua, LUA_EVENTS)

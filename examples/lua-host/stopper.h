@@ -1,0 +1,20 @@
+/* Lets a signal end the process only after something was done, on a thread and not in a handler. */
+#ifndef LUA_HOST_STOPPER_H
+#define LUA_HOST_STOPPER_H
+
+#include <stdbool.h>
+
+/* Starts the thread and handles SIGTERM, SIGHUP, SIGPIPE and SIGINT, except those that are ignored.
+ * At the first of them `action` runs on the thread, while the other threads go on; then the process
+ * dies of that signal. */
+bool stopper_begin(void (*action)(void));
+
+/* The handler, for code that has handled one of these signals itself for a while and puts it back;
+ * SIG_DFL before begin and after end. */
+void (*stopper_handler(void))(int);
+
+/* Gives the signals their default action back and ends the thread. Does not return if a signal came
+ * first. */
+void stopper_end(void);
+
+#endif

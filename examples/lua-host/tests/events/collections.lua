@@ -1,0 +1,18 @@
+-- Collections, counted by a sentinel of the script's own.
+local cycles = 0
+local function arm()
+    setmetatable({}, {__gc = function()
+        cycles = cycles + 1
+        arm()
+    end})
+end
+collectgarbage("incremental")
+collectgarbage()
+arm()
+load("", "=begin")
+for i = 1, 10 do collectgarbage() end
+local t
+for i = 1, 200000 do t = {i} end
+collectgarbage("stop")
+load("", "=end")
+print(string.format('{"cycles": %d}', cycles))

@@ -1,0 +1,34 @@
+#!/usr/bin/env python3
+"""Runs the tests of lua-host: run_tests.py --host PROGRAM --weir PROGRAM [--lua PROGRAM] [TEST]..."""
+import argparse
+import os
+import shutil
+import sys
+import unittest
+
+sys.dont_write_bytecode = True  # the tests leave the tree as it is
+import support
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--host", required=True, help="lua-host")
+    parser.add_argument("--weir", required=True, help="weir, to read the traces")
+    parser.add_argument("--lua", default="lua5.4", help="the interpreter to compare with")
+    parser.add_argument("--deferred-signals", action="store_true",
+                        help="signals only arrive in calls, not in loops (ThreadSanitizer)")
+    arguments, rest = parser.parse_known_args()
+    for name in support.programs:
+        found = shutil.which(getattr(arguments, name))
+        if found is None:
+            sys.exit(f"run_tests.py: {getattr(arguments, name)}: no such program")
+        support.programs[name] = os.path.abspath(found)
+    support.deferred_signals = arguments.deferred_signals
+    if not any(not argument.startswith("-") for argument in rest):
+        rest += ["test_events", "test_ends", "test_options", "test_plain", "test_program"]
+    sys.path.insert(0, support.HERE)
+    unittest.main(module=None, argv=["run_tests.py", *rest])
+
+
+if __name__ == "__main__":
+    main()

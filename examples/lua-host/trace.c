@@ -1,0 +1,131 @@
+#include "trace.h"
+
+#include "functions.h"
+#include "options.h"
+#include "provider.h"
+#include "stopper.h"
+
+#include <weir/session.h>
+
+#include <inttypes.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static struct weir_session *session;
+static const char *program_name;
+static char *trace_file;
+
+static void complain(const char *what, const char *detail)
+{
+    fprintf(stderr, "%s: %s: %s\n", program_name, what, detail);
+}
+
+static void on_error(void *context, enum weir_result result, const char *text)
+{
+    (void)context;
+    complain(weir_result_text(result), text);
+}
+
+/* The stopper's thread: the process is about to die of a signal. */
+static void stop_for_signal(void)
+{
+    enum weir_result result = weir_session_stop(session);
+    if (result != WEIR_OK)
+        complain("the trace is not whole", weir_result_text(result));
+}
+
+static void finish_at_exit(void)
+{
+    trace_finish(EXIT_SUCCESS);
+}
+
+void (*trace_fatal_handler(void))(int)
+{
+    return stopper_handler();
+}
+
+/* What the command line asked for cannot be had: 2. Anything else that fails: 1. */
+static int exit_status(enum weir_result result)
+{
+    return result == WEIR_BAD_ARGUMENT || result == WEIR_NOT_FOUND ? 2 : EXIT_FAILURE;
+}
+
+static enum weir_result create(const struct options *options, struct weir_error *error)
+{
+    struct weir_session_config config = WEIR_SESSION_CONFIG_INIT;
+    config.providers = options->providers;
+    config.file = options->trace;
+    config.budget_bytes = options->budget_bytes;
+    config.rundown = functions_rundown;
+    config.on_error = on_error;
+    enum weir_result result = weir_provider_register(&weir_provider_Lua, NULL, NULL, NULL, error);
+    return result == WEIR_OK ? weir_session_create(&config, &session, error) : result;
+}
+
+static void discard(void)
+{
+    weir_session_destroy(session);
+    session = NULL;
+}
+
+int trace_start(const struct options *options, const char *program)
+{
+    struct weir_error error = {{0}};
+    program_name = program;
+    trace_file = strdup(options->trace); /* argv's may be written over */
+    enum weir_result result = create(options, &error);
+    if (result == WEIR_OK)
+        result = weir_session_start(session, &error);
+    if (result != WEIR_OK) {
+        complain("cannot trace", error.text);
+        if (exit_status(result) == 2)
+            fprintf(stderr, "Try '%s --help'.\n", program);
+        discard();
+        return exit_status(result);
+    }
+    if (!stopper_begin(stop_for_signal) || atexit(finish_at_exit) != 0) {
+        complain("cannot trace", "no thread or exit handler to be had");
+        trace_finish(EXIT_SUCCESS);
+        return EXIT_FAILURE;
+    }
+    return EXIT_SUCCESS;
+}
+
+bool trace_is_on(void)
+{
+    return session != NULL;
+}
+
+static void tell_losses(void)
+{
+    struct weir_session_stats stats = {.size = sizeof stats};
+    if (weir_session_stats(session, &stats) != WEIR_OK)
+        return;
+    uint64_t lost = stats.counts.attempted - stats.counts.written;
+    if (lost == 0)
+        return;
+    fprintf(stderr, "%s: %s: %" PRIu64 " of %" PRIu64 " events lost:", program_name, trace_file,
+            lost, stats.counts.attempted);
+    for (int cause = 0; cause < WEIR_LOSS_COUNT; cause++)
+        if (stats.counts.lost[cause] != 0)
+            fprintf(stderr, " %s %" PRIu64, weir_loss_name((enum weir_loss)cause),
+                    stats.counts.lost[cause]);
+    fputc('\n', stderr);
+}
+
+int trace_finish(int status)
+{
+    if (session == NULL)
+        return status;
+    enum weir_result result = weir_session_stop(session);
+    stopper_end(); /* if a signal is being handled, the process ends here */
+    if (result != WEIR_OK)
+        complain("the trace is not whole", weir_result_text(result));
+    tell_losses();
+    discard();
+    free(trace_file);
+    /* A parent sees eight bits of a status. */
+    return result != WEIR_OK && (status & 0xff) == 0 ? EXIT_FAILURE : status;
+}

@@ -1,0 +1,34 @@
+/*
+ * The life of the trace: one session, started before the Lua state exists and stopped on each way
+ * out of the process that leaves time for it.
+ *
+ *     the script ends, an error, os.exit     trace_finish()
+ *     exit() by a C module                   an exit handler
+ *     SIGTERM, SIGHUP, SIGPIPE; SIGINT where a thread that waits for them: a session must not be
+ *     the interpreter does not handle it     stopped in a signal handler. Then the signal is raised
+ *                                            again, with its default action
+ *
+ * Not on SIGKILL, _exit() or a crash.
+ */
+#ifndef LUA_HOST_TRACE_H
+#define LUA_HOST_TRACE_H
+
+#include <stdbool.h>
+
+struct options;
+
+/* What a signal that ends the process has as its handler: SIG_DFL, or while tracing one that stops
+ * the session first. */
+void (*trace_fatal_handler(void))(int);
+
+/* Starts tracing. Returns 0, or the status to exit with; then it has told why on stderr. */
+int trace_start(const struct options *options, const char *program);
+
+/* True from a successful start to the finish. */
+bool trace_is_on(void);
+
+/* Stops tracing, if it runs. Returns the status to exit with: `status`, but 1 instead of 0 if the
+ * trace is not whole. */
+int trace_finish(int status);
+
+#endif
