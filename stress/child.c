@@ -95,11 +95,17 @@ void hs_child_wait(pid_t child, int ms_max, const char *format, ...)
     va_end(arguments);
     if (!hs_check(child > 0, "%s: no fork", which))
         return;
+    uint64_t start = hs_now_ns();
+    static uint64_t worst_ns;
     if (!hs_check(wait_ms(child, ms_max, &status), "%s: the child hangs", which)) {
+        hs_stacks_print(child);
         kill(child, SIGKILL);
         waitpid(child, &status, 0);
         return;
     }
+    uint64_t passed = hs_now_ns() - start;
+    worst_ns = passed > worst_ns ? passed : worst_ns;
+    hs_figure("slowest_child_ms", (double)worst_ns / 1e6);
     hs_check(!WIFSIGNALED(status), "%s: the child dies of signal %d", which, WTERMSIG(status));
     hs_check(WIFSIGNALED(status) || WEXITSTATUS(status) == 0, "%s: the child exits with %d", which,
              WEXITSTATUS(status));

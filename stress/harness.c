@@ -62,10 +62,10 @@ void hs_progress(void)
 }
 
 /* With a debugger on the machine its stacks are worth more than a core file. */
-static void print_stacks(void)
+void hs_stacks_print(pid_t process)
 {
     char pid[24];
-    snprintf(pid, sizeof pid, "%d", (int)getpid());
+    snprintf(pid, sizeof pid, "%d", (int)process);
     prctl(PR_SET_PTRACER, PR_SET_PTRACER_ANY, 0, 0, 0);
     pid_t child = fork();
     if (child == 0) {
@@ -91,7 +91,7 @@ static void *watchdog(void *argument)
     }
     fprintf(stderr, "%s: no progress for %d s; seed %llu\n", program, WATCHDOG_S,
             (unsigned long long)hs_common.seed);
-    print_stacks();
+    hs_stacks_print(getpid());
     abort();
 }
 

@@ -12,6 +12,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/types.h>
 
 /* An option of one program: a number, or a text if `text` is set. */
 struct hs_option {
@@ -47,6 +48,9 @@ int hs_finish(void);
 
 /* Tells the watchdog that something moved: 30 s without it end the program with all stacks. */
 void hs_progress(void);
+
+/* All stacks of this process or of its child, by the debugger if there is one. */
+void hs_stacks_print(pid_t process);
 
 uint64_t hs_now_ns(void);
 void hs_sleep_us(uint64_t us);

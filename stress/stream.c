@@ -99,7 +99,7 @@ static struct hs_capture *capture_of(struct hs_stream *stream, uint64_t id)
             grow(stream->captures, stream->capture_count, &stream->capture_capacity, sizeof *stream->captures);
         found = &stream->captures[place];
         memmove(found + 1, found, (stream->capture_count++ - place) * sizeof *found);
-        *found = (struct hs_capture){ .id = id, .last_time = INT64_MIN };
+        *found = (struct hs_capture){ .id = id, .last_time = 0 };
     }
     stream->recent = (size_t)(found - stream->captures);
     return found;

@@ -85,8 +85,9 @@ static void stream_check(struct hs_emitter *emitters)
     watch.last_time = hs_allocate(threads * sizeof *watch.last_time);
     hs_stream_read(&stream, &trace, on_event, &watch);
     hs_oracle_verify(&watch.oracle, &stream, &trace);
-    hs_check(!watch.has_counter || watch.moved == trace.stats.late_records,
-             "%llu stamps are those of the point before, but %llu are counted as late",
+    /* A stamp may be that of the point by chance: with millions of events a second it happens. */
+    hs_check(!watch.has_counter || watch.moved >= trace.stats.late_records,
+             "only %llu stamps are those of the point before, but %llu are counted as late",
              (unsigned long long)watch.moved, (unsigned long long)trace.stats.late_records);
     hs_figure_add("written", (double)trace.stats.counts.written);
     hs_figure_add("lost", (double)hs_lost(&trace.stats.counts));

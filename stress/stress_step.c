@@ -20,7 +20,7 @@
 
 #define TRAP_FLAG       0x100
 #define SEGMENT_BYTES   4096u
-#define HANDLER_EVENTS  400000u
+#define EVENTS_MAX      2000000u
 #define ERRNO_MARK      77
 #define CHILD_MS_MAX    10000
 
@@ -37,11 +37,11 @@ struct scenario {
     bool is_full;         /* the sink stands still, so that the budget is used up */
     bool has_two_sessions;
     void (*act)(ucontext_t *context);
-    uint64_t stride;      /* act at each stride-th step */
-    bool is_sweep;        /* act at one step only: at the first of a first thread, and so on */
+    bool is_thorough;     /* act at each step, whatever --stride says: it is cheap */
+    bool is_sweep;        /* act at one step of a thread only: at the first of the first thread, and so on */
 };
 
-static uint64_t pause_us = 2500, only;
+static uint64_t pause_us = 2500, stride = 1, only, first_step;
 static struct hs_trace traces[2];
 static struct hs_sink_gate gate;
 static struct hs_emitter *emitters;
@@ -117,6 +117,13 @@ static void act_fork(ucontext_t *context)
     hs_figure_add("forks", 1);
 }
 
+static bool acts_at(uint64_t step)
+{
+    if (scenario->is_sweep)
+        return step == sweep_step;
+    return scenario->is_thorough || step % stride == first_step;
+}
+
 static void on_trap(int signal, siginfo_t *info, void *context)
 {
     (void)signal;
@@ -124,9 +131,7 @@ static void on_trap(int signal, siginfo_t *info, void *context)
     int saved = errno;
     if (is_subject) {
         uint64_t step = steps++;
-        if (scenario->is_sweep && step > sweep_step)
-            ((ucontext_t *)context)->uc_mcontext.gregs[REG_EFL] &= ~(long long)TRAP_FLAG;
-        if (scenario->is_sweep ? step == sweep_step : step % scenario->stride == 0)
+        if (acts_at(step))
             scenario->act(context);
     }
     errno = saved;
@@ -234,14 +239,15 @@ static void sessions_end(void)
 /* One thread, or in a sweep as many as it has steps. */
 static void subjects_run(void)
 {
-    sweep_step = 0;
+    sweep_step = first_step;
     do {
         pthread_t thread;
         steps = 0;
         hs_thread_start(&thread, subject, NULL);
         hs_thread_join(thread);
-    } while (scenario->is_sweep && ++sweep_step < steps);
-    hs_figure_add(scenario->figure, (double)steps);
+        hs_figure_add(scenario->figure, (double)steps);
+        sweep_step += stride;
+    } while (scenario->is_sweep && sweep_step < steps);
 }
 
 static void scenario_begin(const struct scenario *which)
@@ -280,37 +286,37 @@ static void all_run(void)
 {
     const struct scenario all[] = {
         { .name = "a handler emits in the fast path", .figure = "steps_emit", .shape = HS_FIXED,
-          .warm_events = 1, .events = 200, .act = act_emit, .stride = 1 },
+          .warm_events = 1, .events = 200, .act = act_emit, .is_thorough = true },
         { .name = "a handler emits in the slow path", .figure = "steps_emit", .shape = HS_TEXT,
-          .warm_events = 1, .events = 100, .act = act_emit, .stride = 1 },
+          .warm_events = 1, .events = 100, .act = act_emit, .is_thorough = true },
         { .name = "a handler emits in a mismatch", .figure = "steps_emit", .shape = HS_MISMATCH,
-          .warm_events = 1, .events = 5, .act = act_emit, .stride = 1 },
+          .warm_events = 1, .events = 5, .act = act_emit, .is_thorough = true },
         { .name = "a handler emits when all is full", .figure = "steps_emit", .shape = HS_FIXED,
-          .warm_events = 500, .events = 20, .is_full = true, .act = act_emit, .stride = 1 },
+          .warm_events = 500, .events = 20, .is_full = true, .act = act_emit, .is_thorough = true },
         { .name = "a handler emits, two sessions", .figure = "steps_emit", .shape = HS_FIXED,
-          .warm_events = 1, .events = 20, .has_two_sessions = true, .act = act_emit, .stride = 1 },
+          .warm_events = 1, .events = 20, .has_two_sessions = true, .act = act_emit, .is_thorough = true },
         { .name = "a handler emits once in a first event", .figure = "steps_first", .shape = HS_FIXED,
-          .events = 1, .is_sweep = true, .act = act_emit, .stride = 1 },
+          .events = 1, .is_sweep = true, .act = act_emit },
         { .name = "a handler emits once at a change of segments", .figure = "steps_change", .shape =
-          HS_FIXED, .warm_events = 67, .events = 4, .is_sweep = true, .act = act_emit, .stride = 1 },
+          HS_FIXED, .warm_events = 67, .events = 4, .is_sweep = true, .act = act_emit },
         { .name = "a handler emits in the exit of a thread", .figure = "steps_exit", .warm_events = 3,
-          .steps_exit = true, .act = act_emit, .stride = 1 },
+          .steps_exit = true, .act = act_emit, .is_thorough = true },
         { .name = "a handler emits once in the exit of a thread", .figure = "steps_exit", .warm_events =
-          3, .steps_exit = true, .is_sweep = true, .act = act_emit, .stride = 1 },
+          3, .steps_exit = true, .is_sweep = true, .act = act_emit },
         { .name = "others run in the fast path", .figure = "steps_pause", .shape = HS_FIXED,
-          .warm_events = 1, .events = 2, .act = act_pause, .stride = 1 },
+          .warm_events = 1, .events = 2, .act = act_pause },
         { .name = "others run at a change of segments", .figure = "steps_pause", .shape = HS_FIXED,
-          .warm_events = 67, .events = 4, .act = act_pause, .stride = 1 },
+          .warm_events = 67, .events = 4, .act = act_pause },
         { .name = "others run in a first event", .figure = "steps_pause", .shape = HS_FIXED, .events =
-          1, .act = act_pause, .stride = 1 },
+          1, .act = act_pause },
         { .name = "others run in the exit of a thread", .figure = "steps_pause", .warm_events = 3,
-          .steps_exit = true, .act = act_pause, .stride = 1 },
+          .steps_exit = true, .act = act_pause },
         { .name = "others run, then a handler emits, in the exit of a thread", .figure = "steps_pause",
-          .warm_events = 3, .steps_exit = true, .act = act_pause_emit, .stride = 1 },
+          .warm_events = 3, .steps_exit = true, .act = act_pause_emit },
         { .name = "a fork in the fast path", .figure = "steps_fork", .shape = HS_FIXED, .warm_events =
-          1, .events = 1, .act = act_fork, .stride = 1 },
+          1, .events = 1, .act = act_fork },
         { .name = "a fork in the slow path", .figure = "steps_fork", .shape = HS_BYTES, .warm_events =
-          1, .events = 1, .act = act_fork, .stride = 5 },
+          1, .events = 1, .act = act_fork },
     };
     for (size_t i = 0; i < sizeof all / sizeof all[0]; i++)
         if (only == 0 || only == i + 1)
@@ -319,21 +325,24 @@ static void all_run(void)
 
 int main(int argc, char **argv)
 {
-    const struct hs_option options[] = { { "pause-us", "at a step where others run", &pause_us, NULL },
+    const struct hs_option options[] = { { "stride", "act at each so-many-th instruction only", &stride, NULL },
+                                         { "pause-us", "at a step where others run", &pause_us, NULL },
                                          { "only", "this scenario, from 1; 0: all", &only, NULL },
                                          { NULL, NULL, NULL, NULL } };
     hs_init(argc, argv, "Something happens after each instruction of an emit.", options);
     pthread_key_create(&key_before, before_exit);
     hs_emitters_init();
     pthread_key_create(&key_after, after_exit);
-    emitters = hs_emitters_new(EMITTERS, HANDLER_EVENTS);
+    emitters = hs_emitters_new(EMITTERS, EVENTS_MAX);
     for (int i = 0; i < EMITTERS; i++)
         emitters[i].is_shared = true;
     struct sigaction action = { .sa_sigaction = on_trap, .sa_flags = SA_SIGINFO | SA_RESTART };
     sigaction(SIGTRAP, &action, NULL);
-    do {
+    stride = stride ? stride : 1;
+    for (uint64_t round = hs_common.seed; round == hs_common.seed || (hs_time_is_left() && !hs_failures()); round++) {
+        first_step = round % stride;
         all_run();
-    } while (hs_time_is_left() && hs_failures() == 0);
+    }
     hs_emitters_free(emitters, EMITTERS);
     return hs_finish();
 }

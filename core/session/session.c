@@ -261,10 +261,12 @@ enum weir_result weir_session_stop(struct weir_session *session)
 {
     if (!session || session->generation != wr_process_generation())
         return WEIR_BAD_STATE;
-    enum wr_session_state state = state_of(session);
-    if (state == WR_SESSION_INERT || state == WR_SESSION_STARTING || is_drain_thread(session))
+    if (state_of(session) == WR_SESSION_INERT || is_drain_thread(session))
         return WEIR_BAD_STATE;
     uint64_t deadline_ns = wr_os_monotonic_ns() + (uint64_t)session->config.stop_ms_max * NS_PER_MS;
+    /* The events are on a moment before the state says so: a callback may come that early. */
+    if (!wait_while(&session->state, WR_SESSION_STARTING, deadline_ns))
+        return WEIR_TIMEOUT;
     if (state_change(session, WR_SESSION_ENABLED, WR_SESSION_STOPPING))
         return stop_own(session, deadline_ns);
     return stop_of_other(session, deadline_ns);

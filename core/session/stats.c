@@ -50,6 +50,8 @@ enum weir_result weir_session_thread_stats(struct weir_session *session, struct 
     wr_self_enter();
     pthread_mutex_lock(&session->buffers.lock);
     for (struct wr_lane *lane = session->buffers.lanes; lane; lane = lane->next) {
+        if (wr_u32_load_acquire(&lane->exited)) /* edge EXIT.acquire */
+            continue;
         if (*count < max) {
             struct weir_thread_stats *thread = &threads[*count];
             memset(thread, 0, sizeof *thread);
