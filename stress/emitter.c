@@ -20,9 +20,9 @@ void hs_emitters_init(void)
     uint64_t state = hs_random(0, 0);
     for (size_t i = 0; i < POOL_BYTES; i++)
         pool[i] = (unsigned char)(hs_next(&state) >> 24);
-    struct weir_error error = { "" };
-    hs_check(weir_provider_register(&weir_provider_Stress, NULL, NULL, NULL, &error) == WEIR_OK, "register: %s",
-             error.text);
+    struct weir_error error = {""};
+    hs_check(weir_provider_register(&weir_provider_Stress, NULL, NULL, NULL, &error) == WEIR_OK,
+             "register: %s", error.text);
 }
 
 /* --- Emitters. -------------------------------------------------------------------------------- */
@@ -50,9 +50,13 @@ void hs_emitters_reset(struct hs_emitter *emitters, uint32_t count)
         struct hs_emitter old = emitters[i];
         memset(old.is_written, 0, bitmap_bytes(old.capacity));
         memset(old.is_seen, 0, bitmap_bytes(old.capacity));
-        emitters[i] = (struct hs_emitter){ .index = i, .capacity = old.capacity, .is_shared = old.is_shared,
-                                           .is_visiting = old.is_visiting, .around = old.around,
-                                           .is_written = old.is_written, .is_seen = old.is_seen };
+        emitters[i] = (struct hs_emitter){.index = i,
+                                          .capacity = old.capacity,
+                                          .is_shared = old.is_shared,
+                                          .is_visiting = old.is_visiting,
+                                          .around = old.around,
+                                          .is_written = old.is_written,
+                                          .is_seen = old.is_seen};
     }
 }
 
@@ -114,9 +118,10 @@ static bool after(const struct hs_emitter *emitter, bool is_written)
 
 static bool emit_fixed(const struct hs_emitter *emitter, uint64_t counter, uint64_t random)
 {
-    uint64_t values[2] = { random, ~random * 3 };
+    uint64_t values[2] = {random, ~random * 3};
     uint64_t sum = hs_checksum(HS_CHECKSUM_START, values, sizeof values);
-    return AROUND(emitter, Stress_Fixed(emitter->index, counter, sizeof values, sum, values[0], values[1]));
+    return AROUND(emitter,
+                  Stress_Fixed(emitter->index, counter, sizeof values, sum, values[0], values[1]));
 }
 
 static uint64_t counter_read(void)
@@ -130,14 +135,15 @@ static uint64_t counter_read(void)
 
 static bool emit_clock(const struct hs_emitter *emitter, uint64_t counter)
 {
-    uint64_t values[2] = { hs_now_ns(), counter_read() };
+    uint64_t values[2] = {hs_now_ns(), counter_read()};
     uint64_t sum = hs_checksum(HS_CHECKSUM_START, values, sizeof values);
-    return AROUND(emitter, Stress_Fixed(emitter->index, counter, sizeof values, sum, values[0], values[1]));
+    return AROUND(emitter,
+                  Stress_Fixed(emitter->index, counter, sizeof values, sum, values[0], values[1]));
 }
 
 struct hs_clocks hs_event_clocks(const struct hs_event *event)
 {
-    struct hs_clocks clocks = { 0, 0 };
+    struct hs_clocks clocks = {0, 0};
     if (event->payload_bytes == HEAD_BYTES + 16) {
         memcpy(&clocks.monotonic_ns, event->payload + HEAD_BYTES, 8);
         memcpy(&clocks.counter, event->payload + HEAD_BYTES + 8, 8);
@@ -169,7 +175,8 @@ static bool emit_text(const struct hs_emitter *emitter, uint64_t counter, uint64
     return AROUND(emitter, Stress_Text(emitter->index, counter, length, sum, text));
 }
 
-static bool emit_bytes(const struct hs_emitter *emitter, uint64_t counter, uint64_t random, uint32_t length)
+static bool emit_bytes(const struct hs_emitter *emitter, uint64_t counter, uint64_t random,
+                       uint32_t length)
 {
     const unsigned char *data = pool + (random >> 32) % (POOL_BYTES - length);
     uint64_t sum = hs_checksum(HS_CHECKSUM_START, data, length);
@@ -178,7 +185,7 @@ static bool emit_bytes(const struct hs_emitter *emitter, uint64_t counter, uint6
 
 static bool emit_mismatch(const struct hs_emitter *emitter)
 {
-    struct weir_value value = { .type = WEIR_TYPE_u64, .as.u = 0 };
+    struct weir_value value = {.type = WEIR_TYPE_u64, .as.u = 0};
     return AROUND(emitter, weir_event_emit(&weir_events_Stress.Fixed, &value, 1));
 }
 
@@ -190,20 +197,24 @@ static enum hs_shape mix(uint64_t random)
     return way & 3 ? HS_FIXED : way & 4 ? HS_TEXT : HS_BYTES;
 }
 
-static bool emit_shape(struct hs_emitter *emitter, enum hs_shape shape, uint64_t counter, uint64_t random)
+static bool emit_shape(struct hs_emitter *emitter, enum hs_shape shape, uint64_t counter,
+                       uint64_t random)
 {
     switch (shape == HS_MIX ? mix(random) : shape) {
     case HS_TEXT:
         return emit_text(emitter, counter, random);
     case HS_BYTES:
-        return emit_bytes(emitter, counter, random, (uint32_t)(random % ((random >> 20 & 63) ? 60 : 3000)));
+        return emit_bytes(emitter, counter, random,
+                          (uint32_t)(random % ((random >> 20 & 63) ? 60 : 3000)));
     case HS_TOO_LARGE:
         emitter->too_large++;
-        return hs_check(!emit_bytes(emitter, counter, random, TOO_LARGE_BYTES), "an event that is too large fits")
-                   && false;
+        return hs_check(!emit_bytes(emitter, counter, random, TOO_LARGE_BYTES),
+                        "an event that is too large fits") &&
+               false;
     case HS_MISMATCH:
         emitter->mismatches++;
-        return hs_check(!emit_mismatch(emitter), "an event that does not match is written") && false;
+        return hs_check(!emit_mismatch(emitter), "an event that does not match is written") &&
+               false;
     case HS_CLOCK:
         return emit_clock(emitter, counter);
     case HS_FIXED:
@@ -232,16 +243,18 @@ bool hs_emit(struct hs_emitter *emitter, enum hs_shape shape)
 
 void hs_emitter_settle(struct hs_emitter *emitter, const struct hs_trace *trace)
 {
-    struct weir_counts counts = { 0 };
+    struct weir_counts counts = {0};
     emitter->capture = hs_trace_self(trace, &counts);
-    if (!emitter->attempts || !hs_check(emitter->capture != 0, "emitter %u has no thread statistics", emitter->index))
+    if (!emitter->attempts ||
+        !hs_check(emitter->capture != 0, "emitter %u has no thread statistics", emitter->index))
         return;
     uint64_t lost = emitter->attempts - emitter->written;
-    hs_check(emitter->is_shared || (counts.attempted == emitter->attempts && counts.written == emitter->written &&
-                                    hs_lost(&counts) == lost),
-             "emitter %u: %llu attempts, %llu written; thread statistics say %llu, %llu and %llu lost", emitter->index,
-             (ull)emitter->attempts, (ull)emitter->written, (ull)counts.attempted, (ull)counts.written,
-             (ull)hs_lost(&counts));
+    hs_check(
+        emitter->is_shared || (counts.attempted == emitter->attempts &&
+                               counts.written == emitter->written && hs_lost(&counts) == lost),
+        "emitter %u: %llu attempts, %llu written; thread statistics say %llu, %llu and %llu lost",
+        emitter->index, (ull)emitter->attempts, (ull)emitter->written, (ull)counts.attempted,
+        (ull)counts.written, (ull)hs_lost(&counts));
 }
 
 /* --- The stream against the notes. ------------------------------------------------------------ */
@@ -259,23 +272,28 @@ static uint64_t payload_sum(const struct hs_event *event, uint32_t length)
                    : 0;
     if (bytes >= 2)
         memcpy(&count, data, 2);
-    return bytes == 2 + length && count == length ? hs_checksum(HS_CHECKSUM_START, data + 2, length) : 0;
+    return bytes == 2 + length && count == length ? hs_checksum(HS_CHECKSUM_START, data + 2, length)
+                                                  : 0;
 }
 
 static void note_seen(struct hs_emitter *emitter, const struct hs_event *event, uint64_t counter)
 {
     uint64_t capture = event->capture->id;
-    hs_check(bit(emitter->is_written, counter), "emitter %u: event %llu is there, but emit said it is not",
+    hs_check(bit(emitter->is_written, counter),
+             "emitter %u: event %llu is there, but emit said it is not", emitter->index,
+             (ull)counter);
+    hs_check(!bit(emitter->is_seen, counter), "emitter %u: event %llu is there twice",
              emitter->index, (ull)counter);
-    hs_check(!bit(emitter->is_seen, counter), "emitter %u: event %llu is there twice", emitter->index, (ull)counter);
-    hs_check(emitter->is_visiting || counter >= emitter->next_seen, "emitter %u: event %llu comes after %llu", emitter->index, (ull)counter,
+    hs_check(emitter->is_visiting || counter >= emitter->next_seen,
+             "emitter %u: event %llu comes after %llu", emitter->index, (ull)counter,
              (ull)emitter->next_seen - 1);
     hs_check(emitter->is_visiting || emitter->capture == 0 || emitter->capture == capture,
-             "emitter %u: event %llu is of thread %llu, not %llu",
-             emitter->index, (ull)counter, (ull)capture, (ull)emitter->capture);
-    hs_check(emitter->is_shared || event->number == counter + FIRST_NUMBER,
-             "emitter %u: event %llu has number %llu, so that the gaps are not where the losses were", emitter->index,
-             (ull)counter, (ull)event->number);
+             "emitter %u: event %llu is of thread %llu, not %llu", emitter->index, (ull)counter,
+             (ull)capture, (ull)emitter->capture);
+    hs_check(
+        emitter->is_shared || event->number == counter + FIRST_NUMBER,
+        "emitter %u: event %llu has number %llu, so that the gaps are not where the losses were",
+        emitter->index, (ull)counter, (ull)event->number);
     emitter->capture = emitter->is_visiting ? 0 : capture;
     emitter->seen++;
     emitter->next_seen = counter + 1;
@@ -301,30 +319,35 @@ void hs_oracle_event(void *context, const struct hs_event *event)
     if (!hs_check(index < oracle->count && counter < oracle->emitters[index].attempts,
                   "a record of emitter %u, event %llu: nobody emitted that", index, (ull)counter))
         return;
-    hs_check(hs_event_is_intact(event), "emitter %u: event %llu is not intact", index, (ull)counter);
+    hs_check(hs_event_is_intact(event), "emitter %u: event %llu is not intact", index,
+             (ull)counter);
     note_seen(&oracle->emitters[index], event, counter);
 }
 
 static void verify_thread(const struct hs_emitter *emitter, const struct hs_stream *stream)
 {
     const struct hs_capture *capture = hs_stream_capture(stream, emitter->capture);
-    if (emitter->capture == 0 || !hs_check(capture != NULL, "emitter %u: its thread %llu is not in the stream",
-                                           emitter->index, (ull)emitter->capture))
+    if (emitter->capture == 0 ||
+        !hs_check(capture != NULL, "emitter %u: its thread %llu is not in the stream",
+                  emitter->index, (ull)emitter->capture))
         return;
-    hs_check(capture->last_number == emitter->attempts + 1, "emitter %u: %llu attempts, but the last number is %llu",
-             emitter->index, (ull)emitter->attempts, (ull)capture->last_number);
+    hs_check(capture->last_number == emitter->attempts + 1,
+             "emitter %u: %llu attempts, but the last number is %llu", emitter->index,
+             (ull)emitter->attempts, (ull)capture->last_number);
     hs_check(capture->lost == emitter->attempts - emitter->written,
-             "emitter %u: %llu attempts, %llu written, but %llu lost", emitter->index, (ull)emitter->attempts,
-             (ull)emitter->written, (ull)capture->lost);
+             "emitter %u: %llu attempts, %llu written, but %llu lost", emitter->index,
+             (ull)emitter->attempts, (ull)emitter->written, (ull)capture->lost);
     hs_check(capture->lost_by_cause[WEIR_LOSS_TOO_LARGE] == emitter->too_large &&
                  capture->lost_by_cause[WEIR_LOSS_MISMATCH] == emitter->mismatches,
-             "emitter %u: %llu too large, %llu that do not match; told are %llu and %llu", emitter->index,
-             (ull)emitter->too_large, (ull)emitter->mismatches, (ull)capture->lost_by_cause[WEIR_LOSS_TOO_LARGE],
+             "emitter %u: %llu too large, %llu that do not match; told are %llu and %llu",
+             emitter->index, (ull)emitter->too_large, (ull)emitter->mismatches,
+             (ull)capture->lost_by_cause[WEIR_LOSS_TOO_LARGE],
              (ull)capture->lost_by_cause[WEIR_LOSS_MISMATCH]);
 }
 
 /* Emitters that share a thread: together they are its attempts. */
-static void verify_shared(const struct hs_oracle *oracle, uint32_t first, const struct hs_stream *stream)
+static void verify_shared(const struct hs_oracle *oracle, uint32_t first,
+                          const struct hs_stream *stream)
 {
     const struct hs_capture *capture = hs_stream_capture(stream, oracle->emitters[first].capture);
     uint64_t attempts = 0, written = 0;
@@ -338,11 +361,14 @@ static void verify_shared(const struct hs_oracle *oracle, uint32_t first, const 
     }
     if (capture)
         hs_check(capture->last_number <= attempts + 1 && capture->events == written,
-                 "thread %llu: %llu attempts, %llu written; the stream has the last number %llu and %llu events",
-                 (ull)capture->id, (ull)attempts, (ull)written, (ull)capture->last_number, (ull)capture->events);
+                 "thread %llu: %llu attempts, %llu written; the stream has the last number %llu "
+                 "and %llu events",
+                 (ull)capture->id, (ull)attempts, (ull)written, (ull)capture->last_number,
+                 (ull)capture->events);
 }
 
-void hs_oracle_verify(const struct hs_oracle *oracle, const struct hs_stream *stream, const struct hs_trace *trace)
+void hs_oracle_verify(const struct hs_oracle *oracle, const struct hs_stream *stream,
+                      const struct hs_trace *trace)
 {
     const struct weir_counts *counts = &trace->stats.counts;
     uint64_t attempts = 0, written = 0, lost = 0;
@@ -350,28 +376,31 @@ void hs_oracle_verify(const struct hs_oracle *oracle, const struct hs_stream *st
         const struct hs_emitter *emitter = &oracle->emitters[i];
         attempts += emitter->attempts;
         written += emitter->written;
-        hs_check(emitter->seen == emitter->written, "emitter %u: %llu events written, %llu in the stream", i,
-                 (ull)emitter->written, (ull)emitter->seen);
+        hs_check(emitter->seen == emitter->written,
+                 "emitter %u: %llu events written, %llu in the stream", i, (ull)emitter->written,
+                 (ull)emitter->seen);
         if (!emitter->is_shared)
             verify_thread(emitter, stream);
         else if (emitter->capture)
             verify_shared(oracle, i, stream);
     }
     hs_check(counts->attempted == attempts && counts->written == written,
-             "%llu attempts, %llu written; the session's statistics say %llu and %llu", (ull)attempts, (ull)written,
-             (ull)counts->attempted, (ull)counts->written);
+             "%llu attempts, %llu written; the session's statistics say %llu and %llu",
+             (ull)attempts, (ull)written, (ull)counts->attempted, (ull)counts->written);
     for (unsigned cause = 0; cause < WEIR_LOSS_COUNT; cause++) {
         lost += stream->lost_by_cause[cause];
-        hs_check(counts->lost[cause] == stream->lost_by_cause[cause], "lost by %s: %llu in the stream, %llu counted",
-                 weir_loss_name((enum weir_loss)cause), (ull)stream->lost_by_cause[cause], (ull)counts->lost[cause]);
+        hs_check(counts->lost[cause] == stream->lost_by_cause[cause],
+                 "lost by %s: %llu in the stream, %llu counted",
+                 weir_loss_name((enum weir_loss)cause), (ull)stream->lost_by_cause[cause],
+                 (ull)counts->lost[cause]);
     }
-    hs_check(attempts == written + lost, "%llu attempts are not %llu written and %llu lost", (ull)attempts,
-             (ull)written, (ull)lost);
+    hs_check(attempts == written + lost, "%llu attempts are not %llu written and %llu lost",
+             (ull)attempts, (ull)written, (ull)lost);
 }
 
 void hs_oracle_run(struct hs_emitter *emitters, uint32_t count, const struct hs_trace *trace)
 {
-    struct hs_oracle oracle = { emitters, count };
+    struct hs_oracle oracle = {emitters, count};
     struct hs_stream stream;
     hs_stream_read(&stream, trace, hs_oracle_event, &oracle);
     hs_oracle_verify(&oracle, &stream, trace);

@@ -1,8 +1,8 @@
 /*
- * The oracle of the stress programs. An emitter is a source of events on one thread (its normal code,
- * or one of its signal handlers). It counts its attempts by itself, and notes for each whether the
- * emit call said "written". The decoded stream is then held against these notes, never against the
- * library's counters; those are compared too.
+ * The oracle of the stress programs. An emitter is a source of events on one thread (its normal
+ * code, or one of its signal handlers). It counts its attempts by itself, and notes for each
+ * whether the emit call said "written". The decoded stream is then held against these notes, never
+ * against the library's counters; those are compared too.
  *
  * Each event carries emitter, own counter, length and a checksum over a pseudo-random payload.
  */
@@ -16,12 +16,13 @@
 #include "stream.h"
 #include "trace.h"
 
-#define STRESS_EVENTS(EVENT, P)                                                                                      \
-    EVENT(P, Fixed, 1, 0, WEIR_LEVEL_INFO, 0, (u32, Emitter), (u64, Counter), (u32, Length), (u64, Sum), (u64, First), \
-          (u64, Second))                                                                                              \
-    EVENT(P, Text, 2, 0, WEIR_LEVEL_INFO, 0, (u32, Emitter), (u64, Counter), (u32, Length), (u64, Sum), (str, Text))    \
-    EVENT(P, Bytes, 3, 0, WEIR_LEVEL_INFO, 0, (u32, Emitter), (u64, Counter), (u32, Length), (u64, Sum),              \
-          (array_u8, Data))
+#define STRESS_EVENTS(EVENT, P)                                                              \
+    EVENT(P, Fixed, 1, 0, WEIR_LEVEL_INFO, 0, (u32, Emitter), (u64, Counter), (u32, Length), \
+          (u64, Sum), (u64, First), (u64, Second))                                           \
+    EVENT(P, Text, 2, 0, WEIR_LEVEL_INFO, 0, (u32, Emitter), (u64, Counter), (u32, Length),  \
+          (u64, Sum), (str, Text))                                                           \
+    EVENT(P, Bytes, 3, 0, WEIR_LEVEL_INFO, 0, (u32, Emitter), (u64, Counter), (u32, Length), \
+          (u64, Sum), (array_u8, Data))
 WEIR_PROVIDER(Stress, STRESS_EVENTS)
 
 enum hs_shape {
@@ -36,7 +37,8 @@ enum hs_shape {
 
 struct hs_emitter {
     uint32_t index;
-    bool is_shared;   /* another emitter is on the same thread: the stream's numbers are not its own */
+    bool
+        is_shared; /* another emitter is on the same thread: the stream's numbers are not its own */
     bool is_visiting; /* it is used on several threads, one after the other */
     uint64_t capture; /* of its thread in the stream; 0: not known */
     uint64_t capacity;
@@ -44,8 +46,8 @@ struct hs_emitter {
     uint64_t written;
     uint64_t too_large, mismatches;
     void (*around)(bool begins); /* called before and after the library is; NULL: nothing */
-    uint64_t *is_written; /* a bit per own counter; NULL: not noted */
-    uint64_t *is_seen;    /* likewise, by the decoder */
+    uint64_t *is_written;        /* a bit per own counter; NULL: not noted */
+    uint64_t *is_seen;           /* likewise, by the decoder */
     uint64_t seen;
     uint64_t next_seen; /* the least own counter that may come next on this thread */
 };
@@ -70,8 +72,8 @@ uint64_t hs_event_counter(const struct hs_event *event);
 /* Does its checksum agree? */
 bool hs_event_is_intact(const struct hs_event *event);
 
-/* One attempt. False if it was lost, or if the capacity is used up (then there was no attempt). From a
- * signal handler only HS_FIXED and HS_BYTES. */
+/* One attempt. False if it was lost, or if the capacity is used up (then there was no attempt).
+ * From a signal handler only HS_FIXED and HS_BYTES. */
 bool hs_emit(struct hs_emitter *emitter, enum hs_shape shape);
 
 /* Asks for the calling thread's capture id, and checks its statistics against its own counts. */
@@ -86,9 +88,11 @@ void hs_oracle_event(void *oracle, const struct hs_event *event);
 
 /* After the reading: every written record was there once, every loss is accounted per thread, cause
  * and session. */
-void hs_oracle_verify(const struct hs_oracle *oracle, const struct hs_stream *stream, const struct hs_trace *trace);
+void hs_oracle_verify(const struct hs_oracle *oracle, const struct hs_stream *stream,
+                      const struct hs_trace *trace);
 
-/* Reads the stream of a stopped session against the emitters, adds the usual figures, and frees it. */
+/* Reads the stream of a stopped session against the emitters, adds the usual figures, and frees it.
+ */
 void hs_oracle_run(struct hs_emitter *emitters, uint32_t count, const struct hs_trace *trace);
 
 #endif

@@ -12,13 +12,13 @@
 #include <time.h>
 #include <unistd.h>
 
-#define OPTIONS_MAX    16
-#define FIGURES_MAX    64
-#define FAILURES_TOLD  20
-#define WATCHDOG_S     30
-#define NS_PER_S       UINT64_C(1000000000)
+#define OPTIONS_MAX   16
+#define FIGURES_MAX   64
+#define FAILURES_TOLD 20
+#define WATCHDOG_S    30
+#define NS_PER_S      UINT64_C(1000000000)
 
-struct hs_common hs_common = { .seconds = 0, .seed = 1, .json = false };
+struct hs_common hs_common = {.seconds = 0, .seed = 1, .json = false};
 
 static const char *program;
 static uint64_t start_ns;
@@ -44,7 +44,8 @@ uint64_t hs_now_ns(void)
 
 void hs_sleep_us(uint64_t us)
 {
-    struct timespec left = { .tv_sec = (time_t)(us / 1000000), .tv_nsec = (long)(us % 1000000) * 1000 };
+    struct timespec left = {.tv_sec = (time_t)(us / 1000000),
+                            .tv_nsec = (long)(us % 1000000) * 1000};
     while (nanosleep(&left, &left) != 0 && errno == EINTR) {
     }
 }
@@ -70,7 +71,8 @@ void hs_stacks_print(pid_t process)
     pid_t child = fork();
     if (child == 0) {
         dup2(STDERR_FILENO, STDOUT_FILENO);
-        execlp("gdb", "gdb", "-batch", "-nx", "-p", pid, "-ex", "thread apply all bt", (char *)NULL);
+        execlp("gdb", "gdb", "-batch", "-nx", "-p", pid, "-ex", "thread apply all bt",
+               (char *)NULL);
         fprintf(stderr, "%s: no gdb here, so no stacks\n", program);
         _exit(1);
     }
@@ -149,17 +151,17 @@ static void take_option(const struct hs_option *option, const char *text)
 
 static void parse(int argc, char **argv, const char *purpose, const struct hs_option *options)
 {
-    const struct hs_option common[] = { { "seconds", "", &hs_common.seconds, NULL },
-                                        { "seed", "", &hs_common.seed, NULL } };
-    const struct hs_option *rows[OPTIONS_MAX] = { &common[0], &common[1] };
-    struct option table[OPTIONS_MAX + 3] = { 0 };
+    const struct hs_option common[] = {{"seconds", "", &hs_common.seconds, NULL},
+                                       {"seed", "", &hs_common.seed, NULL}};
+    const struct hs_option *rows[OPTIONS_MAX] = {&common[0], &common[1]};
+    struct option table[OPTIONS_MAX + 3] = {0};
     int count = 2;
     for (; options && options[count - 2].name && count < OPTIONS_MAX; count++)
         rows[count] = &options[count - 2];
     for (int i = 0; i < count; i++)
-        table[i] = (struct option){ rows[i]->name, required_argument, NULL, 1000 + i };
-    table[count] = (struct option){ "json", no_argument, NULL, 'j' };
-    table[count + 1] = (struct option){ "help", no_argument, NULL, 'h' };
+        table[i] = (struct option){rows[i]->name, required_argument, NULL, 1000 + i};
+    table[count] = (struct option){"json", no_argument, NULL, 'j'};
+    table[count + 1] = (struct option){"help", no_argument, NULL, 'h'};
     for (int c; (c = getopt_long(argc, argv, "", table, NULL)) != -1;) {
         if (c == 'h') {
             print_help(purpose, options);
@@ -236,15 +238,16 @@ int hs_finish(void)
     uint64_t failed = hs_failures();
     double seconds = (double)(hs_now_ns() - start_ns) / 1e9;
     if (hs_common.json) {
-        printf("{\"program\": \"%s\", \"seed\": %llu, \"seconds\": %.3f, \"failed_checks\": %llu", program,
-               (unsigned long long)hs_common.seed, seconds, (unsigned long long)failed);
+        printf("{\"program\": \"%s\", \"seed\": %llu, \"seconds\": %.3f, \"failed_checks\": %llu",
+               program, (unsigned long long)hs_common.seed, seconds, (unsigned long long)failed);
         for (size_t i = 0; i < figure_count; i++)
             printf(", \"%s\": %.15g", figures[i].name, figures[i].value);
         puts("}");
     } else {
         for (size_t i = 0; i < figure_count; i++)
             printf("%-28s %18.15g\n", figures[i].name, figures[i].value);
-        printf("%-28s %18.3f\n%-28s %18llu\n", "seconds", seconds, "failed_checks", (unsigned long long)failed);
+        printf("%-28s %18.3f\n%-28s %18llu\n", "seconds", seconds, "failed_checks",
+               (unsigned long long)failed);
     }
     return fflush(stdout) == 0 && failed == 0 ? 0 : 1;
 }
@@ -254,7 +257,8 @@ int hs_finish(void)
 /* splitmix64's finisher: each bit of the result depends on each bit of the arguments. */
 uint64_t hs_random(uint64_t a, uint64_t b)
 {
-    uint64_t x = hs_common.seed * UINT64_C(0x9E3779B97F4A7C15) + a * UINT64_C(0xD1B54A32D192ED03) + b;
+    uint64_t x =
+        hs_common.seed * UINT64_C(0x9E3779B97F4A7C15) + a * UINT64_C(0xD1B54A32D192ED03) + b;
     x = (x ^ x >> 30) * UINT64_C(0xBF58476D1CE4E5B9);
     x = (x ^ x >> 27) * UINT64_C(0x94D049BB133111EB);
     return x ^ x >> 31;

@@ -1,9 +1,9 @@
 /*
  * What all stress programs share: options, random numbers, verdicts, figures and a watchdog.
  *
- * A program checks with hs_check(), tells figures with hs_figure(), and ends with hs_finish(), which
- * prints a table or one JSON object and gives the exit status: 0 all checks held, 1 one did not.
- * Wrong usage exits with 2.
+ * A program checks with hs_check(), tells figures with hs_figure(), and ends with hs_finish(),
+ * which prints a table or one JSON object and gives the exit status: 0 all checks held, 1 one did
+ * not. Wrong usage exits with 2.
  */
 #ifndef STRESS_HARNESS_H
 #define STRESS_HARNESS_H

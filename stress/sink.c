@@ -18,7 +18,8 @@ void hs_gate_init(struct hs_sink_gate *gate, const char *path)
     if (path)
         snprintf(gate->path, sizeof gate->path, "%s", path);
     else
-        snprintf(gate->path, sizeof gate->path, "%s/stress-gate-%d.nettrace", folder ? folder : "/tmp", (int)getpid());
+        snprintf(gate->path, sizeof gate->path, "%s/stress-gate-%d.nettrace",
+                 folder ? folder : "/tmp", (int)getpid());
     gate->fd = open(gate->path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
     hs_check(gate->fd >= 0, "cannot write %s: %s", gate->path, strerror(errno));
 }

@@ -1,6 +1,6 @@
 /*
- * A sink that can be made to stand still: while its gate is closed, the drain blocks in its write, and
- * nothing is recycled. The stream goes to a file.
+ * A sink that can be made to stand still: while its gate is closed, the drain blocks in its write,
+ * and nothing is recycled. The stream goes to a file.
  */
 #ifndef STRESS_SINK_H
 #define STRESS_SINK_H

@@ -25,7 +25,7 @@ static void *grow(void *rows, size_t count, size_t *capacity, size_t row_bytes)
 static void range_add(struct hs_ranges *ranges, uint64_t capture, uint64_t after, uint64_t count)
 {
     ranges->rows = grow(ranges->rows, ranges->count, &ranges->capacity, sizeof *ranges->rows);
-    ranges->rows[ranges->count++] = (struct hs_range){ capture, after, count };
+    ranges->rows[ranges->count++] = (struct hs_range){capture, after, count};
 }
 
 static int range_order(const void *left, const void *right)
@@ -54,13 +54,17 @@ static void ranges_join(struct hs_ranges *ranges)
 
 static void ranges_compare(const struct hs_ranges *gaps, const struct hs_ranges *losses)
 {
-    hs_check(gaps->count == losses->count, "%zu gaps, but Weir/Loss events for %zu", gaps->count, losses->count);
+    hs_check(gaps->count == losses->count, "%zu gaps, but Weir/Loss events for %zu", gaps->count,
+             losses->count);
     for (size_t i = 0; i < gaps->count && i < losses->count; i++) {
         const struct hs_range *gap = &gaps->rows[i], *loss = &losses->rows[i];
-        bool equal = gap->capture == loss->capture && gap->after == loss->after && gap->count == loss->count;
-        if (!hs_check(equal, "thread %llu misses %llu after %llu; the loss told is of thread %llu: %llu after %llu",
-                      (ull)gap->capture, (ull)gap->count, (ull)gap->after, (ull)loss->capture, (ull)loss->count,
-                      (ull)loss->after))
+        bool equal =
+            gap->capture == loss->capture && gap->after == loss->after && gap->count == loss->count;
+        if (!hs_check(equal,
+                      "thread %llu misses %llu after %llu; the loss told is of thread %llu: %llu "
+                      "after %llu",
+                      (ull)gap->capture, (ull)gap->count, (ull)gap->after, (ull)loss->capture,
+                      (ull)loss->count, (ull)loss->after))
             return;
     }
 }
@@ -86,7 +90,9 @@ static struct hs_capture *capture_find(const struct hs_stream *stream, uint64_t 
     if (stream->recent < stream->capture_count && stream->captures[stream->recent].id == id)
         return &stream->captures[stream->recent];
     size_t place = capture_place(stream, id);
-    return place < stream->capture_count && stream->captures[place].id == id ? &stream->captures[place] : NULL;
+    return place < stream->capture_count && stream->captures[place].id == id
+               ? &stream->captures[place]
+               : NULL;
 }
 
 /* Made at first sight. The pointer is valid until the next one is made. */
@@ -95,11 +101,11 @@ static struct hs_capture *capture_of(struct hs_stream *stream, uint64_t id)
     struct hs_capture *found = capture_find(stream, id);
     if (!found) {
         size_t place = capture_place(stream, id);
-        stream->captures =
-            grow(stream->captures, stream->capture_count, &stream->capture_capacity, sizeof *stream->captures);
+        stream->captures = grow(stream->captures, stream->capture_count, &stream->capture_capacity,
+                                sizeof *stream->captures);
         found = &stream->captures[place];
         memmove(found + 1, found, (stream->capture_count++ - place) * sizeof *found);
-        *found = (struct hs_capture){ .id = id, .last_time = 0 };
+        *found = (struct hs_capture){.id = id, .last_time = 0};
     }
     stream->recent = (size_t)(found - stream->captures);
     return found;
@@ -122,16 +128,16 @@ static void on_trace(void *context, const struct wt_trace_info *info)
 static void on_violation(void *context, const struct wt_violation *violation)
 {
     (void)context;
-    hs_check(false, "rule %s broken at offset %llu: %s", wt_rule_name(violation->rule), (ull)violation->offset,
-             violation->text);
+    hs_check(false, "rule %s broken at offset %llu: %s", wt_rule_name(violation->rule),
+             (ull)violation->offset, violation->text);
 }
 
 static void on_gap(void *context, const struct wt_gap *gap)
 {
     struct hs_stream *stream = context;
     struct hs_capture *capture = capture_of(stream, gap->thread->capture_thread);
-    if (!hs_check(!gap->back, "thread %llu: the number %u does not follow %u", (ull)capture->id, gap->sequence,
-                  gap->after))
+    if (!hs_check(!gap->back, "thread %llu: the number %u does not follow %u", (ull)capture->id,
+                  gap->sequence, gap->after))
         return;
     capture->lost += gap->count;
     range_add(&stream->gaps, capture->id, gap->after_number, gap->count);
@@ -145,9 +151,11 @@ static void on_loss(struct hs_stream *stream, const struct wt_event *event)
     char cause[32] = "";
     memcpy(&capture, event->payload, 8);
     memcpy(&after, event->payload + 8, 4);
-    for (; at + 2 <= event->payload_size && event->payload[at] && length + 1 < sizeof cause; at += 2)
+    for (; at + 2 <= event->payload_size && event->payload[at] && length + 1 < sizeof cause;
+         at += 2)
         cause[length++] = (char)event->payload[at];
-    if (!hs_check(at + 2 + 8 == event->payload_size, "a Weir/Loss event of %u bytes", event->payload_size))
+    if (!hs_check(at + 2 + 8 == event->payload_size, "a Weir/Loss event of %u bytes",
+                  event->payload_size))
         return;
     memcpy(&count, event->payload + at + 2, 8);
     unsigned number = 0;
@@ -159,16 +167,20 @@ static void on_loss(struct hs_stream *stream, const struct wt_event *event)
     stream->lost_by_cause[number] += count;
     range_add(&stream->losses, capture, after, count);
     struct hs_capture *of = capture_find(stream, capture);
-    if (hs_check(of != NULL, "a Weir/Loss event of thread %llu, which no point has named", (ull)capture))
+    if (hs_check(of != NULL, "a Weir/Loss event of thread %llu, which no point has named",
+                 (ull)capture))
         of->lost_by_cause[number] += count;
 }
 
-static void check_time(struct hs_stream *stream, struct hs_capture *capture, const struct wt_event *event)
+static void check_time(struct hs_stream *stream, struct hs_capture *capture,
+                       const struct wt_event *event)
 {
-    hs_check(event->time >= capture->last_time, "thread %llu, number %llu: time falls by %lld ticks", (ull)capture->id,
+    hs_check(event->time >= capture->last_time,
+             "thread %llu, number %llu: time falls by %lld ticks", (ull)capture->id,
              (ull)event->number, (long long)(capture->last_time - event->time));
-    hs_check(event->time >= stream->point_time, "thread %llu, number %llu: %lld ticks older than the point before",
-             (ull)capture->id, (ull)event->number, (long long)(stream->point_time - event->time));
+    hs_check(event->time >= stream->point_time,
+             "thread %llu, number %llu: %lld ticks older than the point before", (ull)capture->id,
+             (ull)event->number, (long long)(stream->point_time - event->time));
     capture->last_time = event->time;
     if (event->time > stream->latest)
         stream->latest = event->time;
@@ -181,16 +193,21 @@ static void on_event(void *context, const struct wt_event *event)
     check_time(stream, capture, event);
     if (!capture->thread_id)
         capture->thread_id = event->thread_id;
-    hs_check(capture->thread_id == event->thread_id, "thread %llu has two thread ids", (ull)capture->id);
+    hs_check(capture->thread_id == event->thread_id, "thread %llu has two thread ids",
+             (ull)capture->id);
     capture->events++;
     if (strcmp(event->metadata->provider_name, "Weir") == 0) {
         on_loss(stream, event);
         return;
     }
     stream->events++;
-    struct hs_event out = { capture, (uint32_t)event->metadata->event_id, event->number, event->time, stream->point_time,
-                            event->payload,
-                                                       event->payload_size };
+    struct hs_event out = {capture,
+                           (uint32_t)event->metadata->event_id,
+                           event->number,
+                           event->time,
+                           stream->point_time,
+                           event->payload,
+                           event->payload_size};
     if (stream->on_event)
         stream->on_event(stream->context, &out);
 }
@@ -219,26 +236,32 @@ static void take_threads(struct hs_stream *stream, const struct wt_reader *reade
         hs_check(thread->first_seen_in_point && thread->first_sequence == 1,
                  "thread %llu is not introduced by a point with number 1", (ull)capture->id);
         hs_check(capture->events + capture->lost == capture->last_number - 1,
-                 "thread %llu: %llu events, %llu lost, but the last number is %llu", (ull)capture->id,
-                 (ull)capture->events, (ull)capture->lost, (ull)capture->last_number);
+                 "thread %llu: %llu events, %llu lost, but the last number is %llu",
+                 (ull)capture->id, (ull)capture->events, (ull)capture->lost,
+                 (ull)capture->last_number);
         uint64_t told = 0;
         for (unsigned cause = 0; cause < WEIR_LOSS_COUNT; cause++)
             told += capture->lost_by_cause[cause];
-        hs_check(told == capture->lost, "thread %llu: %llu lost, but the causes sum to %llu", (ull)capture->id,
-                 (ull)capture->lost, (ull)told);
+        hs_check(told == capture->lost, "thread %llu: %llu lost, but the causes sum to %llu",
+                 (ull)capture->id, (ull)capture->lost, (ull)told);
     }
 }
 
 static void run(struct hs_stream *stream, const struct wt_source *source)
 {
-    struct wt_handlers handlers = { .trace = on_trace, .event = on_event, .gap = on_gap, .point = on_point,
-                                    .violation = on_violation };
-    struct wt_reader_options options = { .check_trailing = true };
+    struct wt_handlers handlers = {.trace = on_trace,
+                                   .event = on_event,
+                                   .gap = on_gap,
+                                   .point = on_point,
+                                   .violation = on_violation};
+    struct wt_reader_options options = {.check_trailing = true};
     struct wt_reader *reader;
-    if (!hs_check(wt_reader_create(&reader, source, &options, &handlers, stream) == WT_OK, "no reader"))
+    if (!hs_check(wt_reader_create(&reader, source, &options, &handlers, stream) == WT_OK,
+                  "no reader"))
         return;
     enum wt_status status = wt_reader_run(reader);
-    hs_check(status == WT_END, "the stream does not end as it should: %s", wt_reader_error(reader)->text);
+    hs_check(status == WT_END, "the stream does not end as it should: %s",
+             wt_reader_error(reader)->text);
     stream->bytes = wt_reader_totals(reader)->bytes;
     take_threads(stream, reader);
     wt_reader_destroy(reader);
@@ -251,9 +274,9 @@ bool hs_stream_read(struct hs_stream *stream, const struct hs_trace *trace,
                     void (*event)(void *context, const struct hs_event *event), void *context)
 {
     uint64_t failures = hs_failures();
-    *stream = (struct hs_stream){ .on_event = event, .context = context };
+    *stream = (struct hs_stream){.on_event = event, .context = context};
     if (trace->path[0]) {
-        struct wt_fd_source file = { .fd = open(trace->path, O_RDONLY | O_CLOEXEC) };
+        struct wt_fd_source file = {.fd = open(trace->path, O_RDONLY | O_CLOEXEC)};
         if (!hs_check(file.fd >= 0, "cannot open %s", trace->path))
             return false;
         struct wt_source source = wt_source_fd(&file);
@@ -264,12 +287,13 @@ bool hs_stream_read(struct hs_stream *stream, const struct hs_trace *trace,
         uint64_t count = 0;
         enum weir_result result = weir_session_memory(trace->session, &bytes, &count);
         hs_check(result == WEIR_OK, "memory: %s", weir_result_text(result));
-        struct wt_memory_source memory = { .bytes = bytes, .size = count };
+        struct wt_memory_source memory = {.bytes = bytes, .size = count};
         struct wt_source source = wt_source_memory(&memory);
         run(stream, &source);
     }
-    hs_check(stream->bytes == trace->stats.bytes_sent, "%llu bytes in the stream, bytes_sent is %llu",
-             (ull)stream->bytes, (ull)trace->stats.bytes_sent);
+    hs_check(stream->bytes == trace->stats.bytes_sent,
+             "%llu bytes in the stream, bytes_sent is %llu", (ull)stream->bytes,
+             (ull)trace->stats.bytes_sent);
     return hs_failures() == failures;
 }
 

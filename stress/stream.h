@@ -54,7 +54,7 @@ struct hs_stream {
     struct hs_capture *captures; /* by id; the drain's own among them */
     size_t capture_count, capture_capacity, recent;
     struct hs_ranges gaps, losses; /* after the reading sorted, and joined where they touch */
-    uint64_t events; /* of the provider Stress */
+    uint64_t events;               /* of the provider Stress */
     uint64_t loss_events;
     uint64_t lost_by_cause[WEIR_LOSS_COUNT];
     uint64_t points;

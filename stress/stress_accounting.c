@@ -1,6 +1,6 @@
 /*
- * Many threads, flat out through a budget that is too small: every attempt is written or lost, and the
- * stream says exactly which, where and why.
+ * Many threads, flat out through a budget that is too small: every attempt is written or lost, and
+ * the stream says exactly which, where and why.
  */
 #include <stdlib.h>
 #include "emitter.h"
@@ -36,11 +36,12 @@ static void round_run(struct hs_emitter *emitters, enum hs_sink sink)
 
 int main(int argc, char **argv)
 {
-    const struct hs_option options[] = { { "threads", "that emit at once", &threads, NULL },
-                                         { "events", "of each thread", &events, NULL },
-                                         { "budget", "in bytes", &budget, NULL },
-                                         { NULL, NULL, NULL, NULL } };
-    hs_init(argc, argv, "Threads emit flat out; the stream must account for every attempt.", options);
+    const struct hs_option options[] = {{"threads", "that emit at once", &threads, NULL},
+                                        {"events", "of each thread", &events, NULL},
+                                        {"budget", "in bytes", &budget, NULL},
+                                        {NULL, NULL, NULL, NULL}};
+    hs_init(argc, argv, "Threads emit flat out; the stream must account for every attempt.",
+            options);
     hs_emitters_init();
     struct hs_emitter *emitters = hs_emitters_new((uint32_t)threads, events);
     uint64_t rounds = 0;

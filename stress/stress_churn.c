@@ -6,10 +6,10 @@
 #include "emitter.h"
 #include "harness.h"
 
-#define GROUP          10u
-#define WARM_THREADS   1000u
-#define GROWTH_MAX     (1u << 20)
-#define EVENTS_MAX     5u
+#define GROUP        10u
+#define WARM_THREADS 1000u
+#define GROWTH_MAX   (1u << 20)
+#define EVENTS_MAX   5u
 
 static uint64_t threads = 10000, flush_ms = 20;
 static struct hs_trace trace;
@@ -33,8 +33,8 @@ static void group_run(struct hs_emitter *emitters, uint32_t count)
         hs_thread_join(handles[i]);
 }
 
-/* The first half one after the other, then in groups. Returns by how much memory grew since the warm
- * threads, which include some groups. */
+/* The first half one after the other, then in groups. Returns by how much memory grew since the
+ * warm threads, which include some groups. */
 static int64_t threads_run(struct hs_emitter *emitters, uint32_t count)
 {
     uint32_t at = 0;
@@ -72,9 +72,9 @@ static void round_run(struct hs_emitter *emitters, uint32_t count)
 
 int main(int argc, char **argv)
 {
-    const struct hs_option options[] = { { "threads", "that come and go", &threads, NULL },
-                                         { "flush-ms", "of the session", &flush_ms, NULL },
-                                         { NULL, NULL, NULL, NULL } };
+    const struct hs_option options[] = {{"threads", "that come and go", &threads, NULL},
+                                        {"flush-ms", "of the session", &flush_ms, NULL},
+                                        {NULL, NULL, NULL, NULL}};
     hs_init(argc, argv, "Short-lived threads: all accounted for, memory bounded.", options);
     hs_emitters_init();
     struct hs_emitter *emitters = hs_emitters_new((uint32_t)threads, EVENTS_MAX);

@@ -34,7 +34,8 @@ static void on_event(void *context, const struct hs_event *event)
     struct watch *watch = context;
     hs_oracle_event(&watch->oracle, event);
     uint64_t ns = hs_event_clocks(event).monotonic_ns;
-    double distance = (double)(event->time - watch->origin) / watch->ticks_per_ns - (double)(ns - start_ns);
+    double distance =
+        (double)(event->time - watch->origin) / watch->ticks_per_ns - (double)(ns - start_ns);
     uint64_t part = (end_ns - start_ns) / PART;
     if (ns < start_ns + part && distance < watch->least_first)
         watch->least_first = distance;
@@ -48,7 +49,8 @@ static void move(const cpu_set_t *all, uint64_t *random)
 {
     cpu_set_t one;
     size_t at = 0;
-    for (uint64_t skip = hs_next(random) % (uint64_t)CPU_COUNT(all); !CPU_ISSET(at, all) || skip; at++)
+    for (uint64_t skip = hs_next(random) % (uint64_t)CPU_COUNT(all); !CPU_ISSET(at, all) || skip;
+         at++)
         skip -= CPU_ISSET(at, all) ? 1 : 0;
     CPU_ZERO(&one);
     CPU_SET(at, &one);
@@ -77,13 +79,18 @@ static void stream_check(struct hs_emitter *emitters)
 {
     struct hs_stream stream;
     hs_stream_read(&stream, &trace, NULL, NULL);
-    struct watch watch = { .oracle = { emitters, (uint32_t)threads }, .least_first = 1e30, .least_last = 1e30,
-                           .ticks_per_ns = (double)stream.frequency / 1e9, .origin = stream.sync_ticks };
+    struct watch watch = {.oracle = {emitters, (uint32_t)threads},
+                          .least_first = 1e30,
+                          .least_last = 1e30,
+                          .ticks_per_ns = (double)stream.frequency / 1e9,
+                          .origin = stream.sync_ticks};
     hs_stream_free(&stream);
     hs_stream_read(&stream, &trace, on_event, &watch);
     hs_oracle_verify(&watch.oracle, &stream, &trace);
-    double ppm = 1e6 * (watch.least_last - watch.least_first) / ((double)(end_ns - start_ns) * (PART - 1) / PART);
-    hs_check(ppm > -PPM_MAX && ppm < PPM_MAX, "the stamps run %.1f ppm off the system's clock", ppm);
+    double ppm = 1e6 * (watch.least_last - watch.least_first) /
+                 ((double)(end_ns - start_ns) * (PART - 1) / PART);
+    hs_check(ppm > -PPM_MAX && ppm < PPM_MAX, "the stamps run %.1f ppm off the system's clock",
+             ppm);
     hs_figure("ppm", ppm);
     hs_figure("frequency_hz", (double)stream.frequency);
     hs_figure_add("written", (double)trace.stats.counts.written);
@@ -94,9 +101,9 @@ static void stream_check(struct hs_emitter *emitters)
 /* With --seconds one trace of that length: drift shows over time. */
 int main(int argc, char **argv)
 {
-    const struct hs_option options[] = { { "threads", "that are moved", &threads, NULL },
-                                         { "ms", "of the trace, without --seconds", &run_ms, NULL },
-                                         { NULL, NULL, NULL, NULL } };
+    const struct hs_option options[] = {{"threads", "that are moved", &threads, NULL},
+                                        {"ms", "of the trace, without --seconds", &run_ms, NULL},
+                                        {NULL, NULL, NULL, NULL}};
     hs_init(argc, argv, "The stream's clock agrees with the system's.", options);
     hs_emitters_init();
     struct hs_emitter *emitters = hs_emitters_new((uint32_t)threads, EVENTS_MAX);

@@ -36,8 +36,8 @@ static void one_after_the_other(struct hs_emitter *emitters, uint64_t from, uint
     }
 }
 
-/* While the sink stands still nothing is recycled: the thread after which the drain stands still, or the
- * next one, takes the whole budget, and then `starved` threads never get a segment. */
+/* While the sink stands still nothing is recycled: the thread after which the drain stands still,
+ * or the next one, takes the whole budget, and then `starved` threads never get a segment. */
 static uint64_t starve(struct hs_emitter *emitters)
 {
     uint64_t without = 0;
@@ -62,8 +62,11 @@ static void expectation_write(const struct hs_emitter *emitters, const struct hs
     FILE *file = fopen(expect_path, "we");
     if (!hs_check(file != NULL, "cannot write %s: %s", expect_path, strerror(errno)))
         return;
-    fprintf(file, "{\"events\": {\"Stress/1\": %llu, \"Weir/1\": %llu}, \"events_lost\": %llu, \"rising\": true}\n",
-            (unsigned long long)written, (unsigned long long)stream->loss_events, (unsigned long long)lost);
+    fprintf(file,
+            "{\"events\": {\"Stress/1\": %llu, \"Weir/1\": %llu}, \"events_lost\": %llu, "
+            "\"rising\": true}\n",
+            (unsigned long long)written, (unsigned long long)stream->loss_events,
+            (unsigned long long)lost);
     hs_check(fclose(file) == 0, "cannot write %s", expect_path);
 }
 
@@ -87,7 +90,8 @@ static void round_run(struct hs_emitter *emitters)
                 expectation_write(emitters, &stream);
             hs_stream_free(&stream);
         }
-        hs_check(without >= starved, "only %llu threads were without a segment", (unsigned long long)without);
+        hs_check(without >= starved, "only %llu threads were without a segment",
+                 (unsigned long long)without);
         hs_figure_add("threads_without_segment", (double)without);
     }
     hs_trace_end(&trace);
@@ -95,13 +99,16 @@ static void round_run(struct hs_emitter *emitters)
 
 int main(int argc, char **argv)
 {
-    const struct hs_option options[] = { { "threads", "one after the other", &threads, NULL },
-                                         { "starved", "of them, that never get a segment", &starved, NULL },
-                                         { "events", "of each thread", &events, NULL },
-                                         { "trace", "file to keep the stream in", NULL, &trace_path },
-                                         { "expect", "file for the expectation, JSON", NULL, &expect_path },
-                                         { NULL, NULL, NULL, NULL } };
-    hs_init(argc, argv, "Threads one after the other, flat out through 1 MB: the loss of each is exact.", options);
+    const struct hs_option options[] = {
+        {"threads", "one after the other", &threads, NULL},
+        {"starved", "of them, that never get a segment", &starved, NULL},
+        {"events", "of each thread", &events, NULL},
+        {"trace", "file to keep the stream in", NULL, &trace_path},
+        {"expect", "file for the expectation, JSON", NULL, &expect_path},
+        {NULL, NULL, NULL, NULL}};
+    hs_init(argc, argv,
+            "Threads one after the other, flat out through 1 MB: the loss of each is exact.",
+            options);
     if (threads < starved + FEEDERS)
         threads = starved + FEEDERS;
     hs_emitters_init();

@@ -1,7 +1,7 @@
 /*
- * Threads that have emitted once and now sleep hold a segment each, more of them than the budget has.
- * A thread that has something to say must get room all the same: the drain takes back what the idle
- * hold. What they said is in the stream, and when they wake they go on with the right number.
+ * Threads that have emitted once and now sleep hold a segment each, more of them than the budget
+ * has. A thread that has something to say must get room all the same: the drain takes back what the
+ * idle hold. What they said is in the stream, and when they wake they go on with the right number.
  */
 #include <stdlib.h>
 #include "emitter.h"
@@ -33,8 +33,8 @@ static void *hold(void *argument)
     return NULL;
 }
 
-/* Emits at a pace that a drain of any machine can follow, until enough is written. Returns how long it
- * took to get the first segment. */
+/* Emits at a pace that a drain of any machine can follow, until enough is written. Returns how long
+ * it took to get the first segment. */
 static uint64_t produce(struct hs_emitter *emitter)
 {
     uint64_t start = hs_now_ns(), first = 0;
@@ -82,11 +82,13 @@ static void round_run(struct hs_emitter *emitters, pthread_t *handles)
 
 int main(int argc, char **argv)
 {
-    const struct hs_option options[] = { { "idle", "threads that hold a segment", &idle, NULL },
-                                         { "segments", "of the budget", &segments, NULL },
-                                         { "events", "that the producer must get written", &events, NULL },
-                                         { NULL, NULL, NULL, NULL } };
-    hs_init(argc, argv, "Idle threads hold more segments than there are; a producer must get room.", options);
+    const struct hs_option options[] = {
+        {"idle", "threads that hold a segment", &idle, NULL},
+        {"segments", "of the budget", &segments, NULL},
+        {"events", "that the producer must get written", &events, NULL},
+        {NULL, NULL, NULL, NULL}};
+    hs_init(argc, argv, "Idle threads hold more segments than there are; a producer must get room.",
+            options);
     hs_emitters_init();
     struct hs_emitter *emitters = hs_emitters_new((uint32_t)idle + 1, events + 200000);
     pthread_t *handles = hs_allocate(idle * sizeof *handles);

@@ -1,11 +1,12 @@
 /*
- * Sequence points under writers that are preempted inside an emit: many more threads than processors,
- * some of them nice, and a point each millisecond. Before a point nothing may be later, behind it
- * nothing older (stream.c checks that); a record that comes too late for its point carries the point's
- * time and is counted.
+ * Sequence points under writers that are preempted inside an emit: many more threads than
+ * processors, some of them nice, and a point each millisecond. Before a point nothing may be later,
+ * behind it nothing older (stream.c checks that); a record that comes too late for its point
+ * carries the point's time and is counted.
  *
- * Each event carries the processor's counter as its thread read it just before, so that the harness can
- * tell that a stamp, moved or not, lies between that reading and the one of the thread's next event.
+ * Each event carries the processor's counter as its thread read it just before, so that the harness
+ * can tell that a stamp, moved or not, lies between that reading and the one of the thread's next
+ * event.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -39,7 +40,8 @@ static void check_stamp(struct watch *watch, const struct hs_event *event, int64
     if (event->time != event->point_time)
         return;
     watch->moved++;
-    watch->worst_ticks = event->time - counter > watch->worst_ticks ? event->time - counter : watch->worst_ticks;
+    watch->worst_ticks =
+        event->time - counter > watch->worst_ticks ? event->time - counter : watch->worst_ticks;
 }
 
 static void on_event(void *context, const struct hs_event *event)
@@ -81,7 +83,8 @@ static bool stamps_are_counter(void)
 static void stream_check(struct hs_emitter *emitters)
 {
     struct hs_stream stream;
-    struct watch watch = { .oracle = { emitters, (uint32_t)threads }, .has_counter = stamps_are_counter() };
+    struct watch watch = {.oracle = {emitters, (uint32_t)threads},
+                          .has_counter = stamps_are_counter()};
     watch.last_time = hs_allocate(threads * sizeof *watch.last_time);
     hs_stream_read(&stream, &trace, on_event, &watch);
     hs_oracle_verify(&watch.oracle, &stream, &trace);
@@ -120,10 +123,10 @@ static void round_run(struct hs_emitter *emitters, pthread_t *handles)
 
 int main(int argc, char **argv)
 {
-    const struct hs_option options[] = { { "threads", "many more than processors", &threads, NULL },
-                                         { "ms", "of a round", &run_ms, NULL },
-                                         { "flush-ms", "of the session", &flush_ms, NULL },
-                                         { NULL, NULL, NULL, NULL } };
+    const struct hs_option options[] = {{"threads", "many more than processors", &threads, NULL},
+                                        {"ms", "of a round", &run_ms, NULL},
+                                        {"flush-ms", "of the session", &flush_ms, NULL},
+                                        {NULL, NULL, NULL, NULL}};
     hs_init(argc, argv, "Sequence points hold under preempted writers.", options);
     hs_emitters_init();
     struct hs_emitter *emitters = hs_emitters_new((uint32_t)threads, EVENTS_MAX);

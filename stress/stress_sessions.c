@@ -1,7 +1,7 @@
 /*
- * Sessions come and go while threads emit that come and go too, and the process forks: each session's
- * stream is whole, its numbers say what was attempted while it ran, and what was written before its
- * stop is in it.
+ * Sessions come and go while threads emit that come and go too, and the process forks: each
+ * session's stream is whole, its numbers say what was attempted while it ran, and what was written
+ * before its stop is in it.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -10,14 +10,16 @@
 #include "emitter.h"
 #include "harness.h"
 
-#define SLOTS_MAX      64u
-#define LIFE_EVENTS    3000u
-#define CHILD_MS_MAX   10000 /* a loaded machine is slow; a child that waits for a lost lock is slower */
+#define SLOTS_MAX   64u
+#define LIFE_EVENTS 3000u
+#define CHILD_MS_MAX \
+    10000 /* a loaded machine is slow; a child that waits for a lost lock is slower */
 
 static uint64_t slots = 4, controllers = 3, run_ms = 3000, fork_ms = 25;
 static bool is_over; /* ANY */
 
-/* A place that one short-lived thread after the other takes; its counter goes on over all of them. */
+/* A place that one short-lived thread after the other takes; its counter goes on over all of them.
+ */
 static struct slot {
     struct hs_emitter emitter;
     uint64_t attempts_done; /* ANY: one more than the last counter whose emit has returned */
@@ -29,7 +31,7 @@ static struct slot {
 /* One event per slot: a start or stop switches event by event, and numbers are compared here. */
 static void *live(void *argument)
 {
-    static const enum hs_shape shapes[] = { HS_FIXED, HS_TEXT, HS_BYTES };
+    static const enum hs_shape shapes[] = {HS_FIXED, HS_TEXT, HS_BYTES};
     struct slot *slot = argument;
     enum hs_shape shape = shapes[slot->emitter.index % 3];
     for (uint32_t i = 0; i < LIFE_EVENTS; i++) {
@@ -54,8 +56,8 @@ static void *slot_run(void *argument)
 
 /* --- A session. ------------------------------------------------------------------------------- */
 
-/* What a stream must show of a capture thread: numbers and own counters go up together, because each
- * attempt while the session runs takes a number. */
+/* What a stream must show of a capture thread: numbers and own counters go up together, because
+ * each attempt while the session runs takes a number. */
 struct seen {
     uint64_t capture;
     uint64_t number, counter;
@@ -79,19 +81,21 @@ static void on_event(void *context, const struct hs_event *event)
     bool is_same = last->capture == event->capture->id;
     hs_check(!is_same || counter - last->counter == event->number - last->number,
              "slot %u: from event %llu to %llu, but the numbers are %llu and %llu", slot,
-             (unsigned long long)last->counter, (unsigned long long)counter, (unsigned long long)last->number,
-             (unsigned long long)event->number);
-    *last = (struct seen){ event->capture->id, event->number, counter };
+             (unsigned long long)last->counter, (unsigned long long)counter,
+             (unsigned long long)last->number, (unsigned long long)event->number);
+    *last = (struct seen){event->capture->id, event->number, counter};
     watch->has_required[slot] |= counter + 1 == watch->required[slot];
 }
 
 static void stats_agree(const struct hs_stream *stream, const struct hs_trace *trace)
 {
-    hs_check(stream->events == trace->stats.counts.written, "%llu events in the stream, %llu counted as written",
+    hs_check(stream->events == trace->stats.counts.written,
+             "%llu events in the stream, %llu counted as written",
              (unsigned long long)stream->events, (unsigned long long)trace->stats.counts.written);
     for (unsigned cause = 0; cause < WEIR_LOSS_COUNT; cause++)
-        hs_check(stream->lost_by_cause[cause] == trace->stats.counts.lost[cause], "lost by %s: %llu told, %llu counted",
-                 weir_loss_name((enum weir_loss)cause), (unsigned long long)stream->lost_by_cause[cause],
+        hs_check(stream->lost_by_cause[cause] == trace->stats.counts.lost[cause],
+                 "lost by %s: %llu told, %llu counted", weir_loss_name((enum weir_loss)cause),
+                 (unsigned long long)stream->lost_by_cause[cause],
                  (unsigned long long)trace->stats.counts.lost[cause]);
 }
 
@@ -122,7 +126,7 @@ static void *stop_too(void *session)
 static void session_run(uint64_t random, bool stops_twice)
 {
     struct hs_trace trace;
-    struct watch watch = { .last = { { 0 } } };
+    struct watch watch = {.last = {{0}}};
     pthread_t second;
     struct weir_session_config config = hs_trace_config((random & 3 ? 256u : 2048u) << 10);
     config.segment_bytes = random & 4 ? 32768 : 4096;
@@ -175,16 +179,18 @@ static void on_provider(void *context, bool enabled, uint8_t level, uint64_t key
 static void callback_run(void)
 {
     struct weir_provider *provider;
-    struct hs_trace trace = { .path = "" };
-    struct watch watch = { .last = { { 0 } } };
+    struct hs_trace trace = {.path = ""};
+    struct watch watch = {.last = {{0}}};
     struct weir_session_config config = hs_trace_config(1u << 20);
     config.providers = "Stress,StressCalled";
     config.memory_bytes_max = 64u << 20;
-    hs_check(weir_provider_create("StressCalled", on_provider, NULL, &provider, NULL) == WEIR_OK, "provider");
+    hs_check(weir_provider_create("StressCalled", on_provider, NULL, &provider, NULL) == WEIR_OK,
+             "provider");
     if (!hs_check(weir_session_create(&config, &trace.session, NULL) == WEIR_OK, "create"))
         return;
     __atomic_store_n(&to_stop, trace.session, __ATOMIC_RELEASE);
-    hs_check(weir_session_start(trace.session, NULL) == WEIR_OK, "start of a session that its callback stops");
+    hs_check(weir_session_start(trace.session, NULL) == WEIR_OK,
+             "start of a session that its callback stops");
     __atomic_store_n(&to_stop, NULL, __ATOMIC_RELEASE);
     if (hs_trace_stop(&trace))
         stream_check(&watch, &trace);
@@ -204,9 +210,9 @@ static void *callbacks(void *argument)
 
 /* --- Fork. ------------------------------------------------------------------------------------ */
 
-/* Sanitizers do not follow a fork of a process with threads: AddressSanitizer leaves its allocator's
- * locks as they were, ThreadSanitizer ends a child that starts a thread, LeakSanitizer takes what other
- * threads hold for leaked at exit(). There the children leave at once. */
+/* Sanitizers do not follow a fork of a process with threads: AddressSanitizer leaves its
+ * allocator's locks as they were, ThreadSanitizer ends a child that starts a thread, LeakSanitizer
+ * takes what other threads hold for leaked at exit(). There the children leave at once. */
 static enum hs_child_end child_end(uint64_t i)
 {
 #ifdef STRESS_SANITIZED
@@ -223,7 +229,8 @@ static void forks_run(uint64_t until_ns)
         pid_t child = fork();
         if (child == 0)
             hs_child_end(end);
-        hs_child_wait(child, CHILD_MS_MAX, "child %llu, which ends in way %d", (unsigned long long)i, (int)end);
+        hs_child_wait(child, CHILD_MS_MAX, "child %llu, which ends in way %d",
+                      (unsigned long long)i, (int)end);
         hs_figure_add("forks", 1);
         hs_sleep_us(fork_ms * 1000);
     }
@@ -231,11 +238,11 @@ static void forks_run(uint64_t until_ns)
 
 int main(int argc, char **argv)
 {
-    const struct hs_option options[] = { { "threads", "that emit", &slots, NULL },
-                                         { "sessions", "at once", &controllers, NULL },
-                                         { "ms", "of the run, without --seconds", &run_ms, NULL },
-                                         { "fork-ms", "between two forks", &fork_ms, NULL },
-                                         { NULL, NULL, NULL, NULL } };
+    const struct hs_option options[] = {{"threads", "that emit", &slots, NULL},
+                                        {"sessions", "at once", &controllers, NULL},
+                                        {"ms", "of the run, without --seconds", &run_ms, NULL},
+                                        {"fork-ms", "between two forks", &fork_ms, NULL},
+                                        {NULL, NULL, NULL, NULL}};
     pthread_t threads[2 * SLOTS_MAX + 1];
     uint64_t numbers[SLOTS_MAX], count = 0;
     hs_init(argc, argv, "Sessions come and go under load; the process forks.", options);
@@ -243,7 +250,7 @@ int main(int argc, char **argv)
     controllers = controllers > SLOTS_MAX ? SLOTS_MAX : controllers;
     hs_emitters_init();
     for (uint32_t i = 0; i < slots; i++) {
-        all_slots[i].emitter = (struct hs_emitter){ .index = i, .capacity = UINT64_MAX };
+        all_slots[i].emitter = (struct hs_emitter){.index = i, .capacity = UINT64_MAX};
         hs_thread_start(&threads[count++], slot_run, &all_slots[i]);
     }
     for (uint64_t i = 0; i < controllers; i++) {

@@ -16,8 +16,8 @@
 #define sigev_notify_thread_id _sigev_un._tid
 #endif
 
-/* Per thread: its normal code, the timer's handler, the other thread's signal. The second handler may
- * interrupt the first. */
+/* Per thread: its normal code, the timer's handler, the other thread's signal. The second handler
+ * may interrupt the first. */
 enum { SOURCE_NORMAL, SOURCE_TIMER, SOURCE_KILL, SOURCES };
 
 #define HANDLER_EVENTS_MAX 2000000u
@@ -27,7 +27,7 @@ enum { SOURCE_NORMAL, SOURCE_TIMER, SOURCE_KILL, SOURCES };
 static uint64_t threads = 4, run_ms = 3000, timer_us = 50;
 static struct hs_trace trace;
 static struct hs_emitter *emitters;
-static bool is_over; /* ANY */
+static bool is_over;                    /* ANY */
 static __thread struct hs_emitter *own; /* of the thread: SOURCES in a row */
 
 struct target {
@@ -51,10 +51,12 @@ static void handler(int signal)
 static timer_t timer_begin(void)
 {
     timer_t timer;
-    struct sigevent event = { .sigev_notify = SIGEV_THREAD_ID, .sigev_signo = SIGPROF };
+    struct sigevent event = {.sigev_notify = SIGEV_THREAD_ID, .sigev_signo = SIGPROF};
     event.sigev_notify_thread_id = gettid();
-    struct itimerspec spec = { .it_interval = { 0, (long)timer_us * 1000 }, .it_value = { 0, (long)timer_us * 1000 } };
-    hs_check(timer_create(CLOCK_MONOTONIC, &event, &timer) == 0, "timer_create: %s", strerror(errno));
+    struct itimerspec spec = {.it_interval = {0, (long)timer_us * 1000},
+                              .it_value = {0, (long)timer_us * 1000}};
+    hs_check(timer_create(CLOCK_MONOTONIC, &event, &timer) == 0, "timer_create: %s",
+             strerror(errno));
     hs_check(timer_settime(timer, 0, &spec, NULL) == 0, "timer_settime: %s", strerror(errno));
     return timer;
 }
@@ -98,7 +100,7 @@ static void round_run(struct target *targets)
     if (!hs_trace_start(&trace, config, HS_SINK_FILE, NULL))
         return;
     for (uint64_t i = 0; i < threads; i++) {
-        targets[i] = (struct target){ .own = &emitters[i * SOURCES] };
+        targets[i] = (struct target){.own = &emitters[i * SOURCES]};
         hs_thread_start(&targets[i].thread, emit_flat_out, &targets[i]);
     }
     shoot(targets, hs_now_ns() + run_ms * 1000000);
@@ -108,12 +110,14 @@ static void round_run(struct target *targets)
     if (hs_trace_stop(&trace))
         hs_oracle_run(emitters, (uint32_t)threads * SOURCES, &trace);
     for (uint64_t i = 0; i < threads * SOURCES; i++)
-        hs_figure_add(i % SOURCES ? "handler_attempts" : "normal_attempts", (double)emitters[i].attempts);
+        hs_figure_add(i % SOURCES ? "handler_attempts" : "normal_attempts",
+                      (double)emitters[i].attempts);
     for (uint64_t i = 0; i < threads * SOURCES; i++)
         if (i % SOURCES)
             hs_figure_add("handler_written", (double)emitters[i].written);
     hs_figure_add("nested", (double)trace.stats.counts.lost[WEIR_LOSS_NESTED]);
-    hs_check(trace.stats.counts.lost[WEIR_LOSS_NESTED] > 0, "no handler met an emit: nothing was tested");
+    hs_check(trace.stats.counts.lost[WEIR_LOSS_NESTED] > 0,
+             "no handler met an emit: nothing was tested");
     hs_trace_end(&trace);
 }
 
@@ -133,15 +137,16 @@ static void emitters_make(void)
 
 int main(int argc, char **argv)
 {
-    const struct hs_option options[] = { { "threads", "that are interrupted", &threads, NULL },
-                                         { "ms", "of a round", &run_ms, NULL },
-                                         { "timer-us", "between two signals of a timer", &timer_us, NULL },
-                                         { NULL, NULL, NULL, NULL } };
+    const struct hs_option options[] = {
+        {"threads", "that are interrupted", &threads, NULL},
+        {"ms", "of a round", &run_ms, NULL},
+        {"timer-us", "between two signals of a timer", &timer_us, NULL},
+        {NULL, NULL, NULL, NULL}};
     hs_init(argc, argv, "Handlers that emit interrupt threads that emit.", options);
     hs_emitters_init();
     emitters_make();
     struct target *targets = hs_allocate(threads * sizeof *targets);
-    struct sigaction action = { .sa_handler = handler, .sa_flags = SA_RESTART };
+    struct sigaction action = {.sa_handler = handler, .sa_flags = SA_RESTART};
     sigaction(SIGPROF, &action, NULL);
     sigaction(SIGUSR1, &action, NULL);
     do {

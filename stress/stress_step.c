@@ -1,7 +1,7 @@
 /*
- * One instruction at a time: the trap flag of x86 stops a thread after each instruction of an emit (or
- * of its exit), and a handler does there what could happen there: it emits, or lets everybody else
- * run, or forks. What a stress test meets by luck, this meets by construction.
+ * One instruction at a time: the trap flag of x86 stops a thread after each instruction of an emit
+ * (or of its exit), and a handler does there what could happen there: it emits, or lets everybody
+ * else run, or forks. What a stress test meets by luck, this meets by construction.
  *
  * Not under sanitizers: their code is stepped too, and it may not be re-entered.
  */
@@ -18,11 +18,11 @@
 #include "sink.h"
 #include "child.h"
 
-#define TRAP_FLAG       0x100
-#define SEGMENT_BYTES   4096u
-#define EVENTS_MAX      2000000u
-#define ERRNO_MARK      77
-#define CHILD_MS_MAX    10000
+#define TRAP_FLAG     0x100
+#define SEGMENT_BYTES 4096u
+#define EVENTS_MAX    2000000u
+#define ERRNO_MARK    77
+#define CHILD_MS_MAX  10000
 
 enum { NORMAL, HANDLER, VISITOR, EMITTERS };
 
@@ -37,8 +37,9 @@ struct scenario {
     bool is_full;         /* the sink stands still, so that the budget is used up */
     bool has_two_sessions;
     void (*act)(ucontext_t *context);
-    bool is_thorough;     /* act at each step, whatever --stride says: it is cheap */
-    bool is_sweep;        /* act at one step of a thread only: at the first of the first thread, and so on */
+    bool is_thorough; /* act at each step, whatever --stride says: it is cheap */
+    bool is_sweep; /* act at one step of a thread only: at the first of the first thread, and so on
+                    */
 };
 
 static uint64_t pause_us = 2500, stride = 1, only, first_step;
@@ -55,18 +56,20 @@ static pthread_key_t key_before, key_after; /* created before and after the libr
 /* The red zone below the stack pointer is the compiler's. */
 static inline void stepping_begin(void)
 {
-    __asm__ volatile("lea -128(%%rsp), %%rsp\n\tpushfq\n\torq %0, (%%rsp)\n\tpopfq\n\tlea 128(%%rsp), %%rsp"
-                     :
-                     : "i"(TRAP_FLAG)
-                     : "memory", "cc");
+    __asm__ volatile(
+        "lea -128(%%rsp), %%rsp\n\tpushfq\n\torq %0, (%%rsp)\n\tpopfq\n\tlea 128(%%rsp), %%rsp"
+        :
+        : "i"(TRAP_FLAG)
+        : "memory", "cc");
 }
 
 static inline void stepping_end(void)
 {
-    __asm__ volatile("lea -128(%%rsp), %%rsp\n\tpushfq\n\tandq %0, (%%rsp)\n\tpopfq\n\tlea 128(%%rsp), %%rsp"
-                     :
-                     : "i"(~TRAP_FLAG)
-                     : "memory", "cc");
+    __asm__ volatile(
+        "lea -128(%%rsp), %%rsp\n\tpushfq\n\tandq %0, (%%rsp)\n\tpopfq\n\tlea 128(%%rsp), %%rsp"
+        :
+        : "i"(~TRAP_FLAG)
+        : "memory", "cc");
 }
 
 static void stepping(bool begins)
@@ -112,8 +115,8 @@ static void act_fork(ucontext_t *context)
         return;
     }
     hs_progress();
-    hs_child_wait(child, CHILD_MS_MAX, "%s: step %llu, weir_emit%+lld", scenario->name, (unsigned long long)steps,
-                  place);
+    hs_child_wait(child, CHILD_MS_MAX, "%s: step %llu, weir_emit%+lld", scenario->name,
+                  (unsigned long long)steps, place);
     hs_figure_add("forks", 1);
 }
 
@@ -182,7 +185,8 @@ static void *subject(void *argument)
     return NULL;
 }
 
-/* Others, that come and go beside it: their segments and lanes are recycled while the subject stands. */
+/* Others, that come and go beside it: their segments and lanes are recycled while the subject
+ * stands. */
 static void *visit(void *argument)
 {
     for (int i = 0; i < 80; i++)
@@ -206,7 +210,8 @@ static void *companions(void *argument)
 
 static bool sessions_start(void)
 {
-    struct weir_session_config config = hs_trace_config(scenario->is_full ? 4 * SEGMENT_BYTES : 4u << 20);
+    struct weir_session_config config =
+        hs_trace_config(scenario->is_full ? 4 * SEGMENT_BYTES : 4u << 20);
     config.segment_bytes = SEGMENT_BYTES;
     config.flush_ms = 1;
     config.stop_ms_max = 10000;
@@ -255,7 +260,8 @@ static void scenario_begin(const struct scenario *which)
     scenario = which;
     hs_emitters_reset(emitters, EMITTERS);
     /* Of several threads, one after the other, or of records that the exit of a thread leaves. */
-    emitters[NORMAL].is_visiting = emitters[HANDLER].is_visiting = which->is_sweep || which->steps_exit;
+    emitters[NORMAL].is_visiting = emitters[HANDLER].is_visiting =
+        which->is_sweep || which->steps_exit;
     emitters[VISITOR].is_visiting = true;
     __atomic_store_n(&is_over, false, __ATOMIC_RELEASE);
 }
@@ -285,38 +291,107 @@ static void scenario_run(const struct scenario *which)
 static void all_run(void)
 {
     const struct scenario all[] = {
-        { .name = "a handler emits in the fast path", .figure = "steps_emit", .shape = HS_FIXED,
-          .warm_events = 1, .events = 200, .act = act_emit, .is_thorough = true },
-        { .name = "a handler emits in the slow path", .figure = "steps_emit", .shape = HS_TEXT,
-          .warm_events = 1, .events = 100, .act = act_emit, .is_thorough = true },
-        { .name = "a handler emits in a mismatch", .figure = "steps_emit", .shape = HS_MISMATCH,
-          .warm_events = 1, .events = 5, .act = act_emit, .is_thorough = true },
-        { .name = "a handler emits when all is full", .figure = "steps_emit", .shape = HS_FIXED,
-          .warm_events = 500, .events = 20, .is_full = true, .act = act_emit, .is_thorough = true },
-        { .name = "a handler emits, two sessions", .figure = "steps_emit", .shape = HS_FIXED,
-          .warm_events = 1, .events = 20, .has_two_sessions = true, .act = act_emit, .is_thorough = true },
-        { .name = "a handler emits once in a first event", .figure = "steps_first", .shape = HS_FIXED,
-          .events = 1, .is_sweep = true, .act = act_emit },
-        { .name = "a handler emits once at a change of segments", .figure = "steps_change", .shape =
-          HS_FIXED, .warm_events = 67, .events = 4, .is_sweep = true, .act = act_emit },
-        { .name = "a handler emits in the exit of a thread", .figure = "steps_exit", .warm_events = 3,
-          .steps_exit = true, .act = act_emit, .is_thorough = true },
-        { .name = "a handler emits once in the exit of a thread", .figure = "steps_exit", .warm_events =
-          3, .steps_exit = true, .is_sweep = true, .act = act_emit },
-        { .name = "others run in the fast path", .figure = "steps_pause", .shape = HS_FIXED,
-          .warm_events = 1, .events = 2, .act = act_pause },
-        { .name = "others run at a change of segments", .figure = "steps_pause", .shape = HS_FIXED,
-          .warm_events = 67, .events = 4, .act = act_pause },
-        { .name = "others run in a first event", .figure = "steps_pause", .shape = HS_FIXED, .events =
-          1, .act = act_pause },
-        { .name = "others run in the exit of a thread", .figure = "steps_pause", .warm_events = 3,
-          .steps_exit = true, .act = act_pause },
-        { .name = "others run, then a handler emits, in the exit of a thread", .figure = "steps_pause",
-          .warm_events = 3, .steps_exit = true, .act = act_pause_emit },
-        { .name = "a fork in the fast path", .figure = "steps_fork", .shape = HS_FIXED, .warm_events =
-          1, .events = 1, .act = act_fork },
-        { .name = "a fork in the slow path", .figure = "steps_fork", .shape = HS_BYTES, .warm_events =
-          1, .events = 1, .act = act_fork },
+        {.name = "a handler emits in the fast path",
+         .figure = "steps_emit",
+         .shape = HS_FIXED,
+         .warm_events = 1,
+         .events = 200,
+         .act = act_emit,
+         .is_thorough = true},
+        {.name = "a handler emits in the slow path",
+         .figure = "steps_emit",
+         .shape = HS_TEXT,
+         .warm_events = 1,
+         .events = 100,
+         .act = act_emit,
+         .is_thorough = true},
+        {.name = "a handler emits in a mismatch",
+         .figure = "steps_emit",
+         .shape = HS_MISMATCH,
+         .warm_events = 1,
+         .events = 5,
+         .act = act_emit,
+         .is_thorough = true},
+        {.name = "a handler emits when all is full",
+         .figure = "steps_emit",
+         .shape = HS_FIXED,
+         .warm_events = 500,
+         .events = 20,
+         .is_full = true,
+         .act = act_emit,
+         .is_thorough = true},
+        {.name = "a handler emits, two sessions",
+         .figure = "steps_emit",
+         .shape = HS_FIXED,
+         .warm_events = 1,
+         .events = 20,
+         .has_two_sessions = true,
+         .act = act_emit,
+         .is_thorough = true},
+        {.name = "a handler emits once in a first event",
+         .figure = "steps_first",
+         .shape = HS_FIXED,
+         .events = 1,
+         .is_sweep = true,
+         .act = act_emit},
+        {.name = "a handler emits once at a change of segments",
+         .figure = "steps_change",
+         .shape = HS_FIXED,
+         .warm_events = 67,
+         .events = 4,
+         .is_sweep = true,
+         .act = act_emit},
+        {.name = "a handler emits in the exit of a thread",
+         .figure = "steps_exit",
+         .warm_events = 3,
+         .steps_exit = true,
+         .act = act_emit,
+         .is_thorough = true},
+        {.name = "a handler emits once in the exit of a thread",
+         .figure = "steps_exit",
+         .warm_events = 3,
+         .steps_exit = true,
+         .is_sweep = true,
+         .act = act_emit},
+        {.name = "others run in the fast path",
+         .figure = "steps_pause",
+         .shape = HS_FIXED,
+         .warm_events = 1,
+         .events = 2,
+         .act = act_pause},
+        {.name = "others run at a change of segments",
+         .figure = "steps_pause",
+         .shape = HS_FIXED,
+         .warm_events = 67,
+         .events = 4,
+         .act = act_pause},
+        {.name = "others run in a first event",
+         .figure = "steps_pause",
+         .shape = HS_FIXED,
+         .events = 1,
+         .act = act_pause},
+        {.name = "others run in the exit of a thread",
+         .figure = "steps_pause",
+         .warm_events = 3,
+         .steps_exit = true,
+         .act = act_pause},
+        {.name = "others run, then a handler emits, in the exit of a thread",
+         .figure = "steps_pause",
+         .warm_events = 3,
+         .steps_exit = true,
+         .act = act_pause_emit},
+        {.name = "a fork in the fast path",
+         .figure = "steps_fork",
+         .shape = HS_FIXED,
+         .warm_events = 1,
+         .events = 1,
+         .act = act_fork},
+        {.name = "a fork in the slow path",
+         .figure = "steps_fork",
+         .shape = HS_BYTES,
+         .warm_events = 1,
+         .events = 1,
+         .act = act_fork},
     };
     for (size_t i = 0; i < sizeof all / sizeof all[0]; i++)
         if (only == 0 || only == i + 1)
@@ -325,10 +400,11 @@ static void all_run(void)
 
 int main(int argc, char **argv)
 {
-    const struct hs_option options[] = { { "stride", "act at each so-many-th instruction only", &stride, NULL },
-                                         { "pause-us", "at a step where others run", &pause_us, NULL },
-                                         { "only", "this scenario, from 1; 0: all", &only, NULL },
-                                         { NULL, NULL, NULL, NULL } };
+    const struct hs_option options[] = {
+        {"stride", "act at each so-many-th instruction only", &stride, NULL},
+        {"pause-us", "at a step where others run", &pause_us, NULL},
+        {"only", "this scenario, from 1; 0: all", &only, NULL},
+        {NULL, NULL, NULL, NULL}};
     hs_init(argc, argv, "Something happens after each instruction of an emit.", options);
     pthread_key_create(&key_before, before_exit);
     hs_emitters_init();
@@ -336,10 +412,11 @@ int main(int argc, char **argv)
     emitters = hs_emitters_new(EMITTERS, EVENTS_MAX);
     for (int i = 0; i < EMITTERS; i++)
         emitters[i].is_shared = true;
-    struct sigaction action = { .sa_sigaction = on_trap, .sa_flags = SA_SIGINFO | SA_RESTART };
+    struct sigaction action = {.sa_sigaction = on_trap, .sa_flags = SA_SIGINFO | SA_RESTART};
     sigaction(SIGTRAP, &action, NULL);
     stride = stride ? stride : 1;
-    for (uint64_t round = hs_common.seed; round == hs_common.seed || (hs_time_is_left() && !hs_failures()); round++) {
+    for (uint64_t round = hs_common.seed;
+         round == hs_common.seed || (hs_time_is_left() && !hs_failures()); round++) {
         first_step = round % stride;
         all_run();
     }

@@ -25,14 +25,15 @@ static void path_choose(struct hs_trace *trace, const char *path)
     if (path)
         snprintf(trace->path, sizeof trace->path, "%s", path);
     else
-        snprintf(trace->path, sizeof trace->path, "%s/stress-%d-%u.nettrace", folder ? folder : "/tmp",
-                 (int)getpid(), __atomic_fetch_add(&number, 1, __ATOMIC_RELAXED));
+        snprintf(trace->path, sizeof trace->path, "%s/stress-%d-%u.nettrace",
+                 folder ? folder : "/tmp", (int)getpid(),
+                 __atomic_fetch_add(&number, 1, __ATOMIC_RELAXED));
 }
 
 bool hs_trace_start(struct hs_trace *trace, struct weir_session_config config, enum hs_sink sink,
                     const char *path)
 {
-    struct weir_error error = { "" };
+    struct weir_error error = {""};
     memset(trace, 0, sizeof *trace);
     if (sink == HS_SINK_FILE) {
         path_choose(trace, path);

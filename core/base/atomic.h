@@ -7,8 +7,8 @@
  * comment and as a row in core/ORDERING.md.
  *
  * There are no fences here: ThreadSanitizer does not model them, and an order that stands on the
- * access itself is easier to check. A store that a later load must not overtake is either seq_cst on
- * both sides or has wr_os_membarrier() on the other side (edge QUIESCE).
+ * access itself is easier to check. A store that a later load must not overtake is either seq_cst
+ * on both sides or has wr_os_membarrier() on the other side (edge QUIESCE).
  *
  * With WR_MODEL defined, the same operations go to the explorer in tests/model/, which runs this
  * project's own headers under every interleaving and every stale value that C11 allows.
@@ -72,15 +72,13 @@ _Static_assert(sizeof(struct wr_ptr) == sizeof(void *), "no hidden lock");
     }                                                                                              \
     static inline bool wr_##name##_cas_acq_rel(struct wr_##name *word, type *expected, type value) \
     {                                                                                              \
-        return atomic_compare_exchange_strong_explicit(&word->cell, expected, value,               \
-                                                       memory_order_acq_rel,                       \
-                                                       memory_order_acquire);                      \
+        return atomic_compare_exchange_strong_explicit(                                            \
+            &word->cell, expected, value, memory_order_acq_rel, memory_order_acquire);             \
     }                                                                                              \
     static inline bool wr_##name##_cas_release(struct wr_##name *word, type *expected, type value) \
     {                                                                                              \
-        return atomic_compare_exchange_strong_explicit(&word->cell, expected, value,               \
-                                                       memory_order_release,                       \
-                                                       memory_order_relaxed);                      \
+        return atomic_compare_exchange_strong_explicit(                                            \
+            &word->cell, expected, value, memory_order_release, memory_order_relaxed);             \
     }
 
 WR_ATOMIC_OPERATIONS(u32, uint32_t)
@@ -97,8 +95,8 @@ static inline uint32_t wr_u32_add_acq_rel(struct wr_u32 *word, uint32_t value)
     return atomic_fetch_add_explicit(&word->cell, value, memory_order_acq_rel);
 }
 
-/* An event's enabled word, which is a plain integer in the public header: C++ has no _Atomic. The inline
- * test in hosts is a relaxed load of it. */
+/* An event's enabled word, which is a plain integer in the public header: C++ has no _Atomic. The
+ * inline test in hosts is a relaxed load of it. */
 static inline uint64_t wr_mask_load_seq_cst(const uint64_t *mask)
 {
     return __atomic_load_n(mask, __ATOMIC_SEQ_CST);

@@ -12,8 +12,8 @@
 #define WR_ALIGNED_LINE        _Alignas(WR_LINE)
 
 /* The struct of type `type` whose member `member` is at `pointer`. */
-#define WR_CONTAINER(pointer, type, member)                                                        \
-    ((type *)(void *)((char *)(pointer) - offsetof(type, member)))
+#define WR_CONTAINER(pointer, type, member) \
+    ((type *)(void *)((char *)(pointer)-offsetof(type, member)))
 
 /* An invariant. Compiled to a trap in debug builds only: the library never ends its host. */
 #ifdef NDEBUG

@@ -6,8 +6,8 @@
 #include <stdint.h>
 #include <weir/trace.h>
 
-#define WR_TYPE_CODE(type)  ((int)(type) & 255) /* of the format; of the element for arrays */
-#define WR_TYPE_ARRAY       256
+#define WR_TYPE_CODE(type) ((int)(type)&255) /* of the format; of the element for arrays */
+#define WR_TYPE_ARRAY      256
 
 /* Bytes of a number, a bool, a guid; of an array's element. 0 for strings and unknown types. */
 static inline uint32_t wr_type_bytes(enum weir_type type)

@@ -14,7 +14,8 @@ struct wr_ptr wr_buffers_by_slot[WR_SESSIONS_MAX];
 
 static struct wr_u64 capture_ids; /* of the process; never reused */
 
-/* --- Life. -------------------------------------------------------------------------------------- */
+/* --- Life. --------------------------------------------------------------------------------------
+ */
 
 bool wr_buffers_init(struct wr_buffers *buffers, uint64_t budget_bytes, uint32_t segment_bytes)
 {
@@ -54,7 +55,8 @@ void wr_buffers_fini(struct wr_buffers *buffers)
     pthread_mutex_destroy(&buffers->lock);
 }
 
-/* --- Lanes. ------------------------------------------------------------------------------------- */
+/* --- Lanes. -------------------------------------------------------------------------------------
+ */
 
 static bool lanes_grow_locked(struct wr_buffers *buffers)
 {
@@ -64,7 +66,8 @@ static bool lanes_grow_locked(struct wr_buffers *buffers)
     *(void **)(void *)slab = buffers->slabs;
     buffers->slabs = slab;
     buffers->slab_bytes += LANE_SLAB_BYTES;
-    for (size_t at = WR_LINE; at + sizeof(struct wr_lane) <= LANE_SLAB_BYTES; at += sizeof(struct wr_lane)) {
+    for (size_t at = WR_LINE; at + sizeof(struct wr_lane) <= LANE_SLAB_BYTES;
+         at += sizeof(struct wr_lane)) {
         struct wr_lane *lane = (void *)(slab + at);
         lane->next = buffers->free_lanes;
         buffers->free_lanes = lane;
@@ -134,7 +137,8 @@ struct wr_lane *wr_buffers_lane(struct wr_thread *thread, uint32_t slot)
     return lane;
 }
 
-/* --- Room. --------------------------------------------------------------------------------------- */
+/* --- Room. ---------------------------------------------------------------------------------------
+ */
 
 void wr_buffers_retire(struct wr_lane *lane)
 {
@@ -146,7 +150,8 @@ void wr_buffers_retire(struct wr_lane *lane)
         wr_bell_ring(&buffers->bell);
 }
 
-static void mark_gap(struct wr_lane *lane, unsigned cause, struct wr_segment *segment, uint64_t commit)
+static void mark_gap(struct wr_lane *lane, unsigned cause, struct wr_segment *segment,
+                     uint64_t commit)
 {
     uint64_t *mark = (void *)wr_segment_cursor(segment, commit);
     mark[0] = WR_RECORD_EXTENSION; /* event 0; no time of its own */
@@ -213,7 +218,8 @@ struct wr_segment *wr_buffers_room(struct wr_lane *lane, uint32_t bytes, uint64_
     return segment;
 }
 
-/* --- Exit of a thread. --------------------------------------------------------------------------- */
+/* --- Exit of a thread. ---------------------------------------------------------------------------
+ */
 
 static void lane_exit(struct wr_lane *lane)
 {
@@ -242,7 +248,8 @@ void wr_buffers_init_process(void)
     wr_thread_on_exit = on_thread_exit;
 }
 
-/* --- Drain's side. -------------------------------------------------------------------------------- */
+/* --- Drain's side.
+ * -------------------------------------------------------------------------------- */
 
 struct wr_lane *wr_buffers_take_ready(struct wr_buffers *buffers)
 {
@@ -271,10 +278,13 @@ void wr_lane_counts_locked(struct wr_lane *lane, struct weir_counts *counts)
     counts->lost[WEIR_LOSS_SINK_FAILED] = lane->sink_failed;
     uint64_t records = lane->records_read - lane->read_count;
     for (struct wr_segment *segment = lane->oldest; segment; segment = segment->newer)
-        records += wr_commit_count(wr_u64_load_acquire(&segment->commit)); /* edge PUBLISH.acquire */
+        records +=
+            wr_commit_count(wr_u64_load_acquire(&segment->commit)); /* edge PUBLISH.acquire */
     /* edge CHAIN.acquire */
-    for (struct wr_segment *segment = wr_ptr_load_acquire(&lane->opened); segment; segment = segment->older)
-        records += wr_commit_count(wr_u64_load_acquire(&segment->commit)); /* edge PUBLISH.acquire */
+    for (struct wr_segment *segment = wr_ptr_load_acquire(&lane->opened); segment;
+         segment = segment->older)
+        records +=
+            wr_commit_count(wr_u64_load_acquire(&segment->commit)); /* edge PUBLISH.acquire */
     counts->written = records - lane->sink_failed;
     counts->attempted = counts->written;
     for (unsigned cause = 0; cause < WEIR_LOSS_COUNT; cause++)
@@ -287,7 +297,8 @@ uint32_t wr_lane_segments_locked(struct wr_lane *lane)
     for (struct wr_segment *segment = lane->oldest; segment; segment = segment->newer)
         count++;
     /* edge CHAIN.acquire */
-    for (struct wr_segment *segment = wr_ptr_load_acquire(&lane->opened); segment; segment = segment->older)
+    for (struct wr_segment *segment = wr_ptr_load_acquire(&lane->opened); segment;
+         segment = segment->older)
         count++;
     return count;
 }
@@ -305,7 +316,7 @@ void wr_counts_add(struct weir_counts *sum, const struct weir_counts *more)
 void wr_buffers_release_lane_locked(struct wr_buffers *buffers, struct wr_lane **link)
 {
     struct wr_lane *lane = *link;
-    struct weir_counts counts = { 0 };
+    struct weir_counts counts = {0};
     wr_lane_counts_locked(lane, &counts);
     wr_counts_add(&buffers->released, &counts);
     *link = lane->next;

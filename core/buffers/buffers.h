@@ -25,11 +25,11 @@ struct wr_buffers {
     uint32_t wake_at; /* retired segments that wake the drain */
     uint32_t slot;
 
-    struct wr_free_list free_list;          /* ANY(RECYCLE) */
-    struct wr_u32 carved;                   /* ANY: segments that have been in use, from the first on */
-    WR_ALIGNED_LINE struct wr_ptr ready;    /* ANY(READY): lanes with news, newest first */
-    struct wr_u32 retired;                  /* ANY: since the drain last looked; a hint for waking */
-    struct wr_u32 is_starved;               /* ANY: a thread found no segment; a hint for the drain */
+    struct wr_free_list free_list; /* ANY(RECYCLE) */
+    struct wr_u32 carved;          /* ANY: segments that have been in use, from the first on */
+    WR_ALIGNED_LINE struct wr_ptr ready; /* ANY(READY): lanes with news, newest first */
+    struct wr_u32 retired;               /* ANY: since the drain last looked; a hint for waking */
+    struct wr_u32 is_starved;            /* ANY: a thread found no segment; a hint for the drain */
     struct wr_bell bell;
 
     pthread_mutex_t lock;
@@ -49,8 +49,8 @@ struct wr_unattributed {
 };
 extern struct wr_unattributed wr_unattributed[WR_SESSIONS_MAX];
 
-/* The buffers of the session in each slot; set before the slot's bit is in any event's mask, cleared
- * after QUIESCE. */
+/* The buffers of the session in each slot; set before the slot's bit is in any event's mask,
+ * cleared after QUIESCE. */
 extern struct wr_ptr wr_buffers_by_slot[WR_SESSIONS_MAX];
 
 /* `buffers` is zeroed. False if the arena cannot be mapped. */
@@ -62,7 +62,8 @@ void wr_buffers_init_process(void);
 /* A number that names a capture thread in a stream; never the same twice in a process. */
 uint64_t wr_buffers_capture_id(void);
 
-/* --- Writer's side, inside the thread's pin. --------------------------------------------------- */
+/* --- Writer's side, inside the thread's pin. ---------------------------------------------------
+ */
 
 /* The thread's lane in the session of `slot`, made at first use; NULL if there is no memory. */
 struct wr_lane *wr_buffers_lane(struct wr_thread *thread, uint32_t slot);
@@ -77,15 +78,16 @@ void wr_buffers_lose(struct wr_lane *lane, enum weir_loss cause);
 /* Gives up the current segment, so that the next record goes to a new one. */
 void wr_buffers_retire(struct wr_lane *lane);
 
-/* --- Drain's side. ------------------------------------------------------------------------------ */
+/* --- Drain's side. ------------------------------------------------------------------------------
+ */
 
 /* The lanes that have news since the last call, linked by ready_next. */
 struct wr_lane *wr_buffers_take_ready(struct wr_buffers *buffers);
 /* To be called before a ready lane is looked at: from here on it may be queued again. */
 void wr_buffers_accept_ready(struct wr_lane *lane);
 void wr_buffers_give(struct wr_buffers *buffers, struct wr_segment *segment);
-/* A finished lane goes back, out of the list at `*link`; its counts are added to `released`. The lock is
- * held. */
+/* A finished lane goes back, out of the list at `*link`; its counts are added to `released`. The
+ * lock is held. */
 void wr_buffers_release_lane_locked(struct wr_buffers *buffers, struct wr_lane **link);
 
 void wr_counts_add(struct weir_counts *sum, const struct weir_counts *more);

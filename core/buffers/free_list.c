@@ -16,7 +16,8 @@ void __tsan_release(void *address);
 #endif
 
 _Static_assert(sizeof(struct ck_stack) == sizeof(((struct wr_free_list *)0)->stack), "it fits");
-_Static_assert(sizeof(struct ck_stack_entry) == sizeof(((struct wr_segment *)0)->free_link), "it fits");
+_Static_assert(sizeof(struct ck_stack_entry) == sizeof(((struct wr_segment *)0)->free_link),
+               "it fits");
 
 static struct ck_stack *stack_of(struct wr_free_list *list)
 {

@@ -1,9 +1,9 @@
 /*
  * The free segments of a session: ck_stack. Last in, first out keeps a warm segment warm.
  *
- * Edge RECYCLE: whoever gives a segment has read it to its end; whoever takes it may write. Takers are
- * several, so the pop is the one with a generation (pop_mpmc): the single-consumer pop would follow
- * the link of a segment that another taker has just taken.
+ * Edge RECYCLE: whoever gives a segment has read it to its end; whoever takes it may write. Takers
+ * are several, so the pop is the one with a generation (pop_mpmc): the single-consumer pop would
+ * follow the link of a segment that another taker has just taken.
  */
 #ifndef WR_BUFFERS_FREE_LIST_H
 #define WR_BUFFERS_FREE_LIST_H

@@ -11,12 +11,12 @@
 #include <weir/session.h>
 #include "lane/segment.h"
 
-#define WR_LOSS_LIST(X)                                                                            \
-    X(FULL)                                                                                        \
-    X(NESTED)                                                                                      \
-    X(TOO_LARGE)                                                                                   \
-    X(NO_SEGMENT)                                                                                  \
-    X(MISMATCH)                                                                                    \
+#define WR_LOSS_LIST(X) \
+    X(FULL)             \
+    X(NESTED)           \
+    X(TOO_LARGE)        \
+    X(NO_SEGMENT)       \
+    X(MISMATCH)         \
     X(SINK_FAILED)
 
 _Static_assert(WEIR_LOSS_SINK_FAILED == WR_LANE_CAUSES, "a lane counts the causes before it");

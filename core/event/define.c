@@ -13,24 +13,28 @@ static enum weir_result schema_check(const char *provider_name, const struct wei
                                      struct weir_error *error)
 {
     if (!wr_name_is_valid(schema->name))
-        return wr_fail(error, WEIR_BAD_ARGUMENT, "an event of provider '%s' has no name, or one over %d bytes",
-                       provider_name, WR_NAME_BYTES_MAX);
+        return wr_fail(error, WEIR_BAD_ARGUMENT,
+                       "an event of provider '%s' has no name, or one over %d bytes", provider_name,
+                       WR_NAME_BYTES_MAX);
     if (schema->id == 0)
-        return wr_fail(error, WEIR_BAD_ARGUMENT, "event '%s': id 0; ids go from 1 to 65535", schema->name);
+        return wr_fail(error, WEIR_BAD_ARGUMENT, "event '%s': id 0; ids go from 1 to 65535",
+                       schema->name);
     if (schema->level > WEIR_LEVEL_VERBOSE)
-        return wr_fail(error, WEIR_BAD_ARGUMENT, "event '%s': level %u; levels go from 0 to 5", schema->name,
-                       schema->level);
+        return wr_fail(error, WEIR_BAD_ARGUMENT, "event '%s': level %u; levels go from 0 to 5",
+                       schema->name, schema->level);
     if (schema->field_count > WR_FIELDS_MAX || (schema->field_count && !schema->fields))
         return wr_fail(error, WEIR_BAD_ARGUMENT, "event '%s': %u fields; at most %d", schema->name,
                        schema->field_count, WR_FIELDS_MAX);
     for (uint32_t i = 0; i < schema->field_count; i++) {
         enum weir_type type = schema->fields[i].type;
         if (!wr_name_is_valid(schema->fields[i].name))
-            return wr_fail(error, WEIR_BAD_ARGUMENT, "event '%s': field %u has no name, or one over %d bytes",
-                           schema->name, i, WR_NAME_BYTES_MAX);
+            return wr_fail(error, WEIR_BAD_ARGUMENT,
+                           "event '%s': field %u has no name, or one over %d bytes", schema->name,
+                           i, WR_NAME_BYTES_MAX);
         if (!wr_type_is_fixed(type) && !wr_type_is_array(type) && !wr_type_is_string(type))
-            return wr_fail(error, WEIR_BAD_ARGUMENT, "event '%s': field '%s' has the unknown type %d",
-                           schema->name, schema->fields[i].name, (int)type);
+            return wr_fail(error, WEIR_BAD_ARGUMENT,
+                           "event '%s': field '%s' has the unknown type %d", schema->name,
+                           schema->fields[i].name, (int)type);
     }
     return WEIR_OK;
 }
@@ -69,7 +73,9 @@ static void describe(struct wr_event_definition *definition)
         definition->is_fixed &= wr_type_is_fixed(type);
     }
     if (schema->opcode == 0)
-        schema->opcode = ends_with(schema->name, "Start") ? 1 : ends_with(schema->name, "Stop") ? 2 : 0;
+        schema->opcode = ends_with(schema->name, "Start")  ? 1
+                         : ends_with(schema->name, "Stop") ? 2
+                                                           : 0;
 }
 
 enum weir_result wr_definition_new(const char *provider_name, const struct weir_schema *schema,
@@ -94,11 +100,13 @@ enum weir_result wr_definition_new(const char *provider_name, const struct weir_
 bool wr_definitions_equal(const struct wr_event_definition *a, const struct wr_event_definition *b)
 {
     const struct weir_schema *x = &a->schema, *y = &b->schema;
-    bool is_equal = strcmp(a->provider_name, b->provider_name) == 0 && strcmp(x->name, y->name) == 0 &&
-                    x->keywords == y->keywords && x->id == y->id && x->version == y->version &&
-                    x->level == y->level && x->opcode == y->opcode && x->field_count == y->field_count;
+    bool is_equal = strcmp(a->provider_name, b->provider_name) == 0 &&
+                    strcmp(x->name, y->name) == 0 && x->keywords == y->keywords && x->id == y->id &&
+                    x->version == y->version && x->level == y->level && x->opcode == y->opcode &&
+                    x->field_count == y->field_count;
     for (uint32_t i = 0; is_equal && i < x->field_count; i++)
-        is_equal = x->fields[i].type == y->fields[i].type && strcmp(x->fields[i].name, y->fields[i].name) == 0;
+        is_equal = x->fields[i].type == y->fields[i].type &&
+                   strcmp(x->fields[i].name, y->fields[i].name) == 0;
     return is_equal;
 }
 

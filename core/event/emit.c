@@ -1,16 +1,16 @@
 /*
  * HOT: the way of an event that is enabled in one session, has a fixed size, and finds room.
  *
- * Everything else leaves by a tail call, so that this function has no call, no locked instruction, no
- * fence and no stack frame of its own (tests/codegen checks the object code).
+ * Everything else leaves by a tail call, so that this function has no call, no locked instruction,
+ * no fence and no stack frame of its own (tests/codegen checks the object code).
  */
 #include "event/event.h"
 #include "base/compiler.h"
 #include "lane/lane_write.h"
 #include "os/clock.h"
 
-/* Payloads are readable up to a multiple of eight bytes. Not memcpy: a call would cost more than the
- * copy of a typical event. */
+/* Payloads are readable up to a multiple of eight bytes. Not memcpy: a call would cost more than
+ * the copy of a typical event. */
 WR_INLINE void copy_words(uint64_t *to, const uint64_t *from, uint32_t bytes)
 {
     for (uint32_t i = 0; i < bytes / 8; i++)

@@ -17,7 +17,8 @@ static uint64_t mask_of(const struct weir_event *event)
     return wr_mask_load_seq_cst(&event->enabled);
 }
 
-/* --- Nested: this thread is already in the library. ------------------------------------------------ */
+/* --- Nested: this thread is already in the library.
+ * ------------------------------------------------ */
 
 /* On the fast path the mark is that `ready` is NULL though the thread has a record. */
 static bool is_inside(void)
@@ -25,8 +26,8 @@ static bool is_inside(void)
     return wr_self.depth > 0 || (wr_thread_fast && wr_self.thread && !wr_self.ready);
 }
 
-/* Counts the event in each session that wants it, and nothing else: whatever was interrupted may hold
- * any lock and be between any two stores. */
+/* Counts the event in each session that wants it, and nothing else: whatever was interrupted may
+ * hold any lock and be between any two stores. */
 static bool emit_nested(struct weir_event *event)
 {
     struct wr_thread *thread = wr_self.thread;
@@ -46,7 +47,8 @@ static bool emit_nested(struct weir_event *event)
     return false;
 }
 
-/* --- Inside the pin. --------------------------------------------------------------------------------- */
+/* --- Inside the pin.
+ * --------------------------------------------------------------------------------- */
 
 /* Ticks of a record since its segment's base; 0 where the clock stepped back, or where the base was
  * read after the stamp that this event has in all its sessions. */
@@ -140,14 +142,16 @@ WR_NOINLINE bool wr_emit_pinned_slow(struct weir_event *event, const void *paylo
     return is_written;
 }
 
-/* --- Outside the pin. --------------------------------------------------------------------------------- */
+/* --- Outside the pin.
+ * --------------------------------------------------------------------------------- */
 
 static bool emit_entered(struct weir_event *event, const void *payload)
 {
     struct wr_thread *thread = wr_thread_attach();
     if (!thread) {
         for (uint64_t mask = mask_of(event); mask; mask &= mask - 1)
-            wr_u64_add_relaxed(&wr_unattributed[__builtin_ctzll(mask)].no_segment, 1); /* relaxed: a count */
+            wr_u64_add_relaxed(&wr_unattributed[__builtin_ctzll(mask)].no_segment,
+                               1); /* relaxed: a count */
         return false;
     }
     uint64_t pin = wr_pin_enter_seq_cst(thread);
@@ -170,7 +174,8 @@ WR_NOINLINE bool wr_emit_slow(struct weir_event *event, const void *payload)
     return is_written;
 }
 
-/* --- Values. -------------------------------------------------------------------------------------------- */
+/* --- Values.
+ * -------------------------------------------------------------------------------------------- */
 
 /* Counts the loss as the event's other losses are counted. */
 static bool lose_mismatch(struct weir_event *event)
@@ -207,14 +212,17 @@ static uint32_t append(struct built_payload *built, uint32_t at, const void *byt
     return at + count;
 }
 
-static uint32_t append_reference(struct built_payload *built, uint32_t at, const struct weir_value *value)
+static uint32_t append_reference(struct built_payload *built, uint32_t at,
+                                 const struct weir_value *value)
 {
     at = append(built, at, &value->as.ptr, sizeof value->as.ptr);
-    return wr_type_is_array(value->type) ? append(built, at, &value->count, sizeof value->count) : at;
+    return wr_type_is_array(value->type) ? append(built, at, &value->count, sizeof value->count)
+                                         : at;
 }
 
 /* Little-endian, as the wire is: the low bytes of an integer are its narrower value. */
-static uint32_t append_value(struct built_payload *built, uint32_t at, const struct weir_value *value)
+static uint32_t append_value(struct built_payload *built, uint32_t at,
+                             const struct weir_value *value)
 {
     static const struct weir_guid no_guid;
     if (!wr_type_is_fixed(value->type))
@@ -232,7 +240,8 @@ static uint32_t append_value(struct built_payload *built, uint32_t at, const str
     return append(built, at, &value->as, wr_type_bytes(value->type));
 }
 
-WEIR_API bool weir_event_emit(struct weir_event *event, const struct weir_value *values, uint32_t count)
+WEIR_API bool weir_event_emit(struct weir_event *event, const struct weir_value *values,
+                              uint32_t count)
 {
     if (!weir_event_is_enabled(event) && !wr_self.capture)
         return false;

@@ -13,16 +13,16 @@
 #define WR_FIELDS_MAX     64
 #define WR_NAME_BYTES_MAX 255
 
-/* record_bytes of an event whose size the payload decides: larger than any segment, so that the fast
- * path leaves it to the slow one without a test of its own. */
+/* record_bytes of an event whose size the payload decides: larger than any segment, so that the
+ * fast path leaves it to the slow one without a test of its own. */
 #define WR_RECORD_BYTES_VARIABLE (UINT32_MAX / 2)
 
 /* What the drain needs to write an event's records. Kept for the life of the process. */
 struct wr_event_definition {
-    struct weir_event *event;   /* LOCK(registry): NULL once its provider is gone */
-    struct weir_event own;      /* for events defined at run time */
+    struct weir_event *event; /* LOCK(registry): NULL once its provider is gone */
+    struct weir_event own;    /* for events defined at run time */
     const char *provider_name;
-    struct weir_schema schema;      /* own copies of name and fields */
+    struct weir_schema schema; /* own copies of name and fields */
     uint32_t index;
     uint32_t payload_bytes; /* if is_fixed */
     bool is_fixed;          /* no strings, no arrays */
@@ -47,7 +47,8 @@ struct wr_interest {
     uint32_t count;
 };
 
-bool wr_interest_wants(const struct wr_interest *interest, const struct wr_event_definition *definition);
+bool wr_interest_wants(const struct wr_interest *interest,
+                       const struct wr_event_definition *definition);
 
 /* Is a provider of that name registered? */
 bool wr_provider_exists(const char *name);
@@ -67,10 +68,11 @@ void wr_init(void);
 /* Raised in a forked child. Sessions of another generation are not touched. */
 uint32_t wr_process_generation(void);
 
-/* What a payload takes in a record. Strings and arrays are measured once: a host that changes a string
- * while it is emitted gets some bytes of each, never more bytes than there is room for. */
+/* What a payload takes in a record. Strings and arrays are measured once: a host that changes a
+ * string while it is emitted gets some bytes of each, never more bytes than there is room for. */
 struct wr_payload_size {
-    uint64_t bytes; /* more than WR_PAYLOAD_BYTES_MAX: the event would be larger than that in the file */
+    uint64_t
+        bytes; /* more than WR_PAYLOAD_BYTES_MAX: the event would be larger than that in the file */
     uint32_t counts[WR_FIELDS_MAX]; /* of elements; set for fields of variable size */
 };
 void wr_payload_measure(const struct wr_event_definition *definition, const void *payload,

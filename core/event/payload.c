@@ -23,7 +23,7 @@ struct span {
 /* Reads the field at `*from` and moves on. Does not look at the data. */
 static struct span span_next(enum weir_type type, const unsigned char **from)
 {
-    struct span span = { NULL, 0, wr_type_bytes(type), wr_type_bytes(type) };
+    struct span span = {NULL, 0, wr_type_bytes(type), wr_type_bytes(type)};
     memcpy(&span.data, *from, sizeof span.data);
     *from += sizeof span.data;
     if (type == WEIR_TYPE_str) {

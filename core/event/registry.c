@@ -30,17 +30,18 @@ struct weir_provider {
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static pthread_cond_t callback_done = PTHREAD_COND_INITIALIZER;
-static struct weir_provider *providers;                        /* LOCK */
-static ck_hs_t providers_by_name;                              /* LOCK */
-static const struct wr_interest *interests[WR_SESSIONS_MAX];   /* LOCK: what an enabled slot wants */
-static bool slot_is_taken[WR_SESSIONS_MAX];                    /* LOCK */
-static struct wr_ptr definitions[WR_EVENT_INDEX_MAX + 1];      /* edge DEFINE; entries never change */
-static uint32_t definition_count;                              /* LOCK */
-static struct wr_event_definition *orphans;                    /* LOCK: of providers that are gone */
-static uint32_t generation;                                    /* of the process; changes in fork only */
-static bool is_broken; /* a fork caught this thread inside the registry */
+static struct weir_provider *providers;                      /* LOCK */
+static ck_hs_t providers_by_name;                            /* LOCK */
+static const struct wr_interest *interests[WR_SESSIONS_MAX]; /* LOCK: what an enabled slot wants */
+static bool slot_is_taken[WR_SESSIONS_MAX];                  /* LOCK */
+static struct wr_ptr definitions[WR_EVENT_INDEX_MAX + 1];    /* edge DEFINE; entries never change */
+static uint32_t definition_count;                            /* LOCK */
+static struct wr_event_definition *orphans;                  /* LOCK: of providers that are gone */
+static uint32_t generation; /* of the process; changes in fork only */
+static bool is_broken;      /* a fork caught this thread inside the registry */
 
-/* --- Once per process. ------------------------------------------------------------------------------ */
+/* --- Once per process.
+ * ------------------------------------------------------------------------------ */
 
 static void *hs_malloc(size_t bytes)
 {
@@ -54,7 +55,7 @@ static void hs_free(void *memory, size_t bytes, bool defer)
     free(memory);
 }
 
-static struct ck_malloc hs_allocator = { .malloc = hs_malloc, .free = hs_free };
+static struct ck_malloc hs_allocator = {.malloc = hs_malloc, .free = hs_free};
 
 static unsigned char lower(unsigned char c)
 {
@@ -82,7 +83,8 @@ static bool names_equal(const char *a, const char *b)
 
 static bool same_name(const void *a, const void *b)
 {
-    return names_equal(((const struct weir_provider *)a)->name, ((const struct weir_provider *)b)->name);
+    return names_equal(((const struct weir_provider *)a)->name,
+                       ((const struct weir_provider *)b)->name);
 }
 
 static void mask_store(struct wr_event_definition *definition, uint64_t mask)
@@ -93,10 +95,10 @@ static void mask_store(struct wr_event_definition *definition, uint64_t mask)
 }
 
 /*
- * A fork takes both locks, so that the child finds consistent lists behind fresh locks. A signal handler
- * that forks while this thread is in the library cannot take them: its child may only go on untraced.
- * One that forks within the fast path, which holds nothing, may; but what it interrupted must stay marked
- * as inside, so `ready` is put back as it was.
+ * A fork takes both locks, so that the child finds consistent lists behind fresh locks. A signal
+ * handler that forks while this thread is in the library cannot take them: its child may only go on
+ * untraced. One that forks within the fast path, which holds nothing, may; but what it interrupted
+ * must stay marked as inside, so `ready` is put back as it was.
  */
 static void before_fork(void)
 {
@@ -135,7 +137,7 @@ static void after_fork_child(void)
     for (struct weir_provider *provider = providers; provider; provider = provider->next) {
         /* Only this thread's callback goes on here. */
         provider->is_calling &= pthread_equal(provider->caller, pthread_self()) != 0;
-        provider->told = (struct wr_provider_state){ false, 0, 0 };
+        provider->told = (struct wr_provider_state){false, 0, 0};
     }
     is_broken = wr_self.fork_is_nested;
     generation++;
@@ -178,7 +180,8 @@ static void registry_unlock(void)
     wr_self_leave();
 }
 
-/* --- Who wants what. ---------------------------------------------------------------------------------- */
+/* --- Who wants what.
+ * ---------------------------------------------------------------------------------- */
 
 const struct wr_event_definition *wr_event_definition(uint32_t index)
 {
@@ -186,11 +189,13 @@ const struct wr_event_definition *wr_event_definition(uint32_t index)
     return index <= WR_EVENT_INDEX_MAX ? wr_ptr_load_acquire(&definitions[index]) : NULL;
 }
 
-bool wr_interest_wants(const struct wr_interest *interest, const struct wr_event_definition *definition)
+bool wr_interest_wants(const struct wr_interest *interest,
+                       const struct wr_event_definition *definition)
 {
     for (uint32_t i = 0; i < interest->count; i++) {
         const struct wr_filter *filter = &interest->filters[i];
-        if (definition->schema.level <= filter->level && names_equal(filter->name, definition->provider_name) &&
+        if (definition->schema.level <= filter->level &&
+            names_equal(filter->name, definition->provider_name) &&
             (definition->schema.keywords == 0 || (definition->schema.keywords & filter->keywords)))
             return true;
     }
@@ -251,11 +256,12 @@ void wr_registry_give_slot(uint32_t slot)
     registry_unlock();
 }
 
-/* --- Callbacks. ------------------------------------------------------------------------------------------ */
+/* --- Callbacks.
+ * ------------------------------------------------------------------------------------------ */
 
 static struct wr_provider_state state_wanted_locked(const struct weir_provider *provider)
 {
-    struct wr_provider_state state = { false, 0, 0 };
+    struct wr_provider_state state = {false, 0, 0};
     for (uint32_t slot = 0; slot < WR_SESSIONS_MAX; slot++) {
         const struct wr_interest *interest = interests[slot];
         for (uint32_t i = 0; interest && i < interest->count; i++) {
@@ -296,14 +302,15 @@ static void provider_free(struct weir_provider *provider)
     free(provider);
 }
 
-/* Whoever finds a provider being called leaves it to that thread, which looks again afterwards: so a
- * callback may start and stop sessions, and no call waits for another. */
+/* Whoever finds a provider being called leaves it to that thread, which looks again afterwards: so
+ * a callback may start and stop sessions, and no call waits for another. */
 void wr_registry_run_callbacks(void)
 {
     for (;;) {
         registry_lock();
         struct weir_provider *provider = callback_next_locked();
-        struct wr_provider_state state = provider ? provider->told : (struct wr_provider_state){ false, 0, 0 };
+        struct wr_provider_state state =
+            provider ? provider->told : (struct wr_provider_state){false, 0, 0};
         registry_unlock();
         if (!provider)
             return;
@@ -318,11 +325,12 @@ void wr_registry_run_callbacks(void)
     }
 }
 
-/* --- Providers. -------------------------------------------------------------------------------------------- */
+/* --- Providers.
+ * -------------------------------------------------------------------------------------------- */
 
 static struct weir_provider *provider_find_locked(const char *name)
 {
-    struct weir_provider key = { .name = (char *)(uintptr_t)name };
+    struct weir_provider key = {.name = (char *)(uintptr_t)name};
     return ck_hs_get(&providers_by_name, CK_HS_HASH(&providers_by_name, hash_name, &key), &key);
 }
 
@@ -334,7 +342,8 @@ bool wr_provider_exists(const char *name)
     return exists;
 }
 
-static struct weir_provider *provider_new(const char *name, weir_provider_callback callback, void *context)
+static struct weir_provider *provider_new(const char *name, weir_provider_callback callback,
+                                          void *context)
 {
     struct weir_provider *provider = calloc(1, sizeof *provider);
     if (!provider)
@@ -349,11 +358,14 @@ static struct weir_provider *provider_new(const char *name, weir_provider_callba
     return provider;
 }
 
-static enum weir_result provider_insert_locked(struct weir_provider *provider, struct weir_error *error)
+static enum weir_result provider_insert_locked(struct weir_provider *provider,
+                                               struct weir_error *error)
 {
     if (is_broken)
-        return wr_fail(error, WEIR_BAD_STATE, "this process was forked from inside a signal handler");
-    if (provider_find_locked(provider->name) || names_equal(provider->name, "Weir")) /* ours: Weir/Loss */
+        return wr_fail(error, WEIR_BAD_STATE,
+                       "this process was forked from inside a signal handler");
+    if (provider_find_locked(provider->name) ||
+        names_equal(provider->name, "Weir")) /* ours: Weir/Loss */
         return wr_fail(error, WEIR_EXISTS, "provider '%s' is registered already", provider->name);
     unsigned long hash = CK_HS_HASH(&providers_by_name, hash_name, provider);
     if (!ck_hs_put(&providers_by_name, hash, provider))
@@ -375,8 +387,8 @@ static struct wr_event_definition *orphan_take_locked(const struct wr_event_defi
     return orphan;
 }
 
-/* Gives the definition an index and its provider. An orphan takes its place in `*definition`, which is
- * freed then. */
+/* Gives the definition an index and its provider. An orphan takes its place in `*definition`, which
+ * is freed then. */
 static enum weir_result definition_insert_locked(struct weir_provider *provider,
                                                  struct wr_event_definition **definition,
                                                  struct weir_error *error)
@@ -384,8 +396,9 @@ static enum weir_result definition_insert_locked(struct weir_provider *provider,
     struct wr_event_definition *new = *definition;
     for (struct wr_event_definition *d = provider->definitions; d; d = d->next)
         if (d->schema.id == new->schema.id)
-            return wr_fail(error, WEIR_EXISTS, "event %u of provider '%s' is defined already ('%s')",
-                           d->schema.id, provider->name, d->schema.name);
+            return wr_fail(error, WEIR_EXISTS,
+                           "event %u of provider '%s' is defined already ('%s')", d->schema.id,
+                           provider->name, d->schema.name);
     struct wr_event_definition *orphan = orphan_take_locked(new);
     if (orphan) {
         wr_definition_free(new);
@@ -432,8 +445,9 @@ static void provider_remove_locked(struct weir_provider *provider)
     ck_hs_remove(&providers_by_name, CK_HS_HASH(&providers_by_name, hash_name, provider), provider);
 }
 
-enum weir_result weir_provider_create(const char *name, weir_provider_callback callback, void *context,
-                                      struct weir_provider **out, struct weir_error *error)
+enum weir_result weir_provider_create(const char *name, weir_provider_callback callback,
+                                      void *context, struct weir_provider **out,
+                                      struct weir_error *error)
 {
     wr_init();
     if (!wr_name_is_valid(name))
@@ -478,7 +492,8 @@ enum weir_result weir_event_define(struct weir_provider *provider, const struct 
 
 /* All of a declaration's definitions, linked by `next`, or none. */
 static enum weir_result declaration_define(const struct weir_provider_declaration *declaration,
-                                           struct wr_event_definition **made, struct weir_error *error)
+                                           struct wr_event_definition **made,
+                                           struct weir_error *error)
 {
     enum weir_result result = WEIR_OK;
     for (uint32_t i = 0; i < declaration->event_count && result == WEIR_OK; i++)
@@ -495,7 +510,8 @@ static void definitions_free(struct wr_event_definition **made, uint32_t from, u
 
 static enum weir_result declaration_insert(const struct weir_provider_declaration *declaration,
                                            struct weir_provider *provider,
-                                           struct wr_event_definition **made, struct weir_error *error)
+                                           struct wr_event_definition **made,
+                                           struct weir_error *error)
 {
     registry_lock();
     enum weir_result result = provider_insert_locked(provider, error);
@@ -520,8 +536,8 @@ enum weir_result weir_provider_register(const struct weir_provider_declaration *
 {
     wr_init();
     if (!declaration || !wr_name_is_valid(declaration->name))
-        return wr_fail(error, WEIR_BAD_ARGUMENT, "a declaration needs a name of 1 to %d bytes of UTF-8",
-                       WR_NAME_BYTES_MAX);
+        return wr_fail(error, WEIR_BAD_ARGUMENT,
+                       "a declaration needs a name of 1 to %d bytes of UTF-8", WR_NAME_BYTES_MAX);
     struct weir_provider *provider = provider_new(declaration->name, callback, context);
     struct wr_event_definition **made = calloc(declaration->event_count + 1u, sizeof *made);
     if (!provider || !made) {

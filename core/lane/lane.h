@@ -1,16 +1,16 @@
 /*
  * A lane: the events of one thread in one session, as a chain of segments.
  *
- * The writer owns `current`, the segment it writes to, until somebody takes it out of that word by an
- * atomic exchange (edge OWN): the writer itself when it retires the segment, or the drain when it
- * revokes the segment of an idle thread. Whoever took it owns it. A revocation leaves the number of
- * records of the segment in the word, marked by an odd value: the writer, which counts its attempts,
- * needs it, and must not find the segment gone without the count.
+ * The writer owns `current`, the segment it writes to, until somebody takes it out of that word by
+ * an atomic exchange (edge OWN): the writer itself when it retires the segment, or the drain when
+ * it revokes the segment of an idle thread. Whoever took it owns it. A revocation leaves the number
+ * of records of the segment in the word, marked by an odd value: the writer, which counts its
+ * attempts, needs it, and must not find the segment gone without the count.
  *
- * The word `end` and the ownership word are the lane's, not the segment's. In the segment they would
- * be wrong: a writer that loaded the pointer, lost the segment to a revocation and then tested the
- * segment's `end` would find the end that the segment's next owner has set, and write into a segment
- * of another lane (tests/model/, canary segment_end).
+ * The word `end` and the ownership word are the lane's, not the segment's. In the segment they
+ * would be wrong: a writer that loaded the pointer, lost the segment to a revocation and then
+ * tested the segment's `end` would find the end that the segment's next owner has set, and write
+ * into a segment of another lane (tests/model/, canary segment_end).
  */
 #ifndef WR_LANE_LANE_H
 #define WR_LANE_LANE_H
@@ -28,29 +28,29 @@ struct wr_lane {
     struct wr_u32 end;                     /* ANY(REVOKE): offset past the last byte; 0: revoked */
     uint32_t held_before;                  /* it has held a segment */
     uint64_t records_retired;              /* in segments that it no longer holds */
-    struct wr_ptr opened;                  /* ANY(CHAIN): segments the drain has not seen, newest first */
-    struct wr_u64 lost[WR_LANE_CAUSES];    /* edge LOST */
-    struct wr_u64 nested;                  /* ANY: added by signal handlers, read by the drain */
-    struct wr_u32 exited;                  /* edge EXIT: the thread is gone, nothing follows */
-    struct wr_u32 queued;                  /* ANY(READY): on the session's ready list */
-    struct wr_lane *ready_next;            /* ANY(READY) */
+    struct wr_ptr opened; /* ANY(CHAIN): segments the drain has not seen, newest first */
+    struct wr_u64 lost[WR_LANE_CAUSES]; /* edge LOST */
+    struct wr_u64 nested;               /* ANY: added by signal handlers, read by the drain */
+    struct wr_u32 exited;               /* edge EXIT: the thread is gone, nothing follows */
+    struct wr_u32 queued;               /* ANY(READY): on the session's ready list */
+    struct wr_lane *ready_next;         /* ANY(READY) */
 
     /* DRAIN */
     WR_ALIGNED_LINE struct wr_segment *oldest; /* the chain, oldest first */
     struct wr_segment *newest;
-    uint32_t read_offset;     /* in `oldest` */
-    uint32_t read_count;      /* records read of `oldest` */
-    uint64_t records_read;    /* from all segments */
+    uint32_t read_offset;  /* in `oldest` */
+    uint32_t read_count;   /* records read of `oldest` */
+    uint64_t records_read; /* from all segments */
     uint64_t lost_told[WR_LANE_CAUSES];
     uint64_t nested_told;
-    uint64_t encoded;         /* records handed to the encoder, since the lane was attached */
-    uint64_t delivered;       /* of them, those that the sink took or refused */
-    struct wr_lane *touched;  /* the next lane that has encoded since the last flush */
+    uint64_t encoded;        /* records handed to the encoder, since the lane was attached */
+    uint64_t delivered;      /* of them, those that the sink took or refused */
+    struct wr_lane *touched; /* the next lane that has encoded since the last flush */
     bool is_touched;
-    uint64_t sink_failed;     /* encoded, but not written; LOCK(lanes) */
-    uint64_t last_ticks;      /* of the last record; time never steps back */
-    uint64_t last_number;     /* on the wire: of the last record or told loss; starts at 1 */
-    uint64_t listed_number;   /* on the wire: in the last sequence point; 0: never listed */
+    uint64_t sink_failed;   /* encoded, but not written; LOCK(lanes) */
+    uint64_t last_ticks;    /* of the last record; time never steps back */
+    uint64_t last_number;   /* on the wire: of the last record or told loss; starts at 1 */
+    uint64_t listed_number; /* on the wire: in the last sequence point; 0: never listed */
     uint64_t noted_pin;
     uint64_t idle_commit; /* at the last sweep, of that segment, to tell an idle lane */
     struct wr_segment *idle_segment;

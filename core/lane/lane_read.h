@@ -32,8 +32,8 @@ static inline void wr_lane_take_opened(struct wr_lane *lane)
     lane->newest = last;
 }
 
-/* What may be read of the oldest segment. `is_final` is decided before the commit word is loaded: if
- * the writer has left the segment by then, the word is its last. */
+/* What may be read of the oldest segment. `is_final` is decided before the commit word is loaded:
+ * if the writer has left the segment by then, the word is its last. */
 static inline uint64_t wr_lane_readable(struct wr_lane *lane, bool *is_final)
 {
     struct wr_segment *segment = lane->oldest;
@@ -72,8 +72,8 @@ static inline bool wr_lane_revoke_finish(struct wr_lane *lane)
 {
     if (wr_pin_is_inside(wr_pin_load(lane->thread))) /* edge REVOKE.acquire */
         return false;
-    /* Only the segment that the drain knew before it stored `end`: a writer that pinned since may have
-     * opened another one, with an `end` of its own, and be writing to it. */
+    /* Only the segment that the drain knew before it stored `end`: a writer that pinned since may
+     * have opened another one, with an `end` of its own, and be writing to it. */
     void *current = lane->newest;
     /* edge PUBLISH.acquire; final, because no pin entered since the barrier finds room */
     uint64_t commit = wr_u64_load_acquire(&((struct wr_segment *)current)->commit);

@@ -2,12 +2,14 @@
  * HOT: the writer's side of a lane.
  *
  * Life of a record: pin; is there room; read the clock; copy; commit; unpin. Room is tested before
- * the clock is read, because the clock is nine tenths of an event and a dropped one must not pay it.
+ * the clock is read, because the clock is nine tenths of an event and a dropped one must not pay
+ * it.
  *
  * The argument in short (core/ORDERING.md has it whole). The drain reads only below `commit`, which
  * is stored last, with release (edge PUBLISH). A segment leaves the lane only through `current`
  * (edge OWN), and the drain takes it only after it has stored end = 0, issued a barrier, and found
- * the pin even (edge REVOKE): a writer that pins later finds end == 0 and does not touch the segment.
+ * the pin even (edge REVOKE): a writer that pins later finds end == 0 and does not touch the
+ * segment.
  */
 #ifndef WR_LANE_LANE_WRITE_H
 #define WR_LANE_LANE_WRITE_H
@@ -19,7 +21,8 @@
 #include "lane/segment.h"
 #include "lane/thread.h"
 
-/* Enters the pin with a plain store (a release store is one, on x86): half of the asymmetric barrier (edges QUIESCE, REVOKE). */
+/* Enters the pin with a plain store (a release store is one, on x86): half of the asymmetric
+ * barrier (edges QUIESCE, REVOKE). */
 WR_INLINE uint64_t wr_pin_enter(struct wr_thread *thread)
 {
     /* relaxed: only this thread and its signal handlers store the pin */
@@ -30,7 +33,8 @@ WR_INLINE uint64_t wr_pin_enter(struct wr_thread *thread)
     return pin;
 }
 
-/* The same where the other side has no membarrier: the store may not be overtaken by later loads. */
+/* The same where the other side has no membarrier: the store may not be overtaken by later loads.
+ */
 WR_INLINE uint64_t wr_pin_enter_seq_cst(struct wr_thread *thread)
 {
     /* relaxed: only this thread and its signal handlers store the pin */
@@ -68,7 +72,8 @@ WR_INLINE unsigned char *wr_segment_cursor(struct wr_segment *segment, uint64_t 
 }
 
 /* As wr_segment_commit, for a mark that is no event. */
-static inline void wr_segment_commit_mark(struct wr_segment *segment, uint64_t commit, uint32_t bytes)
+static inline void wr_segment_commit_mark(struct wr_segment *segment, uint64_t commit,
+                                          uint32_t bytes)
 {
     /* edge PUBLISH.release: the mark's bytes */
     wr_u64_store_release(&segment->commit, commit + bytes);
@@ -120,8 +125,8 @@ static inline struct wr_segment *wr_lane_retire(struct wr_lane *lane)
 
 /* Opens an empty segment that the caller owns. It is current before it is on the chain, so that the
  * drain, which meets it there, never takes it for one that the writer has left. */
-static inline void wr_lane_open(struct wr_lane *lane, struct wr_segment *segment, uint32_t segment_bytes,
-                                uint64_t base_ticks)
+static inline void wr_lane_open(struct wr_lane *lane, struct wr_segment *segment,
+                                uint32_t segment_bytes, uint64_t base_ticks)
 {
     segment->base_ticks = base_ticks;
     segment->first_number = 1 + lane->records_retired + wr_lane_lost(lane);

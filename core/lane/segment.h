@@ -1,9 +1,10 @@
 /*
  * A segment: a fixed-size piece of a session's arena that holds records of one lane.
  *
- *            free list ──take (RECYCLE)──> current of a lane ──retire / revoke (OWN)──> read out ──┐
- *                ^                                                                                 │
- *                └───────────────────────────────give (RECYCLE)────────────────────────────────────┘
+ *            free list ──take (RECYCLE)──> current of a lane ──retire / revoke (OWN)──> read out
+ * ──┐ ^                                                                                 │
+ *                └───────────────────────────────give
+ * (RECYCLE)────────────────────────────────────┘
  *
  * `commit` holds two numbers in one word, so that a single release store publishes a record and
  * counts it: the low half is the offset of the first byte that is not a record, from the start of
@@ -23,8 +24,9 @@ struct wr_segment {
     /* WRITER before CHAIN publishes the segment; constant until it is given back. */
     struct wr_segment *older; /* the next older segment on `opened` */
     uint64_t base_ticks;
-    uint64_t first_number;                /* attempt number of the first record, from 1 */
-    uint64_t lost_before[WR_LANE_CAUSES]; /* the lane's counts at the first record: where a gap is */
+    uint64_t first_number; /* attempt number of the first record, from 1 */
+    uint64_t
+        lost_before[WR_LANE_CAUSES]; /* the lane's counts at the first record: where a gap is */
 
     /* DRAIN */
     struct wr_segment *newer; /* the lane's chain, oldest first */
@@ -39,7 +41,8 @@ struct wr_segment {
 #define WR_SEGMENT_BYTES_MIN    4096u
 #define WR_SEGMENT_BYTES_MAX    (1u << 20)
 
-_Static_assert(sizeof(struct wr_segment) == UINT64_C(2) * WR_LINE, "read-mostly line, writer's line, records");
+_Static_assert(sizeof(struct wr_segment) == UINT64_C(2) * WR_LINE,
+               "read-mostly line, writer's line, records");
 
 static inline uint32_t wr_commit_offset(uint64_t commit)
 {

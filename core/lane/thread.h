@@ -38,8 +38,8 @@ struct wr_thread {
 /* Per thread of the process, in static TLS. */
 struct wr_self {
     /* The thread's record while it is outside the library; NULL inside, before the first event, and
-     * in processes that cannot use the fast path. One load therefore tells the fast path that it may
-     * go on, and a signal handler that it interrupted us. WRITER (and its signal handlers). */
+     * in processes that cannot use the fast path. One load therefore tells the fast path that it
+     * may go on, and a signal handler that it interrupted us. WRITER (and its signal handlers). */
     struct wr_thread *ready;
     struct wr_thread *thread;
     uint32_t depth; /* calls of the library on this thread's stack, except the fast path */
@@ -101,7 +101,8 @@ static inline void wr_self_leave(void)
         wr_self.ready = wr_self.thread;
 }
 
-/* --- Pins. -------------------------------------------------------------------------------------- */
+/* --- Pins. --------------------------------------------------------------------------------------
+ */
 
 static inline uint64_t wr_pin_load(const struct wr_thread *thread)
 {

@@ -12,9 +12,9 @@ void (*wr_thread_on_exit)(struct wr_thread *thread);
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static pthread_key_t exit_key;
-static struct wr_thread *all;  /* LOCK */
+static struct wr_thread *all;          /* LOCK */
 static struct wr_thread *free_records; /* LOCK */
-static bool membarrier_works; /* CONST after init */
+static bool membarrier_works;          /* CONST after init */
 
 static void on_thread_exit(void *argument);
 
@@ -113,8 +113,8 @@ void wr_threads_each(void (*visit)(struct wr_thread *thread, void *context), voi
     pthread_mutex_unlock(&lock);
 }
 
-/* Waits for one thread's pin to be even or to change. Sleeps, so that a preempted writer on the same
- * processor gets to run. */
+/* Waits for one thread's pin to be even or to change. Sleeps, so that a preempted writer on the
+ * same processor gets to run. */
 static bool wait_for_pin(const struct wr_thread *thread, uint64_t deadline_ns)
 {
     uint64_t noted = wr_pin_load(thread);
@@ -162,8 +162,9 @@ void wr_threads_after_fork(void)
 {
     pthread_mutex_init(&lock, NULL);
     /* The parent's other threads do not exist here: their pins may be odd for ever, and nothing may
-     * wait for them. This thread keeps its record, without lanes: a signal handler may have forked in
-     * the middle of an event, which goes on when the handler returns, into memory of nobody's. */
+     * wait for them. This thread keeps its record, without lanes: a signal handler may have forked
+     * in the middle of an event, which goes on when the handler returns, into memory of nobody's.
+     */
     struct wr_thread *self = wr_self.thread;
     wr_self.capture = NULL;
     all = self;

@@ -29,7 +29,8 @@ static void terminate(struct cursor *cursor)
     *cursor->to++ = 0;
 }
 
-/* Strings end at their first zero. One that the host changed while it was emitted may have it early. */
+/* Strings end at their first zero. One that the host changed while it was emitted may have it
+ * early. */
 static uint32_t bytes_before_zero(const unsigned char *text, uint32_t count)
 {
     const unsigned char *zero = memchr(text, 0, count);
@@ -47,7 +48,8 @@ static uint32_t units_before_zero(const unsigned char *units, uint32_t count)
 static void string(struct cursor *cursor, enum weir_type type, uint32_t count)
 {
     if (type == WEIR_TYPE_str) {
-        cursor->to += wr_utf16_from_utf8(cursor->from, bytes_before_zero(cursor->from, count), cursor->to);
+        cursor->to +=
+            wr_utf16_from_utf8(cursor->from, bytes_before_zero(cursor->from, count), cursor->to);
         cursor->from += count;
     } else {
         const unsigned char *end = cursor->from + (size_t)2 * count;
@@ -72,9 +74,10 @@ static void field(struct cursor *cursor, enum weir_type type)
     }
 }
 
-uint32_t wr_nettrace_payload(const struct weir_schema *schema, const unsigned char *record, unsigned char *out)
+uint32_t wr_nettrace_payload(const struct weir_schema *schema, const unsigned char *record,
+                             unsigned char *out)
 {
-    struct cursor cursor = { record, out };
+    struct cursor cursor = {record, out};
     for (uint32_t i = 0; i < schema->field_count; i++)
         field(&cursor, schema->fields[i].type);
     return (uint32_t)(cursor.to - out);

@@ -17,10 +17,11 @@ static bool is_continuation(unsigned char byte)
 /* Decodes one code point of 2 to 4 bytes; returns how many, or 0 if the first byte begins none. */
 static uint32_t decode(const unsigned char *text, uint32_t count, uint32_t *code_point)
 {
-    static const uint32_t least[] = { 0, 0, 0x80, 0x800, 0x10000 };
-    uint32_t length = text[0] >= 0xF0 && text[0] < 0xF8 ? 4 : text[0] >= 0xE0 && text[0] < 0xF0 ? 3
-                      : text[0] >= 0xC0 && text[0] < 0xE0                                       ? 2
-                                                                                                : 0;
+    static const uint32_t least[] = {0, 0, 0x80, 0x800, 0x10000};
+    uint32_t length = text[0] >= 0xF0 && text[0] < 0xF8   ? 4
+                      : text[0] >= 0xE0 && text[0] < 0xF0 ? 3
+                      : text[0] >= 0xC0 && text[0] < 0xE0 ? 2
+                                                          : 0;
     if (length == 0 || length > count)
         return 0;
     uint32_t value = text[0] & (0x7Fu >> length);

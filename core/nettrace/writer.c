@@ -25,9 +25,10 @@
 #define BUFFER_BYTES_FOR_EVENT (EVENT_HEADER_BYTES_MAX + WR_PAYLOAD_BYTES_MAX + 16u)
 #define BLOCK_HEADER_BYTES     20u
 /* 64 fields and three names of 255 bytes each, in UTF-16. */
-#define METADATA_BYTES_MAX     (64u << 10)
+#define METADATA_BYTES_MAX (64u << 10)
 
-_Static_assert(WR_NETTRACE_BUFFER_BYTES >= 2 * BLOCK_CONTENT_BYTES_MAX + BUFFER_BYTES_FOR_EVENT, "one block fits");
+_Static_assert(WR_NETTRACE_BUFFER_BYTES >= 2 * BLOCK_CONTENT_BYTES_MAX + BUFFER_BYTES_FOR_EVENT,
+               "one block fits");
 
 void wr_nettrace_init(struct wr_nettrace *nettrace, struct wr_stream *stream, void *buffer)
 {
@@ -103,7 +104,8 @@ static inline unsigned char *varint(unsigned char *out, uint64_t value)
     return out;
 }
 
-/* --- Objects and blocks. ---------------------------------------------------------------------------- */
+/* --- Objects and blocks.
+ * ---------------------------------------------------------------------------- */
 
 static void object_begin(struct wr_nettrace *nettrace, const char *type_name, uint32_t version)
 {
@@ -118,7 +120,8 @@ static void object_begin(struct wr_nettrace *nettrace, const char *type_name, ui
 }
 
 /* Returns where the size goes. The content begins at a multiple of four of the stream's offset. */
-static uint32_t block_open(struct wr_nettrace *nettrace, const char *type_name, uint32_t *content_at)
+static uint32_t block_open(struct wr_nettrace *nettrace, const char *type_name,
+                           uint32_t *content_at)
 {
     object_begin(nettrace, type_name, 2);
     uint32_t size_at = nettrace->length;
@@ -143,7 +146,8 @@ static void put_block_header(struct wr_nettrace *nettrace, uint64_t ticks_min, u
     put_u64(nettrace, ticks_max);
 }
 
-/* --- Trace. ------------------------------------------------------------------------------------------- */
+/* --- Trace.
+ * ------------------------------------------------------------------------------------------- */
 
 /* SYSTEMTIME has milliseconds; the rest is taken off the tick count of the same moment. */
 static void put_anchor(struct wr_nettrace *nettrace, const struct wr_nettrace_header *header)
@@ -153,11 +157,13 @@ static void put_anchor(struct wr_nettrace *nettrace, const struct wr_nettrace_he
     struct tm utc;
     gmtime_r(&seconds, &utc);
     uint16_t milliseconds = (uint16_t)(header->realtime_ns / 1000000u % 1000u);
-    uint16_t fields[8] = { (uint16_t)(utc.tm_year + 1900), (uint16_t)(utc.tm_mon + 1), (uint16_t)utc.tm_wday,
-                           (uint16_t)utc.tm_mday, (uint16_t)utc.tm_hour, (uint16_t)utc.tm_min,
-                           (uint16_t)utc.tm_sec, milliseconds };
+    uint16_t fields[8] = {(uint16_t)(utc.tm_year + 1900), (uint16_t)(utc.tm_mon + 1),
+                          (uint16_t)utc.tm_wday,          (uint16_t)utc.tm_mday,
+                          (uint16_t)utc.tm_hour,          (uint16_t)utc.tm_min,
+                          (uint16_t)utc.tm_sec,           milliseconds};
     put(nettrace, fields, sizeof fields);
-    put_u64(nettrace, header->sync_ticks - (uint64_t)((double)rest_ns * (double)header->frequency_hz / 1e9));
+    put_u64(nettrace,
+            header->sync_ticks - (uint64_t)((double)rest_ns * (double)header->frequency_hz / 1e9));
 }
 
 void wr_nettrace_header(struct wr_nettrace *nettrace, const struct wr_nettrace_header *header)
@@ -176,7 +182,8 @@ void wr_nettrace_header(struct wr_nettrace *nettrace, const struct wr_nettrace_h
     put_u8(nettrace, TAG_END);
 }
 
-/* --- Metadata. ------------------------------------------------------------------------------------------ */
+/* --- Metadata.
+ * ------------------------------------------------------------------------------------------ */
 
 static uint32_t type_code(enum weir_type type)
 {
@@ -223,8 +230,9 @@ static void put_opcode(struct wr_nettrace *nettrace, uint8_t opcode)
     put_u8(nettrace, opcode);
 }
 
-static void put_definition(struct wr_nettrace *nettrace, uint32_t metadata_id, const char *provider_name,
-                           const struct weir_schema *schema, bool has_arrays)
+static void put_definition(struct wr_nettrace *nettrace, uint32_t metadata_id,
+                           const char *provider_name, const struct weir_schema *schema,
+                           bool has_arrays)
 {
     put_u32(nettrace, metadata_id);
     put_utf16z(nettrace, provider_name);
@@ -243,15 +251,17 @@ static void put_definition(struct wr_nettrace *nettrace, uint32_t metadata_id, c
         put_fields_v2(nettrace, schema);
 }
 
-void wr_nettrace_metadata(struct wr_nettrace *nettrace, uint32_t metadata_id, const char *provider_name,
-                          const struct weir_schema *schema, bool has_arrays, uint64_t ticks)
+void wr_nettrace_metadata(struct wr_nettrace *nettrace, uint32_t metadata_id,
+                          const char *provider_name, const struct weir_schema *schema,
+                          bool has_arrays, uint64_t ticks)
 {
     wr_nettrace_block_end(nettrace);
     reserve(nettrace, METADATA_BYTES_MAX);
     uint32_t content_at, size_at = block_open(nettrace, "MetadataBlock", &content_at);
     put_block_header(nettrace, ticks, ticks);
     put_u8(nettrace, IS_SORTED | HAS_PAYLOAD_SIZE); /* metadata id 0, number 0, thread 0 */
-    nettrace->length = (uint32_t)(varint(nettrace->buffer + nettrace->length, ticks) - nettrace->buffer);
+    nettrace->length =
+        (uint32_t)(varint(nettrace->buffer + nettrace->length, ticks) - nettrace->buffer);
     /* The definition's size stands before it as a varint; three bytes hold every size. */
     uint32_t size_varint_at = nettrace->length, definition_at = size_varint_at + 3;
     nettrace->length = definition_at;
@@ -263,13 +273,16 @@ void wr_nettrace_metadata(struct wr_nettrace *nettrace, uint32_t metadata_id, co
     block_close(nettrace, size_at, content_at);
 }
 
-/* --- Events. ----------------------------------------------------------------------------------------------- */
+/* --- Events.
+ * -----------------------------------------------------------------------------------------------
+ */
 
 void wr_nettrace_block_begin(struct wr_nettrace *nettrace, uint64_t capture_id, uint64_t thread_id)
 {
     if (nettrace->capture_id != capture_id)
         wr_nettrace_block_end(nettrace);
-    nettrace->capture_id = capture_id; /* the first event opens it: readers do not take an empty block */
+    nettrace->capture_id =
+        capture_id; /* the first event opens it: readers do not take an empty block */
     nettrace->thread_id = thread_id;
 }
 
@@ -299,8 +312,8 @@ void wr_nettrace_block_end(struct wr_nettrace *nettrace)
 
 /* The header of an event that differs from the one before in more than its time. */
 static WR_NOINLINE unsigned char *put_event_header(struct wr_nettrace *nettrace, unsigned char *out,
-                                                   uint32_t metadata_id, uint32_t number, uint64_t ticks,
-                                                   uint32_t payload_bytes)
+                                                   uint32_t metadata_id, uint32_t number,
+                                                   uint64_t ticks, uint32_t payload_bytes)
 {
     unsigned char *flags = out++;
     *flags = 0;
@@ -338,8 +351,8 @@ WR_INLINE void copy_payload(unsigned char *to, const unsigned char *from, uint32
         __builtin_memcpy(to + at, from + at, 8);
 }
 
-void wr_nettrace_event(struct wr_nettrace *nettrace, uint32_t metadata_id, uint64_t number64, uint64_t ticks,
-                       const void *payload, uint32_t payload_bytes)
+void wr_nettrace_event(struct wr_nettrace *nettrace, uint32_t metadata_id, uint64_t number64,
+                       uint64_t ticks, const void *payload, uint32_t payload_bytes)
 {
     uint32_t number = (uint32_t)number64; /* the format wraps */
     if (WR_UNLIKELY(!nettrace->block_at ||
@@ -363,7 +376,8 @@ void wr_nettrace_event(struct wr_nettrace *nettrace, uint32_t metadata_id, uint6
     nettrace->ticks_max = ticks;
 }
 
-/* --- Sequence points and the end. ----------------------------------------------------------------------------- */
+/* --- Sequence points and the end.
+ * ----------------------------------------------------------------------------- */
 
 void wr_nettrace_point(struct wr_nettrace *nettrace, uint64_t ticks,
                        const struct wr_nettrace_thread_number *threads, uint32_t count)

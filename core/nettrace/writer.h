@@ -1,5 +1,6 @@
 /*
- * The bytes of a nettrace V4 stream (V5 where an event has arrays: an optional tag in its metadata).
+ * The bytes of a nettrace V4 stream (V5 where an event has arrays: an optional tag in its
+ * metadata).
  *
  * The format is described in dotnet/runtime's and PerfView's documentation of "NetTrace"; what
  * existing readers demand beyond it is noted where we obey it. A stream is
@@ -26,13 +27,14 @@
 struct wr_nettrace {
     struct wr_stream *stream;
     unsigned char *buffer;
-    uint32_t length;   /* bytes in the buffer */
-    uint64_t offset;   /* in the stream, of the buffer's first byte */
-    void (*on_flush)(void *context, bool is_sent); /* told of each flush, also of those in between */
+    uint32_t length; /* bytes in the buffer */
+    uint64_t offset; /* in the stream, of the buffer's first byte */
+    void (*on_flush)(void *context,
+                     bool is_sent); /* told of each flush, also of those in between */
     void *on_flush_context;
 
     /* the open event block; block_at == 0: none */
-    uint32_t block_at;   /* of its size field */
+    uint32_t block_at; /* of its size field */
     uint32_t content_at;
     uint64_t capture_id, thread_id; /* of the events that follow; kept from block to block */
     uint64_t ticks_min, ticks_max;
@@ -58,15 +60,16 @@ void wr_nettrace_init(struct wr_nettrace *nettrace, struct wr_stream *stream, vo
 void wr_nettrace_header(struct wr_nettrace *nettrace, const struct wr_nettrace_header *header);
 
 /* What an event with this metadata id (from 1) is. Written once, before its first event. */
-void wr_nettrace_metadata(struct wr_nettrace *nettrace, uint32_t metadata_id, const char *provider_name,
-                          const struct weir_schema *schema, bool has_arrays, uint64_t ticks);
+void wr_nettrace_metadata(struct wr_nettrace *nettrace, uint32_t metadata_id,
+                          const char *provider_name, const struct weir_schema *schema,
+                          bool has_arrays, uint64_t ticks);
 
 /* The events that follow are this thread's. */
 void wr_nettrace_block_begin(struct wr_nettrace *nettrace, uint64_t capture_id, uint64_t thread_id);
 /* Adds an event. `payload` is readable up to the next multiple of 8 bytes and at most
  * WR_PAYLOAD_BYTES_MAX long; numbers and ticks do not decrease within a thread. */
-void wr_nettrace_event(struct wr_nettrace *nettrace, uint32_t metadata_id, uint64_t number, uint64_t ticks,
-                       const void *payload, uint32_t payload_bytes);
+void wr_nettrace_event(struct wr_nettrace *nettrace, uint32_t metadata_id, uint64_t number,
+                       uint64_t ticks, const void *payload, uint32_t payload_bytes);
 void wr_nettrace_block_end(struct wr_nettrace *nettrace);
 
 /* A sequence point: all that precedes is older than `ticks`, all that follows is not, and these
@@ -81,7 +84,8 @@ bool wr_nettrace_flush(struct wr_nettrace *nettrace);
 
 /* A payload as a record has it, as the file wants it: strings become zero-terminated UTF-16, an
  * invalid UTF-8 byte one U+FFFD. Returns the bytes, at most WR_PAYLOAD_BYTES_MAX. */
-uint32_t wr_nettrace_payload(const struct weir_schema *schema, const unsigned char *record, unsigned char *out);
+uint32_t wr_nettrace_payload(const struct weir_schema *schema, const unsigned char *record,
+                             unsigned char *out);
 
 /* UTF-8 to UTF-16LE; returns bytes written, at most 2 * count. */
 uint32_t wr_utf16_from_utf8(const unsigned char *text, uint32_t count, unsigned char *out);

@@ -29,7 +29,8 @@ static int file_has_line(const char *path, bool (*is_wanted)(const char *line))
 
 static bool says_invariant(const char *line)
 {
-    return strncmp(line, "flags", 5) == 0 && strstr(line, " constant_tsc") && strstr(line, " nonstop_tsc");
+    return strncmp(line, "flags", 5) == 0 && strstr(line, " constant_tsc") &&
+           strstr(line, " nonstop_tsc");
 }
 
 static bool names_tsc(const char *line)
@@ -37,13 +38,16 @@ static bool names_tsc(const char *line)
     return strstr(line, "tsc") != NULL;
 }
 
-/* The processor says that the counter neither stops nor changes its rate, and the kernel has not found it
- * unstable: then it would no longer offer it. Where the kernel does not say, the processor is believed. */
+/* The processor says that the counter neither stops nor changes its rate, and the kernel has not
+ * found it unstable: then it would no longer offer it. Where the kernel does not say, the processor
+ * is believed. */
 static bool counter_is_invariant(void)
 {
 #if defined(__x86_64__)
-    static const char offered[] = "/sys/devices/system/clocksource/clocksource0/available_clocksource";
-    return file_has_line("/proc/cpuinfo", says_invariant) == 1 && file_has_line(offered, names_tsc) != 0;
+    static const char offered[] =
+        "/sys/devices/system/clocksource/clocksource0/available_clocksource";
+    return file_has_line("/proc/cpuinfo", says_invariant) == 1 &&
+           file_has_line(offered, names_tsc) != 0;
 #else
     return false;
 #endif
@@ -52,7 +56,7 @@ static bool counter_is_invariant(void)
 /* The tightest of several brackets: an interrupt between the two clocks would cost precision. */
 static struct reading read_both(uint64_t (*other_ns)(void))
 {
-    struct reading best = { 0, 0 };
+    struct reading best = {0, 0};
     uint64_t narrowest = UINT64_MAX;
     for (int attempt = 0; attempt < 16; attempt++) {
         uint64_t before = wr_clock_ticks_ordered();

@@ -50,8 +50,8 @@ static inline uint64_t wr_clock_ticks(void)
     return WR_LIKELY(wr_clock.is_tsc) ? wr_clock_tsc() : wr_os_monotonic_ns();
 }
 
-/* A reading that no earlier or later memory access of this thread can cross. For the drain's horizon
- * and for the first record of a lane. */
+/* A reading that no earlier or later memory access of this thread can cross. For the drain's
+ * horizon and for the first record of a lane. */
 static inline uint64_t wr_clock_ticks_ordered(void)
 {
 #if defined(__x86_64__)

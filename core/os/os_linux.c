@@ -18,8 +18,8 @@
 
 void *wr_os_pages_map(uint64_t bytes)
 {
-    void *pages = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE,
-                       -1, 0);
+    void *pages = mmap(NULL, bytes, PROT_READ | PROT_WRITE,
+                       MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     return pages == MAP_FAILED ? NULL : pages;
 }
 
@@ -38,7 +38,8 @@ void *wr_os_pages_grow(void *pages, uint64_t bytes, uint64_t bytes_new)
 void wr_os_futex_wait(const struct wr_u32 *word, uint32_t expected, uint64_t ns)
 {
     bool is_limited = ns < (uint64_t)INT64_MAX;
-    struct timespec limit = { .tv_sec = (time_t)(ns / 1000000000u), .tv_nsec = (long)(ns % 1000000000u) };
+    struct timespec limit = {.tv_sec = (time_t)(ns / 1000000000u),
+                             .tv_nsec = (long)(ns % 1000000000u)};
     syscall(SYS_futex, word, FUTEX_WAIT_PRIVATE, expected, is_limited ? &limit : NULL, NULL, 0);
 }
 
@@ -107,7 +108,8 @@ uint64_t wr_os_realtime_ns(void)
 
 void wr_os_sleep_ns(uint64_t ns)
 {
-    struct timespec left = { .tv_sec = (time_t)(ns / 1000000000u), .tv_nsec = (long)(ns % 1000000000u) };
+    struct timespec left = {.tv_sec = (time_t)(ns / 1000000000u),
+                            .tv_nsec = (long)(ns % 1000000000u)};
     while (nanosleep(&left, &left) != 0 && errno == EINTR) {
     }
 }
@@ -129,7 +131,8 @@ int wr_os_file_create(const char *path, char *temporary, size_t capacity)
     if (stat(path, &status) == 0 && !S_ISREG(status.st_mode))
         return S_ISDIR(status.st_mode) ? -EISDIR : open_special(path);
     for (unsigned attempt = 0; attempt < 100; attempt++) {
-        int length = snprintf(temporary, capacity, "%s.%u-%u.part", path, (unsigned)getpid(), attempt);
+        int length =
+            snprintf(temporary, capacity, "%s.%u-%u.part", path, (unsigned)getpid(), attempt);
         if (length < 0 || (size_t)length >= capacity)
             break;
         int fd = open(temporary, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
@@ -157,7 +160,8 @@ void wr_os_file_discard(int fd, const char *temporary)
         unlink(temporary);
 }
 
-/* Not repeated after EINTR: on Linux the descriptor is gone then, and the number may be another's. */
+/* Not repeated after EINTR: on Linux the descriptor is gone then, and the number may be another's.
+ */
 int wr_os_file_close(int fd)
 {
     return close(fd) == 0 || errno == EINTR ? 0 : errno;
@@ -166,7 +170,7 @@ int wr_os_file_close(int fd)
 /* A descriptor that the host made non-blocking is waited for here, as a blocking one would be. */
 static void wait_until_writable(int fd)
 {
-    struct pollfd poll_fd = { .fd = fd, .events = POLLOUT };
+    struct pollfd poll_fd = {.fd = fd, .events = POLLOUT};
     poll(&poll_fd, 1, 100);
 }
 

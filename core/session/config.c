@@ -34,8 +34,8 @@ static enum weir_result filter_parse(struct wr_filter *filter, const char *text,
     const char *name_end = first ? first : end;
     size_t name_length = (size_t)(name_end - text);
     if (name_length == 0 || name_length > WR_NAME_BYTES_MAX)
-        return wr_fail(error, WEIR_BAD_ARGUMENT, "providers: '%.*s' has no name; write Name:keywords:level", shown,
-                       text);
+        return wr_fail(error, WEIR_BAD_ARGUMENT,
+                       "providers: '%.*s' has no name; write Name:keywords:level", shown, text);
     memcpy(filter->name, text, name_length);
     filter->name[name_length] = 0;
     filter->keywords = UINT64_MAX;
@@ -44,16 +44,21 @@ static enum weir_result filter_parse(struct wr_filter *filter, const char *text,
         return WEIR_OK;
     const char *keywords = first + 1, *second = memchr(keywords, ':', (size_t)(end - keywords));
     const char *keywords_end = second ? second : end;
-    if (keywords_end > keywords && !parse_u64(keywords, (size_t)(keywords_end - keywords), &filter->keywords))
-        return wr_fail(error, WEIR_BAD_ARGUMENT, "providers: '%.*s': keywords are a number, such as 0xff", shown, text);
+    if (keywords_end > keywords &&
+        !parse_u64(keywords, (size_t)(keywords_end - keywords), &filter->keywords))
+        return wr_fail(error, WEIR_BAD_ARGUMENT,
+                       "providers: '%.*s': keywords are a number, such as 0xff", shown, text);
     uint64_t level = WEIR_LEVEL_VERBOSE;
-    if (second && (!parse_u64(second + 1, (size_t)(end - second - 1), &level) || level > WEIR_LEVEL_VERBOSE))
-        return wr_fail(error, WEIR_BAD_ARGUMENT, "providers: '%.*s': the level is a number from 0 to 5", shown, text);
+    if (second &&
+        (!parse_u64(second + 1, (size_t)(end - second - 1), &level) || level > WEIR_LEVEL_VERBOSE))
+        return wr_fail(error, WEIR_BAD_ARGUMENT,
+                       "providers: '%.*s': the level is a number from 0 to 5", shown, text);
     filter->level = (uint8_t)level;
     return WEIR_OK;
 }
 
-static enum weir_result filters_parse(struct weir_session *session, const char *text, struct weir_error *error)
+static enum weir_result filters_parse(struct weir_session *session, const char *text,
+                                      struct weir_error *error)
 {
     uint32_t count = 0;
     while (text && *text) {
@@ -68,50 +73,64 @@ static enum weir_result filters_parse(struct weir_session *session, const char *
             return wr_fail(error, WEIR_BAD_ARGUMENT, "providers: nothing after the last comma");
     }
     if (count == 0)
-        return wr_fail(error, WEIR_BAD_ARGUMENT, "providers: none named; write \"Name:keywords:level\"");
+        return wr_fail(error, WEIR_BAD_ARGUMENT,
+                       "providers: none named; write \"Name:keywords:level\"");
     session->interest.filters = session->filters;
     session->interest.count = count;
     return WEIR_OK;
 }
 
-static enum weir_result providers_check(const struct weir_session *session, struct weir_error *error)
+static enum weir_result providers_check(const struct weir_session *session,
+                                        struct weir_error *error)
 {
-    for (uint32_t i = 0; i < session->interest.count && !session->config.unknown_providers_allowed; i++)
+    for (uint32_t i = 0; i < session->interest.count && !session->config.unknown_providers_allowed;
+         i++)
         if (!wr_provider_exists(session->filters[i].name))
             return wr_fail(error, WEIR_NOT_FOUND,
-                           "providers: there is no provider '%.100s'; set unknown_providers_allowed to wait for it",
+                           "providers: there is no provider '%.100s'; set "
+                           "unknown_providers_allowed to wait for it",
                            session->filters[i].name);
     return WEIR_OK;
 }
 
-static enum weir_result sizes_check(const struct weir_session_config *config, struct weir_error *error)
+static enum weir_result sizes_check(const struct weir_session_config *config,
+                                    struct weir_error *error)
 {
     uint32_t segment = config->segment_bytes;
-    if (segment < WR_SEGMENT_BYTES_MIN || segment > WR_SEGMENT_BYTES_MAX || (segment & (segment - 1)))
-        return wr_fail(error, WEIR_BAD_ARGUMENT, "segment_bytes is %u; it is a power of two from %u to %u", segment,
+    if (segment < WR_SEGMENT_BYTES_MIN || segment > WR_SEGMENT_BYTES_MAX ||
+        (segment & (segment - 1)))
+        return wr_fail(error, WEIR_BAD_ARGUMENT,
+                       "segment_bytes is %u; it is a power of two from %u to %u", segment,
                        WR_SEGMENT_BYTES_MIN, WR_SEGMENT_BYTES_MAX);
     if (config->budget_bytes < 2 * (uint64_t)segment || config->budget_bytes > BUDGET_BYTES_MAX)
-        return wr_fail(error, WEIR_BAD_ARGUMENT,
-                       "budget_bytes is %llu; it is at least two segments (%u bytes) and at most 64 GiB",
-                       (unsigned long long)config->budget_bytes, 2 * segment);
+        return wr_fail(
+            error, WEIR_BAD_ARGUMENT,
+            "budget_bytes is %llu; it is at least two segments (%u bytes) and at most 64 GiB",
+            (unsigned long long)config->budget_bytes, 2 * segment);
     if (config->flush_ms == 0 || config->flush_ms > FLUSH_MS_MAX)
-        return wr_fail(error, WEIR_BAD_ARGUMENT, "flush_ms is %u; it is from 1 to %u", config->flush_ms, FLUSH_MS_MAX);
+        return wr_fail(error, WEIR_BAD_ARGUMENT, "flush_ms is %u; it is from 1 to %u",
+                       config->flush_ms, FLUSH_MS_MAX);
     if (config->stop_ms_max == 0 || config->stop_ms_max > STOP_MS_MAX)
-        return wr_fail(error, WEIR_BAD_ARGUMENT, "stop_ms_max is %u; it is from 1 to %u", config->stop_ms_max, STOP_MS_MAX);
+        return wr_fail(error, WEIR_BAD_ARGUMENT, "stop_ms_max is %u; it is from 1 to %u",
+                       config->stop_ms_max, STOP_MS_MAX);
     return WEIR_OK;
 }
 
-static enum weir_result sink_check(const struct weir_session_config *config, struct weir_error *error)
+static enum weir_result sink_check(const struct weir_session_config *config,
+                                   struct weir_error *error)
 {
-    int sinks = (config->file != NULL) + (config->fd >= 0) + (config->write != NULL) + (config->memory_bytes_max != 0);
+    int sinks = (config->file != NULL) + (config->fd >= 0) + (config->write != NULL) +
+                (config->memory_bytes_max != 0);
     if (sinks != 1)
-        return wr_fail(error, WEIR_BAD_ARGUMENT, "%d sinks; name exactly one of file, fd, write, memory_bytes_max", sinks);
+        return wr_fail(error, WEIR_BAD_ARGUMENT,
+                       "%d sinks; name exactly one of file, fd, write, memory_bytes_max", sinks);
     if (config->file && !config->file[0])
         return wr_fail(error, WEIR_BAD_ARGUMENT, "file is an empty path");
     return WEIR_OK;
 }
 
-enum weir_result wr_session_configure(struct weir_session *session, const struct weir_session_config *config,
+enum weir_result wr_session_configure(struct weir_session *session,
+                                      const struct weir_session_config *config,
                                       struct weir_error *error)
 {
     enum weir_result result = sizes_check(config, error);

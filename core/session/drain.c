@@ -1,9 +1,9 @@
 /*
  * The drain: one thread per session that reads the lanes and writes the stream.
  *
- * It looks when it is rung (segments are full) or when its timer ends. A look begins with the clock:
- * the horizon. Only records older than it are read, so that a lane it has not met yet can only hold
- * younger ones, and a sequence point at the horizon is true (point.c).
+ * It looks when it is rung (segments are full) or when its timer ends. A look begins with the
+ * clock: the horizon. Only records older than it are read, so that a lane it has not met yet can
+ * only hold younger ones, and a sequence point at the horizon is true (point.c).
  */
 #include "session/session.h"
 
@@ -12,12 +12,16 @@
 #include "os/clock.h"
 #include "os/os.h"
 
-#define NS_PER_MS               1000000u
-#define SWEEP_NS_WHEN_STARVED   (UINT64_C(5) * NS_PER_MS) /* between sweeps for idle segments while none is free */
+#define NS_PER_MS 1000000u
+#define SWEEP_NS_WHEN_STARVED \
+    (UINT64_C(5) * NS_PER_MS) /* between sweeps for idle segments while none is free */
 
-/* --- Records. ------------------------------------------------------------------------------------------------- */
+/* --- Records.
+ * -------------------------------------------------------------------------------------------------
+ */
 
-void wr_drain_describe(struct weir_session *session, const struct wr_event_definition *definition, uint64_t ticks)
+void wr_drain_describe(struct weir_session *session, const struct wr_event_definition *definition,
+                       uint64_t ticks)
 {
     unsigned char *byte = &session->drain.metadata_written[definition->index / 8];
     unsigned char bit = (unsigned char)(1u << definition->index % 8);
@@ -30,7 +34,7 @@ void wr_drain_describe(struct weir_session *session, const struct wr_event_defin
 
 /* A record, taken apart. */
 struct record {
-    uint32_t index; /* 0: a gap mark */
+    uint32_t index;                               /* 0: a gap mark */
     const struct wr_event_definition *definition; /* of the index */
     uint64_t ticks;
     const unsigned char *payload;
@@ -38,7 +42,8 @@ struct record {
     uint32_t bytes;
 };
 
-static inline void record_read(const struct wr_segment *segment, uint32_t offset, struct record *record)
+static inline void record_read(const struct wr_segment *segment, uint32_t offset,
+                               struct record *record)
 {
     const unsigned char *at = (const unsigned char *)segment + offset;
     uint64_t header, extension;
@@ -89,21 +94,25 @@ static inline uint64_t stamp(struct weir_session *session, struct wr_lane *lane,
     return ticks;
 }
 
-static inline void record_write(struct weir_session *session, struct wr_lane *lane, struct record *record)
+static inline void record_write(struct weir_session *session, struct wr_lane *lane,
+                                struct record *record)
 {
     struct wr_drain *drain = &session->drain;
     const void *payload = record->payload;
     uint32_t bytes = record->payload_bytes;
     uint64_t ticks = stamp(session, lane, record->ticks);
     const struct wr_event_definition *definition = record->definition;
-    if (WR_UNLIKELY(!(drain->metadata_written[definition->index / 8] & 1u << definition->index % 8))) {
-        wr_drain_describe(session, definition, ticks); /* ends the block; the next event begins another */
+    if (WR_UNLIKELY(
+            !(drain->metadata_written[definition->index / 8] & 1u << definition->index % 8))) {
+        wr_drain_describe(session, definition,
+                          ticks); /* ends the block; the next event begins another */
     }
     if (WR_UNLIKELY(definition->has_strings)) {
         bytes = wr_nettrace_payload(&definition->schema, payload, drain->scratch);
         payload = drain->scratch;
     }
-    wr_nettrace_event(&drain->nettrace, definition->index, ++lane->last_number, ticks, payload, bytes);
+    wr_nettrace_event(&drain->nettrace, definition->index, ++lane->last_number, ticks, payload,
+                      bytes);
     lane->encoded++; /* after a flush in between, which counts what came before */
 }
 
@@ -117,10 +126,11 @@ static void touch(struct wr_drain *drain, struct wr_lane *lane)
 }
 
 /* Reads the oldest segment up to its commit word or the limit; true if it met the limit. */
-static bool segment_read(struct weir_session *session, struct wr_lane *lane, uint64_t commit, uint64_t limit)
+static bool segment_read(struct weir_session *session, struct wr_lane *lane, uint64_t commit,
+                         uint64_t limit)
 {
     struct wr_segment *segment = lane->oldest;
-    struct record record = { 0 };
+    struct record record = {0};
     uint32_t offset = lane->read_offset, end = wr_commit_offset(commit), count = 0;
     wr_nettrace_block_begin(&session->drain.nettrace, lane->capture_id, lane->thread_id);
     while (offset < end) {
@@ -175,10 +185,12 @@ bool wr_drain_lane(struct weir_session *session, struct wr_lane *lane, uint64_t 
     }
 }
 
-/* --- The sink. -------------------------------------------------------------------------------------------------- */
+/* --- The sink.
+ * --------------------------------------------------------------------------------------------------
+ */
 
-/* What was in the buffer when the sink failed is not delivered, and neither is what follows. A part of it
- * may be in the file all the same; it counts as lost. */
+/* What was in the buffer when the sink failed is not delivered, and neither is what follows. A part
+ * of it may be in the file all the same; it counts as lost. */
 static void settle_flush(void *context, bool is_sent)
 {
     struct weir_session *session = context;
@@ -228,7 +240,9 @@ void wr_drain_flush(struct weir_session *session)
         session->config.on_error(session->config.on_error_context, WEIR_IO, session->stream.reason);
 }
 
-/* --- Looks. ------------------------------------------------------------------------------------------------------- */
+/* --- Looks.
+ * -------------------------------------------------------------------------------------------------------
+ */
 
 static struct wr_lane *lanes_first(struct weir_session *session, uint64_t *attached)
 {
@@ -239,8 +253,8 @@ static struct wr_lane *lanes_first(struct weir_session *session, uint64_t *attac
     return first;
 }
 
-/* Every introduced lane, up to `limit`; emitters that are inside a pin may still publish records that
- * are older, so they are waited for. */
+/* Every introduced lane, up to `limit`; emitters that are inside a pin may still publish records
+ * that are older, so they are waited for. */
 static void read_all(struct weir_session *session, uint64_t limit)
 {
     uint64_t attached;
@@ -262,9 +276,9 @@ static void read_ready(struct weir_session *session, struct wr_lane *ready, uint
     }
 }
 
-/* Lanes that no point has named yet. All that they hold is younger than the last horizon: they were put
- * on the ready list before their first record was stamped, and the look of that horizon did not find
- * them there. So a point at that horizon introduces them truthfully. */
+/* Lanes that no point has named yet. All that they hold is younger than the last horizon: they were
+ * put on the ready list before their first record was stamped, and the look of that horizon did not
+ * find them there. So a point at that horizon introduces them truthfully. */
 static bool has_new_lanes(struct weir_session *session)
 {
     uint64_t attached;
@@ -290,8 +304,10 @@ static void sweep(struct weir_session *session)
     for (struct wr_lane *lane = first; lane; lane = lane->next) {
         struct wr_segment *segment = lane->oldest;
         bool is_alone = segment && segment == lane->newest;
-        uint64_t commit = is_alone ? wr_u64_load_acquire(&segment->commit) : 0; /* edge PUBLISH.acquire */
-        lane->is_revoking = is_alone && commit == lane->idle_commit && lane->idle_segment == segment;
+        uint64_t commit =
+            is_alone ? wr_u64_load_acquire(&segment->commit) : 0; /* edge PUBLISH.acquire */
+        lane->is_revoking =
+            is_alone && commit == lane->idle_commit && lane->idle_segment == segment;
         lane->idle_commit = commit;
         lane->idle_segment = segment;
         if (lane->is_revoking)
@@ -338,14 +354,16 @@ static void last_look(struct weir_session *session)
         introduce(session);
     for (struct wr_lane *lane = lanes_first(session, &attached); lane; lane = lane->next) {
         while (wr_drain_lane(session, lane, UINT64_MAX))
-            wr_point_write(session, drain->point_ticks + 1); /* so many losses that a point must tell them */
+            wr_point_write(session,
+                           drain->point_ticks + 1); /* so many losses that a point must tell them */
         latest = wr_max_u64(latest, lane->last_ticks + 1);
     }
     latest = wr_max_u64(latest, drain->point_ticks + 1);
     drain->horizon = latest;
     wr_point_write(session, latest);
     wr_rundown_run(session);
-    wr_point_write(session, wr_max_u64(wr_max_u64(wr_clock_ticks_ordered(), drain->own_ticks), latest) + 1);
+    wr_point_write(session,
+                   wr_max_u64(wr_max_u64(wr_clock_ticks_ordered(), drain->own_ticks), latest) + 1);
     wr_nettrace_end(&drain->nettrace);
     wr_drain_flush(session);
 }
@@ -353,9 +371,9 @@ static void last_look(struct weir_session *session)
 static void write_header(struct weir_session *session)
 {
     struct wr_drain *drain = &session->drain;
-    struct wr_nettrace_header header = { .frequency_hz = session->frequency_hz,
-                                         .process_id = wr_os_process_id(),
-                                         .processor_count = wr_os_processor_count() };
+    struct wr_nettrace_header header = {.frequency_hz = session->frequency_hz,
+                                        .process_id = wr_os_process_id(),
+                                        .processor_count = wr_os_processor_count()};
     wr_clock_read_pair(&header.sync_ticks, &header.realtime_ns);
     wr_nettrace_header(&drain->nettrace, &header);
     drain->thread_id = wr_os_thread_id();
@@ -419,7 +437,8 @@ void *wr_drain_run(void *argument)
         wr_drain_flush(session);
         loop(session);
         last_look(session);
-        uint32_t stopping = WR_SESSION_STOPPING; /* unless the stop has given up: then CLOSED stays */
+        uint32_t stopping =
+            WR_SESSION_STOPPING; /* unless the stop has given up: then CLOSED stays */
         wr_u32_cas_acq_rel(&session->state, &stopping, WR_SESSION_DRAINED);
     }
     set_and_wake(&session->drain_is_gone, 1); /* edge GONE.release: the last access */

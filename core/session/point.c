@@ -1,15 +1,16 @@
 /*
- * Sequence points: where the stream says how many events each thread has attempted, so that a reader
- * can tell what is lost, and where it may cut the stream.
+ * Sequence points: where the stream says how many events each thread has attempted, so that a
+ * reader can tell what is lost, and where it may cut the stream.
  *
  * What existing readers demand, and we obey: a number never steps back; a thread is introduced by a
  * point with number 1 and its events are numbered from 2, because a reader takes a thread that it
- * meets with number n to have lost nothing before n; a step below 2^31, because they subtract signed.
+ * meets with number n to have lost nothing before n; a step below 2^31, because they subtract
+ * signed.
  *
- * A point at T is true only if no emitter is still inside a pin with a stamp older than T. The order
- * is: clock, barrier, pins. An emitter whose pin is odd at the barrier is waited for, up to 1 ms or
- * until half the budget is full; a record that is published later than that is stamped with the
- * point's time and counted as late.
+ * A point at T is true only if no emitter is still inside a pin with a stamp older than T. The
+ * order is: clock, barrier, pins. An emitter whose pin is odd at the barrier is waited for, up to 1
+ * ms or until half the budget is full; a record that is published later than that is stamped with
+ * the point's time and counted as late.
  */
 #include "session/session.h"
 
@@ -21,34 +22,36 @@
 
 #define SETTLE_NS_MAX   1000000u
 #define POINT_BYTES_MAX (4u << 20) /* of stream between points: what a reader must hold */
-#define STEP_MAX      (UINT64_C(1) << 30)
+#define STEP_MAX        (UINT64_C(1) << 30)
 
 const char *weir_loss_name(enum weir_loss cause)
 {
 #define NAME(name) #name,
-    static const char *const names[] = { WR_LOSS_LIST(NAME) };
+    static const char *const names[] = {WR_LOSS_LIST(NAME)};
 #undef NAME
     return (unsigned)cause < sizeof names / sizeof names[0] ? names[cause] : NULL;
 }
 
-/* --- The drain's own events. -------------------------------------------------------------------------------------- */
+/* --- The drain's own events.
+ * -------------------------------------------------------------------------------------- */
 
-void wr_point_own_event(struct weir_session *session, uint32_t metadata_id, uint64_t ticks, const void *payload,
-                        uint32_t payload_bytes)
+void wr_point_own_event(struct weir_session *session, uint32_t metadata_id, uint64_t ticks,
+                        const void *payload, uint32_t payload_bytes)
 {
     struct wr_drain *drain = &session->drain;
     drain->own_ticks = wr_max_u64(wr_max_u64(ticks, drain->own_ticks), drain->point_ticks);
-    wr_nettrace_event(&drain->nettrace, metadata_id, ++drain->own_number, drain->own_ticks, payload, payload_bytes);
+    wr_nettrace_event(&drain->nettrace, metadata_id, ++drain->own_number, drain->own_ticks, payload,
+                      payload_bytes);
     drain->has_news = true;
 }
 
 /* Weir/Loss: events of a thread are missing after that number. */
-static const struct weir_field loss_fields[] = { { "CaptureThread", WEIR_TYPE_u64 },
-                                                 { "After", WEIR_TYPE_u32 },
-                                                 { "Cause", WEIR_TYPE_str },
-                                                 { "Count", WEIR_TYPE_u64 } };
-static const struct weir_schema loss_schema = { .name = "Loss", .id = 1, .level = WEIR_LEVEL_WARNING,
-                                                .fields = loss_fields, .field_count = 4 };
+static const struct weir_field loss_fields[] = {{"CaptureThread", WEIR_TYPE_u64},
+                                                {"After", WEIR_TYPE_u32},
+                                                {"Cause", WEIR_TYPE_str},
+                                                {"Count", WEIR_TYPE_u64}};
+static const struct weir_schema loss_schema = {
+    .name = "Loss", .id = 1, .level = WEIR_LEVEL_WARNING, .fields = loss_fields, .field_count = 4};
 
 static uint32_t loss_payload(const struct wr_told_loss *loss, unsigned char *out)
 {
@@ -73,7 +76,8 @@ static void losses_write(struct weir_session *session, uint64_t ticks)
     unsigned char *written = &drain->metadata_written[WR_LOSS_METADATA_ID / 8];
     if (!(*written & 1u << WR_LOSS_METADATA_ID % 8)) {
         *written |= (unsigned char)(1u << WR_LOSS_METADATA_ID % 8);
-        wr_nettrace_metadata(&drain->nettrace, WR_LOSS_METADATA_ID, "Weir", &loss_schema, false, ticks);
+        wr_nettrace_metadata(&drain->nettrace, WR_LOSS_METADATA_ID, "Weir", &loss_schema, false,
+                             ticks);
     }
     wr_nettrace_block_begin(&drain->nettrace, drain->capture_id, drain->thread_id);
     for (uint32_t i = 0; i < drain->loss_count; i++) {
@@ -84,13 +88,13 @@ static void losses_write(struct weir_session *session, uint64_t ticks)
 }
 
 /* Loss events carry the time before the next point. Between points that is the last horizon's. */
-static void tell(struct weir_session *session, uint64_t capture_id, uint64_t *number, enum weir_loss cause,
-                 uint64_t count)
+static void tell(struct weir_session *session, uint64_t capture_id, uint64_t *number,
+                 enum weir_loss cause, uint64_t count)
 {
     struct wr_drain *drain = &session->drain;
     if (drain->loss_count == WR_TOLD_LOSSES_MAX)
         losses_write(session, drain->point_ticks);
-    drain->losses[drain->loss_count++] = (struct wr_told_loss){ capture_id, *number, count, cause };
+    drain->losses[drain->loss_count++] = (struct wr_told_loss){capture_id, *number, count, cause};
     *number += count;
 }
 
@@ -103,10 +107,11 @@ void wr_point_tell_own_loss(struct weir_session *session, enum weir_loss cause, 
     pthread_mutex_unlock(&session->buffers.lock);
 }
 
-/* --- What a lane has lost. --------------------------------------------------------------------------------------------- */
+/* --- What a lane has lost.
+ * --------------------------------------------------------------------------------------------- */
 
-static void lane_tell(struct weir_session *session, struct wr_lane *lane, enum weir_loss cause, uint64_t *told,
-                      uint64_t lost)
+static void lane_tell(struct weir_session *session, struct wr_lane *lane, enum weir_loss cause,
+                      uint64_t *told, uint64_t lost)
 {
     if (lost <= *told)
         return;
@@ -132,12 +137,14 @@ bool wr_point_tell_gap(struct weir_session *session, struct wr_lane *lane, bool 
     if (gap >= STEP_MAX && !at_point)
         return false;
     for (unsigned cause = 0; cause < WR_LANE_CAUSES; cause++)
-        lane_tell(session, lane, (enum weir_loss)cause, &lane->lost_told[cause], segment->lost_before[cause]);
+        lane_tell(session, lane, (enum weir_loss)cause, &lane->lost_told[cause],
+                  segment->lost_before[cause]);
     WR_CHECK(segment->first_number == 1 + lane->records_read + lost_told(lane));
     return true;
 }
 
-void wr_point_tell_mark(struct weir_session *session, struct wr_lane *lane, const unsigned char *extension)
+void wr_point_tell_mark(struct weir_session *session, struct wr_lane *lane,
+                        const unsigned char *extension)
 {
     uint64_t word;
     memcpy(&word, extension, sizeof word);
@@ -146,17 +153,20 @@ void wr_point_tell_mark(struct weir_session *session, struct wr_lane *lane, cons
     lane_tell(session, lane, (enum weir_loss)cause, &lane->lost_told[cause], lost);
 }
 
-/* Tells all losses so far, if the lane has no unread record that some of them may follow. The losses
- * are loaded before the look for records: a record that precedes a loss we saw is then seen too. */
+/* Tells all losses so far, if the lane has no unread record that some of them may follow. The
+ * losses are loaded before the look for records: a record that precedes a loss we saw is then seen
+ * too. */
 static void lane_tell_all(struct weir_session *session, struct wr_lane *lane, uint64_t limit)
 {
     uint64_t lost[WR_LANE_CAUSES];
-    /* edge EXIT.acquire, before the losses: they are its last then. The thread may still be putting the
-     * lane on the ready list, inside a pin. */
-    bool has_exited = wr_u32_load_acquire(&lane->exited) && !wr_pin_is_inside(wr_pin_load(lane->thread));
+    /* edge EXIT.acquire, before the losses: they are its last then. The thread may still be putting
+     * the lane on the ready list, inside a pin. */
+    bool has_exited =
+        wr_u32_load_acquire(&lane->exited) && !wr_pin_is_inside(wr_pin_load(lane->thread));
     for (unsigned cause = 0; cause < WR_LANE_CAUSES; cause++)
         lost[cause] = wr_u64_load_acquire(&lane->lost[cause]); /* edge LOST.acquire */
-    lane_tell(session, lane, WEIR_LOSS_NESTED, &lane->nested_told, wr_u64_load_acquire(&lane->nested));
+    lane_tell(session, lane, WEIR_LOSS_NESTED, &lane->nested_told,
+              wr_u64_load_acquire(&lane->nested));
     if (wr_drain_lane(session, lane, limit)) {
         if (lane->oldest && lane->read_count == 0)
             wr_point_tell_gap(session, lane, true);
@@ -191,13 +201,16 @@ bool wr_point_has_losses(struct weir_session *session)
         uint64_t lost = wr_u64_load_acquire(&lane->nested);
         for (unsigned cause = 0; cause < WR_LANE_CAUSES; cause++)
             lost += wr_u64_load_acquire(&lane->lost[cause]); /* edge LOST.acquire */
-        has_losses = lost > lane->nested_told + lost_told(lane) || wr_u32_load_acquire(&lane->exited) != 0;
+        has_losses =
+            lost > lane->nested_told + lost_told(lane) || wr_u32_load_acquire(&lane->exited) != 0;
     }
     pthread_mutex_unlock(&session->buffers.lock);
     return has_losses;
 }
 
-/* --- The point. ----------------------------------------------------------------------------------------------------------- */
+/* --- The point.
+ * -----------------------------------------------------------------------------------------------------------
+ */
 
 static void rows_write(struct weir_session *session, uint64_t ticks)
 {
@@ -207,13 +220,13 @@ static void rows_write(struct weir_session *session, uint64_t ticks)
 }
 
 /* A number that is far from the last one is approached in steps that a reader can subtract. */
-static void row_add(struct weir_session *session, uint64_t ticks, uint64_t capture_id, uint64_t *listed,
-                    uint64_t number)
+static void row_add(struct weir_session *session, uint64_t ticks, uint64_t capture_id,
+                    uint64_t *listed, uint64_t number)
 {
     struct wr_drain *drain = &session->drain;
     while (*listed != number) {
         *listed = *listed && number - *listed > STEP_MAX ? *listed + STEP_MAX : number;
-        drain->rows[drain->row_count++] = (struct wr_nettrace_thread_number){ capture_id, *listed };
+        drain->rows[drain->row_count++] = (struct wr_nettrace_thread_number){capture_id, *listed};
         if (drain->row_count == WR_NETTRACE_POINT_ROWS || *listed != number)
             rows_write(session, ticks);
     }
@@ -250,7 +263,9 @@ void wr_point_write(struct weir_session *session, uint64_t ticks)
     pthread_mutex_unlock(&session->buffers.lock);
 }
 
-/* --- Emitters that are inside. ------------------------------------------------------------------------------------------------ */
+/* --- Emitters that are inside.
+ * ------------------------------------------------------------------------------------------------
+ */
 
 static bool pin_is_as_noted(const struct wr_lane *lane)
 {

@@ -1,7 +1,7 @@
 /*
- * Rundown: at the end of a session the host's callback runs on the drain thread and emits whatever a
- * reader needs to make sense of the events. Each event is encoded at once, on the drain's own capture
- * thread, so that any volume fits, nothing is parked and nothing is lost.
+ * Rundown: at the end of a session the host's callback runs on the drain thread and emits whatever
+ * a reader needs to make sense of the events. Each event is encoded at once, on the drain's own
+ * capture thread, so that any volume fits, nothing is parked and nothing is lost.
  */
 #include "session/session.h"
 
@@ -37,7 +37,8 @@ static bool capture(void *context, struct weir_event *event, const void *payload
     uint64_t ticks = wr_clock_ticks();
     wr_drain_describe(session, definition, ticks);
     wr_nettrace_block_begin(&drain->nettrace, drain->capture_id, drain->thread_id);
-    wr_point_own_event(session, definition->index, ticks, definition->has_strings ? converted : record, file_bytes);
+    wr_point_own_event(session, definition->index, ticks,
+                       definition->has_strings ? converted : record, file_bytes);
     drain->own_encoded++;
     if (wr_point_is_due(session))
         wr_point_write(session, drain->own_ticks + 1);

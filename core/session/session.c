@@ -8,7 +8,8 @@
 
 #define NS_PER_MS 1000000u
 
-/* --- Create. --------------------------------------------------------------------------------------------- */
+/* --- Create.
+ * --------------------------------------------------------------------------------------------- */
 
 static void *host_allocate(const struct weir_session_config *config, size_t bytes)
 {
@@ -63,7 +64,8 @@ static bool drain_memory_reserve(struct weir_session *session)
 }
 
 /* A ladder: each step undoes itself and what came before it. */
-static enum weir_result session_build(struct weir_session *session, const struct weir_session_config *config,
+static enum weir_result session_build(struct weir_session *session,
+                                      const struct weir_session_config *config,
                                       struct weir_error *error)
 {
     enum weir_result result = wr_session_configure(session, config, error);
@@ -84,14 +86,15 @@ static enum weir_result session_build(struct weir_session *session, const struct
     return result;
 }
 
-enum weir_result weir_session_create(const struct weir_session_config *config, struct weir_session **out,
-                                     struct weir_error *error)
+enum weir_result weir_session_create(const struct weir_session_config *config,
+                                     struct weir_session **out, struct weir_error *error)
 {
     wr_init();
     if (!config || !out)
         return wr_fail(error, WEIR_BAD_ARGUMENT, "config and session must not be NULL");
     if (config->size != sizeof *config)
-        return wr_fail(error, WEIR_BAD_ARGUMENT, "config.size is %zu; start from WEIR_SESSION_CONFIG_INIT", config->size);
+        return wr_fail(error, WEIR_BAD_ARGUMENT,
+                       "config.size is %zu; start from WEIR_SESSION_CONFIG_INIT", config->size);
     if (!config->allocate != !config->release)
         return wr_fail(error, WEIR_BAD_ARGUMENT, "allocate and release come together");
     struct weir_session *session = session_allocate(config);
@@ -108,7 +111,9 @@ enum weir_result weir_session_create(const struct weir_session_config *config, s
     return result;
 }
 
-/* --- Start. ------------------------------------------------------------------------------------------------- */
+/* --- Start.
+ * -------------------------------------------------------------------------------------------------
+ */
 
 static void state_set(struct weir_session *session, enum wr_session_state state)
 {
@@ -122,7 +127,8 @@ static enum wr_session_state state_of(const struct weir_session *session)
     return (enum wr_session_state)wr_u32_load_acquire(&session->state);
 }
 
-static bool state_change(struct weir_session *session, enum wr_session_state from, enum wr_session_state to)
+static bool state_change(struct weir_session *session, enum wr_session_state from,
+                         enum wr_session_state to)
 {
     uint32_t expected = from;
     return wr_u32_cas_acq_rel(&session->state, &expected, to);
@@ -189,7 +195,9 @@ enum weir_result weir_session_start(struct weir_session *session, struct weir_er
     return result;
 }
 
-/* --- Stop. ------------------------------------------------------------------------------------------------------ */
+/* --- Stop.
+ * ------------------------------------------------------------------------------------------------------
+ */
 
 static void lane_detach(struct wr_thread *thread, void *slot)
 {
@@ -197,8 +205,8 @@ static void lane_detach(struct wr_thread *thread, void *slot)
     wr_ptr_store_seq_cst(&thread->lanes[*(uint32_t *)slot], NULL);
 }
 
-/* The drain is done and no emitter can see the session; what is left are pointers to its lanes, which
- * an exiting thread may be reading. */
+/* The drain is done and no emitter can see the session; what is left are pointers to its lanes,
+ * which an exiting thread may be reading. */
 static bool detach_lanes(struct weir_session *session, uint64_t deadline_ns)
 {
     wr_threads_each(lane_detach, &session->slot);
@@ -215,7 +223,8 @@ static bool stop_by_deadline(struct weir_session *session, uint64_t deadline_ns)
     bool is_quiet = wr_threads_quiesce(half_ns); /* edge QUIESCE: no emitter inside from here on */
     wr_u32_store_release(&session->stop_requested, 1); /* edge STOP.release */
     wr_bell_ring(&session->buffers.bell);
-    if (!wait_while(&session->drain_is_gone, 0, deadline_ns) || !is_quiet || !detach_lanes(session, deadline_ns))
+    if (!wait_while(&session->drain_is_gone, 0, deadline_ns) || !is_quiet ||
+        !detach_lanes(session, deadline_ns))
         return false;
     wr_registry_give_slot(session->slot);
     return true;
@@ -242,14 +251,16 @@ static enum weir_result stop_own(struct weir_session *session, uint64_t deadline
 
 static bool is_drain_thread(const struct weir_session *session)
 {
-    return wr_u32_load_acquire(&session->drain_runs) && !wr_u32_load_acquire(&session->drain_is_gone) &&
+    return wr_u32_load_acquire(&session->drain_runs) &&
+           !wr_u32_load_acquire(&session->drain_is_gone) &&
            pthread_equal(pthread_self(), session->drain_thread);
 }
 
 /* Another thread stops the session, or has stopped it. */
 static enum weir_result stop_of_other(struct weir_session *session, uint64_t deadline_ns)
 {
-    for (enum wr_session_state state = state_of(session); state != WR_SESSION_CLOSED; state = state_of(session))
+    for (enum wr_session_state state = state_of(session); state != WR_SESSION_CLOSED;
+         state = state_of(session))
         if (!wait_while(&session->state, state, deadline_ns))
             return WEIR_TIMEOUT;
     if (session->is_quarantined && state_change(session, WR_SESSION_CLOSED, WR_SESSION_STOPPING))
@@ -272,7 +283,9 @@ enum weir_result weir_session_stop(struct weir_session *session)
     return stop_of_other(session, deadline_ns);
 }
 
-/* --- Destroy. ----------------------------------------------------------------------------------------------------- */
+/* --- Destroy.
+ * -----------------------------------------------------------------------------------------------------
+ */
 
 void weir_session_destroy(struct weir_session *session)
 {
@@ -291,7 +304,8 @@ void weir_session_destroy(struct weir_session *session)
     session_free(session);
 }
 
-enum weir_result weir_session_memory(struct weir_session *session, const void **bytes, uint64_t *count)
+enum weir_result weir_session_memory(struct weir_session *session, const void **bytes,
+                                     uint64_t *count)
 {
     if (!session || !bytes || !count || session->config.memory_bytes_max == 0)
         return WEIR_BAD_ARGUMENT;

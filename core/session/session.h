@@ -1,11 +1,11 @@
 /*
  * A session: its configuration, its life, its drain.
  *
- *     INERT --start--> STARTING --start--> ENABLED --stop--> STOPPING --drain--> DRAINED --stop--> CLOSED
- *                         └────────────────start fails─────────────────────────────────────────────^
+ *     INERT --start--> STARTING --start--> ENABLED --stop--> STOPPING --drain--> DRAINED --stop-->
+ * CLOSED └────────────────start fails─────────────────────────────────────────────^
  *
- * The actor stands on the arrow. One thread makes each step: the one whose compare-and-swap on `state`
- * won. Who waits for a step sleeps on that word.
+ * The actor stands on the arrow. One thread makes each step: the one whose compare-and-swap on
+ * `state` won. Who waits for a step sleeps on that word.
  */
 #ifndef WR_SESSION_SESSION_H
 #define WR_SESSION_SESSION_H
@@ -50,21 +50,21 @@ struct wr_told_loss {
 /* The drain thread's own state. No other thread touches it, but for the counts that LOCK names. */
 struct wr_drain {
     struct wr_nettrace nettrace;
-    unsigned char *scratch;  /* a payload with converted strings, or the rundown's; pages */
-    uint64_t horizon;        /* everything stamped before it has been met, but for late records */
-    uint64_t point_ticks;    /* of the last sequence point */
-    uint64_t point_ns;       /* when it was written */
-    uint64_t point_offset;   /* of the stream, behind it */
+    unsigned char *scratch;    /* a payload with converted strings, or the rundown's; pages */
+    uint64_t horizon;          /* everything stamped before it has been met, but for late records */
+    uint64_t point_ticks;      /* of the last sequence point */
+    uint64_t point_ns;         /* when it was written */
+    uint64_t point_offset;     /* of the stream, behind it */
     uint64_t lanes_introduced; /* of buffers.lanes_attached */
-    bool has_news;           /* since the last point */
-    bool has_finished;       /* lanes that go back at the next flush */
-    uint64_t capture_id;     /* of the drain thread */
+    bool has_news;             /* since the last point */
+    bool has_finished;         /* lanes that go back at the next flush */
+    uint64_t capture_id;       /* of the drain thread */
     uint64_t thread_id;
     uint64_t own_number;
     uint64_t own_listed;
     uint64_t own_ticks;
     uint64_t own_encoded, own_delivered; /* rundown events, as a lane's */
-    struct wr_lane *touched; /* lanes that have encoded since the last flush */
+    struct wr_lane *touched;             /* lanes that have encoded since the last flush */
     bool error_is_told;
     struct wr_told_loss losses[WR_TOLD_LOSSES_MAX];
     uint32_t loss_count;
@@ -104,12 +104,14 @@ struct weir_session {
 };
 
 /* config.c: copies and checks; fills filters. */
-enum weir_result wr_session_configure(struct weir_session *session, const struct weir_session_config *config,
+enum weir_result wr_session_configure(struct weir_session *session,
+                                      const struct weir_session_config *config,
                                       struct weir_error *error);
 
 /* drain.c: the drain thread's body. */
 void *wr_drain_run(void *argument);
-/* Reads a lane's records that are older than `limit` into the stream. True if it has younger ones. */
+/* Reads a lane's records that are older than `limit` into the stream. True if it has younger ones.
+ */
 bool wr_drain_lane(struct weir_session *session, struct wr_lane *lane, uint64_t limit);
 /* Hands the buffer to the sink; lanes that are finished go back. */
 void wr_drain_flush(struct weir_session *session);
@@ -117,7 +119,8 @@ void wr_drain_flush(struct weir_session *session);
 bool wr_point_is_due(const struct weir_session *session);
 
 /* point.c */
-/* Tells the losses before the lane's next record; false if they are so many that only a point can. */
+/* Tells the losses before the lane's next record; false if they are so many that only a point can.
+ */
 bool wr_point_tell_gap(struct weir_session *session, struct wr_lane *lane, bool at_point);
 /* Writes a sequence point at `ticks`, which no unread record of an introduced lane precedes, and
  * introduces the lanes that are new. Ticks of points rise. */
@@ -127,7 +130,8 @@ void wr_point_settle(struct weir_session *session);
 void wr_point_own_event(struct weir_session *session, uint32_t metadata_id, uint64_t ticks,
                         const void *payload, uint32_t payload_bytes);
 /* A gap mark: its extension word. */
-void wr_point_tell_mark(struct weir_session *session, struct wr_lane *lane, const unsigned char *extension);
+void wr_point_tell_mark(struct weir_session *session, struct wr_lane *lane,
+                        const unsigned char *extension);
 /* Is there anything that the next point must tell? */
 bool wr_point_has_losses(struct weir_session *session);
 void wr_point_tell_own_loss(struct weir_session *session, enum weir_loss cause, uint64_t count);

@@ -24,10 +24,11 @@ enum weir_result weir_session_stats(struct weir_session *session, struct weir_se
     wr_counts_add(&stats->counts, &buffers->released);
     wr_counts_add(&stats->counts, &session->drain.own);
     for (struct wr_lane *lane = buffers->lanes; lane; lane = lane->next) {
-        struct weir_counts counts = { 0 };
+        struct weir_counts counts = {0};
         wr_lane_counts_locked(lane, &counts);
         wr_counts_add(&stats->counts, &counts);
-        stats->budget_bytes_used += (uint64_t)wr_lane_segments_locked(lane) * buffers->segment_bytes;
+        stats->budget_bytes_used +=
+            (uint64_t)wr_lane_segments_locked(lane) * buffers->segment_bytes;
     }
     stats->reserved_bytes = reserved_bytes(session);
     stats->bytes_sent = session->drain.bytes_sent;
@@ -39,8 +40,9 @@ enum weir_result weir_session_stats(struct weir_session *session, struct weir_se
     return WEIR_OK;
 }
 
-enum weir_result weir_session_thread_stats(struct weir_session *session, struct weir_thread_stats *threads,
-                                           uint32_t max, uint32_t *count)
+enum weir_result weir_session_thread_stats(struct weir_session *session,
+                                           struct weir_thread_stats *threads, uint32_t max,
+                                           uint32_t *count)
 {
     if (!session || !count || (max && !threads))
         return WEIR_BAD_ARGUMENT;

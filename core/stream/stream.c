@@ -6,7 +6,8 @@
 
 #define MEMORY_BYTES_FIRST (1u << 20)
 
-static enum weir_result file_open(struct wr_stream *stream, const char *path, struct weir_error *error)
+static enum weir_result file_open(struct wr_stream *stream, const char *path,
+                                  struct weir_error *error)
 {
     if (strlen(path) >= sizeof stream->path)
         return wr_fail(error, WEIR_BAD_ARGUMENT, "the file's path is longer than %d bytes",
@@ -36,7 +37,8 @@ enum weir_result wr_stream_publish(struct wr_stream *stream, struct weir_error *
         return WEIR_OK;
     int failure = wr_os_file_publish(stream->temporary, stream->path);
     if (failure)
-        return wr_fail(error, WEIR_IO, "cannot write '%.100s': %s", stream->path, strerror(failure));
+        return wr_fail(error, WEIR_IO, "cannot write '%.100s': %s", stream->path,
+                       strerror(failure));
     stream->temporary[0] = 0;
     return WEIR_OK;
 }
@@ -58,8 +60,9 @@ static bool memory_append(struct wr_stream *stream, const void *bytes, uint64_t 
         uint64_t capacity = stream->memory_capacity ? stream->memory_capacity : MEMORY_BYTES_FIRST;
         while (capacity < needed)
             capacity *= 2;
-        void *grown = stream->memory ? wr_os_pages_grow(stream->memory, stream->memory_capacity, capacity)
-                                     : wr_os_pages_map(capacity);
+        void *grown = stream->memory
+                          ? wr_os_pages_grow(stream->memory, stream->memory_capacity, capacity)
+                          : wr_os_pages_map(capacity);
         if (!grown)
             return fail(stream, "no memory for the memory sink");
         stream->memory = grown;

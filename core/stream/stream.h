@@ -13,8 +13,8 @@
 #define WR_PATH_BYTES_MAX 4096
 
 struct wr_stream {
-    int fd;       /* -1: none */
-    bool owns_fd; /* opened here */
+    int fd;                            /* -1: none */
+    bool owns_fd;                      /* opened here */
     char path[WR_PATH_BYTES_MAX];      /* the file's name after publish */
     char temporary[WR_PATH_BYTES_MAX]; /* until then; empty: none */
     weir_write write;

@@ -28,7 +28,8 @@ static void wait32(const struct ck_ec_wait_state *state, const uint32_t *word, u
     const struct wr_bell *bell = WR_CONTAINER(word, struct wr_bell, event_count);
     uint64_t current = wr_os_monotonic_ns();
     if (bell->deadline_ns > current)
-        wr_os_futex_wait((const struct wr_u32 *)(const void *)word, expected, bell->deadline_ns - current);
+        wr_os_futex_wait((const struct wr_u32 *)(const void *)word, expected,
+                         bell->deadline_ns - current);
 }
 
 static void wait64(const struct ck_ec_wait_state *state, const uint64_t *word, uint64_t expected,
@@ -53,11 +54,14 @@ static void wake64(const struct ck_ec_ops *ops, const uint64_t *word)
 }
 
 static const struct ck_ec_ops operations = {
-    .gettime = now, .wait32 = wait32, .wait64 = wait64, .wake32 = wake32, .wake64 = wake64,
+    .gettime = now,
+    .wait32 = wait32,
+    .wait64 = wait64,
+    .wake32 = wake32,
+    .wake64 = wake64,
     /* The drain has nothing to gain from spinning: it would take a producer's processor. */
-    .busy_loop_iter = 1
-};
-static const struct ck_ec_mode mode = { .ops = &operations, .single_producer = false };
+    .busy_loop_iter = 1};
+static const struct ck_ec_mode mode = {.ops = &operations, .single_producer = false};
 
 void wr_bell_init(struct wr_bell *bell)
 {

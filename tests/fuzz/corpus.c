@@ -6,8 +6,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define SEED_MAX_SIZE ((size_t)48 * 1024) /* the front of a long trace holds every kind of block \
-                                           */
+#define SEED_MAX_SIZE                                                          \
+    ((size_t)48 * 1024) /* the front of a long trace holds every kind of block \
+                         */
 
 static uint64_t random_state = 0x9E3779B97F4A7C15u;
 

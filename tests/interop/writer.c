@@ -17,15 +17,16 @@
 #include <unistd.h>
 #include <weir/weir.h>
 
-#define INTEROP_EVENTS(EVENT, P)                                                                               \
-    EVENT(P, Numbers, 1, 3, WEIR_LEVEL_INFO, 0x1, (bool, Yes), (bool, No), (i8, I8), (u8, U8), (i16, I16),     \
-          (u16, U16), (i32, I32), (u32, U32), (i64, I64), (u64, U64), (f32, F32), (f64, F64), (guid, Guid))    \
-    EVENT(P, Texts, 2, 0, WEIR_LEVEL_WARNING, 0x2, (str, Ascii), (u32, Between), (str, Wide), (str, Broken),   \
-          (str16, Units), (str, Empty))                                                                        \
-    EVENT(P, Arrays, 3, 0, WEIR_LEVEL_INFO, 0x4, (array_u8, Bytes), (array_i8, I8), (array_i16, I16),          \
-          (array_u16, U16), (array_i32, I32), (array_u32, U32), (array_i64, I64), (array_u64, U64),            \
-          (array_i32, Nothing), (str, Last))                                                                   \
-    EVENT(P, Plain, 4, 0, WEIR_LEVEL_ALWAYS, 0)                                                                \
+#define INTEROP_EVENTS(EVENT, P)                                                               \
+    EVENT(P, Numbers, 1, 3, WEIR_LEVEL_INFO, 0x1, (bool, Yes), (bool, No), (i8, I8), (u8, U8), \
+          (i16, I16), (u16, U16), (i32, I32), (u32, U32), (i64, I64), (u64, U64), (f32, F32),  \
+          (f64, F64), (guid, Guid))                                                            \
+    EVENT(P, Texts, 2, 0, WEIR_LEVEL_WARNING, 0x2, (str, Ascii), (u32, Between), (str, Wide),  \
+          (str, Broken), (str16, Units), (str, Empty))                                         \
+    EVENT(P, Arrays, 3, 0, WEIR_LEVEL_INFO, 0x4, (array_u8, Bytes), (array_i8, I8),            \
+          (array_i16, I16), (array_u16, U16), (array_i32, I32), (array_u32, U32),              \
+          (array_i64, I64), (array_u64, U64), (array_i32, Nothing), (str, Last))               \
+    EVENT(P, Plain, 4, 0, WEIR_LEVEL_ALWAYS, 0)                                                \
     EVENT(P, Counter, 5, 0, WEIR_LEVEL_INFO, 0x8, (u64, A), (u64, B), (u64, C), (u64, D))
 WEIR_PROVIDER(Interop, INTEROP_EVENTS)
 WEIR_PROVIDER_DEFINE(Interop, INTEROP_EVENTS)
@@ -55,7 +56,8 @@ static struct weir_session *session_begin(const char *name, uint64_t budget_byte
     config.providers = "Interop";
     config.file = path_of(path, sizeof path, name, "nettrace");
     config.budget_bytes = budget_bytes;
-    if (weir_session_create(&config, &session, &error) != WEIR_OK || weir_session_start(session, &error) != WEIR_OK)
+    if (weir_session_create(&config, &session, &error) != WEIR_OK ||
+        weir_session_start(session, &error) != WEIR_OK)
         fail(name, error.text);
     return session;
 }
@@ -74,24 +76,25 @@ static FILE *session_end(struct weir_session *session, const char *name)
     return file;
 }
 
-/* --- Fields. ------------------------------------------------------------------------------------------ */
+/* --- Fields.
+ * ------------------------------------------------------------------------------------------ */
 
-static const struct weir_guid guid = { { 0x33, 0x22, 0x11, 0x00, 0x55, 0x44, 0x77, 0x66, 0x88, 0x99, 0xAA, 0xBB,
-                                         0xCC, 0xDD, 0xEE, 0xFF } };
+static const struct weir_guid guid = {{0x33, 0x22, 0x11, 0x00, 0x55, 0x44, 0x77, 0x66, 0x88, 0x99,
+                                       0xAA, 0xBB, 0xCC, 0xDD, 0xEE, 0xFF}};
 
 static void emit_fields(void)
 {
-    static const uint16_t units[] = { 'u', 0x20AC, 0xD83D, 0xDE00, 0 };
-    static const uint8_t bytes[] = { 0, 1, 254, 255 };
-    static const int8_t i8[] = { INT8_MIN, -1, INT8_MAX };
-    static const int16_t i16[] = { INT16_MIN, INT16_MAX };
-    static const uint16_t u16[] = { 0, UINT16_MAX };
-    static const int32_t i32[] = { INT32_MIN, 0, INT32_MAX };
-    static const uint32_t u32[] = { 1, UINT32_MAX };
-    static const int64_t i64[] = { INT64_MIN, INT64_MAX };
-    static const uint64_t u64[] = { UINT64_MAX };
-    Interop_Numbers(true, false, INT8_MIN, UINT8_MAX, INT16_MIN, UINT16_MAX, INT32_MIN, UINT32_MAX, INT64_MIN,
-                    UINT64_MAX, 0.1f, -0.0, &guid);
+    static const uint16_t units[] = {'u', 0x20AC, 0xD83D, 0xDE00, 0};
+    static const uint8_t bytes[] = {0, 1, 254, 255};
+    static const int8_t i8[] = {INT8_MIN, -1, INT8_MAX};
+    static const int16_t i16[] = {INT16_MIN, INT16_MAX};
+    static const uint16_t u16[] = {0, UINT16_MAX};
+    static const int32_t i32[] = {INT32_MIN, 0, INT32_MAX};
+    static const uint32_t u32[] = {1, UINT32_MAX};
+    static const int64_t i64[] = {INT64_MIN, INT64_MAX};
+    static const uint64_t u64[] = {UINT64_MAX};
+    Interop_Numbers(true, false, INT8_MIN, UINT8_MAX, INT16_MIN, UINT16_MAX, INT32_MIN, UINT32_MAX,
+                    INT64_MIN, UINT64_MAX, 0.1f, -0.0, &guid);
     Interop_Texts("plain", 7, "gr\xC3\xBC\xC3\x9F \xF0\x9F\x98\x80", "a\xFF\xC3(b", units, NULL);
     Interop_Arrays(bytes, 4, i8, 3, i16, 2, u16, 2, i32, 3, u32, 2, i64, 2, u64, 1, NULL, 0, "end");
     Interop_Plain();
@@ -100,21 +103,23 @@ static void emit_fields(void)
 /* The same through the interface for events that are defined at run time. */
 static void emit_dynamic(void)
 {
-    static const struct weir_field fields[] = { { "Number", WEIR_TYPE_i32 }, { "Text", WEIR_TYPE_str },
-                                                { "Single", WEIR_TYPE_f32 }, { "List", WEIR_TYPE_array_u16 } };
-    static const struct weir_schema schema = { .name = "Dynamic", .id = 9, .level = WEIR_LEVEL_INFO,
-                                               .fields = fields, .field_count = 4 };
-    static const uint16_t list[] = { 3, 4 };
+    static const struct weir_field fields[] = {{"Number", WEIR_TYPE_i32},
+                                               {"Text", WEIR_TYPE_str},
+                                               {"Single", WEIR_TYPE_f32},
+                                               {"List", WEIR_TYPE_array_u16}};
+    static const struct weir_schema schema = {
+        .name = "Dynamic", .id = 9, .level = WEIR_LEVEL_INFO, .fields = fields, .field_count = 4};
+    static const uint16_t list[] = {3, 4};
     struct weir_provider *provider;
     struct weir_event *event = NULL;
     struct weir_error error;
     if (weir_provider_create("InteropDynamic", NULL, NULL, &provider, &error) != WEIR_OK ||
         weir_event_define(provider, &schema, &event, &error) != WEIR_OK)
         fail("dynamic", error.text);
-    const struct weir_value values[] = { { .type = WEIR_TYPE_i32, .as.i = -5 },
-                                         { .type = WEIR_TYPE_str, .as.ptr = "text" },
-                                         { .type = WEIR_TYPE_f32, .as.f = 1.5 },
-                                         { .type = WEIR_TYPE_array_u16, .count = 2, .as.ptr = list } };
+    const struct weir_value values[] = {{.type = WEIR_TYPE_i32, .as.i = -5},
+                                        {.type = WEIR_TYPE_str, .as.ptr = "text"},
+                                        {.type = WEIR_TYPE_f32, .as.f = 1.5},
+                                        {.type = WEIR_TYPE_array_u16, .count = 2, .as.ptr = list}};
     weir_event_emit(event, values, 4);
     weir_provider_destroy(provider);
 }
@@ -128,28 +133,39 @@ static void write_fields(void)
     config.providers = "Interop,InteropDynamic:0x1:4";
     config.unknown_providers_allowed = true;
     config.file = path_of(path, sizeof path, "fields", "nettrace");
-    if (weir_session_create(&config, &session, &error) != WEIR_OK || weir_session_start(session, &error) != WEIR_OK)
+    if (weir_session_create(&config, &session, &error) != WEIR_OK ||
+        weir_session_start(session, &error) != WEIR_OK)
         fail("fields", error.text);
     emit_fields();
     emit_dynamic();
     FILE *file = session_end(session, "fields");
     fprintf(file,
-            "{\n \"events\": {\"Interop/1\": 1, \"Interop/2\": 1, \"Interop/3\": 1, \"Interop/4\": 1, \"InteropDynamic/9\": 1},\n"
+            "{\n \"events\": {\"Interop/1\": 1, \"Interop/2\": 1, \"Interop/3\": 1, \"Interop/4\": "
+            "1, \"InteropDynamic/9\": 1},\n"
             " \"events_lost\": 0,\n \"rising\": true,\n \"fields\": {\n"
-            "  \"Interop/1\": {\"Yes\": true, \"No\": false, \"I8\": -128, \"U8\": 255, \"I16\": -32768, \"U16\": 65535,\n"
-            "   \"I32\": -2147483648, \"U32\": 4294967295, \"I64\": \"-9223372036854775808\", \"U64\": \"18446744073709551615\",\n"
+            "  \"Interop/1\": {\"Yes\": true, \"No\": false, \"I8\": -128, \"U8\": 255, \"I16\": "
+            "-32768, \"U16\": 65535,\n"
+            "   \"I32\": -2147483648, \"U32\": 4294967295, \"I64\": \"-9223372036854775808\", "
+            "\"U64\": \"18446744073709551615\",\n"
             "   \"F32\": 0.1, \"F64\": -0.0, \"Guid\": \"00112233-4455-6677-8899-aabbccddeeff\"},\n"
-            "  \"Interop/2\": {\"Ascii\": \"plain\", \"Between\": 7, \"Wide\": \"gr\\u00fc\\u00df \\ud83d\\ude00\",\n"
-            "   \"Broken\": \"a\\ufffd\\ufffd(b\", \"Units\": \"u\\u20ac\\ud83d\\ude00\", \"Empty\": \"\"},\n"
-            "  \"Interop/3\": {\"Bytes\": \"0001feff\", \"I8\": [-128, -1, 127], \"I16\": [-32768, 32767], \"U16\": [0, 65535],\n"
+            "  \"Interop/2\": {\"Ascii\": \"plain\", \"Between\": 7, \"Wide\": \"gr\\u00fc\\u00df "
+            "\\ud83d\\ude00\",\n"
+            "   \"Broken\": \"a\\ufffd\\ufffd(b\", \"Units\": \"u\\u20ac\\ud83d\\ude00\", "
+            "\"Empty\": \"\"},\n"
+            "  \"Interop/3\": {\"Bytes\": \"0001feff\", \"I8\": [-128, -1, 127], \"I16\": [-32768, "
+            "32767], \"U16\": [0, 65535],\n"
             "   \"I32\": [-2147483648, 0, 2147483647], \"U32\": [1, 4294967295],\n"
-            "   \"I64\": [\"-9223372036854775808\", \"9223372036854775807\"], \"U64\": [\"18446744073709551615\"],\n"
+            "   \"I64\": [\"-9223372036854775808\", \"9223372036854775807\"], \"U64\": "
+            "[\"18446744073709551615\"],\n"
             "   \"Nothing\": [], \"Last\": \"end\"},\n"
-            "  \"InteropDynamic/9\": {\"Number\": -5, \"Text\": \"text\", \"Single\": 1.5, \"List\": [3, 4]}\n }\n}\n");
+            "  \"InteropDynamic/9\": {\"Number\": -5, \"Text\": \"text\", \"Single\": 1.5, "
+            "\"List\": [3, 4]}\n }\n}\n");
     fclose(file);
 }
 
-/* --- Loss. -------------------------------------------------------------------------------------------------- */
+/* --- Loss.
+ * --------------------------------------------------------------------------------------------------
+ */
 
 struct producer {
     uint64_t events;
@@ -179,10 +195,12 @@ static void run_producers(struct producer *producers, int count, int at_once)
 }
 
 /* The Loss events are the library's own: how many there are is up to it, so they are asked of the
- * session before it is gone and of the file by `weir check`. Here they are counted by difference. */
-static void write_lossy(const char *name, uint64_t budget_bytes, int count, int at_once, uint64_t events)
+ * session before it is gone and of the file by `weir check`. Here they are counted by difference.
+ */
+static void write_lossy(const char *name, uint64_t budget_bytes, int count, int at_once,
+                        uint64_t events)
 {
-    struct producer producers[64] = { { 0 } };
+    struct producer producers[64] = {{0}};
     struct weir_session *session = session_begin(name, budget_bytes);
     for (int i = 0; i < count; i++)
         producers[i].events = events;
@@ -194,9 +212,13 @@ static void write_lossy(const char *name, uint64_t budget_bytes, int count, int 
         written += producers[i].written;
         lost += producers[i].events - producers[i].written;
         if (producers[i].written)
-            fprintf(file, "  \"%" PRIu64 "\": {\"Interop/5\": %" PRIu64 "},\n", producers[i].thread_id, producers[i].written);
+            fprintf(file, "  \"%" PRIu64 "\": {\"Interop/5\": %" PRIu64 "},\n",
+                    producers[i].thread_id, producers[i].written);
     }
-    fprintf(file, "  \"0\": {}\n },\n \"events\": {\"Interop/5\": %" PRIu64 "},\n \"events_lost\": %" PRIu64 "\n}\n", written, lost);
+    fprintf(file,
+            "  \"0\": {}\n },\n \"events\": {\"Interop/5\": %" PRIu64
+            "},\n \"events_lost\": %" PRIu64 "\n}\n",
+            written, lost);
     fclose(file);
 }
 

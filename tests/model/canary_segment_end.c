@@ -1,7 +1,8 @@
 /*
- * Why `end` and the ownership word are the lane's and not the segment's: this protocol has them in the
- * segment, and is wrong although its pins and its barrier are right. A writer loads the pointer,
- * loses the segment to a revocation, and then finds the `end` that the segment's next owner has set.
+ * Why `end` and the ownership word are the lane's and not the segment's: this protocol has them in
+ * the segment, and is wrong although its pins and its barrier are right. A writer loads the
+ * pointer, loses the segment to a revocation, and then finds the `end` that the segment's next
+ * owner has set.
  */
 #include "lane_bench.h"
 

@@ -7,16 +7,16 @@
 
 #include "explorer.h"
 
-#define ARENA_BYTES (256u * 1024u)
-#define ARENA_UNIT 4u
-#define ARENA_UNITS (ARENA_BYTES / ARENA_UNIT)
+#define ARENA_BYTES   (256u * 1024u)
+#define ARENA_UNIT    4u
+#define ARENA_UNITS   (ARENA_BYTES / ARENA_UNIT)
 #define LOCATIONS_MAX 192u
-#define MESSAGES_MAX 768u
-#define HISTORY_MAX 64u /* stores to one word */
-#define ORDERED_MAX 64u /* seq_cst accesses, bits of a word */
-#define LENT_MAX 4u /* static regions of the product */
-#define EVENTS_MAX 4096u
-#define NODES_MAX 4096u
+#define MESSAGES_MAX  768u
+#define HISTORY_MAX   64u /* stores to one word */
+#define ORDERED_MAX   64u /* seq_cst accesses, bits of a word */
+#define LENT_MAX      4u  /* static regions of the product */
+#define EVENTS_MAX    4096u
+#define NODES_MAX     4096u
 
 /* What a thread knows, or what a store passes on: of each word the earliest store that may still be
  * read (a stamp in its modification order), and how far each thread has come (happens-before). */

@@ -1,8 +1,8 @@
 /*
  * The search: which thread goes next, and which executions need not be run.
  *
- * An execution is a sequence of choices (who goes next; what a load reads). They form a tree that is
- * walked depth first; each execution is replayed from the start. Four rules keep it small. They
+ * An execution is a sequence of choices (who goes next; what a load reads). They form a tree that
+ * is walked depth first; each execution is replayed from the start. Four rules keep it small. They
  * leave out only executions that are equivalent to one that is run, so "complete" means all.
  *
  *  1. Two steps of different threads commute unless one is a barrier that reaches the other's
@@ -12,20 +12,21 @@
  *     whichever is executed first), and seq_cst accesses (order.c does not ask which came first).
  *  2. Sleep sets (Godefroid): after thread A's step has been explored from a state, and then B's
  *     step is tried first, A sleeps until something that does not commute with its step happens. By
- *     rule 1 a sleeping load is not woken by a store, but may read what was stored since (`horizon`).
- *     When all that could run sleep, the execution is cut as redundant.
+ *     rule 1 a sleeping load is not woken by a store, but may read what was stored since
+ * (`horizon`). When all that could run sleep, the execution is cut as redundant.
  *  3. A step that commutes with all that the others may still do is taken alone, without trying
  *     the others first: a store, when nobody else may issue a barrier, a load that no other thread
  *     writes.
  *  4. A word that only one thread touches, or a load of a word that only the loading thread writes,
  *     is no step at all.
  *
- * Rules 3 and 4 need to know what threads will do. That is learned: who wrote and touched which word
- * and how many barriers each thread issued, in any execution so far. When an execution goes beyond
- * what was learned, the search starts again with the new knowledge. This is sound: take a shortest
- * sequence of steps that goes beyond it. All before its last step keeps to what was assumed, so an
- * equivalent sequence is explored, and in it the last step happens as well, since the steps moved to
- * the front commute with those before it and cannot keep its thread from reaching it.
+ * Rules 3 and 4 need to know what threads will do. That is learned: who wrote and touched which
+ * word and how many barriers each thread issued, in any execution so far. When an execution goes
+ * beyond what was learned, the search starts again with the new knowledge. This is sound: take a
+ * shortest sequence of steps that goes beyond it. All before its last step keeps to what was
+ * assumed, so an equivalent sequence is explored, and in it the last step happens as well, since
+ * the steps moved to the front commute with those before it and cannot keep its thread from
+ * reaching it.
  *
  * With a bound on preemptions, or random choices, only rule 4 is used.
  */
@@ -203,8 +204,8 @@ static bool all_done(void)
     return true;
 }
 
-/* Nobody can go on. A pausing thread that has read something stale would read the newest in the end:
- * that is another execution. */
+/* Nobody can go on. A pausing thread that has read something stale would read the newest in the
+ * end: that is another execution. */
 static void stuck(void)
 {
     for (uint32_t i = 0; i < engine.threads; i++) {
@@ -297,7 +298,8 @@ static void count_step(void)
         model_fail("runaway execution");
 }
 
-/* After the step: its thread is awake, and so are those whose next step does not commute with it. */
+/* After the step: its thread is awake, and so are those whose next step does not commute with it.
+ */
 static void wake_disturbed(const struct operation *step)
 {
     engine.thread[engine.self].asleep = false;
@@ -334,10 +336,10 @@ uint64_t model_operation(const struct model_request *request)
 static void barrier_with(struct model_site *site, uint32_t target)
 {
     struct thread *thread = &engine.thread[engine.self];
-    thread->pending = (struct operation){ .request = { .site = site },
-                                          .kind = MODEL_MEMBARRIER,
-                                          .order = MODEL_SEQ_CST,
-                                          .target = target };
+    thread->pending = (struct operation){.request = {.site = site},
+                                         .kind = MODEL_MEMBARRIER,
+                                         .order = MODEL_SEQ_CST,
+                                         .target = target};
     schedule();
     count_step();
     memory_barrier(thread);
@@ -372,11 +374,11 @@ void model_membarrier_at(struct model_site *site)
 
 void model_pause(void)
 {
-    static struct model_site site = { .file = "pause", .kind = MODEL_PAUSE };
+    static struct model_site site = {.file = "pause", .kind = MODEL_PAUSE};
     if (!engine.running)
         return;
     struct thread *thread = &engine.thread[engine.self];
-    thread->pending = (struct operation){ .request = { .site = &site }, .kind = MODEL_PAUSE };
+    thread->pending = (struct operation){.request = {.site = &site}, .kind = MODEL_PAUSE};
     schedule();
     thread->asleep = false;
     thread->iteration_start = engine.messages;
@@ -420,7 +422,7 @@ static void reset_execution(void)
     engine.preemptions = 0;
     for (uint32_t i = 0; i < engine.threads; i++) {
         struct thread *thread = &engine.thread[i];
-        struct view *views[3] = { &thread->current, &thread->acquired, &thread->released };
+        struct view *views[3] = {&thread->current, &thread->acquired, &thread->released};
         thread->state = THREAD_NEW;
         thread->asleep = false;
         thread->barriers = 0;
@@ -463,7 +465,7 @@ static void start_again(void)
 {
     learned = false;
     node_count = 0;
-    engine.result = (struct model_result){ 0 };
+    engine.result = (struct model_result){0};
 }
 
 static bool out_of_budget(double start)

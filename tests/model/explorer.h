@@ -2,8 +2,8 @@
  * An exhaustive explorer for small concurrent programs under the C11 memory model.
  *
  * A model is a few functions, one per thread, that run the product's own headers compiled with
- * WR_MODEL. Every atomic operation goes through model_operation(). The explorer runs the model again
- * and again from its start (stateless search) until it has tried
+ * WR_MODEL. Every atomic operation goes through model_operation(). The explorer runs the model
+ * again and again from its start (stateless search) until it has tried
  *
  *   - every order in which the threads' atomic operations can follow each other, and
  *   - every store that each load may read, and every place of each store in its word's
@@ -100,12 +100,12 @@ void model_lend(void *bytes, uint32_t size);
 void model_name(const void *word, const char *name);
 bool model_owns(const void *bytes);
 
-/* The thread found nothing to do. It goes on when another thread has stored something since its last
- * pause (or its start). */
+/* The thread found nothing to do. It goes on when another thread has stored something since its
+ * last pause (or its start). */
 void model_pause(void);
 
 /* Ends the execution as failed when `condition` is false. */
-#define model_check(condition)                                                                     \
+#define model_check(condition) \
     ((condition) ? (void)0 : model_fail("%s:%d: %s", __FILE__, __LINE__, #condition))
 __attribute__((format(printf, 1, 2))) void model_fail(const char *format, ...);
 
@@ -127,12 +127,12 @@ struct model {
 };
 
 struct model_options {
-    bool quiet;               /* no trace of a failing execution */
-    bool bounded;             /* at most `preemptions` switches away from a thread that could go on */
-    uint32_t preemptions;     /* with `bounded` */
-    uint64_t random_seed;     /* not 0: random schedules instead of all */
-    uint64_t executions_max;  /* 0: no limit */
-    double seconds_max;       /* 0: no limit */
+    bool quiet;           /* no trace of a failing execution */
+    bool bounded;         /* at most `preemptions` switches away from a thread that could go on */
+    uint32_t preemptions; /* with `bounded` */
+    uint64_t random_seed; /* not 0: random schedules instead of all */
+    uint64_t executions_max; /* 0: no limit */
+    double seconds_max;      /* 0: no limit */
 };
 
 struct model_result {

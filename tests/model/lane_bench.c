@@ -6,15 +6,16 @@
 
 struct bench bench;
 
-static const char *const segment_names[SEGMENTS_MAX] = { "segment0", "segment1", "segment2", "segment3" };
-static const char *const commit_names[SEGMENTS_MAX] = { "segment0.commit", "segment1.commit",
-                                                        "segment2.commit", "segment3.commit" };
-static const char *const pin_names[WRITERS_MAX] = { "pin0", "pin1" };
-static const char *const current_names[WRITERS_MAX] = { "current0", "current1" };
-static const char *const end_names[WRITERS_MAX] = { "end0", "end1" };
-static const char *const opened_names[WRITERS_MAX] = { "opened0", "opened1" };
-static const char *const queued_names[WRITERS_MAX] = { "queued0", "queued1" };
-static const char *const exited_names[WRITERS_MAX] = { "exited0", "exited1" };
+static const char *const segment_names[SEGMENTS_MAX] = {"segment0", "segment1", "segment2",
+                                                        "segment3"};
+static const char *const commit_names[SEGMENTS_MAX] = {"segment0.commit", "segment1.commit",
+                                                       "segment2.commit", "segment3.commit"};
+static const char *const pin_names[WRITERS_MAX] = {"pin0", "pin1"};
+static const char *const current_names[WRITERS_MAX] = {"current0", "current1"};
+static const char *const end_names[WRITERS_MAX] = {"end0", "end1"};
+static const char *const opened_names[WRITERS_MAX] = {"opened0", "opened1"};
+static const char *const queued_names[WRITERS_MAX] = {"queued0", "queued1"};
+static const char *const exited_names[WRITERS_MAX] = {"exited0", "exited1"};
 
 static void prepare_segments(uint32_t segments, uint32_t records)
 {
@@ -191,7 +192,8 @@ void bench_barrier(void)
         model_membarrier();
 }
 
-/* sweep(), for a lane that did not move meanwhile; a segment that was won is read and given back. */
+/* sweep(), for a lane that did not move meanwhile; a segment that was won is read and given back.
+ */
 void bench_revoke(uint32_t index)
 {
     struct wr_lane *lane = bench.writer[index].lane;

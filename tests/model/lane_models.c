@@ -6,7 +6,8 @@
 #include "lane/lane_read.h"
 #include "lane/lane_write.h"
 
-/* --- PUBLISH: the drain reads a segment while it is written. ------------------------------------ */
+/* --- PUBLISH: the drain reads a segment while it is written. ------------------------------------
+ */
 
 static void publish_setup(void)
 {
@@ -38,14 +39,16 @@ static void look_twice(void)
     bench_look(0);
 }
 
-/* --- CHAIN, OWN, RECYCLE: the writer changes segments while the drain reads and gives back. ------ */
+/* --- CHAIN, OWN, RECYCLE: the writer changes segments while the drain reads and gives back. ------
+ */
 
 static void handover_setup(void)
 {
     bench_prepare(PINS_MEMBARRIER, 1, 2, 1);
 }
 
-/* --- LOST: a loss that is seen has its place behind the records before it. ----------------------- */
+/* --- LOST: a loss that is seen has its place behind the records before it. -----------------------
+ */
 
 static void lost_setup(void)
 {
@@ -62,7 +65,8 @@ static void lost_drain(void)
         model_check(bench.writer[0].drained_count >= 1);
 }
 
-/* --- REVOKE: the drain takes the segment of a thread that seems idle. ---------------------------- */
+/* --- REVOKE: the drain takes the segment of a thread that seems idle. ----------------------------
+ */
 
 static void revoke_setup(void)
 {
@@ -101,8 +105,9 @@ static void revoke_open_setup_seq_cst(void)
     bench_open_first(0);
 }
 
-/* As it stood once: what is revoked is what is current after the barrier. The writer may have left the
- * segment whose end was set to 0 and have opened another, which nothing then keeps it from writing. */
+/* As it stood once: what is revoked is what is current after the barrier. The writer may have left
+ * the segment whose end was set to 0 and have opened another, which nothing then keeps it from
+ * writing. */
 static void revoke_what_is_current(void)
 {
     struct wr_lane *lane = bench.writer[0].lane;
@@ -137,7 +142,8 @@ static void emit_other(void)
     bench_emit(1);
 }
 
-/* --- READY: a lane that has retired a segment is met by the drain. ------------------------------- */
+/* --- READY: a lane that has retired a segment is met by the drain. -------------------------------
+ */
 
 static void look_ready_twice(void)
 {
@@ -152,7 +158,8 @@ static void ready_two_setup(void)
     bench_open_first(1);
 }
 
-/* --- QUIESCE: after the mask is cleared and the pins were waited for, nobody touches a lane. ------ */
+/* --- QUIESCE: after the mask is cleared and the pins were waited for, nobody touches a lane.
+ * ------ */
 
 static void quiesce_setup(void)
 {
@@ -204,7 +211,8 @@ static void stop(void)
     bench_free_lane(0);
 }
 
-/* --- ATTACH: the slot goes to another session while a thread emits. ------------------------------- */
+/* --- ATTACH: the slot goes to another session while a thread emits.
+ * ------------------------------- */
 
 static struct wr_buffers *next_buffers;
 
@@ -244,7 +252,8 @@ static void change_session(void)
     bench_next_session(next_buffers);
 }
 
-/* --- EXIT: a thread ends while its session stops. ------------------------------------------------- */
+/* --- EXIT: a thread ends while its session stops.
+ * ------------------------------------------------- */
 
 static void emit_and_exit(void)
 {
@@ -252,8 +261,8 @@ static void emit_and_exit(void)
     product_thread_exit(bench.writer[0].thread);
 }
 
-/* Writers may attach a lane until QUIESCE, and an exiting thread looks at `lanes` and not at the mask:
- * so the words are cleared after the first wait, and the lane is freed after a second. */
+/* Writers may attach a lane until QUIESCE, and an exiting thread looks at `lanes` and not at the
+ * mask: so the words are cleared after the first wait, and the lane is freed after a second. */
 static void stop_twice(void)
 {
     bench_disable();
@@ -272,8 +281,8 @@ static void stop_once(void)
 }
 
 /* The drain lets a lane go when its thread has left. The thread touches the lane after it has set
- * `exited` (it announces it), but inside a pin. That the lane is not on the ready list says nothing: it
- * may have been taken from there between the two. */
+ * `exited` (it announces it), but inside a pin. That the lane is not on the ready list says
+ * nothing: it may have been taken from there between the two. */
 static void drain_exited(void)
 {
     struct wr_lane *lane = bench.writer[0].lane;
@@ -298,7 +307,8 @@ static void drain_exited_early(void)
     model_free(lane, sizeof *lane);
 }
 
-/* --- THREAD: a thread's record is reused when its thread and all its lanes have let go. ------------ */
+/* --- THREAD: a thread's record is reused when its thread and all its lanes have let go.
+ * ------------ */
 
 static void record_setup(void)
 {
@@ -326,71 +336,84 @@ static void record_drain(void)
     let_go_and_reuse((uint32_t *)(void *)&bench.writer[0].thread->lanes[1]);
 }
 
-#define TWO(name, about, setup, writer, other, finish)                                             \
-    { .model = { name, about, 2, setup, { writer, other, NULL, NULL }, finish, false } }
-#define THREE(name, about, setup, first, second, third, finish)                                    \
-    { .model = { name, about, 3, setup, { first, second, third, NULL }, finish, false } }
-#define DEEP(name, about, setup, writer, other, finish)                                            \
-    { .model = { name, about, 2, setup, { writer, other, NULL, NULL }, finish, false }, .is_deep = true }
-#define CANARY(name, about, setup, writer, other, finish)                                          \
-    { .model = { name, about, 2, setup, { writer, other, NULL, NULL }, finish, true },             \
-      .must_fail = true }
-#define CANARY_THREE(name, about, setup, first, second, third)                                     \
-    { .model = { name, about, 3, setup, { first, second, third, NULL }, NULL, true }, .must_fail = true }
+#define TWO(name, about, setup, writer, other, finish)                                 \
+    {                                                                                  \
+        .model = { name, about, 2, setup, {writer, other, NULL, NULL}, finish, false } \
+    }
+#define THREE(name, about, setup, first, second, third, finish)                         \
+    {                                                                                   \
+        .model = { name, about, 3, setup, {first, second, third, NULL}, finish, false } \
+    }
+#define DEEP(name, about, setup, writer, other, finish)                               \
+    {                                                                                 \
+        .model = {name, about, 2, setup, {writer, other, NULL, NULL}, finish, false}, \
+        .is_deep = true                                                               \
+    }
+#define CANARY(name, about, setup, writer, other, finish)                            \
+    {                                                                                \
+        .model = {name, about, 2, setup, {writer, other, NULL, NULL}, finish, true}, \
+        .must_fail = true                                                            \
+    }
+#define CANARY_THREE(name, about, setup, first, second, third)                      \
+    {                                                                               \
+        .model = {name, about, 3, setup, {first, second, third, NULL}, NULL, true}, \
+        .must_fail = true                                                           \
+    }
 
 const struct lane_model lane_models[] = {
-    TWO("publish", "three records in one segment, two looks", publish_setup, emit_three,
-               look_twice, bench_check),
+    TWO("publish", "three records in one segment, two looks", publish_setup, emit_three, look_twice,
+        bench_check),
     TWO("handover", "three records over two segments of one, two looks", handover_setup, emit_three,
         look_twice, bench_check),
     TWO("lost", "one record, then losses", lost_setup, emit_three, lost_drain, bench_check),
-    TWO("revoke", "plain pins and a membarrier", revoke_setup, emit_two, revoke_drain,
-               bench_check),
+    TWO("revoke", "plain pins and a membarrier", revoke_setup, emit_two, revoke_drain, bench_check),
     TWO("revoke_seq_cst", "seq_cst pins", revoke_setup_seq_cst, emit_two, revoke_drain,
-               bench_check),
+        bench_check),
     TWO("revoke_open", "the writer opens a segment meanwhile", revoke_open_setup, emit_two,
         revoke_drain, bench_check),
     TWO("revoke_open_seq_cst", "the same with seq_cst pins", revoke_open_setup_seq_cst, emit_two,
         revoke_drain, bench_check),
     THREE("revoke_two", "a second writer takes what was revoked", revoke_two_setup, emit_two,
           emit_other, revoke_drain, bench_check),
-    TWO("ready", "a retired segment is announced", handover_setup, emit_three,
-               look_ready_twice, bench_check_ready),
+    TWO("ready", "a retired segment is announced", handover_setup, emit_three, look_ready_twice,
+        bench_check_ready),
     THREE("ready_two", "two lanes on the ready list", ready_two_setup, emit_two, emit_other,
           look_ready_twice, bench_check_ready),
     TWO("quiesce", "stop against emit", quiesce_setup, emit_two, stop, NULL),
-    TWO("quiesce_seq_cst", "the same with seq_cst pins", quiesce_setup_seq_cst, emit_two, stop, NULL),
+    TWO("quiesce_seq_cst", "the same with seq_cst pins", quiesce_setup_seq_cst, emit_two, stop,
+        NULL),
     THREE("quiesce_two", "two writers, one stop", quiesce_two_setup, emit_first, emit_other,
-              stop_two, NULL),
+          stop_two, NULL),
     TWO("slot", "the slot's next session meets a thread of the last one", slot_setup,
-          emit_slot_twice, change_session, NULL),
+        emit_slot_twice, change_session, NULL),
     TWO("slot_seq_cst", "the same with seq_cst pins", slot_setup_seq_cst, emit_slot_twice,
-          change_session, NULL),
+        change_session, NULL),
     TWO("exit_stop", "a thread exits while its session stops", quiesce_setup, emit_and_exit,
-          stop_twice, NULL),
+        stop_twice, NULL),
     TWO("exit_stop_seq_cst", "the same with seq_cst pins", quiesce_setup_seq_cst, emit_and_exit,
-          stop_twice, NULL),
-    TWO("exit_drain", "the drain lets an exited thread's lane go", quiesce_setup,
-               emit_and_exit, drain_exited, NULL),
+        stop_twice, NULL),
+    TWO("exit_drain", "the drain lets an exited thread's lane go", quiesce_setup, emit_and_exit,
+        drain_exited, NULL),
     TWO("record", "thread and lane let the thread's record go", record_setup, record_thread,
-               record_drain, NULL),
+        record_drain, NULL),
     DEEP("handover_deep", "four records over two segments of one, two looks", handover_setup,
          emit_four, look_twice, bench_check),
     DEEP("revoke_deep", "two sweeps over a busy lane", revoke_open_setup, emit_two, revoke_twice,
          bench_check),
     DEEP("revoke_open_deep", "three segments while the drain sweeps", revoke_open_setup, emit_three,
          revoke_drain, bench_check),
-    DEEP("revoke_open_seq_cst_deep", "the same with seq_cst pins", revoke_open_setup_seq_cst, emit_three,
-         revoke_drain, bench_check),
-    CANARY("canary_revoke", "plain pins, no membarrier", revoke_setup_broken, emit_two, revoke_drain,
-           bench_check),
-    CANARY("canary_quiesce", "plain pins, no membarrier", quiesce_setup_broken, emit_two, stop, NULL),
-    CANARY("canary_exit_stop", "only one wait for the pins", quiesce_setup, emit_and_exit, stop_once,
+    DEEP("revoke_open_seq_cst_deep", "the same with seq_cst pins", revoke_open_setup_seq_cst,
+         emit_three, revoke_drain, bench_check),
+    CANARY("canary_revoke", "plain pins, no membarrier", revoke_setup_broken, emit_two,
+           revoke_drain, bench_check),
+    CANARY("canary_quiesce", "plain pins, no membarrier", quiesce_setup_broken, emit_two, stop,
            NULL),
-    CANARY("canary_exit_drain", "exited and not queued, but the pin is odd", quiesce_setup, emit_and_exit,
-           drain_exited_early, NULL),
-    CANARY("canary_revoke_current", "what is current after the barrier is revoked", revoke_open_setup,
-           emit_three, revoke_what_is_current, NULL),
+    CANARY("canary_exit_stop", "only one wait for the pins", quiesce_setup, emit_and_exit,
+           stop_once, NULL),
+    CANARY("canary_exit_drain", "exited and not queued, but the pin is odd", quiesce_setup,
+           emit_and_exit, drain_exited_early, NULL),
+    CANARY("canary_revoke_current", "what is current after the barrier is revoked",
+           revoke_open_setup, emit_three, revoke_what_is_current, NULL),
     CANARY_THREE("canary_segment_end", "end and owner in the segment", segment_end_setup,
                  segment_end_writer, segment_end_other, segment_end_drain),
 };

@@ -1,6 +1,6 @@
 /*
- * Does the explorer know C11? Each test states which outcomes must be found and that no other may be.
- * An outcome is a number made of what the threads' loads returned.
+ * Does the explorer know C11? Each test states which outcomes must be found and that no other may
+ * be. An outcome is a number made of what the threads' loads returned.
  */
 #include "base/atomic.h"
 
@@ -145,8 +145,8 @@ static void w2_finish(void)
     finish();
 }
 
-/* Release sequence: thread 1's read-modify-write carries thread 0's release on. The plain data races
- * if it does not. */
+/* Release sequence: thread 1's read-modify-write carries thread 0's release on. The plain data
+ * races if it does not. */
 static void rs_head(void)
 {
     *at.data = 1;
@@ -386,17 +386,27 @@ struct litmus {
     uint32_t outcomes; /* exactly these; of 'may two disagree', bit 1 says that they may */
 };
 
-#define TEST2(name, first, second, end, expected)                                                  \
-    { { name, "", 2, setup, { first, second, NULL, NULL }, end, false }, false, expected }
-#define TEST3(name, first, second, third, end, expected)                                           \
-    { { name, "", 3, setup, { first, second, third, NULL }, end, false }, false, expected }
-#define TEST4(name, first, second, third, fourth, end, expected)                                   \
-    { { name, "", 4, setup, { first, second, third, fourth }, end, false }, false, expected }
-#define FAILS(name, first, second)                                                                 \
-    { { name, "", 2, setup, { first, second, NULL, NULL }, NULL, false }, true, 0 }
-#define FAILS3(name, first, second, third, c17)                                                    \
-    { { name, "", 3, setup, { first, second, third, NULL }, NULL, c17 }, true, 0 }
-#define ALL4 (OUT00 | OUT10 | OUT01 | OUT11)
+#define TEST2(name, first, second, end, expected)                                      \
+    {                                                                                  \
+        {name, "", 2, setup, {first, second, NULL, NULL}, end, false}, false, expected \
+    }
+#define TEST3(name, first, second, third, end, expected)                                \
+    {                                                                                   \
+        {name, "", 3, setup, {first, second, third, NULL}, end, false}, false, expected \
+    }
+#define TEST4(name, first, second, third, fourth, end, expected)                          \
+    {                                                                                     \
+        {name, "", 4, setup, {first, second, third, fourth}, end, false}, false, expected \
+    }
+#define FAILS(name, first, second)                                              \
+    {                                                                           \
+        {name, "", 2, setup, {first, second, NULL, NULL}, NULL, false}, true, 0 \
+    }
+#define FAILS3(name, first, second, third, c17)                                \
+    {                                                                          \
+        {name, "", 3, setup, {first, second, third, NULL}, NULL, c17}, true, 0 \
+    }
+#define ALL4  (OUT00 | OUT10 | OUT01 | OUT11)
 #define NEVER 1u
 #define MAYBE 3u
 
@@ -438,34 +448,31 @@ static const struct litmus tests[] = {
     FAILS3("race, sequence broken", rs_head, rs_break, rs_read, false),
     FAILS3("race, C17 and another", rs_head, rs_break, rs_read, true),
     FAILS("race, relaxed after release", rs_own, rs_read_data),
-    { { "C17: relaxed after release", "", 2, setup, { rs_own, rs_read_data, NULL, NULL }, NULL, true },
-      false,
-      0 },
+    {{"C17: relaxed after release", "", 2, setup, {rs_own, rs_read_data, NULL, NULL}, NULL, true},
+     false,
+     0},
 };
 
 static bool passes(const struct litmus *test)
 {
-    struct model_options options = { .quiet = true };
+    struct model_options options = {.quiet = true};
     struct model_result result = model_explore(&test->model, &options);
-    bool good = test->must_fail
-                    ? result.failed
-                    : result.complete && result.outcomes == test->outcomes;
+    bool good =
+        test->must_fail ? result.failed : result.complete && result.outcomes == test->outcomes;
     model_print_result(&test->model, &result);
     if (!good)
-        printf("    WRONG: outcomes 0x%llx, expected 0x%x%s\n",
-               (unsigned long long)result.outcomes, test->outcomes,
-               test->must_fail ? " and a failure" : "");
+        printf("    WRONG: outcomes 0x%llx, expected 0x%x%s\n", (unsigned long long)result.outcomes,
+               test->outcomes, test->must_fail ? " and a failure" : "");
     return good;
 }
 
 /* The reductions may hide nothing: with a bound that is never reached they are off. */
 static bool agrees_unreduced(const struct litmus *test)
 {
-    struct model_options options = { .quiet = true, .bounded = true, .preemptions = 1000 };
+    struct model_options options = {.quiet = true, .bounded = true, .preemptions = 1000};
     struct model_result result = model_explore(&test->model, &options);
-    bool good = test->must_fail
-                    ? result.failed
-                    : result.complete && result.outcomes == test->outcomes;
+    bool good =
+        test->must_fail ? result.failed : result.complete && result.outcomes == test->outcomes;
     if (!good) {
         model_print_result(&test->model, &result);
         printf("    WRONG without reductions: outcomes 0x%llx, expected 0x%x\n",

@@ -1,8 +1,8 @@
 /*
  * The memory model.
  *
- * Words keep all their stores ("messages"), ordered by stamp: the modification order. A thread has a
- * view: per word the earliest message that it may still read. A load reads any message from there
+ * Words keep all their stores ("messages"), ordered by stamp: the modification order. A thread has
+ * a view: per word the earliest message that it may still read. A load reads any message from there
  * on; a store goes to any place after there. A release store carries its thread's view, an acquire
  * load adds the view of what it reads, a read-modify-write passes on the view of the message it
  * replaces (release sequence). This is the promise-free part of the "promising semantics", which
@@ -13,10 +13,9 @@
  *                        reads a store that is executed later. No argument of this project may rest
  *                        on that: it would let values appear from thin air.
  *   Release sequences    as in C++20: only read-modify-writes continue them. C11 and C17 also let a
- *                        later relaxed store of the same thread continue them; a model that rests on
- *                        that says so (c17_sequences), and then it holds for stores that directly
- *                        follow one of the same thread.
- *   Failing CAS          may read any value but the expected one that a load could read.
+ *                        later relaxed store of the same thread continue them; a model that rests
+ * on that says so (c17_sequences), and then it holds for stores that directly follow one of the
+ * same thread. Failing CAS          may read any value but the expected one that a load could read.
  *   Successful RMW       reads any message that is not yet followed by another one's, not only the
  *                        newest executed: its place in modification order is right behind it.
  *   seq_cst accesses     release or acquire, and in an order S that order.c keeps.
@@ -77,7 +76,7 @@ void model_lend(void *bytes, uint32_t size)
         return;
     }
     memset(bytes, 0, size);
-    lent[lent_count++] = (struct lent){ bytes, size, (uint32_t)(at - arena) };
+    lent[lent_count++] = (struct lent){bytes, size, (uint32_t)(at - arena)};
 }
 
 /* The offset in the arena, or ARENA_BYTES. */
@@ -273,9 +272,8 @@ static struct message *write_message(struct thread *thread, const struct operati
     while (location->order[place] != after)
         place++;
     uint32_t stamp = engine.message[after].stamp;
-    uint32_t limit = place + 1 < location->count
-                         ? engine.message[location->order[place + 1]].stamp
-                         : stamp + 2 * STAMP_GAP;
+    uint32_t limit = place + 1 < location->count ? engine.message[location->order[place + 1]].stamp
+                                                 : stamp + 2 * STAMP_GAP;
     uint32_t chosen = attached ? stamp + 1 : stamp + (limit - stamp) / 2;
     if (location->count == HISTORY_MAX || chosen == stamp || chosen >= limit)
         model_fail("too many stores to one word for the explorer");

@@ -8,7 +8,7 @@
 
 static bool run(const struct lane_model *entry)
 {
-    struct model_options options = { .quiet = entry->must_fail };
+    struct model_options options = {.quiet = entry->must_fail};
     struct model_result result = model_explore(&entry->model, &options);
     model_print_result(&entry->model, &result);
     fflush(stdout);
@@ -24,8 +24,7 @@ static const char *group_of(const struct lane_model *entry)
 static bool is_wanted(const struct lane_model *entry, int count, char **wanted)
 {
     for (int i = 1; i < count; i++)
-        if (strcmp(wanted[i], entry->model.name) == 0 ||
-            strcmp(wanted[i], group_of(entry)) == 0)
+        if (strcmp(wanted[i], entry->model.name) == 0 || strcmp(wanted[i], group_of(entry)) == 0)
             return true;
     return count < 2;
 }

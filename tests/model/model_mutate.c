@@ -27,33 +27,33 @@ struct redundant {
 #define NO_RETURN "what the drain did before is nothing that the writer reads"
 
 static const struct redundant redundant[] = {
-    { "buffers.c", "wr_buffers_lane", MODEL_LOAD, "acquire to relaxed", BY_MASK },
-    { "buffers.c", "wr_buffers_lane", MODEL_STORE, "release to relaxed",
-      "read by the thread itself, and by a stopper after QUIESCE" },
-    { "buffers.c", "wr_buffers_lane", MODEL_ADD, "*",
-      "the thread holds a count already; only the way down has to be ordered" },
-    { "buffers.c", "wr_buffers_take_ready", MODEL_EXCHANGE, "u32 *", HINT },
-    { "buffers.c", "wr_buffers_take_ready", MODEL_EXCHANGE, "ptr acq_rel to acquire",
-      "announcing threads only link the head, they do not follow it" },
-    { "buffers.c", "wr_buffers_retire", MODEL_ADD, "*", HINT },
-    { "buffers.c", "starve", MODEL_EXCHANGE, "*", HINT },
-    { "buffers.c", "on_thread_exit", MODEL_STORE, "release to relaxed",
-      "a stopper that reads the word has waited for the pin" },
-    { "lane_read.h", "wr_lane_take_opened", MODEL_EXCHANGE, "acq_rel to acquire", NO_RETURN },
-    { "lane_write.h", "wr_lane_retire", MODEL_EXCHANGE, "acq_rel to release", NO_RETURN },
-    { "lane_read.h", "wr_lane_revoke_finish", MODEL_LOAD, "acquire to relaxed", BY_PIN },
-    { "lane_read.h", "wr_lane_revoke_finish", MODEL_CAS, "acq_rel to acquire", NO_RETURN },
-    { "lane_read.h", "wr_lane_revoke_finish", MODEL_CAS, "acq_rel to release", BY_PIN },
-    { "lane_read.h", "wr_lane_revoke_finish", MODEL_CAS, "acq_rel to relaxed", BY_PIN },
-    { "lane_read.h", "wr_lane_revoke_finish", MODEL_CAS, "failure relaxed", "the value is not used" },
-    { "threads.c", "record_take", MODEL_STORE, "release to relaxed", BY_LOCK },
+    {"buffers.c", "wr_buffers_lane", MODEL_LOAD, "acquire to relaxed", BY_MASK},
+    {"buffers.c", "wr_buffers_lane", MODEL_STORE, "release to relaxed",
+     "read by the thread itself, and by a stopper after QUIESCE"},
+    {"buffers.c", "wr_buffers_lane", MODEL_ADD, "*",
+     "the thread holds a count already; only the way down has to be ordered"},
+    {"buffers.c", "wr_buffers_take_ready", MODEL_EXCHANGE, "u32 *", HINT},
+    {"buffers.c", "wr_buffers_take_ready", MODEL_EXCHANGE, "ptr acq_rel to acquire",
+     "announcing threads only link the head, they do not follow it"},
+    {"buffers.c", "wr_buffers_retire", MODEL_ADD, "*", HINT},
+    {"buffers.c", "starve", MODEL_EXCHANGE, "*", HINT},
+    {"buffers.c", "on_thread_exit", MODEL_STORE, "release to relaxed",
+     "a stopper that reads the word has waited for the pin"},
+    {"lane_read.h", "wr_lane_take_opened", MODEL_EXCHANGE, "acq_rel to acquire", NO_RETURN},
+    {"lane_write.h", "wr_lane_retire", MODEL_EXCHANGE, "acq_rel to release", NO_RETURN},
+    {"lane_read.h", "wr_lane_revoke_finish", MODEL_LOAD, "acquire to relaxed", BY_PIN},
+    {"lane_read.h", "wr_lane_revoke_finish", MODEL_CAS, "acq_rel to acquire", NO_RETURN},
+    {"lane_read.h", "wr_lane_revoke_finish", MODEL_CAS, "acq_rel to release", BY_PIN},
+    {"lane_read.h", "wr_lane_revoke_finish", MODEL_CAS, "acq_rel to relaxed", BY_PIN},
+    {"lane_read.h", "wr_lane_revoke_finish", MODEL_CAS, "failure relaxed", "the value is not used"},
+    {"threads.c", "record_take", MODEL_STORE, "release to relaxed", BY_LOCK},
     /* Stand-ins for the free list and the registry. */
-    { "product_system.c", "wr_free_list_take", MODEL_EXCHANGE, "acq_rel to acquire",
-      "who takes a segment has nothing to tell who gives it" },
-    { "lane_bench.c", "bench_next_session", MODEL_STORE, "seq_cst to release",
-      "only clearing the mask has to precede the loads of the pins" },
-    { "lane_bench.c", "bench_next_session", MODEL_STORE, "release to relaxed", BY_MASK },
-    { "lane_models.c", "change_session", MODEL_STORE, "release to relaxed", BY_MASK },
+    {"product_system.c", "wr_free_list_take", MODEL_EXCHANGE, "acq_rel to acquire",
+     "who takes a segment has nothing to tell who gives it"},
+    {"lane_bench.c", "bench_next_session", MODEL_STORE, "seq_cst to release",
+     "only clearing the mask has to precede the loads of the pins"},
+    {"lane_bench.c", "bench_next_session", MODEL_STORE, "release to relaxed", BY_MASK},
+    {"lane_models.c", "change_session", MODEL_STORE, "release to relaxed", BY_MASK},
 };
 
 struct weakening {
@@ -67,21 +67,20 @@ static uint32_t weakenings_of(const struct model_site *site, struct weakening *o
     enum model_order order = site->order, failure = site->failure;
     uint32_t count = 0;
     if (site->kind == MODEL_MEMBARRIER) {
-        out[count++] = (struct weakening){ order, failure, true };
+        out[count++] = (struct weakening){order, failure, true};
         return count;
     }
     if (order == MODEL_SEQ_CST)
-        out[count++] = (struct weakening){
-            site->kind == MODEL_LOAD ? MODEL_ACQUIRE : MODEL_RELEASE, failure, false
-        };
+        out[count++] = (struct weakening){site->kind == MODEL_LOAD ? MODEL_ACQUIRE : MODEL_RELEASE,
+                                          failure, false};
     if (order == MODEL_ACQ_REL) {
-        out[count++] = (struct weakening){ MODEL_ACQUIRE, failure, false };
-        out[count++] = (struct weakening){ MODEL_RELEASE, failure, false };
+        out[count++] = (struct weakening){MODEL_ACQUIRE, failure, false};
+        out[count++] = (struct weakening){MODEL_RELEASE, failure, false};
     }
     if (order != MODEL_RELAXED)
-        out[count++] = (struct weakening){ MODEL_RELAXED, failure, false };
+        out[count++] = (struct weakening){MODEL_RELAXED, failure, false};
     if (site->kind == MODEL_CAS && failure == MODEL_ACQUIRE)
-        out[count++] = (struct weakening){ order, MODEL_RELAXED, false };
+        out[count++] = (struct weakening){order, MODEL_RELAXED, false};
     return count;
 }
 
@@ -138,7 +137,7 @@ static const char *argued(const struct model_site *site, const char *weakened)
 /* The model that fails, of those in `among`; NULL if none does. */
 static const struct lane_model *killer(uint64_t among, struct model_result *result)
 {
-    struct model_options options = { .quiet = true };
+    struct model_options options = {.quiet = true};
     for (size_t i = 0; i < lane_model_count; i++) {
         if (lane_models[i].must_fail || lane_models[i].is_deep || (among >> i & 1) == 0)
             continue;
@@ -149,7 +148,8 @@ static const struct lane_model *killer(uint64_t among, struct model_result *resu
     return NULL;
 }
 
-/* All models pass unchanged? Notes which sites each of them meets: the others cannot be affected. */
+/* All models pass unchanged? Notes which sites each of them meets: the others cannot be affected.
+ */
 static bool survey(void)
 {
     struct model_result result;
@@ -168,7 +168,8 @@ static bool survey(void)
 
 enum fate { KILLED, ARGUED, SURVIVED, FATES };
 
-static enum fate try_mutant(struct model_site *site, const struct weakening *weakening, bool verbose)
+static enum fate try_mutant(struct model_site *site, const struct weakening *weakening,
+                            bool verbose)
 {
     struct model_result result;
     site->order_now = weakening->order;
@@ -197,13 +198,14 @@ int main(int count, char **arguments)
     bool verbose = count > 1 && strcmp(arguments[1], "-v") == 0;
     if (!survey())
         return 1;
-    unsigned fates[FATES] = { 0 };
+    unsigned fates[FATES] = {0};
     for (struct model_site *site = model_sites(); site != NULL; site = site->next) {
         struct weakening weakenings[4];
         uint32_t ways = is_scaffold(site) ? 0 : weakenings_of(site, weakenings);
         for (uint32_t i = 0; i < ways; i++)
             fates[try_mutant(site, &weakenings[i], verbose)]++;
     }
-    printf("%u killed, %u argued redundant, %u wrong\n", fates[KILLED], fates[ARGUED], fates[SURVIVED]);
+    printf("%u killed, %u argued redundant, %u wrong\n", fates[KILLED], fates[ARGUED],
+           fates[SURVIVED]);
     return fates[SURVIVED] != 0;
 }

@@ -1,15 +1,15 @@
 /*
- * The order S of sequentially consistent accesses: not the order in which they are executed, but any
- * order that C11 allows. Kept as a relation that must stay free of cycles:
+ * The order S of sequentially consistent accesses: not the order in which they are executed, but
+ * any order that C11 allows. Kept as a relation that must stay free of cycles:
  *
  *   - an access precedes what it happens before;
  *   - of two stores to one word, the one that is earlier in modification order precedes;
  *   - a load precedes the stores to its word that come after what it has read.
  *
- * These are the edges of RC11's psc for accesses, with all of happens-before as the first kind, which
- * is stronger than C11 in one known shape ("Z6.U", a word accessed both seq_cst and otherwise). What
- * a membarrier orders and what S orders do not support each other here (weaker than C11): a
- * protocol has to stand on one of them.
+ * These are the edges of RC11's psc for accesses, with all of happens-before as the first kind,
+ * which is stronger than C11 in one known shape ("Z6.U", a word accessed both seq_cst and
+ * otherwise). What a membarrier orders and what S orders do not support each other here (weaker
+ * than C11): a protocol has to stand on one of them.
  *
  * The last store to a word can always be read, and a store can always go last, so that no choice of
  * values leads into a state from which S cannot be continued. Whether a set of accesses is
@@ -63,7 +63,8 @@ static uint64_t accesses_until(uint32_t location, uint32_t stamp)
     return set;
 }
 
-static void joined_clock(uint32_t *clock, const struct thread *thread, const struct message *message)
+static void joined_clock(uint32_t *clock, const struct thread *thread,
+                         const struct message *message)
 {
     for (uint32_t i = 0; i < MODEL_THREADS_MAX; i++)
         clock[i] = thread->current.clock[i] > message->view.clock[i] ? thread->current.clock[i]
@@ -99,10 +100,10 @@ void order_add(const struct thread *thread, uint32_t location, const struct mess
     for (uint32_t i = 0; i < access_count; i++)
         if ((after >> i & 1) != 0 || (accesses[i].before & after) != 0)
             accesses[i].before |= before | self;
-    accesses[access_count++] = (struct access){ .thread = engine.self,
-                                                .clock = thread->current.clock[engine.self],
-                                                .location = location,
-                                                .stamp = message->stamp,
-                                                .is_store = is_store,
-                                                .before = before };
+    accesses[access_count++] = (struct access){.thread = engine.self,
+                                               .clock = thread->current.clock[engine.self],
+                                               .location = location,
+                                               .stamp = message->stamp,
+                                               .is_store = is_store,
+                                               .before = before};
 }

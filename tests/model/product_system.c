@@ -11,7 +11,7 @@ static struct {
 
 void product_free_list(struct wr_segment *const *segments, uint32_t count)
 {
-    static const char *const names[SEGMENTS_MAX] = { "free0", "free1", "free2", "free3" };
+    static const char *const names[SEGMENTS_MAX] = {"free0", "free1", "free2", "free3"};
     pool.slot = model_memory((uint32_t)sizeof *pool.slot * count);
     pool.count = count;
     for (uint32_t i = 0; i < count; i++) {

@@ -11,14 +11,15 @@ static const char *name_of_unit[ARENA_UNITS];
 
 const char *model_order_text(enum model_order order)
 {
-    static const char *const texts[] = { "relaxed", "acquire", "release", "acq_rel", "seq_cst" };
+    static const char *const texts[] = {"relaxed", "acquire", "release", "acq_rel", "seq_cst"};
     return texts[order];
 }
 
 static const char *kind_text(enum model_kind kind)
 {
-    static const char *const texts[] = { "load", "store",      "exchange", "add",        "cas",
-                                         "wait", "membarrier", "pause",    "data write", "data read" };
+    static const char *const texts[] = {"load",       "store",    "exchange",   "add",
+                                        "cas",        "wait",     "membarrier", "pause",
+                                        "data write", "data read"};
     return texts[kind];
 }
 
@@ -106,14 +107,14 @@ void report_event(const struct operation *operation, uint64_t read, uint64_t wri
         model_fail("runaway execution");
         return;
     }
-    engine.event[engine.events++] = (struct event){ .site = operation->request.site,
-                                                    .thread = engine.self,
-                                                    .unit = operation->unit,
-                                                    .read = read,
-                                                    .written = written,
-                                                    .wrote = wrote,
-                                                    .stale = stale,
-                                                    .is_private = operation->is_private };
+    engine.event[engine.events++] = (struct event){.site = operation->request.site,
+                                                   .thread = engine.self,
+                                                   .unit = operation->unit,
+                                                   .read = read,
+                                                   .written = written,
+                                                   .wrote = wrote,
+                                                   .stale = stale,
+                                                   .is_private = operation->is_private};
 }
 
 static void print_value(uint64_t value)
@@ -145,7 +146,7 @@ static void print_event(const struct event *event)
         fprintf(stderr, " wrote ");
         print_value(event->written);
     }
-    const char *note = !event->stale                ? ""
+    const char *note = !event->stale               ? ""
                        : site->kind == MODEL_STORE ? "  (behind newer)"
                                                    : "  (stale)";
     fprintf(stderr, "%s\n", note);
@@ -164,8 +165,11 @@ void model_print_result(const struct model *model, const struct model_result *re
     double rate = result->seconds > 0
                       ? (double)(result->executions + result->redundant) / result->seconds
                       : 0;
-    printf("%-22s %s %9llu executions, %9llu cut, %10llu steps, %7.3f s (%.0f/s)%s%s\n", model->name,
-           result->failed ? "FAILED  " : result->complete ? "complete" : "partial ",
+    printf("%-22s %s %9llu executions, %9llu cut, %10llu steps, %7.3f s (%.0f/s)%s%s\n",
+           model->name,
+           result->failed     ? "FAILED  "
+           : result->complete ? "complete"
+                              : "partial ",
            (unsigned long long)result->executions, (unsigned long long)result->redundant,
            (unsigned long long)result->steps, result->seconds, rate, result->failed ? ": " : "",
            result->failed ? result->failure : "");

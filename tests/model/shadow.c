@@ -24,7 +24,7 @@ static struct shadow *shadow_at(uint32_t unit)
 {
     struct shadow *shadow = &shadows[unit];
     if (shadow->execution != engine.execution)
-        *shadow = (struct shadow){ .execution = engine.execution };
+        *shadow = (struct shadow){.execution = engine.execution};
     return shadow;
 }
 
@@ -94,9 +94,10 @@ void shadow_atomic(uint32_t unit, uint32_t size, bool writes, const struct model
     }
 }
 
-static struct model_site free_site = { .file = "free", .kind = MODEL_DATA_WRITE };
+static struct model_site free_site = {.file = "free", .kind = MODEL_DATA_WRITE};
 
-static void access_range(const struct model_site *site, const void *bytes, uint32_t count, bool writes)
+static void access_range(const struct model_site *site, const void *bytes, uint32_t count,
+                         bool writes)
 {
     if (!engine.running || count == 0)
         return;

@@ -6,7 +6,7 @@
 #include "engine.h"
 
 #define STACK_BYTES (128u * 1024u)
-#define SEARCH MODEL_THREADS_MAX
+#define SEARCH      MODEL_THREADS_MAX
 
 static _Alignas(64) unsigned char stacks[MODEL_THREADS_MAX][STACK_BYTES];
 

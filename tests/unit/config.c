@@ -3,10 +3,11 @@
 
 WEIR_PROVIDER_DEFINE(Unit, UNIT_EVENTS)
 
-static void refused(const struct weir_session_config *config, enum weir_result expected, const char *text)
+static void refused(const struct weir_session_config *config, enum weir_result expected,
+                    const char *text)
 {
     struct weir_session *session = NULL;
-    struct weir_error error = { "" };
+    struct weir_error error = {""};
     assert_int_equal(weir_session_create(config, &session, &error), expected);
     assert_null(session);
     if (!strstr(error.text, text))
@@ -58,8 +59,13 @@ static void test_long_names(void **state)
 static void test_good_providers(void **state)
 {
     (void)state;
-    static const char *const good[] = { "Unit", "unit", "Unit:1", "Unit::4", "Unit:0xffffffffffffffff:0",
-                                        "Unit:18446744073709551615:5", "Unit:0x1:5,Unit:0x2:3" };
+    static const char *const good[] = {"Unit",
+                                       "unit",
+                                       "Unit:1",
+                                       "Unit::4",
+                                       "Unit:0xffffffffffffffff:0",
+                                       "Unit:18446744073709551615:5",
+                                       "Unit:0x1:5,Unit:0x2:3"};
     for (size_t i = 0; i < sizeof good / sizeof good[0]; i++) {
         struct weir_session_config config = unit_config();
         config.providers = good[i];
@@ -70,13 +76,13 @@ static void test_good_providers(void **state)
 static void test_sizes(void **state)
 {
     (void)state;
-    static const uint32_t bad_segments[] = { 0, 1, 2048, 4095, 4097, 12288, 2u << 20, UINT32_MAX };
+    static const uint32_t bad_segments[] = {0, 1, 2048, 4095, 4097, 12288, 2u << 20, UINT32_MAX};
     struct weir_session_config config = unit_config();
     for (size_t i = 0; i < sizeof bad_segments / sizeof bad_segments[0]; i++) {
         config.segment_bytes = bad_segments[i];
         refused(&config, WEIR_BAD_ARGUMENT, "segment_bytes");
     }
-    static const uint64_t bad_budgets[] = { 0, 1, 32768, 65535, UINT64_C(1) << 37, UINT64_MAX };
+    static const uint64_t bad_budgets[] = {0, 1, 32768, 65535, UINT64_C(1) << 37, UINT64_MAX};
     config = unit_config();
     for (size_t i = 0; i < sizeof bad_budgets / sizeof bad_budgets[0]; i++) {
         config.budget_bytes = bad_budgets[i];
@@ -163,9 +169,10 @@ static void test_null(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_providers), cmocka_unit_test(test_long_names), cmocka_unit_test(test_good_providers),
-        cmocka_unit_test(test_sizes),     cmocka_unit_test(test_tiny_budget_works), cmocka_unit_test(test_sinks),
-        cmocka_unit_test(test_allocator), cmocka_unit_test(test_null),
+        cmocka_unit_test(test_providers),         cmocka_unit_test(test_long_names),
+        cmocka_unit_test(test_good_providers),    cmocka_unit_test(test_sizes),
+        cmocka_unit_test(test_tiny_budget_works), cmocka_unit_test(test_sinks),
+        cmocka_unit_test(test_allocator),         cmocka_unit_test(test_null),
     };
     return cmocka_run_group_tests(tests, unit_setup, NULL);
 }

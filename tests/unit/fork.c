@@ -19,15 +19,18 @@ static void expect_child_ok(pid_t child)
 
 static int child_checks(struct weir_session *inherited)
 {
-    struct weir_session_stats stats = { .size = sizeof stats };
-    if (weir_event_is_enabled(&weir_events_Unit.Pair) || WEIR_EMIT(Unit, Pair, 1, 2) || Unit_Pair(1, 2))
+    struct weir_session_stats stats = {.size = sizeof stats};
+    if (weir_event_is_enabled(&weir_events_Unit.Pair) || WEIR_EMIT(Unit, Pair, 1, 2) ||
+        Unit_Pair(1, 2))
         return 1;
-    if (weir_session_stop(inherited) != WEIR_BAD_STATE || weir_session_stats(inherited, &stats) != WEIR_BAD_STATE)
+    if (weir_session_stop(inherited) != WEIR_BAD_STATE ||
+        weir_session_stats(inherited, &stats) != WEIR_BAD_STATE)
         return 2;
     weir_session_destroy(inherited);
     struct weir_session_config config = unit_config();
     struct weir_session *own;
-    if (weir_session_create(&config, &own, NULL) != WEIR_OK || weir_session_start(own, NULL) != WEIR_OK)
+    if (weir_session_create(&config, &own, NULL) != WEIR_OK ||
+        weir_session_start(own, NULL) != WEIR_OK)
         return 3;
     for (int i = 0; i < 1000; i++)
         if (!WEIR_EMIT(Unit, Pair, 3, 4))
@@ -79,7 +82,7 @@ static void test_fork_under_load(void **state)
     config.memory_bytes_max = 0;
     config.write = unit_discard;
     struct weir_session *session = unit_start(&config);
-    struct emitter emitters[2] = { { 0 } };
+    struct emitter emitters[2] = {{0}};
     pthread_t threads[2];
     for (int i = 0; i < 2; i++)
         assert_int_equal(pthread_create(&threads[i], NULL, emit_until_done, &emitters[i]), 0);
@@ -102,6 +105,7 @@ static void test_fork_under_load(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = { cmocka_unit_test(test_child), cmocka_unit_test(test_fork_under_load) };
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_child),
+                                       cmocka_unit_test(test_fork_under_load)};
     return cmocka_run_group_tests(tests, unit_setup, NULL);
 }

@@ -21,15 +21,16 @@ static void on_timer(int number)
 
 static void timer_set(int microseconds)
 {
-    struct itimerval every = { { 0, microseconds }, { 0, microseconds } };
+    struct itimerval every = {{0, microseconds}, {0, microseconds}};
     assert_int_equal(setitimer(ITIMER_REAL, &every, NULL), 0);
 }
 
 static void test_nested_events_are_counted(void **state)
 {
     (void)state;
-    static const struct weir_field fields[] = { { "A", WEIR_TYPE_u32 } };
-    const struct weir_schema schema = { .name = "E", .id = 1, .level = 4, .fields = fields, .field_count = 1 };
+    static const struct weir_field fields[] = {{"A", WEIR_TYPE_u32}};
+    const struct weir_schema schema = {
+        .name = "E", .id = 1, .level = 4, .fields = fields, .field_count = 1};
     struct weir_provider *provider;
     assert_int_equal(weir_provider_create("Handler", NULL, NULL, &provider, NULL), WEIR_OK);
     assert_int_equal(weir_event_define(provider, &schema, &dynamic_event, NULL), WEIR_OK);
@@ -38,7 +39,7 @@ static void test_nested_events_are_counted(void **state)
     config.memory_bytes_max = 0;
     config.write = unit_discard;
     struct weir_session *session = unit_start(&config);
-    struct sigaction action = { .sa_handler = on_timer };
+    struct sigaction action = {.sa_handler = on_timer};
     assert_int_equal(sigaction(SIGALRM, &action, NULL), 0);
     timer_set(50);
     uint64_t emitted = 0, written = 0;
@@ -59,6 +60,6 @@ static void test_nested_events_are_counted(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = { cmocka_unit_test(test_nested_events_are_counted) };
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_nested_events_are_counted)};
     return cmocka_run_group_tests(tests, unit_setup, NULL);
 }

@@ -24,7 +24,7 @@ static void test_start_twice_and_after_stop(void **state)
     (void)state;
     struct weir_session_config config = unit_config();
     struct weir_session *session = unit_start(&config);
-    struct weir_error error = { "" };
+    struct weir_error error = {""};
     assert_int_equal(weir_session_start(session, &error), WEIR_BAD_STATE);
     assert_non_null(strstr(error.text, "started before"));
     const void *bytes;
@@ -45,7 +45,7 @@ static void test_sixty_four_sessions(void **state)
     struct weir_session *sessions[65];
     struct weir_session_config config = unit_config();
     config.budget_bytes = 65536;
-    struct weir_error error = { "" };
+    struct weir_error error = {""};
     for (int i = 0; i < 65; i++)
         assert_int_equal(weir_session_create(&config, &sessions[i], NULL), WEIR_OK);
     for (int i = 0; i < 64; i++)
@@ -169,7 +169,7 @@ static void rundown(struct weir_session *session, void *context)
 static void test_rundown(void **state)
 {
     (void)state;
-    struct rundown context = { .events = 200000 };
+    struct rundown context = {.events = 200000};
     struct weir_session_config config = unit_config();
     struct weir_session *other = unit_start(&config);
     config.rundown = rundown;
@@ -189,9 +189,12 @@ static void test_rundown(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_created_is_inert),    cmocka_unit_test(test_start_twice_and_after_stop),
-        cmocka_unit_test(test_sixty_four_sessions), cmocka_unit_test(test_two_stops_at_once),
-        cmocka_unit_test(test_rundown),             cmocka_unit_test(test_stop_with_a_stuck_sink),
+        cmocka_unit_test(test_created_is_inert),
+        cmocka_unit_test(test_start_twice_and_after_stop),
+        cmocka_unit_test(test_sixty_four_sessions),
+        cmocka_unit_test(test_two_stops_at_once),
+        cmocka_unit_test(test_rundown),
+        cmocka_unit_test(test_stop_with_a_stuck_sink),
         cmocka_unit_test(test_start_with_a_stuck_sink),
     };
     return cmocka_run_group_tests(tests, unit_setup, NULL);

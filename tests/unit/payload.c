@@ -17,7 +17,8 @@ static bool emit_text(uint32_t bytes)
     return is_written;
 }
 
-/* A string counts twice its bytes and two in the file, and the file takes 65,535 bytes of payload. */
+/* A string counts twice its bytes and two in the file, and the file takes 65,535 bytes of payload.
+ */
 static void test_text_at_the_limit(void **state)
 {
     (void)state;
@@ -84,7 +85,8 @@ struct changing {
 static void *change(void *argument)
 {
     struct changing *changing = argument;
-    for (unsigned at = 0; !__atomic_load_n(&changing->is_done, __ATOMIC_RELAXED); at = (at + 977) % 3000) {
+    for (unsigned at = 0; !__atomic_load_n(&changing->is_done, __ATOMIC_RELAXED);
+         at = (at + 977) % 3000) {
         __atomic_store_n(&changing->text[at], 0, __ATOMIC_RELAXED);
         __atomic_store_n(&changing->text[at], 'x', __ATOMIC_RELAXED);
     }

@@ -14,11 +14,11 @@ static struct weir_provider *created(const char *name)
     return provider;
 }
 
-static void schema_refused(struct weir_provider *provider, struct weir_schema schema, enum weir_result expected,
-                           const char *text)
+static void schema_refused(struct weir_provider *provider, struct weir_schema schema,
+                           enum weir_result expected, const char *text)
 {
     struct weir_event *event = NULL;
-    struct weir_error error = { "" };
+    struct weir_error error = {""};
     assert_int_equal(weir_event_define(provider, &schema, &event, &error), expected);
     assert_null(event);
     if (!strstr(error.text, text))
@@ -29,10 +29,10 @@ static void test_bad_schemas(void **state)
 {
     (void)state;
     struct weir_provider *provider = created("BadSchemas");
-    static const struct weir_field bad_type[] = { { "Field", (enum weir_type)77 } };
-    static const struct weir_field array_of_floats[] = { { "Field", (enum weir_type)(13 | 256) } };
-    static const struct weir_field no_name[] = { { NULL, WEIR_TYPE_u32 } };
-    struct weir_schema good = { .name = "Good", .id = 1, .level = 4 };
+    static const struct weir_field bad_type[] = {{"Field", (enum weir_type)77}};
+    static const struct weir_field array_of_floats[] = {{"Field", (enum weir_type)(13 | 256)}};
+    static const struct weir_field no_name[] = {{NULL, WEIR_TYPE_u32}};
+    struct weir_schema good = {.name = "Good", .id = 1, .level = 4};
     struct weir_schema schema = good;
     schema.name = "";
     schema_refused(provider, schema, WEIR_BAD_ARGUMENT, "no name");
@@ -71,7 +71,8 @@ static void test_names_are_unique_without_case(void **state)
     assert_int_equal(weir_provider_create("", NULL, NULL, NULL, &error), WEIR_BAD_ARGUMENT);
     assert_int_equal(weir_provider_create(NULL, NULL, NULL, NULL, &error), WEIR_BAD_ARGUMENT);
     assert_int_equal(weir_provider_register(NULL, NULL, NULL, NULL, &error), WEIR_BAD_ARGUMENT);
-    assert_int_equal(weir_provider_register(&weir_provider_Unit, NULL, NULL, NULL, &error), WEIR_EXISTS);
+    assert_int_equal(weir_provider_register(&weir_provider_Unit, NULL, NULL, NULL, &error),
+                     WEIR_EXISTS);
 }
 
 struct expected_filter {
@@ -83,9 +84,12 @@ static void test_what_enables_an_event(void **state)
 {
     (void)state;
     static const struct expected_filter filters[] = {
-        { "Unit", true, true, true, true },         { "Unit:0x1", true, false, false, true },
-        { "Unit:0x6:4", false, false, true, true }, { "Unit:0x7:3", false, false, false, true },
-        { "Unit:0:5", false, false, false, true },  { "Unit:0x2:5,Unit:0x4:4", false, true, true, true },
+        {"Unit", true, true, true, true},
+        {"Unit:0x1", true, false, false, true},
+        {"Unit:0x6:4", false, false, true, true},
+        {"Unit:0x7:3", false, false, false, true},
+        {"Unit:0:5", false, false, false, true},
+        {"Unit:0x2:5,Unit:0x4:4", false, true, true, true},
     };
     for (size_t i = 0; i < sizeof filters / sizeof filters[0]; i++) {
         struct weir_session_config config = unit_config();
@@ -128,7 +132,7 @@ static void test_late_provider(void **state)
     config.unknown_providers_allowed = true;
     struct weir_session *session = unit_start(&config);
     struct weir_provider *provider = created("late");
-    struct weir_schema schema = { .name = "In", .id = 1, .level = 4, .keywords = 0x30 };
+    struct weir_schema schema = {.name = "In", .id = 1, .level = 4, .keywords = 0x30};
     struct weir_event *in, *out;
     assert_int_equal(weir_event_define(provider, &schema, &in, NULL), WEIR_OK);
     schema.id = 2;
@@ -148,14 +152,16 @@ static void test_mismatch(void **state)
 {
     (void)state;
     struct weir_provider *provider = created("Mismatch");
-    static const struct weir_field fields[] = { { "A", WEIR_TYPE_u32 }, { "B", WEIR_TYPE_str } };
-    struct weir_schema schema = { .name = "E", .id = 1, .level = 4, .fields = fields, .field_count = 2 };
+    static const struct weir_field fields[] = {{"A", WEIR_TYPE_u32}, {"B", WEIR_TYPE_str}};
+    struct weir_schema schema = {
+        .name = "E", .id = 1, .level = 4, .fields = fields, .field_count = 2};
     struct weir_event *event;
     assert_int_equal(weir_event_define(provider, &schema, &event, NULL), WEIR_OK);
     struct weir_session_config config = unit_config();
     config.providers = "Mismatch";
     struct weir_session *session = unit_start(&config);
-    struct weir_value values[] = { { .type = WEIR_TYPE_u32, .as.u = 1 }, { .type = WEIR_TYPE_str, .as.ptr = "x" } };
+    struct weir_value values[] = {{.type = WEIR_TYPE_u32, .as.u = 1},
+                                  {.type = WEIR_TYPE_str, .as.ptr = "x"}};
     assert_true(weir_event_emit(event, values, 2));
     assert_false(weir_event_emit(event, values, 1));
     values[0].type = WEIR_TYPE_u64;
@@ -172,7 +178,7 @@ static void test_mismatch(void **state)
 static void test_register_many_times(void **state)
 {
     (void)state;
-    struct weir_schema schema = { .name = "E", .id = 1, .level = 4 };
+    struct weir_schema schema = {.name = "E", .id = 1, .level = 4};
     for (int i = 0; i < 33000; i++) {
         struct weir_provider *provider = created("ComesAndGoes");
         struct weir_event *event;
@@ -187,7 +193,8 @@ static void test_own_name_is_taken(void **state)
     assert_int_equal(weir_provider_create("weir", NULL, NULL, NULL, NULL), WEIR_EXISTS);
 }
 
-/* --- Callbacks. -------------------------------------------------------------------------------------------- */
+/* --- Callbacks.
+ * -------------------------------------------------------------------------------------------- */
 
 struct told {
     int calls;
@@ -214,7 +221,7 @@ static void on_change(void *context, bool enabled, uint8_t level, uint64_t keywo
 static void test_callback_is_told_the_union(void **state)
 {
     (void)state;
-    struct told told = { 0 };
+    struct told told = {0};
     struct weir_provider *provider;
     assert_int_equal(weir_provider_create("Told", on_change, &told, &provider, NULL), WEIR_OK);
     assert_int_equal(told.calls, 0);
@@ -238,7 +245,7 @@ static void test_callback_is_told_the_union(void **state)
 static void test_stop_in_a_callback(void **state)
 {
     (void)state;
-    struct told told = { 0 };
+    struct told told = {0};
     struct weir_provider *provider;
     assert_int_equal(weir_provider_create("Stops", on_change, &told, &provider, NULL), WEIR_OK);
     struct weir_session_config config = unit_config();
@@ -257,8 +264,9 @@ static void test_stop_in_a_callback(void **state)
 static void test_destroy_in_a_callback(void **state)
 {
     (void)state;
-    struct told told = { 0 };
-    assert_int_equal(weir_provider_create("Goes", on_change, &told, &told.destroy_in_callback, NULL), WEIR_OK);
+    struct told told = {0};
+    assert_int_equal(
+        weir_provider_create("Goes", on_change, &told, &told.destroy_in_callback, NULL), WEIR_OK);
     struct weir_session_config config = unit_config();
     config.providers = "Goes";
     struct weir_session *session = unit_start(&config);

@@ -28,7 +28,8 @@ static void on_error(void *context, enum weir_result result, const char *text)
     __atomic_fetch_add(&failures->calls, 1, __ATOMIC_RELEASE);
 }
 
-static struct weir_session *start_with(struct weir_session_config *config, struct failures *failures)
+static struct weir_session *start_with(struct weir_session_config *config,
+                                       struct failures *failures)
 {
     config->on_error = on_error;
     config->on_error_context = failures;
@@ -50,8 +51,8 @@ static uint64_t emit_until_failure(const struct failures *failures)
     return emitted;
 }
 
-static void expect_failure(struct weir_session *session, const struct failures *failures, uint64_t emitted,
-                           const char *text)
+static void expect_failure(struct weir_session *session, const struct failures *failures,
+                           uint64_t emitted, const char *text)
 {
     assert_int_equal(weir_session_stop(session), WEIR_IO);
     assert_int_equal(failures->calls, 1);
@@ -77,7 +78,7 @@ static void test_function_that_refuses(void **state)
 {
     (void)state;
     size_t left = 100000;
-    struct failures failures = { 0 };
+    struct failures failures = {0};
     struct weir_session_config config = unit_config();
     config.memory_bytes_max = 0;
     config.write = take_some;
@@ -90,7 +91,7 @@ static void test_function_that_refuses(void **state)
 static void test_memory_that_is_full(void **state)
 {
     (void)state;
-    struct failures failures = { 0 };
+    struct failures failures = {0};
     struct weir_session_config config = unit_config();
     config.memory_bytes_max = 65536;
     struct weir_session *session = start_with(&config, &failures);
@@ -103,7 +104,7 @@ static void test_pipe_without_reader(void **state)
 {
     (void)state;
     int ends[2];
-    struct failures failures = { 0 };
+    struct failures failures = {0};
     struct weir_session_config config = unit_config();
     assert_int_equal(pipe(ends), 0);
     config.memory_bytes_max = 0;
@@ -134,7 +135,8 @@ static void expect_begins(const char *path, const char *text)
     assert_string_equal(begin, text);
 }
 
-/* What is there stays until a start succeeds; a created session that never starts leaves nothing. */
+/* What is there stays until a start succeeds; a created session that never starts leaves nothing.
+ */
 static void test_file_is_replaced_by_start(void **state)
 {
     (void)state;
@@ -164,7 +166,7 @@ static void test_file_is_replaced_by_start(void **state)
 static int fill_disk(const char *directory)
 {
     char path[4096];
-    struct failures failures = { 0 };
+    struct failures failures = {0};
     struct weir_session_config config = unit_config();
     snprintf(path, sizeof path, "%s/full.nettrace", directory);
     unit_setup(NULL);
@@ -174,7 +176,8 @@ static int fill_disk(const char *directory)
     uint64_t emitted = emit_until_failure(&failures);
     enum weir_result result = weir_session_stop(session);
     struct weir_counts counts = unit_counts(session);
-    printf("stop: %s; %d call of on_error: %s\n", weir_result_text(result), failures.calls, failures.text);
+    printf("stop: %s; %d call of on_error: %s\n", weir_result_text(result), failures.calls,
+           failures.text);
     weir_session_destroy(session);
     return result == WEIR_IO && failures.calls == 1 && strstr(failures.text, "No space left") &&
                    counts.attempted == emitted && counts.lost[WEIR_LOSS_SINK_FAILED] > 0

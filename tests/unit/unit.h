@@ -10,11 +10,11 @@
 #include <string.h>
 #include <weir/weir.h>
 
-#define UNIT_EVENTS(EVENT, P)                                                                      \
-    EVENT(P, Plain, 1, 0, WEIR_LEVEL_INFO, 0x1)                                                    \
-    EVENT(P, Pair, 2, 0, WEIR_LEVEL_INFO, 0x1, (u64, First), (u64, Second))                        \
-    EVENT(P, Text, 3, 0, WEIR_LEVEL_VERBOSE, 0x2, (str, Value))                                    \
-    EVENT(P, Bytes, 4, 0, WEIR_LEVEL_INFO, 0x4, (array_u8, Value))                                 \
+#define UNIT_EVENTS(EVENT, P)                                               \
+    EVENT(P, Plain, 1, 0, WEIR_LEVEL_INFO, 0x1)                             \
+    EVENT(P, Pair, 2, 0, WEIR_LEVEL_INFO, 0x1, (u64, First), (u64, Second)) \
+    EVENT(P, Text, 3, 0, WEIR_LEVEL_VERBOSE, 0x2, (str, Value))             \
+    EVENT(P, Bytes, 4, 0, WEIR_LEVEL_INFO, 0x4, (array_u8, Value))          \
     EVENT(P, Always, 5, 0, WEIR_LEVEL_ALWAYS, 0)
 WEIR_PROVIDER(Unit, UNIT_EVENTS)
 
@@ -47,7 +47,7 @@ static inline bool unit_discard(void *context, const void *bytes, size_t count)
 static inline struct weir_session *unit_start(const struct weir_session_config *config)
 {
     struct weir_session *session = NULL;
-    struct weir_error error = { "" };
+    struct weir_error error = {""};
     if (weir_session_create(config, &session, &error) != WEIR_OK ||
         weir_session_start(session, &error) != WEIR_OK)
         fail_msg("%s", error.text);
@@ -56,7 +56,7 @@ static inline struct weir_session *unit_start(const struct weir_session_config *
 
 static inline struct weir_counts unit_counts(struct weir_session *session)
 {
-    struct weir_session_stats stats = { .size = sizeof stats };
+    struct weir_session_stats stats = {.size = sizeof stats};
     assert_int_equal(weir_session_stats(session, &stats), WEIR_OK);
     return stats.counts;
 }

@@ -15,24 +15,24 @@ static void test_table(void **state)
 {
     (void)state;
     static const struct conversion conversions[] = {
-        { "", { 0 }, 0 },
-        { "a", { 'a' }, 1 },
-        { "\xC2\x80", { 0x80 }, 1 },
-        { "\xDF\xBF", { 0x7FF }, 1 },
-        { "\xE0\xA0\x80", { 0x800 }, 1 },
-        { "\xEF\xBF\xBF", { 0xFFFF }, 1 },
-        { "\xED\x9F\xBF", { 0xD7FF }, 1 },
-        { "\xF0\x90\x80\x80", { 0xD800, 0xDC00 }, 2 },
-        { "\xF4\x8F\xBF\xBF", { 0xDBFF, 0xDFFF }, 2 },
-        { "\xC0\x80", { 0xFFFD, 0xFFFD }, 2 },                         /* overlong */
-        { "\xE0\x9F\xBF", { 0xFFFD, 0xFFFD, 0xFFFD }, 3 },             /* overlong */
-        { "\xED\xA0\x80", { 0xFFFD, 0xFFFD, 0xFFFD }, 3 },             /* a surrogate */
-        { "\xF4\x90\x80\x80", { 0xFFFD, 0xFFFD, 0xFFFD, 0xFFFD }, 4 }, /* past U+10FFFF */
-        { "\xFF", { 0xFFFD }, 1 },
-        { "\x80", { 0xFFFD }, 1 },
-        { "\xE2\x82", { 0xFFFD, 0xFFFD }, 2 }, /* cut off */
-        { "\xE2\x82z", { 0xFFFD, 0xFFFD, 'z' }, 3 },
-        { "\xF0\x9F\x98", { 0xFFFD, 0xFFFD, 0xFFFD }, 3 },
+        {"", {0}, 0},
+        {"a", {'a'}, 1},
+        {"\xC2\x80", {0x80}, 1},
+        {"\xDF\xBF", {0x7FF}, 1},
+        {"\xE0\xA0\x80", {0x800}, 1},
+        {"\xEF\xBF\xBF", {0xFFFF}, 1},
+        {"\xED\x9F\xBF", {0xD7FF}, 1},
+        {"\xF0\x90\x80\x80", {0xD800, 0xDC00}, 2},
+        {"\xF4\x8F\xBF\xBF", {0xDBFF, 0xDFFF}, 2},
+        {"\xC0\x80", {0xFFFD, 0xFFFD}, 2},                         /* overlong */
+        {"\xE0\x9F\xBF", {0xFFFD, 0xFFFD, 0xFFFD}, 3},             /* overlong */
+        {"\xED\xA0\x80", {0xFFFD, 0xFFFD, 0xFFFD}, 3},             /* a surrogate */
+        {"\xF4\x90\x80\x80", {0xFFFD, 0xFFFD, 0xFFFD, 0xFFFD}, 4}, /* past U+10FFFF */
+        {"\xFF", {0xFFFD}, 1},
+        {"\x80", {0xFFFD}, 1},
+        {"\xE2\x82", {0xFFFD, 0xFFFD}, 2}, /* cut off */
+        {"\xE2\x82z", {0xFFFD, 0xFFFD, 'z'}, 3},
+        {"\xF0\x9F\x98", {0xFFFD, 0xFFFD, 0xFFFD}, 3},
     };
     for (size_t i = 0; i < sizeof conversions / sizeof conversions[0]; i++) {
         unsigned char out[64];
@@ -50,7 +50,8 @@ static void test_bound(void **state)
     for (uint32_t first = 0; first < 256; first++)
         for (uint32_t second = 0; second < 256; second++)
             for (uint32_t third = 0; third < 256; third += 5) {
-                unsigned char text[3] = { (unsigned char)first, (unsigned char)second, (unsigned char)third };
+                unsigned char text[3] = {(unsigned char)first, (unsigned char)second,
+                                         (unsigned char)third};
                 unsigned char out[8];
                 memset(out, 0xEE, sizeof out);
                 uint32_t bytes = wr_utf16_from_utf8(text, 3, out);
@@ -61,6 +62,6 @@ static void test_bound(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = { cmocka_unit_test(test_table), cmocka_unit_test(test_bound) };
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_table), cmocka_unit_test(test_bound)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

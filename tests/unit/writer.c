@@ -1,5 +1,5 @@
-/* The nettrace writer: the same calls give the same bytes. The expected bytes are spelled out from the
- * format's description; a change of any is a change of the format. */
+/* The nettrace writer: the same calls give the same bytes. The expected bytes are spelled out from
+ * the format's description; a change of any is a change of the format. */
 #include "unit.h"
 
 #include <stdlib.h>
@@ -47,18 +47,18 @@ static int teardown(void **state)
 static void expect(size_t at, const char *hex)
 {
     for (size_t i = 0; hex[0]; i++, hex += hex[2] == ' ' ? 3 : 2) {
-        char digits[3] = { hex[0], hex[1], 0 };
+        char digits[3] = {hex[0], hex[1], 0};
         unsigned long byte = strtoul(digits, NULL, 16);
         if (collected.bytes[at + i] != byte)
             fail_msg("byte %zu is %02x, expected %02lx", at + i, collected.bytes[at + i], byte);
     }
 }
 
-static const struct wr_nettrace_header header = { .realtime_ns = UINT64_C(1768480245500000000),
-                                                  .sync_ticks = 1000000,
-                                                  .frequency_hz = 1000000000,
-                                                  .process_id = 4242,
-                                                  .processor_count = 4 };
+static const struct wr_nettrace_header header = {.realtime_ns = UINT64_C(1768480245500000000),
+                                                 .sync_ticks = 1000000,
+                                                 .frequency_hz = 1000000000,
+                                                 .process_id = 4242,
+                                                 .processor_count = 4};
 
 static void test_header(void **state)
 {
@@ -76,11 +76,16 @@ static void test_header(void **state)
 static void test_blocks(void **state)
 {
     (void)state;
-    static const struct weir_field fields[] = { { "n", WEIR_TYPE_i32 } };
-    static const struct weir_schema schema = { .name = "Tick", .id = 7, .keywords = 1, .level = 4, .opcode = 10,
-                                               .fields = fields, .field_count = 1 };
-    const struct wr_nettrace_thread_number thread = { 5001, 3 };
-    const uint64_t payloads[] = { 42, 43 };
+    static const struct weir_field fields[] = {{"n", WEIR_TYPE_i32}};
+    static const struct weir_schema schema = {.name = "Tick",
+                                              .id = 7,
+                                              .keywords = 1,
+                                              .level = 4,
+                                              .opcode = 10,
+                                              .fields = fields,
+                                              .field_count = 1};
+    const struct wr_nettrace_thread_number thread = {5001, 3};
+    const uint64_t payloads[] = {42, 43};
     wr_nettrace_header(&nettrace, &header);
     wr_nettrace_metadata(&nettrace, 1, "Demo", &schema, false, 1000100);
     wr_nettrace_block_begin(&nettrace, 5001, 5001);
@@ -90,10 +95,15 @@ static void test_blocks(void **state)
     wr_nettrace_end(&nettrace);
     assert_true(wr_nettrace_flush(&nettrace));
     /* MetadataBlock: size 87, one byte of padding, the definition */
-    expect(102, "05 05 01 02 00 00 00 02 00 00 00 0d 00 00 00 4d 65 74 61 64 61 74 61 42 6c 6f 63 6b 06");
-    expect(131, "57 00 00 00 00 14 00 01 00 a4 42 0f 00 00 00 00 00 a4 42 0f 00 00 00 00 00 c0 a4 85 3d 3e");
-    expect(161, "01 00 00 00 44 00 65 00 6d 00 6f 00 00 00 07 00 00 00 54 00 69 00 63 00 6b 00 00 00");
-    expect(189, "01 00 00 00 00 00 00 00 00 00 00 00 04 00 00 00 01 00 00 00 09 00 00 00 6e 00 00 00");
+    expect(
+        102,
+        "05 05 01 02 00 00 00 02 00 00 00 0d 00 00 00 4d 65 74 61 64 61 74 61 42 6c 6f 63 6b 06");
+    expect(131, "57 00 00 00 00 14 00 01 00 a4 42 0f 00 00 00 00 00 a4 42 0f 00 00 00 00 00 c0 a4 "
+                "85 3d 3e");
+    expect(161,
+           "01 00 00 00 44 00 65 00 6d 00 6f 00 00 00 07 00 00 00 54 00 69 00 63 00 6b 00 00 00");
+    expect(189,
+           "01 00 00 00 00 00 00 00 00 00 00 00 04 00 00 00 01 00 00 00 09 00 00 00 6e 00 00 00");
     expect(217, "01 00 00 00 01 0a 06");
     /* EventBlock: two padding bytes; flags 87: metadata, number and thread, thread id, size */
     expect(224, "05 05 01 02 00 00 00 02 00 00 00 0a 00 00 00 45 76 65 6e 74 42 6c 6f 63 6b 06");
@@ -113,8 +123,9 @@ static void test_largest_metadata(void **state)
     static struct weir_field fields[64];
     memset(name, 'n', 255);
     for (int i = 0; i < 64; i++)
-        fields[i] = (struct weir_field){ name, i % 2 ? WEIR_TYPE_array_u64 : WEIR_TYPE_str };
-    struct weir_schema schema = { .name = name, .id = 65535, .level = 5, .opcode = 255, .fields = fields, .field_count = 64 };
+        fields[i] = (struct weir_field){name, i % 2 ? WEIR_TYPE_array_u64 : WEIR_TYPE_str};
+    struct weir_schema schema = {
+        .name = name, .id = 65535, .level = 5, .opcode = 255, .fields = fields, .field_count = 64};
     wr_nettrace_header(&nettrace, &header);
     for (uint32_t i = 1; i <= 5; i++)
         wr_nettrace_metadata(&nettrace, i, name, &schema, true, UINT64_MAX);

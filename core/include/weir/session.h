@@ -1,8 +1,8 @@
 /*
  * For code that controls tracing: sessions, their life and their figures.
  *
- * A session has a set of providers, a budget in bytes, and one sink. It is created inert, enabled by
- * start, and ended by stop, which writes everything that was recorded:
+ * A session has a set of providers, a budget in bytes, and one sink. It is created inert, enabled
+ * by start, and ended by stop, which writes everything that was recorded:
  *
  *     struct weir_session_config config = WEIR_SESSION_CONFIG_INIT;
  *     config.providers = "MyVM:0xff:5";
@@ -54,17 +54,17 @@ typedef bool (*weir_write)(void *context, const void *bytes, size_t count);
 struct weir_session_config {
     size_t size; /* sizeof(struct weir_session_config) */
 
-    /* "Name[:keywords[:level]]", separated by commas: keywords hexadecimal or decimal (default all),
-     * level 0 to 5 (default 5, verbose). */
+    /* "Name[:keywords[:level]]", separated by commas: keywords hexadecimal or decimal (default
+     * all), level 0 to 5 (default 5, verbose). */
     const char *providers;
     /* Unknown provider names are an error unless this is set; then they take effect when a provider
      * of that name is registered. */
     bool unknown_providers_allowed;
 
-    /* A path. An existing regular file is replaced by a successful start; the new one is readable by its
-     * owner only. */
+    /* A path. An existing regular file is replaced by a successful start; the new one is readable
+     * by its owner only. */
     const char *file;
-    int fd;                  /* -1: none; stays open, owned by the caller */
+    int fd; /* -1: none; stays open, owned by the caller */
     weir_write write;
     void *write_context;
     uint64_t memory_bytes_max; /* keep the stream in memory, up to this; weir_session_memory() */
@@ -75,9 +75,9 @@ struct weir_session_config {
     uint32_t stop_ms_max;   /* deadline of weir_session_stop(); default 5,000 */
 
     /* Called at stop, on the drain thread, after the last recorded event: emit the state that a
-     * reader needs (names for ids, say). Any volume; nothing is lost; only this session gets it, and only
-     * events that it wants by provider, level and keywords. Use the emitters P_Name(), not WEIR_EMIT: the
-     * events are already off. */
+     * reader needs (names for ids, say). Any volume; nothing is lost; only this session gets it,
+     * and only events that it wants by provider, level and keywords. Use the emitters P_Name(), not
+     * WEIR_EMIT: the events are already off. */
     void (*rundown)(struct weir_session *session, void *context);
     void *rundown_context;
 
@@ -95,11 +95,11 @@ struct weir_session_config {
 #ifdef __cplusplus
 #define WEIR_SESSION_CONFIG_INIT weir_session_config_init()
 #else
-#define WEIR_SESSION_CONFIG_INIT                                                                   \
-    {                                                                                              \
-        .size = sizeof(struct weir_session_config), .fd = -1,                                      \
-        .budget_bytes = WEIR_SESSION_CONFIG_DEFAULT_BUDGET, .segment_bytes = 32768,                \
-        .flush_ms = 100, .stop_ms_max = 5000                                                       \
+#define WEIR_SESSION_CONFIG_INIT                                                    \
+    {                                                                               \
+        .size = sizeof(struct weir_session_config), .fd = -1,                       \
+        .budget_bytes = WEIR_SESSION_CONFIG_DEFAULT_BUDGET, .segment_bytes = 32768, \
+        .flush_ms = 100, .stop_ms_max = 5000                                        \
     }
 #endif
 
@@ -139,15 +139,16 @@ WEIR_API enum weir_result weir_session_start(struct weir_session *session,
 /*
  * Disables the events, waits for emitters that are inside, drains, runs the rundown, ends the
  * stream. Returns within stop_ms_max. Any thread, a provider callback too; not the rundown or
- * on_error callback (WEIR_BAD_STATE). A second stop waits for the first and returns the same. WEIR_OK if the stream is
- * whole, events lost or not (see weir_session_stats); WEIR_IO if the sink failed; WEIR_TIMEOUT if the drain or an emitter is not done: it goes on,
- * the session's memory is kept, and another stop may find it done.
+ * on_error callback (WEIR_BAD_STATE). A second stop waits for the first and returns the same.
+ * WEIR_OK if the stream is whole, events lost or not (see weir_session_stats); WEIR_IO if the sink
+ * failed; WEIR_TIMEOUT if the drain or an emitter is not done: it goes on, the session's memory is
+ * kept, and another stop may find it done.
  */
 WEIR_API enum weir_result weir_session_stop(struct weir_session *session);
 
-/* Stops the session if it runs and frees it. NULL is allowed. If the stop times out the memory is kept
- * for good. Does nothing in the session's own callbacks. The caller sees to it that no other call uses
- * the session. */
+/* Stops the session if it runs and frees it. NULL is allowed. If the stop times out the memory is
+ * kept for good. Does nothing in the session's own callbacks. The caller sees to it that no other
+ * call uses the session. */
 WEIR_API void weir_session_destroy(struct weir_session *session);
 
 /* Figures of a session, or of one thread in it: attempted = written + the sum of lost. */
@@ -182,8 +183,8 @@ struct weir_thread_stats {
 
 /* Figures of up to `max` threads that have not exited; `count` receives how many there are. */
 WEIR_API enum weir_result weir_session_thread_stats(struct weir_session *session,
-                                                    struct weir_thread_stats *threads,
-                                                    uint32_t max, uint32_t *count);
+                                                    struct weir_thread_stats *threads, uint32_t max,
+                                                    uint32_t *count);
 
 /* The stream of a stopped session with a memory sink; valid until destroy. */
 WEIR_API enum weir_result weir_session_memory(struct weir_session *session, const void **bytes,

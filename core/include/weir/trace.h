@@ -13,12 +13,13 @@
  *     weir_provider_register(&weir_provider_MyVM, NULL, NULL, NULL, NULL);
  *     WEIR_EMIT(MyVM, GCStart, generation, heap_bytes());  // arguments evaluated only if enabled
  *
- * EVENT(P, Name, id, version, level, keywords, fields...), up to 16 fields. A field is (type, Name):
+ * EVENT(P, Name, id, version, level, keywords, fields...), up to 16 fields. A field is (type,
+ * Name):
  *
  *     bool i8 u8 i16 u16 i32 u32 i64 u64 f32 f64    the number
  *     guid                                          const struct weir_guid *
- *     str                                           const char *, UTF-8, zero-terminated; NULL is ""
- *     str16                                         const uint16_t *, UTF-16, zero-terminated
+ *     str                                           const char *, UTF-8, zero-terminated; NULL is
+ * "" str16                                         const uint16_t *, UTF-16, zero-terminated
  *     array_i8 .. array_u64                         pointer and uint32_t count; array_u8 for bytes
  *
  * Adding a field: put it at the end and raise the version.
@@ -103,8 +104,8 @@ struct weir_event {
     void *definition;
 };
 
-/* True if any session wants the event. Any thread, any context; one relaxed load. A host may ask this
- * once after a start to install only the hooks that are wanted. */
+/* True if any session wants the event. Any thread, any context; one relaxed load. A host may ask
+ * this once after a start to install only the hooks that are wanted. */
 static inline bool weir_event_is_enabled(const struct weir_event *event)
 {
     return __atomic_load_n(&event->enabled, __ATOMIC_RELAXED) != 0;
@@ -132,9 +133,9 @@ typedef void (*weir_provider_callback)(void *context, bool enabled, uint8_t leve
 /*
  * Registers a declared provider; running sessions that asked for it get it at once.
  * `callback`, `provider` and `error` may be NULL. Any thread; takes the registry lock; allocates.
- * WEIR_EXISTS: a provider of that name is registered (names are compared without case; "Weir" is the
- * library's own), or two events have one id. WEIR_BAD_ARGUMENT: an event is malformed. WEIR_LIMIT,
- * WEIR_NO_MEMORY.
+ * WEIR_EXISTS: a provider of that name is registered (names are compared without case; "Weir" is
+ * the library's own), or two events have one id. WEIR_BAD_ARGUMENT: an event is malformed.
+ * WEIR_LIMIT, WEIR_NO_MEMORY.
  */
 WEIR_API enum weir_result
 weir_provider_register(const struct weir_provider_declaration *declaration,
@@ -171,10 +172,11 @@ WEIR_API void weir_provider_destroy(struct weir_provider *provider);
  * arrays as pointer and uint32_t count; readable up to the next multiple of eight bytes.
  *
  * Returns true if each session that wants the event has it; false if none wants it or one could
- * not take it (the loss is counted there by cause). Any thread; from a signal handler too. It does not
- * wait for the drain: one call, one clock read, one copy a session. A thread's first event in a session
- * takes a lock for a moment and may map a page. It does not use the host's allocator, except that
- * pthread_setspecific() does, once a thread, in a process with more than 31 thread-specific keys.
+ * not take it (the loss is counted there by cause). Any thread; from a signal handler too. It does
+ * not wait for the drain: one call, one clock read, one copy a session. A thread's first event in a
+ * session takes a lock for a moment and may map a page. It does not use the host's allocator,
+ * except that pthread_setspecific() does, once a thread, in a process with more than 31
+ * thread-specific keys.
  */
 WEIR_API bool weir_emit(struct weir_event *event, const void *payload);
 
