@@ -75,6 +75,16 @@ struct wr_segment *wr_buffers_room(struct wr_lane *lane, uint32_t bytes, uint64_
  * mark has no room the segment is closed, and the next one's header says where the gap is. */
 void wr_buffers_lose(struct wr_lane *lane, enum weir_loss cause);
 
+/* The lane's thread has no segment, none is free, and the drain has been told. */
+static inline bool wr_buffers_is_starved(const struct wr_lane *lane)
+{
+    /* relaxed, twice: the first is this thread's own; the second is a hint that is set only after
+     * all segments have been carved from the arena */
+    return !wr_ptr_load_relaxed(&lane->current) &&
+           wr_u32_load_relaxed(&lane->buffers->is_starved) &&
+           wr_free_list_is_empty(&lane->buffers->free_list);
+}
+
 /* Gives up the current segment, so that the next record goes to a new one. */
 void wr_buffers_retire(struct wr_lane *lane);
 

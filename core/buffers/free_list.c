@@ -15,13 +15,14 @@ void __tsan_release(void *address);
 #define __tsan_release(address) ((void)(address))
 #endif
 
-_Static_assert(sizeof(struct ck_stack) == sizeof(((struct wr_free_list *)0)->stack), "it fits");
+_Static_assert(sizeof(struct ck_stack) == 2 * sizeof(void *), "head and generation");
+_Static_assert(offsetof(struct ck_stack, head) == 0, "so is ours");
 _Static_assert(sizeof(struct ck_stack_entry) == sizeof(((struct wr_segment *)0)->free_link),
                "it fits");
 
 static struct ck_stack *stack_of(struct wr_free_list *list)
 {
-    return (struct ck_stack *)(void *)list->stack;
+    return (struct ck_stack *)(void *)&list->head;
 }
 
 void wr_free_list_init(struct wr_free_list *list)

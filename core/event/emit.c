@@ -9,12 +9,15 @@
 #include "lane/lane_write.h"
 #include "os/clock.h"
 
-/* Payloads are readable up to a multiple of eight bytes. Not memcpy: a call would cost more than
- * the copy of a typical event. */
-WR_INLINE void copy_words(uint64_t *to, const uint64_t *from, uint32_t bytes)
+/* Copies `bytes` bytes that end where the pointers point, so that one register is counter and
+ * index. Payloads are readable up to a multiple of eight bytes. Not memcpy, and never two words at
+ * a time: a call costs more than the copy of a typical event, and two words that the emitter has
+ * just stored one by one cannot be forwarded to one load. */
+WR_INLINE void copy_words_before(unsigned char *to_end, const unsigned char *from_end,
+                                 int64_t bytes)
 {
-    for (uint32_t i = 0; i < bytes / 8; i++)
-        to[i] = from[i];
+    for (int64_t at = -bytes; at != 0; at += 8)
+        __builtin_memcpy(to_end + at, from_end + at, 8);
 }
 
 WEIR_API bool weir_emit(struct weir_event *event, const void *payload)
@@ -25,31 +28,35 @@ WEIR_API bool weir_emit(struct weir_event *event, const void *payload)
     /* A signal handler that emits from here on finds NULL and counts itself as nested. */
     wr_self.ready = NULL;
     wr_compiler_barrier();
-    uint64_t pin = wr_pin_enter(thread);
+    wr_pin_enter(thread);
 
     /* edge ENABLE.acquire: the session behind each bit; QUIESCE: the pin's store, then this load */
     uint64_t mask = wr_mask_load_seq_cst(&event->enabled);
-    if (WR_UNLIKELY((mask & (mask - 1)) != 0 || mask == 0))
+    /* Not exactly one bit. Only a power of two shares no bit with its predecessor and is not 0, so
+     * that one compare is enough. */
+    if (WR_UNLIKELY((mask ^ (mask - 1)) <= mask - 1))
         return wr_emit_pinned_slow(event, payload);
     /* relaxed: only this thread stores it while its pin is odd */
     struct wr_lane *lane = wr_ptr_load_relaxed(&thread->lanes[__builtin_ctzll(mask)]);
     if (WR_UNLIKELY(!lane))
         return wr_emit_pinned_slow(event, payload);
-    uint32_t bytes = event->record_bytes;
-    uint64_t commit;
-    struct wr_segment *segment = wr_lane_room(lane, bytes, &commit);
-    if (WR_UNLIKELY(!segment))
-        return wr_emit_pinned_slow(event, payload);
+    uint64_t bytes = event->record_bytes, commit;
+    struct wr_segment *segment;
+    if (WR_UNLIKELY(!wr_lane_has_room(lane, bytes, &segment, &commit)))
+        return wr_emit_no_room_slow(event, payload, thread, lane);
     uint64_t ticks = wr_clock_tsc() - segment->base_ticks;
     if (WR_UNLIKELY(ticks > WR_RECORD_TICK_MAX))
         return wr_emit_pinned_slow(event, payload);
 
-    uint64_t *record = (void *)wr_segment_cursor(segment, commit);
-    record[0] = wr_record_header(event->index, ticks);
-    copy_words(record + 1, payload, bytes - WR_RECORD_HEADER_BYTES);
+    unsigned char *record = wr_segment_cursor(segment, commit);
+    uint64_t header = wr_record_header(event->index, ticks);
+    __builtin_memcpy(record, &header, sizeof header);
+    uint64_t payload_bytes = bytes - WR_RECORD_HEADER_BYTES;
+    copy_words_before(record + bytes, (const unsigned char *)payload + payload_bytes,
+                      (int64_t)payload_bytes);
     wr_segment_commit(segment, commit, bytes);
 
-    wr_pin_leave(thread, pin);
+    wr_pin_leave_own(thread);
     wr_compiler_barrier();
     wr_self.ready = thread;
     return true;

@@ -10,6 +10,8 @@
 #include "lane/record.h"
 #include "lane/thread.h"
 
+struct wr_lane;
+
 #define WR_FIELDS_MAX     64
 #define WR_NAME_BYTES_MAX 255
 
@@ -84,5 +86,7 @@ void wr_payload_write(const struct wr_event_definition *definition, const void *
 /* The paths of weir_emit() that are not hot; each does the whole job. */
 bool wr_emit_slow(struct weir_event *event, const void *payload);
 bool wr_emit_pinned_slow(struct weir_event *event, const void *payload);
+bool wr_emit_no_room_slow(struct weir_event *event, const void *payload, struct wr_thread *thread,
+                          struct wr_lane *lane);
 
 #endif

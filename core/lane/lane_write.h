@@ -50,19 +50,35 @@ WR_INLINE void wr_pin_leave(struct wr_thread *thread, uint64_t pin)
     wr_u64_store_release(&thread->pin, pin + 1);
 }
 
-/* The segment to write to if it has room for `bytes`, else NULL; `commit` receives its word. */
-WR_INLINE struct wr_segment *wr_lane_room(struct wr_lane *lane, uint32_t bytes, uint64_t *commit)
+/* Leaves the pin that this thread is inside. The pin is loaded again: a register that held it over
+ * the reading of the clock would have to be saved. */
+WR_INLINE void wr_pin_leave_own(struct wr_thread *thread)
+{
+    /* relaxed: only this thread and its signal handlers store the pin */
+    wr_pin_leave(thread, wr_u64_load_relaxed(&thread->pin));
+}
+
+/* Is there room for `bytes`? `segment` and `commit` receive where. */
+WR_INLINE bool wr_lane_has_room(struct wr_lane *lane, uint64_t bytes, struct wr_segment **segment,
+                                uint64_t *commit)
 {
     /* edge REVOKE: the pin's store, then this load; seq_cst for the pins that have no membarrier on
      * the other side (the same instruction as a relaxed load on x86) */
     uint32_t end = wr_u32_load_seq_cst(&lane->end);
     if (WR_UNLIKELY(end == 0))
-        return NULL;
+        return false;
     /* relaxed: this thread stored it; the drain replaces it only while the pin is even */
-    struct wr_segment *segment = wr_ptr_load_relaxed(&lane->current);
+    *segment = wr_ptr_load_relaxed(&lane->current);
     /* relaxed: only this thread stores the commit word of a segment it holds */
-    *commit = wr_u64_load_relaxed(&segment->commit);
-    return WR_LIKELY(wr_commit_offset(*commit) + (uint64_t)bytes <= end) ? segment : NULL;
+    *commit = wr_u64_load_relaxed(&(*segment)->commit);
+    return WR_LIKELY(wr_commit_offset(*commit) + bytes <= end);
+}
+
+/* The segment to write to if it has room for `bytes`, else NULL; `commit` receives its word. */
+WR_INLINE struct wr_segment *wr_lane_room(struct wr_lane *lane, uint32_t bytes, uint64_t *commit)
+{
+    struct wr_segment *segment;
+    return wr_lane_has_room(lane, bytes, &segment, commit) ? segment : NULL;
 }
 
 /* Where the record goes whose room was found with this commit word. */
@@ -80,7 +96,7 @@ static inline void wr_segment_commit_mark(struct wr_segment *segment, uint64_t c
 }
 
 /* Makes the record visible: its bytes, then the word that covers them. */
-WR_INLINE void wr_segment_commit(struct wr_segment *segment, uint64_t commit, uint32_t bytes)
+WR_INLINE void wr_segment_commit(struct wr_segment *segment, uint64_t commit, uint64_t bytes)
 {
     /* edge PUBLISH.release: the record's bytes */
     wr_u64_store_release(&segment->commit, commit + WR_COMMIT_ONE_RECORD + bytes);

@@ -18,9 +18,8 @@
 #define HAS_PAYLOAD_SIZE 0x80
 #define IS_SORTED        0x40
 
-#define EVENT_HEADER_BYTES_MAX 96u
-/* A reader buffers a block whole; a larger block delays a live one. */
-#define BLOCK_CONTENT_BYTES_MAX (128u << 10)
+#define EVENT_HEADER_BYTES_MAX  96u
+#define BLOCK_CONTENT_BYTES_MAX WR_NETTRACE_BLOCK_BYTES_MAX
 /* An event needs its header, its payload, and up to 7 bytes that the copy writes past it. */
 #define BUFFER_BYTES_FOR_EVENT (EVENT_HEADER_BYTES_MAX + WR_PAYLOAD_BYTES_MAX + 16u)
 #define BLOCK_HEADER_BYTES     20u
@@ -92,16 +91,6 @@ static void put_utf16z(struct wr_nettrace *nettrace, const char *text)
 static void put_at_u32(struct wr_nettrace *nettrace, uint32_t at, uint32_t value)
 {
     memcpy(nettrace->buffer + at, &value, sizeof value);
-}
-
-static inline unsigned char *varint(unsigned char *out, uint64_t value)
-{
-    while (value >= 0x80) {
-        *out++ = (unsigned char)(value | 0x80);
-        value >>= 7;
-    }
-    *out++ = (unsigned char)value;
-    return out;
 }
 
 /* --- Objects and blocks.
@@ -260,14 +249,14 @@ void wr_nettrace_metadata(struct wr_nettrace *nettrace, uint32_t metadata_id,
     uint32_t content_at, size_at = block_open(nettrace, "MetadataBlock", &content_at);
     put_block_header(nettrace, ticks, ticks);
     put_u8(nettrace, IS_SORTED | HAS_PAYLOAD_SIZE); /* metadata id 0, number 0, thread 0 */
-    nettrace->length =
-        (uint32_t)(varint(nettrace->buffer + nettrace->length, ticks) - nettrace->buffer);
+    nettrace->length = (uint32_t)(wr_nettrace_varint(nettrace->buffer + nettrace->length, ticks) -
+                                  nettrace->buffer);
     /* The definition's size stands before it as a varint; three bytes hold every size. */
     uint32_t size_varint_at = nettrace->length, definition_at = size_varint_at + 3;
     nettrace->length = definition_at;
     put_definition(nettrace, metadata_id, provider_name, schema, has_arrays);
     uint32_t size = nettrace->length - definition_at;
-    unsigned char *end = varint(nettrace->buffer + size_varint_at, size);
+    unsigned char *end = wr_nettrace_varint(nettrace->buffer + size_varint_at, size);
     memmove(end, nettrace->buffer + definition_at, size);
     nettrace->length = (uint32_t)(end - nettrace->buffer) + size;
     block_close(nettrace, size_at, content_at);
@@ -319,36 +308,26 @@ static WR_NOINLINE unsigned char *put_event_header(struct wr_nettrace *nettrace,
     *flags = 0;
     if (metadata_id != nettrace->metadata_id) {
         *flags |= HAS_METADATA_ID;
-        out = varint(out, metadata_id);
+        out = wr_nettrace_varint(out, metadata_id);
     }
     if (nettrace->is_first || number != nettrace->number + 1) {
         *flags |= HAS_NUMBER;
-        out = varint(out, (uint32_t)(number - nettrace->number - 1));
-        out = varint(out, nettrace->capture_id);
-        out = varint(out, 0); /* processor: not recorded */
+        out = wr_nettrace_varint(out, (uint32_t)(number - nettrace->number - 1));
+        out = wr_nettrace_varint(out, nettrace->capture_id);
+        out = wr_nettrace_varint(out, 0); /* processor: not recorded */
     }
     if (nettrace->is_first) {
         *flags |= HAS_THREAD_ID;
-        out = varint(out, nettrace->thread_id);
+        out = wr_nettrace_varint(out, nettrace->thread_id);
         nettrace->ticks_min = ticks;
         nettrace->is_first = false;
     }
-    out = varint(out, ticks - nettrace->ticks_max);
+    out = wr_nettrace_varint(out, ticks - nettrace->ticks_max);
     if (payload_bytes != nettrace->payload_bytes) {
         *flags |= HAS_PAYLOAD_SIZE;
-        out = varint(out, payload_bytes);
+        out = wr_nettrace_varint(out, payload_bytes);
     }
     return out;
-}
-
-WR_INLINE void copy_payload(unsigned char *to, const unsigned char *from, uint32_t bytes)
-{
-    if (bytes > 256) {
-        memcpy(to, from, bytes);
-        return;
-    }
-    for (uint32_t at = 0; at < bytes; at += 8)
-        __builtin_memcpy(to + at, from + at, 8);
 }
 
 void wr_nettrace_event(struct wr_nettrace *nettrace, uint32_t metadata_id, uint64_t number64,
@@ -364,11 +343,11 @@ void wr_nettrace_event(struct wr_nettrace *nettrace, uint32_t metadata_id, uint6
     if (WR_LIKELY(metadata_id == nettrace->metadata_id && number == nettrace->number + 1 &&
                   payload_bytes == nettrace->payload_bytes && !nettrace->is_first)) {
         *out++ = 0;
-        out = varint(out, ticks - nettrace->ticks_max);
+        out = wr_nettrace_varint(out, ticks - nettrace->ticks_max);
     } else {
         out = put_event_header(nettrace, out, metadata_id, number, ticks, payload_bytes);
     }
-    copy_payload(out, payload, payload_bytes);
+    wr_nettrace_copy(out, payload, payload_bytes);
     nettrace->length = (uint32_t)(out - nettrace->buffer) + payload_bytes;
     nettrace->metadata_id = metadata_id;
     nettrace->number = number;

@@ -22,7 +22,9 @@
 #include "stream/stream.h"
 
 #define WR_NETTRACE_BUFFER_BYTES (512u << 10)
-#define WR_NETTRACE_POINT_ROWS   4096u
+/* A reader buffers a block whole; a larger block delays a live one. */
+#define WR_NETTRACE_BLOCK_BYTES_MAX (128u << 10)
+#define WR_NETTRACE_POINT_ROWS      4096u
 
 struct wr_nettrace {
     struct wr_stream *stream;
@@ -89,5 +91,72 @@ uint32_t wr_nettrace_payload(const struct weir_schema *schema, const unsigned ch
 
 /* UTF-8 to UTF-16LE; returns bytes written, at most 2 * count. */
 uint32_t wr_utf16_from_utf8(const unsigned char *text, uint32_t count, unsigned char *out);
+
+/* --- Runs.
+ * ------------------------------------------------------------------------------------------
+ *
+ * Most events follow one of the same kind with the next number: their header is a zero byte and the
+ * time since that event. A run writes such events with its state in registers; it holds the
+ * writer's place, so nothing else may be called between begin and end. */
+
+struct wr_nettrace_run {
+    unsigned char *out;
+    uint64_t ticks; /* of the event before */
+    uint32_t room;  /* events that may follow before the block is full */
+};
+
+static inline unsigned char *wr_nettrace_varint(unsigned char *out, uint64_t value)
+{
+    while (value >= 0x80) {
+        *out++ = (unsigned char)(value | 0x80);
+        value >>= 7;
+    }
+    *out++ = (unsigned char)value;
+    return out;
+}
+
+static inline void wr_nettrace_copy(unsigned char *to, const unsigned char *from, uint32_t bytes)
+{
+    if (bytes > 256) {
+        __builtin_memcpy(to, from, bytes);
+        return;
+    }
+    for (uint32_t at = 0; at < bytes; at += 8)
+        __builtin_memcpy(to + at, from + at, 8);
+}
+
+/* May the next event be one of a run? Then the run has begun. */
+static inline bool wr_nettrace_run_begin(const struct wr_nettrace *nettrace, uint32_t metadata_id,
+                                         uint64_t number, uint32_t payload_bytes,
+                                         struct wr_nettrace_run *run)
+{
+    uint32_t used = nettrace->length - nettrace->content_at;
+    if (!nettrace->block_at || nettrace->is_first || nettrace->metadata_id != metadata_id ||
+        nettrace->payload_bytes != payload_bytes || nettrace->number + 1 != (uint32_t)number ||
+        used > WR_NETTRACE_BLOCK_BYTES_MAX)
+        return false;
+    run->out = nettrace->buffer + nettrace->length;
+    run->ticks = nettrace->ticks_max;
+    run->room = 1 + (WR_NETTRACE_BLOCK_BYTES_MAX - used) / (payload_bytes + 11);
+    return true;
+}
+
+static inline void wr_nettrace_run_add(struct wr_nettrace_run *run, uint64_t ticks,
+                                       const unsigned char *payload, uint32_t payload_bytes)
+{
+    *run->out++ = 0;
+    run->out = wr_nettrace_varint(run->out, ticks - run->ticks);
+    run->ticks = ticks;
+    wr_nettrace_copy(run->out, payload, payload_bytes);
+    run->out += payload_bytes;
+}
+
+static inline void wr_nettrace_run_end(struct wr_nettrace *nettrace,
+                                       const struct wr_nettrace_run *run, uint32_t count)
+{
+    nettrace->length = (uint32_t)(run->out - nettrace->buffer);
+    nettrace->ticks_max = run->ticks;
+    nettrace->number += count;
+}
 
 #endif

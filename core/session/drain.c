@@ -125,6 +125,38 @@ static void touch(struct wr_drain *drain, struct wr_lane *lane)
     drain->touched = lane;
 }
 
+/* Writes records that follow the one just written and differ from it in time and content only.
+ * Returns the offset of the first that does not, which goes the general way. */
+static uint32_t run_write(struct weir_session *session, struct wr_lane *lane,
+                          const struct record *last, uint32_t offset, uint32_t end, uint64_t limit,
+                          uint32_t *count)
+{
+    const unsigned char *segment = (const unsigned char *)lane->oldest;
+    uint64_t base = lane->oldest->base_ticks, shape = (uint64_t)last->index << WR_RECORD_TICK_BITS,
+             header;
+    uint64_t least = wr_max_u64(lane->last_ticks, session->drain.point_ticks);
+    uint32_t bytes = last->payload_bytes, written = 0;
+    struct wr_nettrace_run run;
+    if (last->definition->has_strings || !last->definition->is_fixed ||
+        !wr_nettrace_run_begin(&session->drain.nettrace, last->index, lane->last_number + 1, bytes,
+                               &run))
+        return offset;
+    for (; offset < end && written < run.room; offset += last->bytes, written++) {
+        memcpy(&header, segment + offset, sizeof header);
+        uint64_t ticks = base + wr_record_ticks(header);
+        if ((header & ~WR_RECORD_TICK_MAX) != shape || ticks >= limit || ticks < least)
+            break;
+        wr_nettrace_run_add(&run, ticks, segment + offset + WR_RECORD_HEADER_BYTES, bytes);
+        least = ticks;
+    }
+    wr_nettrace_run_end(&session->drain.nettrace, &run, written);
+    lane->last_ticks = least;
+    lane->last_number += written;
+    lane->encoded += written;
+    *count += written;
+    return offset;
+}
+
 /* Reads the oldest segment up to its commit word or the limit; true if it met the limit. */
 static bool segment_read(struct weir_session *session, struct wr_lane *lane, uint64_t commit,
                          uint64_t limit)
@@ -138,13 +170,14 @@ static bool segment_read(struct weir_session *session, struct wr_lane *lane, uin
         if (record.ticks >= limit)
             break;
         if (WR_LIKELY(record.index)) {
-            touch(&session->drain, lane);
             record_write(session, lane, &record);
+            touch(&session->drain, lane); /* after a flush that it may have caused */
             count++;
+            offset = run_write(session, lane, &record, offset + record.bytes, end, limit, &count);
         } else {
             wr_point_tell_mark(session, lane, record.payload);
+            offset += record.bytes;
         }
-        offset += record.bytes;
     }
     bool is_stopped = offset < end;
     session->drain.has_news |= count != 0;

@@ -9,7 +9,7 @@ static uint64_t reserved_bytes(const struct weir_session *session)
            session->buffers.slab_bytes;
 }
 
-enum weir_result weir_session_stats(struct weir_session *session, struct weir_session_stats *stats)
+enum weir_result weir_session_stats(struct weir_session *session, struct weir_stats *stats)
 {
     if (!session || !stats || stats->size != sizeof *stats)
         return WEIR_BAD_ARGUMENT;

@@ -158,8 +158,8 @@ struct weir_counts {
     uint64_t lost[WEIR_LOSS_COUNT];
 };
 
-struct weir_session_stats {
-    size_t size; /* in: sizeof(struct weir_session_stats) */
+struct weir_stats {
+    size_t size; /* in: sizeof(struct weir_stats) */
     struct weir_counts counts;
     uint64_t budget_bytes;
     uint64_t budget_bytes_used;
@@ -173,7 +173,7 @@ struct weir_session_stats {
 /* Figures so far; while emitters run, those of one moment per thread. Any thread; takes the
  * session's lock for a walk over its lanes; emitters do not wait for it. */
 WEIR_API enum weir_result weir_session_stats(struct weir_session *session,
-                                             struct weir_session_stats *stats);
+                                             struct weir_stats *stats);
 
 struct weir_thread_stats {
     uint64_t thread_id;      /* of the system */
