@@ -14,7 +14,7 @@ struct hs_trace {
     struct weir_session *session;
     char path[256]; /* "" for the memory sink */
     bool keeps_file;
-    struct weir_session_stats stats; /* at the stop */
+    struct weir_stats stats; /* at the stop */
 };
 
 /* The configuration that the programs start from: provider Stress, this budget, no short deadline

@@ -100,7 +100,7 @@ bool trace_is_on(void)
 
 static void tell_losses(void)
 {
-    struct weir_session_stats stats = {.size = sizeof stats};
+    struct weir_stats stats = {.size = sizeof stats};
     if (weir_session_stats(session, &stats) != WEIR_OK)
         return;
     uint64_t lost = stats.counts.attempted - stats.counts.written;

@@ -19,7 +19,7 @@ static void expect_child_ok(pid_t child)
 
 static int child_checks(struct weir_session *inherited)
 {
-    struct weir_session_stats stats = {.size = sizeof stats};
+    struct weir_stats stats = {.size = sizeof stats};
     if (weir_event_is_enabled(&weir_events_Unit.Pair) || WEIR_EMIT(Unit, Pair, 1, 2) ||
         Unit_Pair(1, 2))
         return 1;

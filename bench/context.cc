@@ -1,0 +1,82 @@
+#include <benchmark/benchmark.h>
+#include <cstdio>
+#include <fstream>
+#include <string>
+#include <sys/utsname.h>
+
+#include "harness.h"
+
+namespace bench
+{
+namespace
+{
+
+std::string first_line(const char *path)
+{
+    std::ifstream file(path);
+    std::string line;
+    return std::getline(file, line) ? line : "unknown";
+}
+
+// "model name : AMD EPYC", with family, model and stepping, since virtual machines cut the name
+// short.
+std::string processor()
+{
+    std::ifstream file("/proc/cpuinfo");
+    std::string line, name = "unknown", numbers;
+    while (std::getline(file, line) && !line.empty()) {
+        std::size_t tab = line.find('\t'), colon = line.find(": ");
+        if (colon == std::string::npos)
+            continue;
+        std::string key = line.substr(0, tab), value = line.substr(colon + 2);
+        if (key == "model name")
+            name = value;
+        if (key == "cpu family" || key == "model" || key == "stepping")
+            numbers += (numbers.empty() ? "" : ", ") + (key == "cpu family" ? "family" : key) +
+                       " " + value;
+    }
+    return numbers.empty() ? name : name + " (" + numbers + ")";
+}
+
+std::string kernel()
+{
+    utsname names;
+    if (uname(&names) != 0)
+        return "unknown";
+    return std::string(names.sysname) + " " + names.release + " " + names.machine;
+}
+
+// The library stamps with the counter of the processor only where that runs at one speed, always.
+std::string event_clock()
+{
+    std::ifstream file("/proc/cpuinfo");
+    std::string line;
+    while (std::getline(file, line))
+        if (line.compare(0, 5, "flags") == 0)
+            return line.find("constant_tsc") != std::string::npos &&
+                           line.find("nonstop_tsc") != std::string::npos
+                       ? "tsc, invariant"
+                       : "tsc is not invariant";
+    return "unknown";
+}
+
+} // namespace
+
+void add_context()
+{
+    benchmark::AddCustomContext("cpu", processor());
+    benchmark::AddCustomContext("kernel", kernel());
+    benchmark::AddCustomContext("c_compiler", BENCH_C_COMPILER);
+    benchmark::AddCustomContext("cxx_compiler", BENCH_CXX_COMPILER);
+    benchmark::AddCustomContext("build_type", BENCH_BUILD_TYPE);
+    benchmark::AddCustomContext("commit", BENCH_COMMIT);
+    benchmark::AddCustomContext("event_clock", event_clock());
+    benchmark::AddCustomContext(
+        "system_clock",
+        first_line("/sys/devices/system/clocksource/clocksource0/current_clocksource"));
+    benchmark::AddCustomContext(
+        "governor", first_line("/sys/devices/system/cpu/cpu0/cpufreq/scaling_governor"));
+    benchmark::AddCustomContext("load", first_line("/proc/loadavg"));
+}
+
+} // namespace bench

@@ -1,0 +1,49 @@
+/*
+ * The measured loops. Each does `count` of the same thing and nothing else; the callers time them.
+ *
+ * They are compiled as C in files of their own, so that the compiler sees a host's code and no
+ * more.
+ */
+#ifndef BENCH_KERNEL_H
+#define BENCH_KERNEL_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* Returns how many events were written; loops without events return `count`. */
+typedef uint64_t (*bench_kernel)(uint64_t count);
+
+/* An iteration with nothing in it, and one with an event that no session wants. */
+uint64_t bench_empty(uint64_t count);
+uint64_t bench_disabled(uint64_t count);
+
+/*
+ * The floor: what no tracer with a clock per event can be under on the same machine. A call that
+ * finds its thread's ring, tests for room against a cached tail, reads the clock, writes a header
+ * of eight bytes and a payload of 32, and publishes them with a release store. Nobody reads the
+ * ring.
+ */
+uint64_t bench_floor(uint64_t count);
+uint64_t bench_floor_no_clock(uint64_t count);
+
+/* An enabled event of so many bytes of payload, through the library. */
+uint64_t bench_emit_0(uint64_t count);
+uint64_t bench_emit_16(uint64_t count);
+uint64_t bench_emit_32(uint64_t count);
+uint64_t bench_emit_128(uint64_t count);
+
+/* The library's own emit function with the clock taken out: on processors whose clock hides all
+ * that surrounds it, only this shows what surrounds it. */
+uint64_t bench_emit_32_no_clock(uint64_t count);
+
+/* Registers the providers of these events; false with a message on stderr if that fails. */
+bool bench_events_register(void);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,36 @@
+#include "kernel.h"
+
+#include "events.h"
+
+uint64_t bench_emit_0(uint64_t count)
+{
+    uint64_t written = 0;
+    for (uint64_t i = 0; i < count; i++)
+        written += WEIR_EMIT(WeirBench, Bytes0);
+    return written;
+}
+
+uint64_t bench_emit_16(uint64_t count)
+{
+    uint64_t written = 0;
+    for (uint64_t i = 0; i < count; i++)
+        written += WEIR_EMIT(WeirBench, Bytes16, i, i * 3);
+    return written;
+}
+
+uint64_t bench_emit_32(uint64_t count)
+{
+    uint64_t written = 0;
+    for (uint64_t i = 0; i < count; i++)
+        written += WEIR_EMIT(WeirBench, Bytes32, i, 2, i * 3, i ^ 0x5555);
+    return written;
+}
+
+uint64_t bench_emit_128(uint64_t count)
+{
+    uint64_t written = 0;
+    for (uint64_t i = 0; i < count; i++)
+        written += WEIR_EMIT(WeirBench, Bytes128, i, 2, i * 3, i ^ 0x5555, i, 6, i * 7, i ^ 0x8888,
+                             i, 10, i * 11, i ^ 0xcccc, i, 14, i * 15, i ^ 0xffff);
+    return written;
+}

@@ -1,0 +1,56 @@
+"""tree.py must find what it looks for: a small tree that is in order, then one thing wrong at a time."""
+import sys
+import tempfile
+from pathlib import Path
+
+import tree
+
+IN_ORDER = {
+    "core/ORDERING.md": "| edge | what |\n|---|---|\n| PUBLISH | bytes |\n| OWN | segment |\n",
+    "core/base/atomic.h": "#include <stdatomic.h>\ntypedef _Atomic int word;\n",
+    "core/include/weir/trace.h": "static int f(int *enabled) { return __atomic_load_n(enabled, 0); }\n",
+    "core/lane/lane.h": '#include "base/atomic.h"\n/* edges PUBLISH.release, OWN: both */\n/* not asm */\n',
+    "core/buffers/buffers.c": '#include "lane/lane.h"\n#include <ck_stack.h>\nint f(void)\n{\n    return 0;\n}\n',
+}
+
+WRONG = {
+    "to the right": ("core/lane/a.h", '#include "session/session.h"\n', "not to its left"),
+    "to the side": ("core/lane/a.h", '#include "wait/bell.h"\n', "not to its left"),
+    "new folder": ("core/misc/a.h", "\n", "no place"),
+    "ck in a header": ("core/buffers/a.h", "#include <ck_stack.h>\n", "ck stays"),
+    "ck in a public header": ("core/include/weir/a.h", "#include <ck_ec.h>\n", "ck stays"),
+    "_Atomic": ("core/lane/a.h", "_Atomic int word;\n", "_Atomic outside"),
+    "__sync": ("core/lane/a.c", "int f(int *x) { return __sync_fetch_and_add(x, 1); }\n", "outside core/base"),
+    "__atomic": ("core/event/a.c", "int f(int *x) { return __atomic_load_n(x, 5); }\n", "outside core/base"),
+    "explicit": ("core/event/a.c", "int f(int *x) { return atomic_load_explicit(x, 5); }\n", "outside core/base"),
+    "asm": ("core/lane/a.c", '__asm__("nop");\n', "__asm__ outside"),
+    "fence": ("core/base/a.h", "atomic_thread_fence(memory_order_seq_cst);\n", "a fence"),
+    "edge without a row": ("core/lane/a.h", "/* edge GONE.acquire: x */\n", "edge GONE has no row"),
+    "second edge without a row": ("core/lane/a.h", "/* edges OWN.acquire,\n * GONE: x */\n", "edge GONE has no row"),
+    "row without an edge": ("core/ORDERING.md", "| PUBLISH |\n| OWN |\n| STOP | x |\n", "edge STOP is named nowhere"),
+    "long function": ("bench/a.c", "int f(void)\n{\n" + "    f();\n" * 69 + "}\n", "71 lines; a function"),
+    "long file": ("tools/a.c", "int x;\n" * 701, "701 lines; a file"),
+}
+
+
+def violations(files):
+    with tempfile.TemporaryDirectory() as root:
+        for name, text in files.items():
+            path = Path(root, name)
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(text, encoding="utf-8")
+        return tree.Tree(root).check()
+
+
+def main():
+    failures = [f"in order, but: {line}" for line in violations(IN_ORDER)]
+    for what, (name, text, expected) in WRONG.items():
+        found = violations({**IN_ORDER, name: text})
+        if len(found) != 1 or expected not in found[0]:
+            failures.append(f"{what}: expected one '{expected}', found {found}")
+    print("\n".join(failures) or f"{len(WRONG)} violations found")
+    sys.exit(1 if failures else 0)
+
+
+if __name__ == "__main__":
+    main()

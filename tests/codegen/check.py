@@ -1,0 +1,274 @@
+"""Looks at object code. See the modes at the end; each prints what it found and fails on a violation."""
+import argparse
+import json
+import os
+import re
+import subprocess
+import sys
+
+import disassembly as dis
+
+SLOW_PATHS = ("wr_emit_slow", "wr_emit_pinned_slow", "wr_emit_no_room_slow")
+FENCES = ("mfence", "lfence", "sfence", "cpuid", "rdtscp", "syscall")
+LOCKED = re.compile(r"^xchg")
+
+
+# --- The emit function. ------------------------------------------------------------------------------
+
+def is_locked(instruction):
+    if "lock" in instruction.prefixes:
+        return True
+    return bool(LOCKED.match(instruction.name)) and "(" in instruction.operands
+
+
+def emit_violations(function):
+    """What is wrong with the body of an emit function, as a list of lines."""
+    found = []
+    inside = {instruction.address for instruction in function}
+    for instruction in function:
+        say = lambda what: found.append(f"{what}: {instruction.text}")
+        if is_locked(instruction):
+            say("locked instruction")
+        if instruction.name in FENCES:
+            say("fence or serializing instruction")
+        if any("__tls_get_addr" in symbol or "TLSGD" in kind or "TLSLD" in kind
+               for kind, symbol in instruction.relocations) or "__tls_get_addr" in instruction.symbol:
+            say("thread-local storage by call")
+        if instruction.is_call:
+            say("call")
+        if instruction.name == "jmp" and leaves(instruction, inside) and instruction.callee not in SLOW_PATHS:
+            say("leaves to something that is not a slow path")
+        if re.match(r"^(sub|add|and)q?$", instruction.name) and instruction.operands.endswith(",%rsp"):
+            say("stack frame")
+    if not any(instruction.is_return for instruction in function):
+        found.append("no return: this is not the function's body")
+    return found
+
+
+def leaves(instruction, inside):
+    return bool(instruction.relocations) or instruction.target is None or instruction.target not in inside
+
+
+def pushes(function):
+    return sum(instruction.name.startswith("push") for instruction in function)
+
+
+def check_emit(arguments):
+    skip_unless_optimized(arguments)
+    failures = 0
+    for path in arguments.files:
+        function = dis.functions(path).get("weir_emit")
+        if not function:
+            sys.exit(f"{path}: no function weir_emit")
+        found = emit_violations(function)
+        body = [i for i in function if not i.is_padding]
+        print(f"{os.path.basename(path)}: {len(body)} instructions in all, {pushes(function)} registers saved")
+        failures += report(os.path.basename(path), found)
+    return failures
+
+
+def skip_unless_optimized(arguments):
+    if arguments.build_type not in ("Release", "RelWithDebInfo", "MinSizeRel"):
+        dis.skip(f"a build of type '{arguments.build_type}' is not optimized")
+
+
+def check_length(arguments):
+    """The number of instructions that an event executes, against the one on record."""
+    skip_unless_optimized(arguments)
+    run = subprocess.run(arguments.files, capture_output=True, text=True, check=False)
+    if run.returncode == dis.SKIPPED:
+        dis.skip(run.stderr.strip())
+    if run.returncode != 0:
+        sys.exit(run.stderr.strip())
+    count = int(run.stdout)
+    print(f"an enabled event of 32 bytes executes {count} instructions in weir_emit ({arguments.compiler})")
+    with open(arguments.baseline, encoding="utf-8") as file:
+        baselines = json.load(file)
+    compiler, version = arguments.compiler.rsplit(" ", 1)
+    name = f"{compiler} {version.split('.')[0]}"
+    if arguments.build_type != "Release" or name not in baselines:
+        print(f"no baseline for this compiler ({name}, {arguments.build_type}); add one to baseline.json")
+        return 0
+    limit = baselines[name]["instructions"]
+    if count > limit:
+        return report("weir_emit", [f"{count} instructions, the baseline is {limit}"])
+    if count < limit:
+        print(f"the baseline, {limit}, can be lowered")
+    return 0
+
+
+# --- A site. -------------------------------------------------------------------------------------------
+
+def path_from(function, index):
+    """The instructions executed from there on, up to a conditional branch (inclusive), a return, or a
+    jump that leaves."""
+    by_address = {instruction.address: i for i, instruction in enumerate(function)}
+    taken = []
+    while index is not None and index < len(function) and len(taken) < 1000:
+        instruction = function[index]
+        if not instruction.is_padding:
+            taken.append(instruction)
+        if instruction.is_conditional or instruction.is_return:
+            break
+        if instruction.name == "jmp":
+            if leaves(instruction, by_address):
+                break
+            index = by_address[instruction.target]
+        else:
+            index += 1
+    return taken
+
+
+def successors(function, branch):
+    by_address = {instruction.address: i for i, instruction in enumerate(function)}
+    next_index = by_address[branch.address] + 1
+    return [path_from(function, next_index), path_from(function, by_address[branch.target])]
+
+
+def transfers(path):
+    """Calls, and the jump that leaves in place of a last call."""
+    found = [i for i in path if i.is_call]
+    if path and path[-1].name == "jmp":
+        found.append(path[-1])
+    return found
+
+
+def is_frame(instruction):
+    """The frame of the function around the site, which some compilers make before anything else."""
+    return bool(re.match(r"^(push|pop) +%|^(sub|add) +\$\S+,%rsp$", instruction.text))
+
+
+def test_violations(head):
+    """Before and with the branch: one load of the enabled word, compared with zero, and nothing else."""
+    found = []
+    loads = [i for i in head if i.reads_memory]
+    if len(loads) != 1:
+        found.append(f"{len(loads)} loads before the branch: " + "; ".join(i.text for i in loads))
+    if any("GOT" in kind for i in head for kind, _ in i.relocations):
+        found.append("the event's address comes from the GOT")
+    if transfers(head):
+        found.append("call before the branch: " + transfers(head)[0].text)
+    rest = [i for i in head if not i.reads_memory and not i.name.startswith(("test", "cmp")) and
+            not i.is_conditional and not is_frame(i)]
+    if rest:
+        found.append("more than load, test and branch: " + "; ".join(i.text for i in rest))
+    return found
+
+
+def is_plain_end(path):
+    """What may follow where the event is disabled: a result of false, and the way out."""
+    return path and path[-1].is_return and all(
+        i.is_return or is_frame(i) or re.match(r"^xor\w? +(%\w+),\1$", i.text) for i in path)
+
+
+def site_violations(function, emit="weir_emit"):
+    head = path_from(function, 0)
+    if not head or not head[-1].is_conditional:
+        return ["no test before the event"]
+    found = test_violations(head)
+    paths = successors(function, head[-1])
+    disabled = [path for path in paths if is_plain_end(path)]
+    enabled = [path for path in paths if not is_plain_end(path)]
+    if len(disabled) != 1 or len(enabled) != 1:
+        return found + ["not one way out and one way in behind the branch"]
+    calls = [i for i in transfers(enabled[0]) if i.callee != "host_value"]
+    if len(calls) != 1 or calls[0].callee != emit:
+        found.append("an enabled event is not one call of weir_emit: " +
+                     "; ".join(i.text + " " + i.callee for i in calls))
+    return found
+
+
+def check_host(arguments):
+    failures = 0
+    for path in arguments.files:
+        sites = {name: body for name, body in dis.functions(path).items() if name.startswith("host_site_")}
+        if len(sites) < 6:
+            sys.exit(f"{path}: {len(sites)} sites, expected 6")
+        for name, body in sorted(sites.items()):
+            failures += report(f"{os.path.basename(path)}, {name}", site_violations(body))
+        print(f"{os.path.basename(path)}: {len(sites)} sites")
+    return failures
+
+
+# --- Symbols. --------------------------------------------------------------------------------------------
+
+LINKER_SYMBOLS = ("_init", "_fini", "_edata", "_end", "__bss_start")
+
+
+def names_of(path, *options):
+    lines = dis.output_of([dis.tool("nm"), *options, "--defined-only", path]).splitlines()
+    return {line.split()[-1].split("@")[0] for line in lines if len(line.split()) == 3}
+
+
+def check_symbols(arguments):
+    archive, shared = arguments.files
+    exported = names_of(shared, "-D") - set(LINKER_SYMBOLS)
+    visible = names_of(archive, "-g")
+    if not exported or not visible:
+        sys.exit("no symbols at all")
+    found = [f"exported: {name}" for name in sorted(exported) if not name.startswith("weir_")]
+    found += [f"global: {name}" for name in sorted(visible) if not name.startswith(("weir_", "wr_"))]
+    print(f"{len(exported)} exported symbols, {len(visible)} global ones in the archive")
+    return report("symbols", found)
+
+
+# --- Canaries. ---------------------------------------------------------------------------------------------
+
+CANARIES = {
+    "canary_lock": "locked instruction",
+    "canary_xchg": "locked instruction",
+    "canary_mfence": "fence",
+    "canary_lfence": "fence",
+    "canary_call": "call",
+    "canary_indirect_call": "call",
+    "canary_tls": "thread-local storage by call",
+    "canary_leaves_elsewhere": "not a slow path",
+    "canary_frame": "stack frame",
+    "canary_site_eager": "call before the branch",
+    "canary_site_got": "GOT",
+    "canary_site_two_tests": "not one call",
+    "canary_site_two_calls": "not one call",
+    "canary_site_no_test": "no test",
+}
+
+
+def violations_of(name, body):
+    return site_violations(body) if "site" in name else emit_violations(body)
+
+
+def check_canary(arguments):
+    bodies = dis.functions(arguments.files[0])
+    failures = 0
+    for name, expected in CANARIES.items():
+        found = violations_of(name, bodies[name])
+        if not any(expected in line for line in found):
+            failures += report(name, [f"'{expected}' was not found; found: {found}"])
+    for name in ("clean_emit", "clean_site"):
+        failures += report(name, violations_of(name, bodies[name]))
+    print(f"{len(CANARIES)} canaries")
+    return failures
+
+
+def report(where, found):
+    for line in found:
+        print(f"{where}: {line}", file=sys.stderr)
+    return len(found)
+
+
+MODES = {"host": check_host, "emit": check_emit, "length": check_length, "symbols": check_symbols,
+         "canary": check_canary}
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("mode", choices=MODES)
+    parser.add_argument("--build-type", default="Release")
+    parser.add_argument("--compiler", default="unknown 0")
+    parser.add_argument("--baseline")
+    parser.add_argument("files", nargs="+")
+    arguments = parser.parse_args()
+    sys.exit(1 if MODES[arguments.mode](arguments) else 0)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,2 @@
+// The same as C++, with the shared library.
+#include "evaluation.c"

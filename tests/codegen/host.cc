@@ -1,0 +1,2 @@
+// The same sites as C++.
+#include "host.c"
