@@ -44,11 +44,12 @@ WEIR_API bool weir_emit(struct weir_event *event, const void *payload)
     struct wr_segment *segment;
     if (WR_UNLIKELY(!wr_lane_has_room(lane, bytes, &segment, &commit)))
         return wr_emit_no_room_slow(event, payload, thread, lane);
+    unsigned char *record = wr_segment_cursor(segment, commit);
+    wr_prefetch_write(record + WR_PREFETCH_BYTES);
     uint64_t ticks = wr_clock_tsc() - segment->base_ticks;
     if (WR_UNLIKELY(ticks > WR_RECORD_TICK_MAX))
         return wr_emit_pinned_slow(event, payload);
 
-    unsigned char *record = wr_segment_cursor(segment, commit);
     uint64_t header = wr_record_header(event->index, ticks);
     __builtin_memcpy(record, &header, sizeof header);
     uint64_t payload_bytes = bytes - WR_RECORD_HEADER_BYTES;
