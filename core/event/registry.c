@@ -445,6 +445,20 @@ static void provider_remove_locked(struct weir_provider *provider)
     ck_hs_remove(&providers_by_name, CK_HS_HASH(&providers_by_name, hash_name, provider), provider);
 }
 
+/* The last step of creating one: it is in the list now, or it goes. */
+static enum weir_result provider_finish(struct weir_provider *provider, enum weir_result result,
+                                        struct weir_provider **out)
+{
+    if (result != WEIR_OK) {
+        provider_free(provider);
+        return result;
+    }
+    if (out)
+        *out = provider;
+    wr_registry_run_callbacks();
+    return WEIR_OK; /* NOLINT(clang-analyzer-unix.Malloc): it is in the list */
+}
+
 enum weir_result weir_provider_create(const char *name, weir_provider_callback callback,
                                       void *context, struct weir_provider **out,
                                       struct weir_error *error)
@@ -459,14 +473,7 @@ enum weir_result weir_provider_create(const char *name, weir_provider_callback c
     registry_lock();
     enum weir_result result = provider_insert_locked(provider, error);
     registry_unlock();
-    if (result != WEIR_OK) {
-        provider_free(provider);
-        return result;
-    }
-    if (out)
-        *out = provider;
-    wr_registry_run_callbacks();
-    return WEIR_OK; /* NOLINT(clang-analyzer-unix.Malloc): it is in the list */
+    return provider_finish(provider, result, out);
 }
 
 enum weir_result weir_event_define(struct weir_provider *provider, const struct weir_schema *schema,
@@ -552,14 +559,7 @@ enum weir_result weir_provider_register(const struct weir_provider_declaration *
     else
         definitions_free(made, 0, declaration->event_count);
     free(made);
-    if (result != WEIR_OK) {
-        provider_free(provider);
-        return result;
-    }
-    if (out)
-        *out = provider;
-    wr_registry_run_callbacks();
-    return WEIR_OK; /* NOLINT(clang-analyzer-unix.Malloc): it is in the list */
+    return provider_finish(provider, result, out);
 }
 
 void weir_provider_destroy(struct weir_provider *provider)

@@ -100,15 +100,22 @@ static bool stuck(void *context, const void *bytes, size_t count)
     return true;
 }
 
+/* A sink that stands still while the gate is locked. */
+static struct weir_session_config stuck_config(pthread_mutex_t *gate)
+{
+    struct weir_session_config config = unit_config();
+    config.memory_bytes_max = 0;
+    config.write = stuck;
+    config.write_context = gate;
+    return config;
+}
+
 /* The sink does not return: stop gives up at its deadline, and the host goes on. */
 static void test_stop_with_a_stuck_sink(void **state)
 {
     (void)state;
     static pthread_mutex_t gate = PTHREAD_MUTEX_INITIALIZER;
-    struct weir_session_config config = unit_config();
-    config.memory_bytes_max = 0;
-    config.write = stuck;
-    config.write_context = &gate;
+    struct weir_session_config config = stuck_config(&gate);
     config.stop_ms_max = 200;
     config.flush_ms = 10;
     struct weir_session *session = unit_start(&config);
@@ -132,10 +139,7 @@ static void test_start_with_a_stuck_sink(void **state)
 {
     (void)state;
     static pthread_mutex_t gate = PTHREAD_MUTEX_INITIALIZER;
-    struct weir_session_config config = unit_config();
-    config.memory_bytes_max = 0;
-    config.write = stuck;
-    config.write_context = &gate;
+    struct weir_session_config config = stuck_config(&gate);
     pthread_mutex_lock(&gate);
     struct weir_session *session = unit_start(&config);
     assert_true(WEIR_EMIT(Unit, Plain));
