@@ -18,13 +18,24 @@ static void *emit_all(void *argument)
     return NULL;
 }
 
-static void round_run(struct hs_emitter *emitters, enum hs_sink sink)
+/* Every second event is refused although there is room: far more marks in a segment than losses
+ * that the drain tells at once. */
+static void *emit_half_refused(void *argument)
+{
+    struct hs_emitter *emitter = argument;
+    for (uint64_t i = 0; i < events / 100; i++)
+        hs_emit(emitter, i & 1 ? HS_TOO_LARGE : HS_FIXED);
+    hs_emitter_settle(emitter, &trace);
+    return NULL;
+}
+
+static void round_run(struct hs_emitter *emitters, void *(*body)(void *), enum hs_sink sink)
 {
     pthread_t *handles = hs_allocate(threads * sizeof *handles);
     hs_emitters_reset(emitters, (uint32_t)threads);
     if (hs_trace_start(&trace, hs_trace_config(budget), sink, NULL)) {
         for (uint64_t i = 0; i < threads; i++)
-            hs_thread_start(&handles[i], emit_all, &emitters[i]);
+            hs_thread_start(&handles[i], body, &emitters[i]);
         for (uint64_t i = 0; i < threads; i++)
             hs_thread_join(handles[i]);
         if (hs_trace_stop(&trace))
@@ -46,7 +57,8 @@ int main(int argc, char **argv)
     struct hs_emitter *emitters = hs_emitters_new((uint32_t)threads, events);
     uint64_t rounds = 0;
     do {
-        round_run(emitters, rounds++ & 1 ? HS_SINK_MEMORY : HS_SINK_FILE);
+        round_run(emitters, emit_all, rounds++ & 1 ? HS_SINK_MEMORY : HS_SINK_FILE);
+        round_run(emitters, emit_half_refused, HS_SINK_MEMORY);
     } while (hs_time_is_left() && hs_failures() == 0);
     hs_emitters_free(emitters, (uint32_t)threads);
     hs_figure("rounds", (double)rounds);

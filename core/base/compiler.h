@@ -11,8 +11,8 @@
 #define WR_INLINE              static inline __attribute__((always_inline))
 #define WR_ALIGNED_LINE        _Alignas(WR_LINE)
 
-/* Asks for the line at `pointer`, which need not be mapped, in a state to be written to. The builtin
- * asks for it in a state to be read unless the compiler may assume a newer processor. */
+/* Asks for the line at `pointer`, which need not be mapped, in a state to be written to. The
+ * builtin asks for it in a state to be read unless the compiler may assume a newer processor. */
 WR_INLINE void wr_prefetch_write(const void *pointer)
 {
 #if defined(__x86_64__)

@@ -194,11 +194,13 @@ WR_NOINLINE bool wr_emit_slow(struct weir_event *event, const void *payload)
 /* --- Values.
  * -------------------------------------------------------------------------------------------- */
 
+const unsigned char wr_payload_mismatch;
+
 /* Counts the loss as the event's other losses are counted. */
 static bool lose_mismatch(struct weir_event *event)
 {
     if (wr_self.capture)
-        return wr_self.capture(wr_self.capture_context, event, NULL);
+        return wr_self.capture(wr_self.capture_context, event, &wr_payload_mismatch);
     if (is_inside())
         return emit_nested(event);
     wr_self_enter();

@@ -83,6 +83,9 @@ void wr_payload_measure(const struct wr_event_definition *definition, const void
 void wr_payload_write(const struct wr_event_definition *definition, const void *payload,
                       const struct wr_payload_size *size, unsigned char *out);
 
+/* What wr_self.capture gets instead of a payload for values that do not match the schema. */
+extern const unsigned char wr_payload_mismatch;
+
 /* The paths of weir_emit() that are not hot; each does the whole job. */
 bool wr_emit_slow(struct weir_event *event, const void *payload);
 bool wr_emit_pinned_slow(struct weir_event *event, const void *payload);

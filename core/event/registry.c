@@ -98,10 +98,13 @@ static void mask_store(struct wr_event_definition *definition, uint64_t mask)
  * A fork takes both locks, so that the child finds consistent lists behind fresh locks. A signal
  * handler that forks while this thread is in the library cannot take them: its child may only go on
  * untraced. One that forks within the fast path, which holds nothing, may; but what it interrupted
- * must stay marked as inside, so `ready` is put back as it was.
+ * must stay marked as inside, so `ready` is put back as it was. A handler may fork between these
+ * functions, too: only the outermost fork does anything.
  */
 static void before_fork(void)
 {
+    if (wr_self.fork_depth++ > 0)
+        return;
     wr_self.fork_is_nested = wr_self.depth > 0;
     wr_self.fork_ready = wr_self.ready;
     wr_self_enter();
@@ -113,12 +116,15 @@ static void before_fork(void)
 
 static void fork_leave(void)
 {
-    wr_self_leave();
+    wr_compiler_barrier();
+    wr_self.depth--;
     wr_self.ready = wr_self.fork_ready;
 }
 
 static void after_fork_parent(void)
 {
+    if (--wr_self.fork_depth > 0)
+        return;
     if (!wr_self.fork_is_nested) {
         wr_threads_fork_unlock();
         pthread_mutex_unlock(&lock);
@@ -139,12 +145,15 @@ static void after_fork_child(void)
         provider->is_calling &= pthread_equal(provider->caller, pthread_self()) != 0;
         provider->told = (struct wr_provider_state){false, 0, 0};
     }
-    is_broken = wr_self.fork_is_nested;
+    /* Of a fork within a fork this is the inner one's child, which goes on in the outer one's
+     * parent. */
+    is_broken |= wr_self.fork_is_nested || wr_self.fork_depth > 1;
     generation++;
     pthread_mutex_init(&lock, NULL);
     pthread_cond_init(&callback_done, NULL);
     wr_threads_after_fork();
-    fork_leave();
+    if (--wr_self.fork_depth == 0)
+        fork_leave();
 }
 
 static void init_once(void)
@@ -363,7 +372,7 @@ static enum weir_result provider_insert_locked(struct weir_provider *provider,
 {
     if (is_broken)
         return wr_fail(error, WEIR_BAD_STATE,
-                       "this process was forked from inside a signal handler");
+                       "this process was forked while its thread was inside the library");
     if (provider_find_locked(provider->name) ||
         names_equal(provider->name, "Weir")) /* ours: Weir/Loss */
         return wr_fail(error, WEIR_EXISTS, "provider '%s' is registered already", provider->name);
@@ -406,9 +415,10 @@ static enum weir_result definition_insert_locked(struct weir_provider *provider,
     } else if (definition_count == WR_EVENT_INDEX_MAX) {
         return wr_fail(error, WEIR_LIMIT, "%u events are defined; no more fit", WR_EVENT_INDEX_MAX);
     } else {
-        new->index = ++definition_count;
+        new->index = definition_count + 1;
         /* edge DEFINE.release: the definition, before any record can carry its index */
         wr_ptr_store_release(&definitions[new->index], new);
+        definition_count++;
     }
     new->next = provider->definitions;
     provider->definitions = new;

@@ -50,6 +50,7 @@ struct wr_lane {
     uint64_t sink_failed;   /* encoded, but not written; LOCK(lanes) */
     uint64_t last_ticks;    /* of the last record; time never steps back */
     uint64_t last_number;   /* on the wire: of the last record or told loss; starts at 1 */
+    uint64_t shown_number;  /* on the wire: of the last record, 0 before the first */
     uint64_t listed_number; /* on the wire: in the last sequence point; 0: never listed */
     uint64_t noted_pin;
     uint64_t idle_commit; /* at the last sweep, of that segment, to tell an idle lane */

@@ -48,6 +48,7 @@ struct wr_self {
     void *capture_context;
     /* From before a fork to after it. */
     struct wr_thread *fork_ready;
+    uint32_t fork_depth;
     bool fork_is_nested;
 };
 

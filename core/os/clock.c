@@ -3,7 +3,8 @@
 #include <stdio.h>
 #include <string.h>
 
-#define SPAN_NS_MIN 15000000u
+#define SPAN_NS_MIN      15000000u
+#define SUSPENDED_NS_MIN 1000000u
 
 struct wr_clock wr_clock;
 
@@ -12,6 +13,7 @@ struct reading {
     uint64_t ns;
 };
 static struct reading first;
+static uint64_t first_suspended_ns;
 
 /* Reads lines of a file until one is as wanted; -1 if the file cannot be read. */
 static int file_has_line(const char *path, bool (*is_wanted)(const char *line))
@@ -33,9 +35,13 @@ static bool says_invariant(const char *line)
            strstr(line, " nonstop_tsc");
 }
 
+/* A line of words, "tsc" among them. */
 static bool names_tsc(const char *line)
 {
-    return strstr(line, "tsc") != NULL;
+    for (const char *at = strstr(line, "tsc"); at; at = strstr(at + 3, "tsc"))
+        if ((at == line || at[-1] == ' ') && strchr(" \n", at[3])) /* its own zero, too */
+            return true;
+    return false;
 }
 
 /* The processor says that the counter neither stops nor changes its rate, and the kernel has not
@@ -71,22 +77,42 @@ static struct reading read_both(uint64_t (*other_ns)(void))
     return best;
 }
 
+static void first_take(void)
+{
+    first_suspended_ns = wr_os_suspended_ns();
+    first = read_both(wr_os_monotonic_ns);
+}
+
 void wr_clock_init(void)
 {
     wr_clock.is_tsc = counter_is_invariant();
-    first = read_both(wr_os_monotonic_ns);
+    first_take();
+}
+
+/* Where the measurement begins. Anew after the system was suspended: the counter may have gone on
+ * meanwhile, or have been reset. */
+static struct reading first_of_span(void)
+{
+    static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+    pthread_mutex_lock(&lock);
+    if (wr_os_suspended_ns() > first_suspended_ns + SUSPENDED_NS_MIN)
+        first_take();
+    struct reading reading = first;
+    pthread_mutex_unlock(&lock);
+    return reading;
 }
 
 uint64_t wr_clock_frequency_hz(void)
 {
     if (!wr_clock.is_tsc)
         return 1000000000u;
-    uint64_t elapsed = wr_os_monotonic_ns() - first.ns;
+    struct reading start = first_of_span();
+    uint64_t elapsed = wr_os_monotonic_ns() - start.ns;
     if (elapsed < SPAN_NS_MIN)
         wr_os_sleep_ns(SPAN_NS_MIN - elapsed);
     struct reading now = read_both(wr_os_monotonic_ns);
-    double seconds = (double)(now.ns - first.ns) / 1e9;
-    uint64_t hz = (uint64_t)((double)(now.ticks - first.ticks) / seconds + 0.5);
+    double seconds = (double)(now.ns - start.ns) / 1e9;
+    uint64_t hz = (uint64_t)((double)(now.ticks - start.ticks) / seconds + 0.5);
     return hz ? hz : 1;
 }
 

@@ -49,6 +49,8 @@ int wr_os_thread_start(const char *name, void *(*run)(void *), void *argument);
 
 uint64_t wr_os_monotonic_ns(void);
 uint64_t wr_os_realtime_ns(void);
+/* How long the system has been suspended since its start: the monotonic clock stands still then. */
+uint64_t wr_os_suspended_ns(void);
 void wr_os_sleep_ns(uint64_t ns);
 
 /* --- Files. ------------------------------------------------------------------------------------

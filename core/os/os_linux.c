@@ -101,6 +101,12 @@ uint64_t wr_os_monotonic_ns(void)
     return clock_ns(CLOCK_MONOTONIC);
 }
 
+uint64_t wr_os_suspended_ns(void)
+{
+    uint64_t monotonic = clock_ns(CLOCK_MONOTONIC), boot = clock_ns(CLOCK_BOOTTIME);
+    return boot > monotonic ? boot - monotonic : 0;
+}
+
 uint64_t wr_os_realtime_ns(void)
 {
     return clock_ns(CLOCK_REALTIME);

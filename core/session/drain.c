@@ -101,6 +101,9 @@ static inline void record_write(struct weir_session *session, struct wr_lane *la
     const void *payload = record->payload;
     uint32_t bytes = record->payload_bytes;
     uint64_t ticks = stamp(session, lane, record->ticks);
+    /* Not once for the segment: between two records, losses may have been told on the drain's own
+     * thread. */
+    wr_nettrace_block_begin(&drain->nettrace, lane->capture_id, lane->thread_id);
     const struct wr_event_definition *definition = record->definition;
     if (WR_UNLIKELY(
             !(drain->metadata_written[definition->index / 8] & 1u << definition->index % 8))) {
@@ -113,6 +116,7 @@ static inline void record_write(struct weir_session *session, struct wr_lane *la
     }
     wr_nettrace_event(&drain->nettrace, definition->index, ++lane->last_number, ticks, payload,
                       bytes);
+    lane->shown_number = lane->last_number;
     lane->encoded++; /* after a flush in between, which counts what came before */
 }
 
@@ -152,6 +156,7 @@ static uint32_t run_write(struct weir_session *session, struct wr_lane *lane,
     wr_nettrace_run_end(&session->drain.nettrace, &run, written);
     lane->last_ticks = least;
     lane->last_number += written;
+    lane->shown_number = lane->last_number;
     lane->encoded += written;
     *count += written;
     return offset;
@@ -164,7 +169,6 @@ static bool segment_read(struct weir_session *session, struct wr_lane *lane, uin
     struct wr_segment *segment = lane->oldest;
     struct record record = {0};
     uint32_t offset = lane->read_offset, end = wr_commit_offset(commit), count = 0;
-    wr_nettrace_block_begin(&session->drain.nettrace, lane->capture_id, lane->thread_id);
     while (offset < end) {
         record_read(segment, offset, &record);
         if (record.ticks >= limit)

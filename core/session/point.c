@@ -22,7 +22,12 @@
 
 #define SETTLE_NS_MAX   1000000u
 #define POINT_BYTES_MAX (4u << 20) /* of stream between points: what a reader must hold */
-#define STEP_MAX        (UINT64_C(1) << 30)
+/* Readers subtract numbers as signed 32-bit integers. Tests set it low. */
+#ifdef WR_POINT_STEP_MAX
+#define STEP_MAX ((uint64_t)(WR_POINT_STEP_MAX))
+#else
+#define STEP_MAX ((UINT64_C(1) << 31) - (1 << 20))
+#endif
 
 const char *weir_loss_name(enum weir_loss cause)
 {
@@ -42,6 +47,7 @@ void wr_point_own_event(struct weir_session *session, uint32_t metadata_id, uint
     drain->own_ticks = wr_max_u64(wr_max_u64(ticks, drain->own_ticks), drain->point_ticks);
     wr_nettrace_event(&drain->nettrace, metadata_id, ++drain->own_number, drain->own_ticks, payload,
                       payload_bytes);
+    drain->own_shown = drain->own_number;
     drain->has_news = true;
 }
 
@@ -219,13 +225,15 @@ static void rows_write(struct weir_session *session, uint64_t ticks)
     drain->row_count = 0;
 }
 
-/* A number that is far from the last one is approached in steps that a reader can subtract. */
+/* A number that is far from the last one that a reader has met, `*listed` in a point or `shown` on
+ * an event, is approached in steps that it can subtract. */
 static void row_add(struct weir_session *session, uint64_t ticks, uint64_t capture_id,
-                    uint64_t *listed, uint64_t number)
+                    uint64_t *listed, uint64_t shown, uint64_t number)
 {
     struct wr_drain *drain = &session->drain;
     while (*listed != number) {
-        *listed = *listed && number - *listed > STEP_MAX ? *listed + STEP_MAX : number;
+        uint64_t met = wr_max_u64(*listed, shown);
+        *listed = met && number - met > STEP_MAX ? met + STEP_MAX : number;
         drain->rows[drain->row_count++] = (struct wr_nettrace_thread_number){capture_id, *listed};
         if (drain->row_count == WR_NETTRACE_POINT_ROWS || *listed != number)
             rows_write(session, ticks);
@@ -251,8 +259,10 @@ void wr_point_write(struct weir_session *session, uint64_t ticks)
     tell_unattributed(session);
     losses_write(session, ticks ? ticks - 1 : 0);
     for (struct wr_lane *lane = first; lane; lane = lane->next)
-        row_add(session, ticks, lane->capture_id, &lane->listed_number, lane->last_number);
-    row_add(session, ticks, drain->capture_id, &drain->own_listed, drain->own_number);
+        row_add(session, ticks, lane->capture_id, &lane->listed_number, lane->shown_number,
+                lane->last_number);
+    row_add(session, ticks, drain->capture_id, &drain->own_listed, drain->own_shown,
+            drain->own_number);
     rows_write(session, ticks);
     drain->point_ticks = ticks;
     drain->point_offset = drain->nettrace.offset + drain->nettrace.length;

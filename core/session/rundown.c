@@ -12,15 +12,14 @@ static void lose(struct weir_session *session, enum weir_loss cause)
     wr_point_tell_own_loss(session, cause, 1);
 }
 
-static bool capture(void *context, struct weir_event *event, const void *payload)
+static bool encode(struct weir_session *session, struct weir_event *event, const void *payload)
 {
-    struct weir_session *session = context;
     struct wr_drain *drain = &session->drain;
     const struct wr_event_definition *definition = event->definition;
     if (!definition || !wr_interest_wants(&session->interest, definition))
         return false;
-    if (!payload && definition->schema.field_count > 0) {
-        lose(session, WEIR_LOSS_MISMATCH); /* values that do not match come without a payload */
+    if (payload == &wr_payload_mismatch) {
+        lose(session, WEIR_LOSS_MISMATCH);
         return false;
     }
     struct wr_payload_size size;
@@ -43,6 +42,15 @@ static bool capture(void *context, struct weir_event *event, const void *payload
     if (wr_point_is_due(session))
         wr_point_write(session, drain->own_ticks + 1);
     return true;
+}
+
+/* What the sink's function emits meanwhile is not part of the rundown: it is counted as nested. */
+static bool capture(void *context, struct weir_event *event, const void *payload)
+{
+    wr_self.capture = NULL;
+    bool is_written = encode(context, event, payload);
+    wr_self.capture = capture;
+    return is_written;
 }
 
 void wr_rundown_run(struct weir_session *session)

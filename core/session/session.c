@@ -179,7 +179,7 @@ enum weir_result weir_session_start(struct weir_session *session, struct weir_er
     if (result == WEIR_LIMIT) {
         wr_fail(error, result, "%d sessions run; stop one", WR_SESSIONS_MAX);
     } else if (result != WEIR_OK) {
-        wr_fail(error, result, "this process was forked from inside a signal handler");
+        wr_fail(error, result, "this process was forked while its thread was inside the library");
     } else {
         session->buffers.slot = session->slot;
         result = start_drain(session, error);
@@ -213,6 +213,22 @@ static bool detach_lanes(struct weir_session *session, uint64_t deadline_ns)
     return wr_threads_quiesce(deadline_ns); /* edge QUIESCE */
 }
 
+/* Records of emitters that were still inside when the drain wrote the end: they are not in the
+ * file. */
+static void count_unwritten(struct weir_session *session)
+{
+    struct wr_buffers *buffers = &session->buffers;
+    pthread_mutex_lock(&buffers->lock);
+    for (struct wr_lane *lane = buffers->lanes; lane; lane = lane->next) {
+        struct weir_counts counts = {0};
+        wr_lane_counts_locked(lane, &counts);
+        uint64_t left = counts.written + lane->sink_failed - lane->records_read;
+        lane->sink_failed += left;
+        session->has_unwritten |= left != 0;
+    }
+    pthread_mutex_unlock(&buffers->lock);
+}
+
 /* Each step may be made again: a stop that timed out is taken up by the next one. */
 static bool stop_by_deadline(struct weir_session *session, uint64_t deadline_ns)
 {
@@ -226,13 +242,16 @@ static bool stop_by_deadline(struct weir_session *session, uint64_t deadline_ns)
     if (!wait_while(&session->drain_is_gone, 0, deadline_ns) || !is_quiet ||
         !detach_lanes(session, deadline_ns))
         return false;
+    count_unwritten(session);
     wr_registry_give_slot(session->slot);
     return true;
 }
 
 static enum weir_result stop_result(const struct weir_session *session)
 {
-    return session->is_quarantined ? WEIR_TIMEOUT : session->stream.has_failed ? WEIR_IO : WEIR_OK;
+    if (session->is_quarantined)
+        return WEIR_TIMEOUT;
+    return session->stream.has_failed || session->has_unwritten ? WEIR_IO : WEIR_OK;
 }
 
 /* The thread that changed the state to STOPPING. */
@@ -256,16 +275,22 @@ static bool is_drain_thread(const struct weir_session *session)
            pthread_equal(pthread_self(), session->drain_thread);
 }
 
-/* Another thread stops the session, or has stopped it. */
+/* Another thread stops the session, or has stopped it. What it left is in `is_quarantined`, which
+ * only the thread that has changed the state to STOPPING may touch. */
 static enum weir_result stop_of_other(struct weir_session *session, uint64_t deadline_ns)
 {
-    for (enum wr_session_state state = state_of(session); state != WR_SESSION_CLOSED;
-         state = state_of(session))
-        if (!wait_while(&session->state, state, deadline_ns))
+    for (;;) {
+        enum wr_session_state state = state_of(session);
+        if (state != WR_SESSION_CLOSED && !wait_while(&session->state, state, deadline_ns))
             return WEIR_TIMEOUT;
-    if (session->is_quarantined && state_change(session, WR_SESSION_CLOSED, WR_SESSION_STOPPING))
-        return stop_own(session, deadline_ns);
-    return stop_result(session);
+        if (!state_change(session, WR_SESSION_CLOSED, WR_SESSION_STOPPING))
+            continue;
+        if (session->is_quarantined)
+            return stop_own(session, deadline_ns);
+        enum weir_result result = stop_result(session);
+        state_set(session, WR_SESSION_CLOSED);
+        return result;
+    }
 }
 
 enum weir_result weir_session_stop(struct weir_session *session)

@@ -61,7 +61,7 @@ struct wr_drain {
     uint64_t capture_id;       /* of the drain thread */
     uint64_t thread_id;
     uint64_t own_number;
-    uint64_t own_listed;
+    uint64_t own_shown, own_listed; /* as a lane's */
     uint64_t own_ticks;
     uint64_t own_encoded, own_delivered; /* rundown events, as a lane's */
     struct wr_lane *touched;             /* lanes that have encoded since the last flush */
@@ -93,6 +93,7 @@ struct weir_session {
     struct wr_u32 drain_runs;     /* edge START: the header is written */
     struct wr_u32 stop_requested; /* edge STOP */
     struct wr_u32 drain_is_gone;  /* edge GONE: nothing of the session is touched after it */
+    bool has_unwritten;           /* records came after the end was written */
     bool is_quarantined;          /* a pin or the drain outlived the deadline; never freed */
     uint32_t slot;
     uint64_t frequency_hz;

@@ -30,12 +30,14 @@ struct weir_session; /* opaque */
 
 /* Why an event is not in the file. The names without prefix stand in the Weir/Loss events. */
 enum weir_loss {
-    WEIR_LOSS_FULL,        /* the budget was full */
-    WEIR_LOSS_NESTED,      /* emitted from a signal handler that interrupted the library */
-    WEIR_LOSS_TOO_LARGE,   /* larger than 65,535 bytes in the file, or than a segment */
+    WEIR_LOSS_FULL,   /* the budget was full */
+    WEIR_LOSS_NESTED, /* emitted from a signal handler that interrupted the library */
+    /* Larger than a segment, or than 65,535 bytes in the file; a UTF-8 string counts its bytes
+     * twice and two, the most that it may take there. */
+    WEIR_LOSS_TOO_LARGE,
     WEIR_LOSS_NO_SEGMENT,  /* the budget was full, and the thread has not held a segment yet */
     WEIR_LOSS_MISMATCH,    /* the values given do not match the event's schema */
-    WEIR_LOSS_SINK_FAILED, /* recorded, but the sink had failed */
+    WEIR_LOSS_SINK_FAILED, /* recorded, but the sink had failed, or the end was written */
     WEIR_LOSS_COUNT
 };
 
@@ -140,9 +142,10 @@ WEIR_API enum weir_result weir_session_start(struct weir_session *session,
  * Disables the events, waits for emitters that are inside, drains, runs the rundown, ends the
  * stream. Returns within stop_ms_max. Any thread, a provider callback too; not the rundown or
  * on_error callback (WEIR_BAD_STATE). A second stop waits for the first and returns the same.
- * WEIR_OK if the stream is whole, events lost or not (see weir_session_stats); WEIR_IO if the sink
- * failed; WEIR_TIMEOUT if the drain or an emitter is not done: it goes on, the session's memory is
- * kept, and another stop may find it done.
+ * WEIR_OK if the stream is whole, events lost or not (see weir_session_stats). WEIR_IO if the sink
+ * failed, or an emitter was so late that its events are not in the stream. WEIR_TIMEOUT if the
+ * drain or an emitter is not done: it goes on, the session's memory is kept, and another stop may
+ * find it done.
  */
 WEIR_API enum weir_result weir_session_stop(struct weir_session *session);
 
