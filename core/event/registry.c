@@ -466,7 +466,7 @@ static enum weir_result provider_finish(struct weir_provider *provider, enum wei
     if (out)
         *out = provider;
     wr_registry_run_callbacks();
-    return WEIR_OK; /* NOLINT(clang-analyzer-unix.Malloc): it is in the list */
+    return WEIR_OK;
 }
 
 enum weir_result weir_provider_create(const char *name, weir_provider_callback callback,
@@ -483,6 +483,7 @@ enum weir_result weir_provider_create(const char *name, weir_provider_callback c
     registry_lock();
     enum weir_result result = provider_insert_locked(provider, error);
     registry_unlock();
+    /* NOLINTNEXTLINE(clang-analyzer-unix.Malloc): it is in the list, or freed */
     return provider_finish(provider, result, out);
 }
 
@@ -569,6 +570,7 @@ enum weir_result weir_provider_register(const struct weir_provider_declaration *
     else
         definitions_free(made, 0, declaration->event_count);
     free(made);
+    /* NOLINTNEXTLINE(clang-analyzer-unix.Malloc): it is in the list, or freed */
     return provider_finish(provider, result, out);
 }
 
