@@ -25,7 +25,7 @@ void hs_emitters_init(void)
              "register: %s", error.text);
 }
 
-/* --- Emitters. -------------------------------------------------------------------------------- */
+/* --- Emitters. ------------------------------------------------------------------------------- */
 
 static size_t bitmap_bytes(uint64_t capacity)
 {
@@ -79,7 +79,7 @@ static void bit_set(uint64_t *bits, uint64_t at)
     bits[at / 64] |= UINT64_C(1) << at % 64;
 }
 
-/* --- Emitting. -------------------------------------------------------------------------------- */
+/* --- Emitting. ------------------------------------------------------------------------------- */
 
 /* Text of 1 and 2 byte characters: the record holds UTF-8, the file UTF-16. */
 static uint64_t text_make(char *out, const unsigned char *from, uint32_t length)
@@ -257,7 +257,7 @@ void hs_emitter_settle(struct hs_emitter *emitter, const struct hs_trace *trace)
         (ull)counts.written, (ull)hs_lost(&counts));
 }
 
-/* --- The stream against the notes. ------------------------------------------------------------ */
+/* --- The stream against the notes. ----------------------------------------------------------- */
 
 static uint64_t payload_sum(const struct hs_event *event, uint32_t length)
 {

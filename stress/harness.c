@@ -33,7 +33,7 @@ static struct figure figures[FIGURES_MAX];
 static size_t figure_count;
 static pthread_mutex_t figures_lock = PTHREAD_MUTEX_INITIALIZER;
 
-/* --- Time. ------------------------------------------------------------------------------------ */
+/* --- Time. ----------------------------------------------------------------------------------- */
 
 uint64_t hs_now_ns(void)
 {
@@ -55,7 +55,7 @@ bool hs_time_is_left(void)
     return hs_now_ns() - start_ns < hs_common.seconds * NS_PER_S;
 }
 
-/* --- Watchdog. -------------------------------------------------------------------------------- */
+/* --- Watchdog. ------------------------------------------------------------------------------- */
 
 void hs_progress(void)
 {
@@ -109,7 +109,7 @@ static void watchdog_start(void)
     pthread_sigmask(SIG_SETMASK, &before, NULL);
 }
 
-/* --- Options. --------------------------------------------------------------------------------- */
+/* --- Options. -------------------------------------------------------------------------------- */
 
 static void print_help(const char *purpose, const struct hs_option *options)
 {
@@ -187,7 +187,7 @@ void hs_init(int argc, char **argv, const char *purpose, const struct hs_option 
     watchdog_start();
 }
 
-/* --- Verdicts and figures. -------------------------------------------------------------------- */
+/* --- Verdicts and figures. ------------------------------------------------------------------- */
 
 bool hs_check(bool holds, const char *format, ...)
 {
@@ -252,7 +252,7 @@ int hs_finish(void)
     return fflush(stdout) == 0 && failed == 0 ? 0 : 1;
 }
 
-/* --- Numbers, memory, threads. ---------------------------------------------------------------- */
+/* --- Numbers, memory, threads. --------------------------------------------------------------- */
 
 /* splitmix64's finisher: each bit of the result depends on each bit of the arguments. */
 uint64_t hs_random(uint64_t a, uint64_t b)

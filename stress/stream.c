@@ -20,7 +20,7 @@ static void *grow(void *rows, size_t count, size_t *capacity, size_t row_bytes)
     return rows;
 }
 
-/* --- Ranges of numbers. ----------------------------------------------------------------------- */
+/* --- Ranges of numbers. ---------------------------------------------------------------------- */
 
 static void range_add(struct hs_ranges *ranges, uint64_t capture, uint64_t after, uint64_t count)
 {
@@ -69,7 +69,7 @@ static void ranges_compare(const struct hs_ranges *gaps, const struct hs_ranges 
     }
 }
 
-/* --- Capture threads. ------------------------------------------------------------------------- */
+/* --- Capture threads. ------------------------------------------------------------------------ */
 
 /* The first place whose id is not below `id`. */
 static size_t capture_place(const struct hs_stream *stream, uint64_t id)
@@ -116,7 +116,7 @@ const struct hs_capture *hs_stream_capture(const struct hs_stream *stream, uint6
     return capture_find(stream, id);
 }
 
-/* --- Handlers of the reader. ------------------------------------------------------------------ */
+/* --- Handlers of the reader. ----------------------------------------------------------------- */
 
 static void on_trace(void *context, const struct wt_trace_info *info)
 {
@@ -225,7 +225,7 @@ static void on_point(void *context, const struct wt_point *point)
     hs_progress();
 }
 
-/* --- Reading. --------------------------------------------------------------------------------- */
+/* --- Reading. -------------------------------------------------------------------------------- */
 
 static void take_threads(struct hs_stream *stream, const struct wt_reader *reader)
 {

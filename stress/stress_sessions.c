@@ -26,7 +26,7 @@ static struct slot {
     uint64_t written_done;  /* ANY: likewise, of the last one that returned true */
 } all_slots[SLOTS_MAX];
 
-/* --- Emitters. -------------------------------------------------------------------------------- */
+/* --- Emitters. ------------------------------------------------------------------------------- */
 
 /* One event per slot: a start or stop switches event by event, and numbers are compared here. */
 static void *live(void *argument)
@@ -54,7 +54,7 @@ static void *slot_run(void *argument)
     return NULL;
 }
 
-/* --- A session. ------------------------------------------------------------------------------- */
+/* --- A session. ------------------------------------------------------------------------------ */
 
 /* What a stream must show of a capture thread: numbers and own counters go up together, because
  * each attempt while the session runs takes a number. */
@@ -157,7 +157,7 @@ static void *control(void *argument)
     return NULL;
 }
 
-/* --- Stop from a provider's callback. --------------------------------------------------------- */
+/* --- Stop from a provider's callback. -------------------------------------------------------- */
 
 static struct weir_session *to_stop; /* ANY */
 static uint64_t stops_in_callback;   /* ANY */
@@ -208,7 +208,7 @@ static void *callbacks(void *argument)
     return NULL;
 }
 
-/* --- Fork. ------------------------------------------------------------------------------------ */
+/* --- Fork. ----------------------------------------------------------------------------------- */
 
 /* Sanitizers do not follow a fork of a process with threads: AddressSanitizer leaves its
  * allocator's locks as they were, ThreadSanitizer ends a child that starts a thread, LeakSanitizer

@@ -80,7 +80,7 @@ static void stepping(bool begins)
         stepping_end();
 }
 
-/* --- What happens at a step. ------------------------------------------------------------------ */
+/* --- What happens at a step. ----------------------------------------------------------------- */
 
 static void act_emit(ucontext_t *context)
 {
@@ -140,7 +140,7 @@ static void on_trap(int signal, siginfo_t *info, void *context)
     errno = saved;
 }
 
-/* --- The subject. ----------------------------------------------------------------------------- */
+/* --- The subject. ---------------------------------------------------------------------------- */
 
 /* The library's key lies between the two, and destructors run in the order of the keys. */
 static void before_exit(void *argument)
@@ -206,7 +206,7 @@ static void *companions(void *argument)
     return NULL;
 }
 
-/* --- A scenario. ------------------------------------------------------------------------------ */
+/* --- A scenario. ----------------------------------------------------------------------------- */
 
 static bool sessions_start(void)
 {

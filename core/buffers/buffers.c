@@ -248,8 +248,7 @@ void wr_buffers_init_process(void)
     wr_thread_on_exit = on_thread_exit;
 }
 
-/* --- Drain's side.
- * -------------------------------------------------------------------------------- */
+/* --- Drain's side. --------------------------------------------------------------------------- */
 
 struct wr_lane *wr_buffers_take_ready(struct wr_buffers *buffers)
 {

@@ -17,8 +17,7 @@ static uint64_t mask_of(const struct weir_event *event)
     return wr_mask_load_seq_cst(&event->enabled);
 }
 
-/* --- Nested: this thread is already in the library.
- * ------------------------------------------------ */
+/* --- Nested: this thread is already in the library. ------------------------------------------ */
 
 /* On the fast path the mark is that `ready` is NULL though the thread has a record. */
 static bool is_inside(void)
@@ -47,8 +46,7 @@ static bool emit_nested(struct weir_event *event)
     return false;
 }
 
-/* --- Inside the pin.
- * --------------------------------------------------------------------------------- */
+/* --- Inside the pin. ------------------------------------------------------------------------- */
 
 /* Ticks of a record since its segment's base; 0 where the clock stepped back, or where the base was
  * read after the stamp that this event has in all its sessions. */
@@ -159,8 +157,7 @@ WR_NOINLINE bool wr_emit_no_room_slow(struct weir_event *event, const void *payl
     return false;
 }
 
-/* --- Outside the pin.
- * --------------------------------------------------------------------------------- */
+/* --- Outside the pin. ------------------------------------------------------------------------ */
 
 static bool emit_entered(struct weir_event *event, const void *payload)
 {
@@ -191,8 +188,7 @@ WR_NOINLINE bool wr_emit_slow(struct weir_event *event, const void *payload)
     return is_written;
 }
 
-/* --- Values.
- * -------------------------------------------------------------------------------------------- */
+/* --- Values. --------------------------------------------------------------------------------- */
 
 const unsigned char wr_payload_mismatch;
 

@@ -40,8 +40,7 @@ static struct wr_event_definition *orphans;                  /* LOCK: of provide
 static uint32_t generation; /* of the process; changes in fork only */
 static bool is_broken;      /* a fork caught this thread inside the registry */
 
-/* --- Once per process.
- * ------------------------------------------------------------------------------ */
+/* --- Once per process. ----------------------------------------------------------------------- */
 
 static void *hs_malloc(size_t bytes)
 {
@@ -189,8 +188,7 @@ static void registry_unlock(void)
     wr_self_leave();
 }
 
-/* --- Who wants what.
- * ---------------------------------------------------------------------------------- */
+/* --- Who wants what. ------------------------------------------------------------------------- */
 
 const struct wr_event_definition *wr_event_definition(uint32_t index)
 {
@@ -265,8 +263,7 @@ void wr_registry_give_slot(uint32_t slot)
     registry_unlock();
 }
 
-/* --- Callbacks.
- * ------------------------------------------------------------------------------------------ */
+/* --- Callbacks. ------------------------------------------------------------------------------ */
 
 static struct wr_provider_state state_wanted_locked(const struct weir_provider *provider)
 {
@@ -334,8 +331,7 @@ void wr_registry_run_callbacks(void)
     }
 }
 
-/* --- Providers.
- * -------------------------------------------------------------------------------------------- */
+/* --- Providers. ------------------------------------------------------------------------------ */
 
 static struct weir_provider *provider_find_locked(const char *name)
 {

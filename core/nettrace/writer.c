@@ -93,8 +93,7 @@ static void put_at_u32(struct wr_nettrace *nettrace, uint32_t at, uint32_t value
     memcpy(nettrace->buffer + at, &value, sizeof value);
 }
 
-/* --- Objects and blocks.
- * ---------------------------------------------------------------------------- */
+/* --- Objects and blocks. --------------------------------------------------------------------- */
 
 static void object_begin(struct wr_nettrace *nettrace, const char *type_name, uint32_t version)
 {
@@ -135,8 +134,7 @@ static void put_block_header(struct wr_nettrace *nettrace, uint64_t ticks_min, u
     put_u64(nettrace, ticks_max);
 }
 
-/* --- Trace.
- * ------------------------------------------------------------------------------------------- */
+/* --- Trace. ---------------------------------------------------------------------------------- */
 
 /* SYSTEMTIME has milliseconds; the rest is taken off the tick count of the same moment. */
 static void put_anchor(struct wr_nettrace *nettrace, const struct wr_nettrace_header *header)
@@ -171,8 +169,7 @@ void wr_nettrace_header(struct wr_nettrace *nettrace, const struct wr_nettrace_h
     put_u8(nettrace, TAG_END);
 }
 
-/* --- Metadata.
- * ------------------------------------------------------------------------------------------ */
+/* --- Metadata. ------------------------------------------------------------------------------- */
 
 static uint32_t type_code(enum weir_type type)
 {
@@ -262,9 +259,7 @@ void wr_nettrace_metadata(struct wr_nettrace *nettrace, uint32_t metadata_id,
     block_close(nettrace, size_at, content_at);
 }
 
-/* --- Events.
- * -----------------------------------------------------------------------------------------------
- */
+/* --- Events. --------------------------------------------------------------------------------- */
 
 void wr_nettrace_block_begin(struct wr_nettrace *nettrace, uint64_t capture_id, uint64_t thread_id)
 {
@@ -355,8 +350,7 @@ void wr_nettrace_event(struct wr_nettrace *nettrace, uint32_t metadata_id, uint6
     nettrace->ticks_max = ticks;
 }
 
-/* --- Sequence points and the end.
- * ----------------------------------------------------------------------------- */
+/* --- Sequence points and the end. ------------------------------------------------------------ */
 
 void wr_nettrace_point(struct wr_nettrace *nettrace, uint64_t ticks,
                        const struct wr_nettrace_thread_number *threads, uint32_t count)

@@ -92,8 +92,8 @@ uint32_t wr_nettrace_payload(const struct weir_schema *schema, const unsigned ch
 /* UTF-8 to UTF-16LE; returns bytes written, at most 2 * count. */
 uint32_t wr_utf16_from_utf8(const unsigned char *text, uint32_t count, unsigned char *out);
 
-/* --- Runs.
- * ------------------------------------------------------------------------------------------
+/*
+ * Runs.
  *
  * Most events follow one of the same kind with the next number: their header is a zero byte and the
  * time since that event. A run writes such events with its state in registers; it holds the

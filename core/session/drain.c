@@ -16,9 +16,7 @@
 #define SWEEP_NS_WHEN_STARVED \
     (UINT64_C(5) * NS_PER_MS) /* between sweeps for idle segments while none is free */
 
-/* --- Records.
- * -------------------------------------------------------------------------------------------------
- */
+/* --- Records. -------------------------------------------------------------------------------- */
 
 void wr_drain_describe(struct weir_session *session, const struct wr_event_definition *definition,
                        uint64_t ticks)
@@ -222,9 +220,7 @@ bool wr_drain_lane(struct weir_session *session, struct wr_lane *lane, uint64_t 
     }
 }
 
-/* --- The sink.
- * --------------------------------------------------------------------------------------------------
- */
+/* --- The sink. ------------------------------------------------------------------------------- */
 
 /* What was in the buffer when the sink failed is not delivered, and neither is what follows. A part
  * of it may be in the file all the same; it counts as lost. */
@@ -277,9 +273,7 @@ void wr_drain_flush(struct weir_session *session)
         session->config.on_error(session->config.on_error_context, WEIR_IO, session->stream.reason);
 }
 
-/* --- Looks.
- * -------------------------------------------------------------------------------------------------------
- */
+/* --- Looks. ---------------------------------------------------------------------------------- */
 
 static struct wr_lane *lanes_first(struct weir_session *session, uint64_t *attached)
 {

@@ -37,8 +37,7 @@ const char *weir_loss_name(enum weir_loss cause)
     return (unsigned)cause < sizeof names / sizeof names[0] ? names[cause] : NULL;
 }
 
-/* --- The drain's own events.
- * -------------------------------------------------------------------------------------- */
+/* --- The drain's own events. ----------------------------------------------------------------- */
 
 void wr_point_own_event(struct weir_session *session, uint32_t metadata_id, uint64_t ticks,
                         const void *payload, uint32_t payload_bytes)
@@ -113,8 +112,7 @@ void wr_point_tell_own_loss(struct weir_session *session, enum weir_loss cause, 
     pthread_mutex_unlock(&session->buffers.lock);
 }
 
-/* --- What a lane has lost.
- * --------------------------------------------------------------------------------------------- */
+/* --- What a lane has lost. ------------------------------------------------------------------- */
 
 static void lane_tell(struct weir_session *session, struct wr_lane *lane, enum weir_loss cause,
                       uint64_t *told, uint64_t lost)
@@ -214,9 +212,7 @@ bool wr_point_has_losses(struct weir_session *session)
     return has_losses;
 }
 
-/* --- The point.
- * -----------------------------------------------------------------------------------------------------------
- */
+/* --- The point. ------------------------------------------------------------------------------ */
 
 static void rows_write(struct weir_session *session, uint64_t ticks)
 {
@@ -273,9 +269,7 @@ void wr_point_write(struct weir_session *session, uint64_t ticks)
     pthread_mutex_unlock(&session->buffers.lock);
 }
 
-/* --- Emitters that are inside.
- * ------------------------------------------------------------------------------------------------
- */
+/* --- Emitters that are inside. --------------------------------------------------------------- */
 
 static bool pin_is_as_noted(const struct wr_lane *lane)
 {

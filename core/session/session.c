@@ -8,8 +8,7 @@
 
 #define NS_PER_MS 1000000u
 
-/* --- Create.
- * --------------------------------------------------------------------------------------------- */
+/* --- Create. --------------------------------------------------------------------------------- */
 
 static void *host_allocate(const struct weir_session_config *config, size_t bytes)
 {
@@ -111,9 +110,7 @@ enum weir_result weir_session_create(const struct weir_session_config *config,
     return result;
 }
 
-/* --- Start.
- * -------------------------------------------------------------------------------------------------
- */
+/* --- Start. ---------------------------------------------------------------------------------- */
 
 static void state_set(struct weir_session *session, enum wr_session_state state)
 {
@@ -195,9 +192,7 @@ enum weir_result weir_session_start(struct weir_session *session, struct weir_er
     return result;
 }
 
-/* --- Stop.
- * ------------------------------------------------------------------------------------------------------
- */
+/* --- Stop. ----------------------------------------------------------------------------------- */
 
 static void lane_detach(struct wr_thread *thread, void *slot)
 {
@@ -308,9 +303,7 @@ enum weir_result weir_session_stop(struct weir_session *session)
     return stop_of_other(session, deadline_ns);
 }
 
-/* --- Destroy.
- * -----------------------------------------------------------------------------------------------------
- */
+/* --- Destroy. -------------------------------------------------------------------------------- */
 
 void weir_session_destroy(struct weir_session *session)
 {

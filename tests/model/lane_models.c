@@ -158,8 +158,7 @@ static void ready_two_setup(void)
     bench_open_first(1);
 }
 
-/* --- QUIESCE: after the mask is cleared and the pins were waited for, nobody touches a lane.
- * ------ */
+/* --- QUIESCE: after the mask is cleared and the pins were waited for, nobody touches a lane. */
 
 static void quiesce_setup(void)
 {
@@ -211,8 +210,7 @@ static void stop(void)
     bench_free_lane(0);
 }
 
-/* --- ATTACH: the slot goes to another session while a thread emits.
- * ------------------------------- */
+/* --- ATTACH: the slot goes to another session while a thread emits. -------------------------- */
 
 static struct wr_buffers *next_buffers;
 
@@ -252,8 +250,7 @@ static void change_session(void)
     bench_next_session(next_buffers);
 }
 
-/* --- EXIT: a thread ends while its session stops.
- * ------------------------------------------------- */
+/* --- EXIT: a thread ends while its session stops. -------------------------------------------- */
 
 static void emit_and_exit(void)
 {
@@ -307,8 +304,7 @@ static void drain_exited_early(void)
     model_free(lane, sizeof *lane);
 }
 
-/* --- THREAD: a thread's record is reused when its thread and all its lanes have let go.
- * ------------ */
+/* --- THREAD: a thread's record is reused when its thread and all its lanes have let go. ------ */
 
 static void record_setup(void)
 {

@@ -193,8 +193,7 @@ static void test_own_name_is_taken(void **state)
     assert_int_equal(weir_provider_create("weir", NULL, NULL, NULL, NULL), WEIR_EXISTS);
 }
 
-/* --- Callbacks.
- * -------------------------------------------------------------------------------------------- */
+/* --- Callbacks. ------------------------------------------------------------------------------ */
 
 struct told {
     int calls;
