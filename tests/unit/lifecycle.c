@@ -190,6 +190,42 @@ static void test_rundown(void **state)
     weir_session_destroy(other);
 }
 
+/* A sink whose function emits, as one does that traces its own output. */
+struct emitting_sink {
+    uint64_t calls;
+    uint64_t written; /* of what it emitted */
+    unsigned char last;
+};
+
+static bool emit_and_take(void *context, const void *bytes, size_t count)
+{
+    struct emitting_sink *sink = context;
+    sink->calls++;
+    sink->written += Unit_Text("written");
+    sink->last = ((const unsigned char *)bytes)[count - 1];
+    return true;
+}
+
+static void test_rundown_into_a_sink_that_emits(void **state)
+{
+    (void)state;
+    struct rundown context = {.events = 100000};
+    struct emitting_sink sink = {0};
+    struct weir_session_config config = unit_config();
+    config.memory_bytes_max = 0;
+    config.write = emit_and_take;
+    config.write_context = &sink;
+    config.rundown = rundown;
+    config.rundown_context = &context;
+    struct weir_session *session = unit_start(&config);
+    assert_int_equal(weir_session_stop(session), WEIR_OK);
+    assert_true(sink.calls > 2);
+    assert_int_equal(sink.written, 0);
+    assert_int_equal(sink.last, 1); /* the end tag */
+    assert_int_equal(unit_counts(session).written, context.events + 1);
+    weir_session_destroy(session);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -200,6 +236,7 @@ int main(void)
         cmocka_unit_test(test_rundown),
         cmocka_unit_test(test_stop_with_a_stuck_sink),
         cmocka_unit_test(test_start_with_a_stuck_sink),
+        cmocka_unit_test(test_rundown_into_a_sink_that_emits),
     };
     return cmocka_run_group_tests(tests, unit_setup, NULL);
 }
