@@ -3,7 +3,8 @@
  *
  *     fields    every field type, with values at the edges
  *     loss      a budget too small for its threads, so that events are lost
- *     threads   threads one after the other, some of which never get a segment
+ *     threads   threads one after the other
+ *     starved   the same while the sink stands still: most of them never get a segment
  *
  * usage: interop_writer DIRECTORY
  */
@@ -47,6 +48,17 @@ static char *path_of(char *path, size_t capacity, const char *name, const char *
     return path;
 }
 
+/* A file whose writer stands still while the gate is locked. */
+static pthread_mutex_t gate = PTHREAD_MUTEX_INITIALIZER;
+static FILE *trace;
+
+static bool write_through_gate(void *file, const void *bytes, size_t count)
+{
+    pthread_mutex_lock(&gate);
+    pthread_mutex_unlock(&gate);
+    return fwrite(bytes, 1, count, file) == count && fflush(file) == 0;
+}
+
 static struct weir_session *session_begin(const char *name, uint64_t budget_bytes)
 {
     char path[4096];
@@ -54,7 +66,11 @@ static struct weir_session *session_begin(const char *name, uint64_t budget_byte
     struct weir_session *session;
     struct weir_session_config config = WEIR_SESSION_CONFIG_INIT;
     config.providers = "Interop";
-    config.file = path_of(path, sizeof path, name, "nettrace");
+    config.write = write_through_gate;
+    trace = fopen(path_of(path, sizeof path, name, "nettrace"), "wb");
+    if (!trace)
+        fail(path, "cannot be written");
+    config.write_context = trace;
     config.budget_bytes = budget_bytes;
     if (weir_session_create(&config, &session, &error) != WEIR_OK ||
         weir_session_start(session, &error) != WEIR_OK)
@@ -67,8 +83,9 @@ static FILE *session_end(struct weir_session *session, const char *name)
 {
     char path[4096];
     enum weir_result result = weir_session_stop(session);
-    if (result != WEIR_OK)
+    if (result != WEIR_OK || (trace && fclose(trace) != 0))
         fail(name, weir_result_text(result));
+    trace = NULL;
     weir_session_destroy(session);
     FILE *file = fopen(path_of(path, sizeof path, name, "expect.json"), "w");
     if (!file)
@@ -179,10 +196,16 @@ static void *produce(void *argument)
     return NULL;
 }
 
-static void run_producers(struct producer *producers, int count, int at_once)
+/* The sink stands still for the threads from `stalled_from` up to `stalled_to`. */
+static void run_producers(struct producer *producers, int count, int at_once, int stalled_from,
+                          int stalled_to)
 {
     pthread_t threads[64];
     for (int first = 0; first < count; first += at_once) {
+        if (first == stalled_from && stalled_from < stalled_to)
+            pthread_mutex_lock(&gate);
+        if (first == stalled_to && stalled_from < stalled_to)
+            pthread_mutex_unlock(&gate);
         for (int i = first; i < first + at_once; i++)
             if (pthread_create(&threads[i], NULL, produce, &producers[i]))
                 fail("thread", "cannot be started");
@@ -195,13 +218,13 @@ static void run_producers(struct producer *producers, int count, int at_once)
  * session before it is gone and of the file by `weir check`. Here they are counted by difference.
  */
 static void write_lossy(const char *name, uint64_t budget_bytes, int count, int at_once,
-                        uint64_t events)
+                        uint64_t events, int stalled_from, int stalled_to)
 {
     struct producer producers[64] = {{0}};
     struct weir_session *session = session_begin(name, budget_bytes);
     for (int i = 0; i < count; i++)
         producers[i].events = events;
-    run_producers(producers, count, at_once);
+    run_producers(producers, count, at_once, stalled_from, stalled_to);
     uint64_t written = 0, lost = 0;
     FILE *file = session_end(session, name);
     fprintf(file, "{\n \"rising\": true,\n \"ignore\": [\"Weir/1\"],\n \"threads\": {\n");
@@ -230,7 +253,8 @@ int main(int argc, char **argv)
     if (weir_provider_register(&weir_provider_Interop, NULL, NULL, NULL, &error) != WEIR_OK)
         fail("provider", error.text);
     write_fields();
-    write_lossy("loss", 1 << 20, 4, 4, 500000);
-    write_lossy("threads", 1 << 20, 50, 1, 20000);
+    write_lossy("loss", 1 << 20, 4, 4, 500000, 0, 0);
+    write_lossy("threads", 1 << 20, 50, 1, 20000, 0, 0);
+    write_lossy("starved", 1 << 20, 50, 1, 20000, 5, 45);
     return 0;
 }
