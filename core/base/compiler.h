@@ -26,8 +26,9 @@ WR_INLINE void wr_prefetch_write(const void *pointer)
 #define WR_CONTAINER(pointer, type, member) \
     ((type *)(void *)((char *)(pointer)-offsetof(type, member)))
 
-/* An invariant. Compiled to a trap in debug builds only: the library never ends its host. */
-#ifdef NDEBUG
+/* An invariant. Compiled to a trap in debug and sanitizer builds only: the library never ends its
+ * host. */
+#if defined(NDEBUG) && !defined(WR_CHECKS)
 #define WR_CHECK(condition) ((void)sizeof(!!(condition)))
 #else
 #define WR_CHECK(condition) ((condition) ? (void)0 : __builtin_trap())

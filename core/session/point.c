@@ -131,6 +131,14 @@ static inline uint64_t lost_told(const struct wr_lane *lane)
     return told;
 }
 
+static inline uint64_t lost_before(const struct wr_segment *segment)
+{
+    uint64_t lost = 0;
+    for (unsigned cause = 0; cause < WR_LANE_CAUSES; cause++)
+        lost += segment->lost_before[cause];
+    return lost;
+}
+
 bool wr_point_tell_gap(struct weir_session *session, struct wr_lane *lane, bool at_point)
 {
     const struct wr_segment *segment = lane->oldest;
@@ -143,7 +151,11 @@ bool wr_point_tell_gap(struct weir_session *session, struct wr_lane *lane, bool 
     for (unsigned cause = 0; cause < WR_LANE_CAUSES; cause++)
         lane_tell(session, lane, (enum weir_loss)cause, &lane->lost_told[cause],
                   segment->lost_before[cause]);
-    WR_CHECK(segment->first_number == 1 + lane->records_read + lost_told(lane));
+    /* The writer's count of attempts is ours. A thread that has a segment open loses nothing for
+     * want of room; what it loses otherwise may have been told before the mark was there to be
+     * read. */
+    WR_CHECK(segment->first_number == 1 + lane->records_read + lost_before(segment));
+    WR_CHECK(segment->lost_before[WEIR_LOSS_FULL] == lane->lost_told[WEIR_LOSS_FULL]);
     return true;
 }
 
