@@ -96,9 +96,10 @@ static void mask_store(struct wr_event_definition *definition, uint64_t mask)
 /*
  * A fork takes both locks, so that the child finds consistent lists behind fresh locks. A signal
  * handler that forks while this thread is in the library cannot take them: its child may only go on
- * untraced. One that forks within the fast path, which holds nothing, may; but what it interrupted
- * must stay marked as inside, so `ready` is put back as it was. A handler may fork between these
- * functions, too: only the outermost fork does anything.
+ * untraced, and if another thread held a session's lock, what the handler interrupted may wait for
+ * it in the child. One that forks within the fast path, which holds nothing, may; but what it
+ * interrupted must stay marked as inside, so `ready` is put back as it was. A handler may fork
+ * between these functions, too: only the outermost fork does anything.
  */
 static void before_fork(void)
 {

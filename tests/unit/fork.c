@@ -3,6 +3,7 @@
 #include "unit.h"
 
 #include <pthread.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -103,9 +104,56 @@ static void test_fork_under_load(void **state)
     weir_session_destroy(session);
 }
 
+/* A handler of the host's that runs between ours and the fork, and in which a signal arrives whose
+ * handler forks as well. */
+static int nested_child_status = -1;
+static bool is_armed;
+
+static void fork_in_handler(int number)
+{
+    (void)number;
+    pid_t child = fork();
+    if (child == 0)
+        _exit(WEIR_EMIT(Unit, Pair, 1, 2) ? 1 : 0);
+    waitpid(child, &nested_child_status, 0);
+}
+
+static void before_fork_of_host(void)
+{
+    if (is_armed) {
+        is_armed = false;
+        raise(SIGUSR1);
+    }
+}
+
+static void test_fork_within_a_fork(void **state)
+{
+    (void)state;
+    struct weir_session_config config = unit_config();
+    struct weir_session *session = unit_start(&config);
+    assert_true(WEIR_EMIT(Unit, Pair, 1, 2));
+    signal(SIGUSR1, fork_in_handler);
+    is_armed = true;
+    pid_t child = fork();
+    if (child == 0)
+        _exit(WEIR_EMIT(Unit, Pair, 1, 2) ? 1 : 0);
+    expect_child_ok(child);
+    assert_int_equal(nested_child_status, 0);
+    assert_true(WEIR_EMIT(Unit, Pair, 1, 2)); /* outside again */
+    struct weir_provider *provider;
+    assert_int_equal(weir_provider_create("AfterFork", NULL, NULL, &provider, NULL), WEIR_OK);
+    weir_provider_destroy(provider); /* no lock is held */
+    assert_int_equal(weir_session_stop(session), WEIR_OK);
+    assert_int_equal(unit_counts(session).written, 2);
+    weir_session_destroy(session);
+}
+
 int main(void)
 {
+    /* Before the library's own: so it runs after that, and before the fork. */
+    pthread_atfork(before_fork_of_host, NULL, NULL);
     const struct CMUnitTest tests[] = {cmocka_unit_test(test_child),
-                                       cmocka_unit_test(test_fork_under_load)};
+                                       cmocka_unit_test(test_fork_under_load),
+                                       cmocka_unit_test(test_fork_within_a_fork)};
     return cmocka_run_group_tests(tests, unit_setup, NULL);
 }

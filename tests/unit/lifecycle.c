@@ -134,6 +134,39 @@ static void test_stop_with_a_stuck_sink(void **state)
     weir_session_destroy(session);
 }
 
+static void *stop_until_done(void *session)
+{
+    enum weir_result result = weir_session_stop(session);
+    while (result == WEIR_TIMEOUT)
+        result = weir_session_stop(session);
+    return (void *)(uintptr_t)result;
+}
+
+/* Several threads take up a stop that timed out: one does it, and the others get its result. */
+static void test_stops_after_a_timeout(void **state)
+{
+    (void)state;
+    for (int round = 0; round < 20; round++) {
+        static pthread_mutex_t gate = PTHREAD_MUTEX_INITIALIZER;
+        struct weir_session_config config = stuck_config(&gate);
+        config.stop_ms_max = 20;
+        struct weir_session *session = unit_start(&config);
+        pthread_mutex_lock(&gate);
+        WEIR_EMIT(Unit, Plain);
+        assert_int_equal(weir_session_stop(session), WEIR_TIMEOUT);
+        pthread_t threads[3];
+        for (int i = 0; i < 3; i++)
+            assert_int_equal(pthread_create(&threads[i], NULL, stop_until_done, session), 0);
+        pthread_mutex_unlock(&gate);
+        for (int i = 0; i < 3; i++) {
+            void *result;
+            pthread_join(threads[i], &result);
+            assert_int_equal((uintptr_t)result, WEIR_OK);
+        }
+        weir_session_destroy(session);
+    }
+}
+
 /* Neither does start wait for it. */
 static void test_start_with_a_stuck_sink(void **state)
 {
@@ -236,6 +269,7 @@ int main(void)
         cmocka_unit_test(test_rundown),
         cmocka_unit_test(test_stop_with_a_stuck_sink),
         cmocka_unit_test(test_start_with_a_stuck_sink),
+        cmocka_unit_test(test_stops_after_a_timeout),
         cmocka_unit_test(test_rundown_into_a_sink_that_emits),
     };
     return cmocka_run_group_tests(tests, unit_setup, NULL);
