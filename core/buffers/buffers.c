@@ -14,8 +14,7 @@ struct wr_ptr wr_buffers_by_slot[WR_SESSIONS_MAX];
 
 static struct wr_u64 capture_ids; /* of the process; never reused */
 
-/* --- Life. --------------------------------------------------------------------------------------
- */
+/* --- Life. ----------------------------------------------------------------------------------- */
 
 bool wr_buffers_init(struct wr_buffers *buffers, uint64_t budget_bytes, uint32_t segment_bytes)
 {
@@ -55,8 +54,7 @@ void wr_buffers_fini(struct wr_buffers *buffers)
     pthread_mutex_destroy(&buffers->lock);
 }
 
-/* --- Lanes. -------------------------------------------------------------------------------------
- */
+/* --- Lanes. ---------------------------------------------------------------------------------- */
 
 static bool lanes_grow_locked(struct wr_buffers *buffers)
 {
@@ -137,8 +135,7 @@ struct wr_lane *wr_buffers_lane(struct wr_thread *thread, uint32_t slot)
     return lane;
 }
 
-/* --- Room. ---------------------------------------------------------------------------------------
- */
+/* --- Room. ----------------------------------------------------------------------------------- */
 
 void wr_buffers_retire(struct wr_lane *lane)
 {
@@ -218,8 +215,7 @@ struct wr_segment *wr_buffers_room(struct wr_lane *lane, uint32_t bytes, uint64_
     return segment;
 }
 
-/* --- Exit of a thread. ---------------------------------------------------------------------------
- */
+/* --- Exit of a thread. ----------------------------------------------------------------------- */
 
 static void lane_exit(struct wr_lane *lane)
 {
@@ -268,6 +264,13 @@ void wr_buffers_give(struct wr_buffers *buffers, struct wr_segment *segment)
     wr_free_list_give(&buffers->free_list, segment);
 }
 
+static void attempted_set(struct weir_counts *counts)
+{
+    counts->attempted = counts->written;
+    for (unsigned cause = 0; cause < WEIR_LOSS_COUNT; cause++)
+        counts->attempted += counts->lost[cause];
+}
+
 void wr_lane_counts_locked(struct wr_lane *lane, struct weir_counts *counts)
 {
     /* Losses before records: a record that is met then may be younger than a loss that is not. */
@@ -285,9 +288,7 @@ void wr_lane_counts_locked(struct wr_lane *lane, struct weir_counts *counts)
         records +=
             wr_commit_count(wr_u64_load_acquire(&segment->commit)); /* edge PUBLISH.acquire */
     counts->written = records - lane->sink_failed;
-    counts->attempted = counts->written;
-    for (unsigned cause = 0; cause < WEIR_LOSS_COUNT; cause++)
-        counts->attempted += counts->lost[cause];
+    attempted_set(counts);
 }
 
 uint32_t wr_lane_segments_locked(struct wr_lane *lane)
@@ -305,11 +306,9 @@ uint32_t wr_lane_segments_locked(struct wr_lane *lane)
 void wr_counts_add(struct weir_counts *sum, const struct weir_counts *more)
 {
     sum->written += more->written;
-    sum->attempted = sum->written;
-    for (unsigned cause = 0; cause < WEIR_LOSS_COUNT; cause++) {
+    for (unsigned cause = 0; cause < WEIR_LOSS_COUNT; cause++)
         sum->lost[cause] += more->lost[cause];
-        sum->attempted += sum->lost[cause];
-    }
+    attempted_set(sum);
 }
 
 void wr_buffers_release_lane_locked(struct wr_buffers *buffers, struct wr_lane **link)

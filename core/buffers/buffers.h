@@ -62,8 +62,7 @@ void wr_buffers_init_process(void);
 /* A number that names a capture thread in a stream; never the same twice in a process. */
 uint64_t wr_buffers_capture_id(void);
 
-/* --- Writer's side, inside the thread's pin. ---------------------------------------------------
- */
+/* --- Writer's side, inside the thread's pin. ------------------------------------------------- */
 
 /* The thread's lane in the session of `slot`, made at first use; NULL if there is no memory. */
 struct wr_lane *wr_buffers_lane(struct wr_thread *thread, uint32_t slot);
@@ -88,8 +87,7 @@ static inline bool wr_buffers_is_starved(const struct wr_lane *lane)
 /* Gives up the current segment, so that the next record goes to a new one. */
 void wr_buffers_retire(struct wr_lane *lane);
 
-/* --- Drain's side. ------------------------------------------------------------------------------
- */
+/* --- Drain's side. --------------------------------------------------------------------------- */
 
 /* The lanes that have news since the last call, linked by ready_next. */
 struct wr_lane *wr_buffers_take_ready(struct wr_buffers *buffers);

@@ -55,8 +55,9 @@ bool wr_interest_wants(const struct wr_interest *interest,
 /* Is a provider of that name registered? */
 bool wr_provider_exists(const char *name);
 
-/* Gives the session a slot: WEIR_OK or WEIR_LIMIT. `buffers` goes to wr_buffers_by_slot. */
-enum weir_result wr_registry_take_slot(void *buffers, uint32_t *slot);
+/* Gives the session a slot: WEIR_OK, WEIR_LIMIT or WEIR_BAD_STATE. `buffers` goes to
+ * wr_buffers_by_slot. */
+enum weir_result wr_registry_take_slot(void *buffers, uint32_t *slot, struct weir_error *error);
 /* Switches the slot's bit in the masks of the events that `interest` wants, or clears it in all. */
 void wr_registry_enable(uint32_t slot, const struct wr_interest *interest);
 void wr_registry_disable(uint32_t slot);

@@ -189,6 +189,12 @@ static void registry_unlock(void)
     wr_self_leave();
 }
 
+static enum weir_result fail_broken(struct weir_error *error)
+{
+    return wr_fail(error, WEIR_BAD_STATE,
+                   "this process was forked while its thread was inside the library");
+}
+
 /* --- Who wants what. ------------------------------------------------------------------------- */
 
 const struct wr_event_definition *wr_event_definition(uint32_t index)
@@ -226,19 +232,26 @@ static void masks_update_locked(void)
             mask_update_locked(d);
 }
 
-enum weir_result wr_registry_take_slot(void *buffers, uint32_t *slot)
+static enum weir_result slot_take_locked(void *buffers, uint32_t *slot, struct weir_error *error)
 {
-    enum weir_result result = is_broken ? WEIR_BAD_STATE : WEIR_LIMIT;
-    registry_lock();
-    for (uint32_t i = 0; i < WR_SESSIONS_MAX && result == WEIR_LIMIT; i++) {
+    if (is_broken)
+        return fail_broken(error);
+    for (uint32_t i = 0; i < WR_SESSIONS_MAX; i++) {
         if (slot_is_taken[i])
             continue;
         slot_is_taken[i] = true;
         *slot = i;
         /* edge ENABLE: before the slot's bit is in any mask */
         wr_ptr_store_release(&wr_buffers_by_slot[i], buffers);
-        result = WEIR_OK;
+        return WEIR_OK;
     }
+    return wr_fail(error, WEIR_LIMIT, "%d sessions run; stop one", WR_SESSIONS_MAX);
+}
+
+enum weir_result wr_registry_take_slot(void *buffers, uint32_t *slot, struct weir_error *error)
+{
+    registry_lock();
+    enum weir_result result = slot_take_locked(buffers, slot, error);
     registry_unlock();
     return result;
 }
@@ -368,8 +381,7 @@ static enum weir_result provider_insert_locked(struct weir_provider *provider,
                                                struct weir_error *error)
 {
     if (is_broken)
-        return wr_fail(error, WEIR_BAD_STATE,
-                       "this process was forked while its thread was inside the library");
+        return fail_broken(error);
     if (provider_find_locked(provider->name) ||
         names_equal(provider->name, "Weir")) /* ours: Weir/Loss */
         return wr_fail(error, WEIR_EXISTS, "provider '%s' is registered already", provider->name);

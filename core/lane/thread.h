@@ -32,7 +32,6 @@ struct wr_thread {
     struct wr_thread *free_next;
     uint64_t id; /* of the system */
     struct wr_u32 lane_count;
-    struct wr_u32 exited;
 };
 
 /* Per thread of the process, in static TLS. */
@@ -102,8 +101,7 @@ static inline void wr_self_leave(void)
         wr_self.ready = wr_self.thread;
 }
 
-/* --- Pins. --------------------------------------------------------------------------------------
- */
+/* --- Pins. ----------------------------------------------------------------------------------- */
 
 static inline uint64_t wr_pin_load(const struct wr_thread *thread)
 {

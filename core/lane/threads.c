@@ -60,7 +60,6 @@ static struct wr_thread *record_take(void)
     if (thread) {
         free_records = thread->free_next;
         thread->id = wr_os_thread_id();
-        wr_u32_store_release(&thread->exited, 0);
         /* One for the thread itself; its exit gives it back. */
         wr_u32_store_release(&thread->lane_count, 1);
     }

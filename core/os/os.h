@@ -10,8 +10,7 @@
 #include <stdint.h>
 #include "base/atomic.h"
 
-/* --- Memory: whole pages, zeroed, never from the host's allocator. -----------------------------
- */
+/* --- Memory: whole pages, zeroed, never from the host's allocator. --------------------------- */
 
 /* NULL on failure. */
 void *wr_os_pages_map(uint64_t bytes);
@@ -19,15 +18,13 @@ void wr_os_pages_unmap(void *pages, uint64_t bytes);
 /* Grows a mapping, which may move it; NULL on failure, the old one then stays. */
 void *wr_os_pages_grow(void *pages, uint64_t bytes, uint64_t bytes_new);
 
-/* --- Waiting. ----------------------------------------------------------------------------------
- */
+/* --- Waiting. -------------------------------------------------------------------------------- */
 
 /* Sleeps while *word == expected, at most `ns` (UINT64_MAX: without limit). May return early. */
 void wr_os_futex_wait(const struct wr_u32 *word, uint32_t expected, uint64_t ns);
 void wr_os_futex_wake_all(struct wr_u32 *word);
 
-/* --- The asymmetric barrier. -------------------------------------------------------------------
- */
+/* --- The asymmetric barrier. ----------------------------------------------------------------- */
 
 /* Registers the process; false where the kernel has no private expedited membarrier. */
 bool wr_os_membarrier_register(void);
@@ -35,8 +32,7 @@ bool wr_os_membarrier_register(void);
  * Does nothing unless registered. */
 void wr_os_membarrier(void);
 
-/* --- Threads. ----------------------------------------------------------------------------------
- */
+/* --- Threads. -------------------------------------------------------------------------------- */
 
 uint64_t wr_os_thread_id(void);
 uint32_t wr_os_process_id(void);
@@ -44,8 +40,7 @@ uint32_t wr_os_processor_count(void);
 /* Starts a detached thread that blocks all signals. 0, or the system's error number. */
 int wr_os_thread_start(const char *name, void *(*run)(void *), void *argument);
 
-/* --- Time. -------------------------------------------------------------------------------------
- */
+/* --- Time. ----------------------------------------------------------------------------------- */
 
 uint64_t wr_os_monotonic_ns(void);
 uint64_t wr_os_realtime_ns(void);
@@ -53,8 +48,7 @@ uint64_t wr_os_realtime_ns(void);
 uint64_t wr_os_suspended_ns(void);
 void wr_os_sleep_ns(uint64_t ns);
 
-/* --- Files. ------------------------------------------------------------------------------------
- */
+/* --- Files. ---------------------------------------------------------------------------------- */
 
 /* Opens `path` for writing without waiting: a FIFO that nobody reads is refused. A missing or
  * regular file is written under a new name beside it, which `temporary` receives (capacity bytes)

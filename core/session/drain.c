@@ -12,22 +12,35 @@
 #include "os/clock.h"
 #include "os/os.h"
 
-#define NS_PER_MS 1000000u
 #define SWEEP_NS_WHEN_STARVED \
-    (UINT64_C(5) * NS_PER_MS) /* between sweeps for idle segments while none is free */
+    (UINT64_C(5) * WR_NS_PER_MS) /* between sweeps for idle segments while none is free */
 
 /* --- Records. -------------------------------------------------------------------------------- */
+
+bool wr_drain_first_use(struct wr_drain *drain, uint32_t metadata_id)
+{
+    unsigned char *byte = &drain->metadata_written[metadata_id / 8];
+    unsigned char bit = (unsigned char)(1u << metadata_id % 8);
+    bool is_first = !(*byte & bit);
+    *byte |= bit;
+    return is_first;
+}
 
 void wr_drain_describe(struct weir_session *session, const struct wr_event_definition *definition,
                        uint64_t ticks)
 {
-    unsigned char *byte = &session->drain.metadata_written[definition->index / 8];
-    unsigned char bit = (unsigned char)(1u << definition->index % 8);
-    if (*byte & bit)
-        return;
-    *byte |= bit;
-    wr_nettrace_metadata(&session->drain.nettrace, definition->index, definition->provider_name,
-                         &definition->schema, definition->has_arrays, ticks);
+    if (wr_drain_first_use(&session->drain, definition->index))
+        wr_nettrace_metadata(&session->drain.nettrace, definition->index, definition->provider_name,
+                             &definition->schema, definition->has_arrays, ticks);
+}
+
+struct wr_lane *wr_drain_lanes(struct weir_session *session, uint64_t *attached)
+{
+    pthread_mutex_lock(&session->buffers.lock);
+    struct wr_lane *first = session->buffers.lanes;
+    *attached = session->buffers.lanes_attached;
+    pthread_mutex_unlock(&session->buffers.lock);
+    return first;
 }
 
 /* A record, taken apart. */
@@ -103,11 +116,7 @@ static inline void record_write(struct weir_session *session, struct wr_lane *la
      * thread. */
     wr_nettrace_block_begin(&drain->nettrace, lane->capture_id, lane->thread_id);
     const struct wr_event_definition *definition = record->definition;
-    if (WR_UNLIKELY(
-            !(drain->metadata_written[definition->index / 8] & 1u << definition->index % 8))) {
-        wr_drain_describe(session, definition,
-                          ticks); /* ends the block; the next event begins another */
-    }
+    wr_drain_describe(session, definition, ticks);
     if (WR_UNLIKELY(definition->has_strings)) {
         bytes = wr_nettrace_payload(&definition->schema, payload, drain->scratch);
         payload = drain->scratch;
@@ -275,22 +284,13 @@ void wr_drain_flush(struct weir_session *session)
 
 /* --- Looks. ---------------------------------------------------------------------------------- */
 
-static struct wr_lane *lanes_first(struct weir_session *session, uint64_t *attached)
-{
-    pthread_mutex_lock(&session->buffers.lock);
-    struct wr_lane *first = session->buffers.lanes;
-    *attached = session->buffers.lanes_attached;
-    pthread_mutex_unlock(&session->buffers.lock);
-    return first;
-}
-
 /* Every introduced lane, up to `limit`; emitters that are inside a pin may still publish records
  * that are older, so they are waited for. */
 static void read_all(struct weir_session *session, uint64_t limit)
 {
     uint64_t attached;
     wr_point_settle(session);
-    for (struct wr_lane *lane = lanes_first(session, &attached); lane; lane = lane->next)
+    for (struct wr_lane *lane = wr_drain_lanes(session, &attached); lane; lane = lane->next)
         if (lane->listed_number)
             wr_drain_lane(session, lane, limit);
 }
@@ -313,7 +313,7 @@ static void read_ready(struct weir_session *session, struct wr_lane *ready, uint
 static bool has_new_lanes(struct weir_session *session)
 {
     uint64_t attached;
-    lanes_first(session, &attached);
+    wr_drain_lanes(session, &attached);
     return attached != session->drain.lanes_introduced;
 }
 
@@ -330,7 +330,7 @@ static void introduce(struct weir_session *session)
 static void sweep(struct weir_session *session)
 {
     uint64_t attached;
-    struct wr_lane *first = lanes_first(session, &attached);
+    struct wr_lane *first = wr_drain_lanes(session, &attached);
     bool any = false;
     for (struct wr_lane *lane = first; lane; lane = lane->next) {
         struct wr_segment *segment = lane->oldest;
@@ -383,7 +383,7 @@ static void last_look(struct weir_session *session)
     uint64_t attached, latest = wr_clock_ticks_ordered();
     if (has_new_lanes(session))
         introduce(session);
-    for (struct wr_lane *lane = lanes_first(session, &attached); lane; lane = lane->next) {
+    for (struct wr_lane *lane = wr_drain_lanes(session, &attached); lane; lane = lane->next) {
         while (wr_drain_lane(session, lane, UINT64_MAX))
             wr_point_write(session,
                            drain->point_ticks + 1); /* so many losses that a point must tell them */
@@ -429,7 +429,7 @@ static uint64_t timer_next(struct weir_session *session, uint64_t timer_ns)
 
 static void loop(struct weir_session *session)
 {
-    uint64_t flush_ns = (uint64_t)session->config.flush_ms * NS_PER_MS;
+    uint64_t flush_ns = (uint64_t)session->config.flush_ms * WR_NS_PER_MS;
     uint64_t timer_ns = wr_os_monotonic_ns() + flush_ns;
     while (!wr_u32_load_acquire(&session->stop_requested)) { /* edge STOP.acquire */
         uint32_t ticket = wr_bell_ticket(&session->buffers.bell);

@@ -22,7 +22,7 @@
 
 #define SETTLE_NS_MAX   1000000u
 #define POINT_BYTES_MAX (4u << 20) /* of stream between points: what a reader must hold */
-/* Readers subtract numbers as signed 32-bit integers. Tests set it low. */
+/* Readers subtract numbers as signed 32-bit integers. stress_accounting_steps has it low. */
 #ifdef WR_POINT_STEP_MAX
 #define STEP_MAX ((uint64_t)(WR_POINT_STEP_MAX))
 #else
@@ -78,12 +78,9 @@ static void losses_write(struct weir_session *session, uint64_t ticks)
     unsigned char payload[128];
     if (drain->loss_count == 0)
         return;
-    unsigned char *written = &drain->metadata_written[WR_LOSS_METADATA_ID / 8];
-    if (!(*written & 1u << WR_LOSS_METADATA_ID % 8)) {
-        *written |= (unsigned char)(1u << WR_LOSS_METADATA_ID % 8);
+    if (wr_drain_first_use(drain, WR_LOSS_METADATA_ID))
         wr_nettrace_metadata(&drain->nettrace, WR_LOSS_METADATA_ID, "Weir", &loss_schema, false,
                              ticks);
-    }
     wr_nettrace_block_begin(&drain->nettrace, drain->capture_id, drain->thread_id);
     for (uint32_t i = 0; i < drain->loss_count; i++) {
         uint32_t bytes = loss_payload(&drain->losses[i], payload);
@@ -257,10 +254,8 @@ bool wr_point_is_due(const struct weir_session *session)
 void wr_point_write(struct weir_session *session, uint64_t ticks)
 {
     struct wr_drain *drain = &session->drain;
-    pthread_mutex_lock(&session->buffers.lock);
-    struct wr_lane *first = session->buffers.lanes;
-    uint64_t attached = session->buffers.lanes_attached;
-    pthread_mutex_unlock(&session->buffers.lock);
+    uint64_t attached;
+    struct wr_lane *first = wr_drain_lanes(session, &attached);
     for (struct wr_lane *lane = first; lane; lane = lane->next)
         if (lane->listed_number)
             lane_tell_all(session, lane, ticks);
@@ -296,9 +291,8 @@ static bool half_is_full(const struct weir_session *session)
 
 void wr_point_settle(struct weir_session *session)
 {
-    pthread_mutex_lock(&session->buffers.lock);
-    struct wr_lane *first = session->buffers.lanes;
-    pthread_mutex_unlock(&session->buffers.lock);
+    uint64_t attached;
+    struct wr_lane *first = wr_drain_lanes(session, &attached);
     wr_threads_barrier(); /* after the clock was read, before the pins are */
     bool any = false;
     for (struct wr_lane *lane = first; lane; lane = lane->next) {

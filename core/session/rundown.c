@@ -7,11 +7,6 @@
 
 #include "os/clock.h"
 
-static void lose(struct weir_session *session, enum weir_loss cause)
-{
-    wr_point_tell_own_loss(session, cause, 1);
-}
-
 static bool encode(struct weir_session *session, struct weir_event *event, const void *payload)
 {
     struct wr_drain *drain = &session->drain;
@@ -19,13 +14,13 @@ static bool encode(struct weir_session *session, struct weir_event *event, const
     if (!definition || !wr_interest_wants(&session->interest, definition))
         return false;
     if (payload == &wr_payload_mismatch) {
-        lose(session, WEIR_LOSS_MISMATCH);
+        wr_point_tell_own_loss(session, WEIR_LOSS_MISMATCH, 1);
         return false;
     }
     struct wr_payload_size size;
     wr_payload_measure(definition, payload, &size);
     if (size.bytes > WR_PAYLOAD_BYTES_MAX) {
-        lose(session, WEIR_LOSS_TOO_LARGE);
+        wr_point_tell_own_loss(session, WEIR_LOSS_TOO_LARGE, 1);
         return false;
     }
     unsigned char *record = drain->scratch, *converted = drain->scratch + WR_PAYLOAD_BYTES_MAX + 1;

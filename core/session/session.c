@@ -6,8 +6,6 @@
 #include "os/clock.h"
 #include "os/os.h"
 
-#define NS_PER_MS 1000000u
-
 /* --- Create. --------------------------------------------------------------------------------- */
 
 static void *host_allocate(const struct weir_session_config *config, size_t bytes)
@@ -172,12 +170,8 @@ enum weir_result weir_session_start(struct weir_session *session, struct weir_er
         return wr_fail(error, WEIR_BAD_STATE, "the session was started before");
     wr_self_enter();
     session->frequency_hz = wr_clock_frequency_hz();
-    enum weir_result result = wr_registry_take_slot(&session->buffers, &session->slot);
-    if (result == WEIR_LIMIT) {
-        wr_fail(error, result, "%d sessions run; stop one", WR_SESSIONS_MAX);
-    } else if (result != WEIR_OK) {
-        wr_fail(error, result, "this process was forked while its thread was inside the library");
-    } else {
+    enum weir_result result = wr_registry_take_slot(&session->buffers, &session->slot, error);
+    if (result == WEIR_OK) {
         session->buffers.slot = session->slot;
         result = start_drain(session, error);
         if (result != WEIR_OK)
@@ -294,7 +288,8 @@ enum weir_result weir_session_stop(struct weir_session *session)
         return WEIR_BAD_STATE;
     if (state_of(session) == WR_SESSION_INERT || is_drain_thread(session))
         return WEIR_BAD_STATE;
-    uint64_t deadline_ns = wr_os_monotonic_ns() + (uint64_t)session->config.stop_ms_max * NS_PER_MS;
+    uint64_t deadline_ns =
+        wr_os_monotonic_ns() + (uint64_t)session->config.stop_ms_max * WR_NS_PER_MS;
     /* The events are on a moment before the state says so: a callback may come that early. */
     if (!wait_while(&session->state, WR_SESSION_STARTING, deadline_ns))
         return WEIR_TIMEOUT;

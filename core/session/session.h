@@ -18,6 +18,7 @@
 #include "nettrace/writer.h"
 #include "stream/stream.h"
 
+#define WR_NS_PER_MS     1000000u
 #define WR_FILTERS_MAX   64
 #define WR_SCRATCH_BYTES (2 * (WR_PAYLOAD_BYTES_MAX + UINT64_C(1)))
 
@@ -88,9 +89,9 @@ struct weir_session {
     size_t allocation_bytes;
     uint32_t generation;
 
-    struct wr_u32 state;          /* enum wr_session_state; edges DRAINED, CLOSED */
+    struct wr_u32 state;          /* enum wr_session_state; edge CLOSED */
     struct wr_u32 drain_go;       /* edge GO: enum wr_drain_go */
-    struct wr_u32 drain_runs;     /* edge START: the header is written */
+    struct wr_u32 drain_runs;     /* edge START: the header is in the buffer */
     struct wr_u32 stop_requested; /* edge STOP */
     struct wr_u32 drain_is_gone;  /* edge GONE: nothing of the session is touched after it */
     bool has_unwritten;           /* records came after the end was written */
@@ -114,6 +115,11 @@ void *wr_drain_run(void *argument);
 /* Reads a lane's records that are older than `limit` into the stream. True if it has younger ones.
  */
 bool wr_drain_lane(struct weir_session *session, struct wr_lane *lane, uint64_t limit);
+/* The session's lanes, and how many it has ever had. Only the drain removes lanes, and new ones
+ * come before the first, so that the drain may follow `next` without the lock. */
+struct wr_lane *wr_drain_lanes(struct weir_session *session, uint64_t *attached);
+/* True once for each metadata id: it must be written now. */
+bool wr_drain_first_use(struct wr_drain *drain, uint32_t metadata_id);
 /* Hands the buffer to the sink; lanes that are finished go back. */
 void wr_drain_flush(struct weir_session *session);
 /* Is so much written since the last point that a reader should not have to hold more? */

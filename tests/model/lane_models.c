@@ -6,8 +6,7 @@
 #include "lane/lane_read.h"
 #include "lane/lane_write.h"
 
-/* --- PUBLISH: the drain reads a segment while it is written. ------------------------------------
- */
+/* --- PUBLISH: the drain reads a segment while it is written. --------------------------------- */
 
 static void publish_setup(void)
 {
@@ -39,16 +38,14 @@ static void look_twice(void)
     bench_look(0);
 }
 
-/* --- CHAIN, OWN, RECYCLE: the writer changes segments while the drain reads and gives back. ------
- */
+/* --- CHAIN, OWN, RECYCLE: the writer changes segments while the drain reads and gives back. -- */
 
 static void handover_setup(void)
 {
     bench_prepare(PINS_MEMBARRIER, 1, 2, 1);
 }
 
-/* --- LOST: a loss that is seen has its place behind the records before it. -----------------------
- */
+/* --- LOST: a loss that is seen has its place behind the records before it. ------------------- */
 
 static void lost_setup(void)
 {
@@ -65,8 +62,7 @@ static void lost_drain(void)
         model_check(bench.writer[0].drained_count >= 1);
 }
 
-/* --- REVOKE: the drain takes the segment of a thread that seems idle. ----------------------------
- */
+/* --- REVOKE: the drain takes the segment of a thread that seems idle. ------------------------ */
 
 static void revoke_setup(void)
 {
@@ -142,8 +138,7 @@ static void emit_other(void)
     bench_emit(1);
 }
 
-/* --- READY: a lane that has retired a segment is met by the drain. -------------------------------
- */
+/* --- READY: a lane that has retired a segment is met by the drain. --------------------------- */
 
 static void look_ready_twice(void)
 {
