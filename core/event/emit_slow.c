@@ -188,6 +188,20 @@ WR_NOINLINE bool wr_emit_slow(struct weir_event *event, const void *payload)
     return is_written;
 }
 
+/* --- Scopes. --------------------------------------------------------------------------------- */
+
+WEIR_API void weir_no_block_begin(void)
+{
+    wr_self.no_block++;
+}
+
+WEIR_API void weir_no_block_end(void)
+{
+    WR_CHECK(wr_self.no_block > 0);
+    if (wr_self.no_block > 0)
+        wr_self.no_block--;
+}
+
 /* --- Values. --------------------------------------------------------------------------------- */
 
 const unsigned char wr_payload_mismatch;

@@ -18,7 +18,7 @@
 #include "base/compiler.h"
 
 /* Causes that a lane's own thread counts; the first of enum weir_loss. See buffers/loss.h. */
-#define WR_LANE_CAUSES 5
+#define WR_LANE_CAUSES 7
 
 struct wr_segment {
     /* WRITER before CHAIN publishes the segment; constant until it is given back. */

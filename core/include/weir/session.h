@@ -12,7 +12,8 @@
  *         weir_session_start(session, &error) == WEIR_OK) { ... weir_session_stop(session); }
  *     weir_session_destroy(session);
  *
- * When its budget is full, a session drops the new event and counts it by cause and thread.
+ * When its budget is full, a session does what its mode says: drop the new event, park its thread
+ * until there is room, or overwrite the oldest events. What is lost is counted by cause and thread.
  */
 #ifndef WEIR_SESSION_H
 #define WEIR_SESSION_H
@@ -37,12 +38,55 @@ enum weir_loss {
     WEIR_LOSS_TOO_LARGE,
     WEIR_LOSS_NO_SEGMENT,  /* the budget was full, and the thread has not held a segment yet */
     WEIR_LOSS_MISMATCH,    /* the values given do not match the event's schema */
+    WEIR_LOSS_ABORTED,     /* BLOCK: no room, and the session ended or its sink failed */
+    WEIR_LOSS_DEADLINE,    /* BLOCK: parked for max_block_ns */
     WEIR_LOSS_SINK_FAILED, /* recorded, but the sink had failed, or the end was written */
+    WEIR_LOSS_OVERWRITTEN, /* OVERWRITE: recorded, then gone to make room for newer ones */
     WEIR_LOSS_COUNT
 };
 
 /* The name of a cause as it stands in the file, such as "FULL"; NULL if out of range. */
 WEIR_API const char *weir_loss_name(enum weir_loss cause);
+
+/* What happens to a new event when the budget is full. */
+enum weir_mode {
+    /* It is not written. The emitter never waits. */
+    WEIR_MODE_DROP,
+    /* Its thread is parked until there is room: nothing is lost while the sink is healthy. A wait
+     * ends with a grant, after max_block_ns, with the session, or with its sink. Threads in a
+     * no-block scope (weir/trace.h) drop instead. */
+    WEIR_MODE_BLOCK,
+    /* The oldest full segment of any thread makes room: the newest events are kept, in memory,
+     * until weir_snapshot() or the stop writes them. */
+    WEIR_MODE_OVERWRITE
+};
+
+/* BLOCK: how parked threads get room again. */
+enum weir_wake {
+    /* In order of arrival, several segments at a time; a thread that parks hands on what is free,
+     * so that the drain rarely wakes anybody. */
+    WEIR_WAKE_RELAY,
+    /* In order of arrival, one segment at a time; the drain wakes the head of the queue. */
+    WEIR_WAKE_FIFO,
+    /* One event for all: any thread may take the segment, whoever comes first. */
+    WEIR_WAKE_AUTO_RESET
+};
+
+/* Parts of RELAY to be switched off, to measure what each is worth. Without hand-on, spinning and
+ * cap, and with grant_bytes set, what is left is a plain quantum hand-off. */
+enum weir_wake_flags {
+    WEIR_WAKE_NO_HAND_ON = 1, /* a thread that parks leaves waking others to the drain */
+    WEIR_WAKE_NO_SPIN = 2,    /* the head of the queue does not wait awake */
+    WEIR_WAKE_NO_CAP = 4      /* any number of granted threads may run at once */
+};
+
+/* One wait of a thread in BLOCK. */
+struct weir_park {
+    uint64_t parked_ns;    /* from the full budget to the grant, or until it was given up */
+    uint64_t queue_number; /* of this wait among the session's, in order of arrival, from 1 */
+    uint64_t grant_number; /* of its grant, in order, from 1; 0: given up */
+    uint64_t grant_bytes;  /* segments granted, in bytes */
+};
 
 /* Takes bytes of the stream, in order; false ends the session with WEIR_IO. It may block, but a
  * stop waits for it only until its deadline. It runs on the session's drain thread. */
@@ -71,6 +115,13 @@ struct weir_session_config {
     void *write_context;
     uint64_t memory_bytes_max; /* keep the stream in memory, up to this; weir_session_memory() */
 
+    enum weir_mode mode;   /* default DROP */
+    uint64_t max_block_ns; /* BLOCK: longest wait of one event; 0: until stop or sink failure */
+    enum weir_wake wake;   /* BLOCK: default RELAY */
+    uint32_t wake_flags;   /* RELAY: enum weir_wake_flags; default 0 */
+    uint64_t grant_bytes;  /* RELAY: most that one grant gives, from a segment to a quarter of the
+                            * budget; 0, the default: found at run time */
+
     uint64_t budget_bytes;  /* for records; default 16 MiB, at least two segments, up to 64 GiB */
     uint32_t segment_bytes; /* default 32 KiB; 4 KiB to 1 MiB, a power of two */
     uint32_t flush_ms;      /* what was recorded reaches the sink within this; default 100 */
@@ -86,6 +137,11 @@ struct weir_session_config {
     /* Told once per kind of failure outside a call: a failed sink, say. On the drain thread. */
     void (*on_error)(void *context, enum weir_result result, const char *text);
     void *on_error_context;
+
+    /* BLOCK: told of each wait, after it, on the thread that waited, inside its emit call: what it
+     * emits is counted as nested, and while it takes its time the thread does not write. */
+    void (*on_park)(void *context, const struct weir_park *park);
+    void *on_park_context;
 
     /* The host's allocator; both or none. Used by create and destroy only, never while tracing. */
     void *(*allocate)(void *context, size_t bytes);
@@ -171,6 +227,16 @@ struct weir_stats {
     uint64_t sequence_points;
     uint64_t late_records; /* met after a point that should have followed them */
     uint64_t threads_seen;
+
+    /* BLOCK */
+    uint64_t parks;           /* waits that were begun */
+    uint64_t parked_ns;       /* sum of those that have ended */
+    uint64_t parked_ns_max;   /* the longest */
+    uint64_t parked_now;      /* threads that wait at this moment */
+    uint64_t grants;          /* to threads that waited or found room at once */
+    uint64_t grant_bytes;     /* their sum */
+    uint64_t grant_bytes_now; /* what a grant gives at most at this moment */
+    uint64_t wakes;           /* system calls that woke an emitting thread */
 };
 
 /* Figures so far; while emitters run, those of one moment per thread. Any thread; takes the

@@ -111,6 +111,15 @@ static inline bool weir_event_is_enabled(const struct weir_event *event)
     return __atomic_load_n(&event->enabled, __ATOMIC_RELAXED) != 0;
 }
 
+/*
+ * A scope in which the calling thread must not be parked: an event that finds no room in a BLOCK
+ * session is dropped and counted as FULL there. For code that holds a lock which the reader of the
+ * stream needs, for allocator hooks, for callbacks of others. Scopes nest; each begin has its end
+ * on the same thread. Any thread; neither blocks nor allocates.
+ */
+WEIR_API void weir_no_block_begin(void);
+WEIR_API void weir_no_block_end(void);
+
 struct weir_provider; /* opaque */
 
 /* A provider declared by WEIR_PROVIDER_DEFINE. */
