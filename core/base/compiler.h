@@ -22,6 +22,14 @@ WR_INLINE void wr_prefetch_write(const void *pointer)
 #endif
 }
 
+/* For a loop that waits for another processor. */
+WR_INLINE void wr_pause(void)
+{
+#if defined(__x86_64__)
+    __builtin_ia32_pause();
+#endif
+}
+
 /* The struct of type `type` whose member `member` is at `pointer`. */
 #define WR_CONTAINER(pointer, type, member) \
     ((type *)(void *)((char *)(pointer)-offsetof(type, member)))

@@ -2,6 +2,7 @@
 
 #include <string.h>
 #include "buffers/loss.h"
+#include "buffers/when_full.h"
 #include "lane/lane_write.h"
 #include "lane/record.h"
 #include "os/clock.h"
@@ -11,16 +12,17 @@
 
 struct wr_unattributed wr_unattributed[WR_SESSIONS_MAX];
 struct wr_ptr wr_buffers_by_slot[WR_SESSIONS_MAX];
+struct wr_u64 wr_buffers_blocking_slots;
 
 static struct wr_u64 capture_ids; /* of the process; never reused */
 
 /* --- Life. ----------------------------------------------------------------------------------- */
 
-bool wr_buffers_init(struct wr_buffers *buffers, uint64_t budget_bytes, uint32_t segment_bytes)
+bool wr_buffers_init(struct wr_buffers *buffers, const struct weir_session_config *config)
 {
-    buffers->segment_bytes = segment_bytes;
-    buffers->segment_count = (uint32_t)(budget_bytes / segment_bytes);
-    buffers->arena_bytes = (uint64_t)buffers->segment_count * segment_bytes;
+    buffers->segment_bytes = config->segment_bytes;
+    buffers->segment_count = (uint32_t)(config->budget_bytes / config->segment_bytes);
+    buffers->arena_bytes = (uint64_t)buffers->segment_count * config->segment_bytes;
     buffers->arena = wr_os_pages_map(buffers->arena_bytes);
     if (!buffers->arena)
         return false;
@@ -31,6 +33,8 @@ bool wr_buffers_init(struct wr_buffers *buffers, uint64_t budget_bytes, uint32_t
     wr_free_list_init(&buffers->free_list);
     wr_bell_init(&buffers->bell);
     pthread_mutex_init(&buffers->lock, NULL);
+    if (config->mode == WEIR_MODE_BLOCK)
+        wr_block_init(buffers, config);
     return true;
 }
 
@@ -50,6 +54,7 @@ void wr_buffers_fini(struct wr_buffers *buffers)
     for (struct wr_lane *lane = buffers->lanes; lane; lane = lane->next)
         wr_thread_lane_released(lane->thread);
     slabs_release(buffers);
+    wr_block_fini(buffers);
     wr_os_pages_unmap(buffers->arena, buffers->arena_bytes);
     pthread_mutex_destroy(&buffers->lock);
 }
@@ -64,9 +69,9 @@ static bool lanes_grow_locked(struct wr_buffers *buffers)
     *(void **)(void *)slab = buffers->slabs;
     buffers->slabs = slab;
     buffers->slab_bytes += LANE_SLAB_BYTES;
-    for (size_t at = WR_LINE; at + sizeof(struct wr_lane) <= LANE_SLAB_BYTES;
-         at += sizeof(struct wr_lane)) {
-        struct wr_lane *lane = (void *)(slab + at);
+    for (size_t at = WR_LINE; at + sizeof(struct wr_place) <= LANE_SLAB_BYTES;
+         at += sizeof(struct wr_place)) {
+        struct wr_lane *lane = &((struct wr_place *)(void *)(slab + at))->lane;
         lane->next = buffers->free_lanes;
         buffers->free_lanes = lane;
     }
@@ -86,7 +91,7 @@ static struct wr_lane *lane_take(struct wr_buffers *buffers, struct wr_thread *t
     struct wr_lane *lane = buffers->free_lanes;
     if (lane) {
         buffers->free_lanes = lane->next;
-        memset(lane, 0, sizeof *lane);
+        memset(wr_place_of(lane), 0, sizeof(struct wr_place));
         lane->thread = thread;
         lane->buffers = buffers;
         lane->thread_id = thread->id;
@@ -100,8 +105,7 @@ static struct wr_lane *lane_take(struct wr_buffers *buffers, struct wr_thread *t
     return lane;
 }
 
-/* Puts the lane on the ready list unless it is there. */
-static void announce(struct wr_lane *lane)
+void wr_buffers_announce(struct wr_lane *lane)
 {
     struct wr_buffers *buffers = lane->buffers;
     /* edge READY: the drain that clears `queued` sees what the lane had before this exchange */
@@ -128,7 +132,7 @@ struct wr_lane *wr_buffers_lane(struct wr_thread *thread, uint32_t slot)
         return NULL;
     wr_u32_add_acq_rel(&thread->lane_count, 1);
     wr_ptr_store_release(&thread->lanes[slot], lane);
-    announce(lane);
+    wr_buffers_announce(lane);
     /* The drain reads its horizon before it takes the ready list. What this thread stamps from here
      * on is later than the horizon of any look that has not met the lane. */
     (void)wr_clock_ticks_ordered();
@@ -142,8 +146,9 @@ void wr_buffers_retire(struct wr_lane *lane)
     struct wr_buffers *buffers = lane->buffers;
     if (!wr_lane_retire(lane))
         return;
-    announce(lane);
-    if (wr_u32_add_acq_rel(&buffers->retired, 1) + 1 >= buffers->wake_at)
+    wr_buffers_announce(lane);
+    if (wr_u32_add_acq_rel(&buffers->retired, 1) + 1 >= buffers->wake_at ||
+        wr_block_has_parked(buffers))
         wr_bell_ring(&buffers->bell);
 }
 
@@ -168,29 +173,6 @@ void wr_buffers_lose(struct wr_lane *lane, enum weir_loss cause)
         wr_buffers_retire(lane);
 }
 
-/* A segment that has been in use, which is warm, else one that has not. */
-static struct wr_segment *segment_take(struct wr_buffers *buffers)
-{
-    struct wr_segment *segment = wr_free_list_take(&buffers->free_list);
-    /* relaxed: which thread gets which one is decided by the addition */
-    if (segment || wr_u32_load_relaxed(&buffers->carved) >= buffers->segment_count)
-        return segment;
-    uint32_t index = wr_u32_add_acq_rel(&buffers->carved, 1);
-    if (index >= buffers->segment_count)
-        return NULL; /* at most one step too far for each thread; the word cannot wrap */
-    return (void *)(buffers->arena + (uint64_t)index * buffers->segment_bytes);
-}
-
-/* Tells the drain, once, that it should look for segments that idle threads hold. */
-static void starve(struct wr_buffers *buffers)
-{
-    /* relaxed: a hint; most dropped events stop here */
-    if (wr_u32_load_relaxed(&buffers->is_starved))
-        return;
-    if (wr_u32_exchange_acq_rel(&buffers->is_starved, 1) == 0)
-        wr_bell_ring(&buffers->bell);
-}
-
 struct wr_segment *wr_buffers_room(struct wr_lane *lane, uint32_t bytes, uint64_t *commit)
 {
     struct wr_buffers *buffers = lane->buffers;
@@ -202,12 +184,9 @@ struct wr_segment *wr_buffers_room(struct wr_lane *lane, uint32_t bytes, uint64_
         return NULL;
     }
     wr_buffers_retire(lane);
-    segment = segment_take(buffers);
-    if (!segment) {
-        starve(buffers);
-        wr_lane_count_lost(lane, lane->held_before ? WEIR_LOSS_FULL : WEIR_LOSS_NO_SEGMENT);
+    segment = wr_when_full_take(lane);
+    if (!segment)
         return NULL;
-    }
     wr_lane_open(lane, segment, buffers->segment_bytes, wr_clock_ticks());
     /* Not asked of `end` again: a revocation may have cleared it already, but with this pin odd it
      * goes no further, and the segment is ours. */
@@ -220,9 +199,10 @@ struct wr_segment *wr_buffers_room(struct wr_lane *lane, uint32_t bytes, uint64_
 static void lane_exit(struct wr_lane *lane)
 {
     wr_buffers_retire(lane);
+    wr_block_exit(lane);
     /* edge EXIT.release: the last segment and the last losses */
     wr_u32_store_release(&lane->exited, 1);
-    announce(lane);
+    wr_buffers_announce(lane);
 }
 
 static void on_thread_exit(struct wr_thread *thread)
@@ -261,7 +241,7 @@ void wr_buffers_accept_ready(struct wr_lane *lane)
 
 void wr_buffers_give(struct wr_buffers *buffers, struct wr_segment *segment)
 {
-    wr_free_list_give(&buffers->free_list, segment);
+    wr_when_full_give(buffers, segment);
 }
 
 static void attempted_set(struct weir_counts *counts)

@@ -15,6 +15,7 @@
 #include "lane/lane.h"
 #include "lane/thread.h"
 #include "wait/bell.h"
+#include "wait/gate.h"
 
 struct wr_buffers {
     /* CONST after init */
@@ -24,6 +25,10 @@ struct wr_buffers {
     uint32_t segment_count;
     uint32_t wake_at; /* retired segments that wake the drain */
     uint32_t slot;
+    bool blocks; /* mode BLOCK: segments come from the gate, not from the free list */
+    uint64_t max_block_ns;
+    void (*on_park)(void *context, const struct weir_park *park);
+    void *on_park_context;
 
     struct wr_free_list free_list; /* ANY(RECYCLE) */
     struct wr_u32 carved;          /* ANY: segments that have been in use, from the first on */
@@ -31,6 +36,10 @@ struct wr_buffers {
     struct wr_u32 retired;               /* ANY: since the drain last looked; a hint for waking */
     struct wr_u32 is_starved;            /* ANY: a thread found no segment; a hint for the drain */
     struct wr_bell bell;
+
+    struct wr_gate gate;      /* BLOCK */
+    struct wr_unit *returned; /* DRAIN: segments that are read, not yet handed over */
+    uint32_t returned_count;  /* DRAIN */
 
     pthread_mutex_t lock;
     struct wr_lane *lanes;       /* LOCK: all attached lanes */
@@ -53,8 +62,16 @@ extern struct wr_unattributed wr_unattributed[WR_SESSIONS_MAX];
  * cleared after QUIESCE. */
 extern struct wr_ptr wr_buffers_by_slot[WR_SESSIONS_MAX];
 
+/* Slots whose sessions may park an emitting thread. As wr_buffers_by_slot. */
+extern struct wr_u64 wr_buffers_blocking_slots;
+static inline uint64_t wr_buffers_blocking(void)
+{
+    /* relaxed: edge ENABLE publishes the bit with the mask that names the slot */
+    return wr_u64_load_relaxed(&wr_buffers_blocking_slots);
+}
+
 /* `buffers` is zeroed. False if the arena cannot be mapped. */
-bool wr_buffers_init(struct wr_buffers *buffers, uint64_t budget_bytes, uint32_t segment_bytes);
+bool wr_buffers_init(struct wr_buffers *buffers, const struct weir_session_config *config);
 void wr_buffers_fini(struct wr_buffers *buffers);
 /* Sets the hook that retires the lanes of exiting threads. Once per process. */
 void wr_buffers_init_process(void);
@@ -67,7 +84,8 @@ uint64_t wr_buffers_capture_id(void);
 /* The thread's lane in the session of `slot`, made at first use; NULL if there is no memory. */
 struct wr_lane *wr_buffers_lane(struct wr_thread *thread, uint32_t slot);
 
-/* Room for a record of `bytes`, in a fresh segment if need be. NULL: the loss is counted. */
+/* Room for a record of `bytes`, in a fresh segment if need be. NULL: the loss is counted, or the
+ * attempt is blocked (buffers/when_full.h). */
 struct wr_segment *wr_buffers_room(struct wr_lane *lane, uint32_t bytes, uint64_t *commit);
 
 /* Counts a loss that is not for want of room, and marks its place in the current segment; where the
@@ -83,6 +101,9 @@ static inline bool wr_buffers_is_starved(const struct wr_lane *lane)
            wr_u32_load_relaxed(&lane->buffers->is_starved) &&
            wr_free_list_is_empty(&lane->buffers->free_list);
 }
+
+/* Puts the lane on the ready list unless it is there. Also the drain, for a segment it revoked. */
+void wr_buffers_announce(struct wr_lane *lane);
 
 /* Gives up the current segment, so that the next record goes to a new one. */
 void wr_buffers_retire(struct wr_lane *lane);

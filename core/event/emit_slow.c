@@ -8,6 +8,7 @@
 #include <string.h>
 #include "base/types.h"
 #include "buffers/buffers.h"
+#include "buffers/block.h"
 #include "lane/lane_write.h"
 #include "os/clock.h"
 
@@ -89,42 +90,81 @@ static void record_write(struct wr_segment *segment, uint64_t commit, uint64_t t
     wr_segment_commit(segment, commit, wr_record_bytes(payload_bytes, !definition->is_fixed));
 }
 
-/* One session's copy. `*ticks` is 0 until the clock has been read: once per event. */
-static bool emit_to_lane(struct wr_lane *lane, const struct wr_event_definition *definition,
-                         const void *payload, const struct wr_payload_size *size, uint64_t *ticks)
+/* What became of an event in one session. */
+enum outcome {
+    WRITTEN,
+    NOT_WRITTEN, /* the loss is counted */
+    BLOCKED,     /* no room: the thread must leave its pin and wait; nothing is counted */
+};
+
+/* An event on its way. */
+struct attempt {
+    struct weir_event *event;
+    const void *payload;
+    struct wr_payload_size size;
+    uint64_t ticks; /* 0 until the clock has been read: once per event, and again after a wait */
+};
+
+/* One session's copy. */
+static enum outcome emit_to_lane(struct wr_lane *lane, struct attempt *attempt)
 {
-    if (size->bytes > WR_PAYLOAD_BYTES_MAX) {
+    const struct wr_event_definition *definition = attempt->event->definition;
+    if (attempt->size.bytes > WR_PAYLOAD_BYTES_MAX) {
         wr_buffers_lose(lane, WEIR_LOSS_TOO_LARGE);
-        return false;
+        return NOT_WRITTEN;
     }
-    uint32_t bytes = wr_record_bytes((uint32_t)size->bytes, !definition->is_fixed);
+    uint32_t bytes = wr_record_bytes((uint32_t)attempt->size.bytes, !definition->is_fixed);
     uint64_t commit;
-    struct wr_segment *segment = room_in_time(lane, bytes, ticks, &commit);
+    struct wr_segment *segment = room_in_time(lane, bytes, &attempt->ticks, &commit);
     if (!segment)
-        return false;
-    record_write(segment, commit, *ticks, definition, payload, size);
-    return true;
+        return wr_block_is_blocked(lane) ? BLOCKED : NOT_WRITTEN;
+    record_write(segment, commit, attempt->ticks, definition, attempt->payload, &attempt->size);
+    return WRITTEN;
 }
 
+/* Waits outside the pin. True: inside a pin again, with room, and the session still wants the
+ * event. What the thread knew of masks and lanes is old by then. */
+static bool wait_for_room(struct wr_thread *thread, struct wr_lane *lane, uint64_t bit,
+                          struct attempt *attempt)
+{
+    wr_pin_leave_own(thread);
+    enum wr_waited waited = wr_block_wait(lane);
+    wr_pin_enter_seq_cst(thread);
+    attempt->ticks = 0;
+    return wr_block_resume(lane, waited, (mask_of(attempt->event) & bit) != 0);
+}
+
+static bool emit_to_slot(struct wr_thread *thread, uint32_t slot, struct attempt *attempt)
+{
+    struct wr_lane *lane = wr_buffers_lane(thread, slot);
+    if (!lane) {
+        wr_u64_add_relaxed(&wr_unattributed[slot].no_segment, 1); /* relaxed: a count */
+        return false;
+    }
+    enum outcome outcome;
+    while ((outcome = emit_to_lane(lane, attempt)) == BLOCKED)
+        if (!wait_for_room(thread, lane, UINT64_C(1) << slot, attempt))
+            return false;
+    return outcome == WRITTEN;
+}
+
+/* Sessions that may park the thread come last: the others get the event before. The mask is loaded
+ * again for each of those, because a wait is long enough for sessions to come and go. */
 static bool emit_to_all(struct wr_thread *thread, uint64_t mask, struct weir_event *event,
                         const void *payload)
 {
-    const struct wr_event_definition *definition = event->definition;
+    struct attempt attempt; /* not zeroed as a whole: it is large */
+    attempt.event = event;
+    attempt.payload = payload;
+    attempt.ticks = 0;
     bool is_written = mask != 0;
-    uint64_t ticks = 0;
-    struct wr_payload_size size;
     if (mask)
-        wr_payload_measure(definition, payload, &size);
-    for (; mask; mask &= mask - 1) {
-        uint32_t slot = (uint32_t)__builtin_ctzll(mask);
-        struct wr_lane *lane = wr_buffers_lane(thread, slot);
-        if (lane) {
-            is_written &= emit_to_lane(lane, definition, payload, &size, &ticks);
-        } else {
-            wr_u64_add_relaxed(&wr_unattributed[slot].no_segment, 1); /* relaxed: a count */
-            is_written = false;
-        }
-    }
+        wr_payload_measure(event->definition, payload, &attempt.size);
+    uint64_t blocking = mask & wr_buffers_blocking();
+    for (mask &= ~blocking; mask; mask &= mask - 1)
+        is_written &= emit_to_slot(thread, (uint32_t)__builtin_ctzll(mask), &attempt);
+    for (; blocking; blocking = blocking & (blocking - 1) & mask_of(event))
+        is_written &= emit_to_slot(thread, (uint32_t)__builtin_ctzll(blocking), &attempt);
     return is_written;
 }
 
@@ -134,8 +174,7 @@ WR_NOINLINE bool wr_emit_pinned_slow(struct weir_event *event, const void *paylo
     struct wr_thread *thread = wr_self.thread;
     wr_self.depth++;
     bool is_written = emit_to_all(thread, mask_of(event), event, payload);
-    /* relaxed: this thread's own pin */
-    wr_pin_leave(thread, wr_u64_load_relaxed(&thread->pin));
+    wr_pin_leave_own(thread);
     wr_self_leave();
     return is_written;
 }
@@ -168,9 +207,9 @@ static bool emit_entered(struct weir_event *event, const void *payload)
                                1); /* relaxed: a count */
         return false;
     }
-    uint64_t pin = wr_pin_enter_seq_cst(thread);
+    wr_pin_enter_seq_cst(thread);
     bool is_written = emit_to_all(thread, mask_of(event), event, payload);
-    wr_pin_leave(thread, pin);
+    wr_pin_leave_own(thread);
     return is_written;
 }
 

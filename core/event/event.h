@@ -10,6 +10,7 @@
 #include "lane/record.h"
 #include "lane/thread.h"
 
+struct wr_buffers;
 struct wr_lane;
 
 #define WR_FIELDS_MAX     64
@@ -57,7 +58,8 @@ bool wr_provider_exists(const char *name);
 
 /* Gives the session a slot: WEIR_OK, WEIR_LIMIT or WEIR_BAD_STATE. `buffers` goes to
  * wr_buffers_by_slot. */
-enum weir_result wr_registry_take_slot(void *buffers, uint32_t *slot, struct weir_error *error);
+enum weir_result wr_registry_take_slot(struct wr_buffers *buffers, uint32_t *slot,
+                                       struct weir_error *error);
 /* Switches the slot's bit in the masks of the events that `interest` wants, or clears it in all. */
 void wr_registry_enable(uint32_t slot, const struct wr_interest *interest);
 void wr_registry_disable(uint32_t slot);

@@ -140,6 +140,7 @@ static void after_fork_child(void)
     memset(interests, 0, sizeof interests);
     memset(slot_is_taken, 0, sizeof slot_is_taken);
     memset(wr_buffers_by_slot, 0, sizeof wr_buffers_by_slot);
+    wr_u64_store_release(&wr_buffers_blocking_slots, 0);
     for (struct weir_provider *provider = providers; provider; provider = provider->next) {
         /* Only this thread's callback goes on here. */
         provider->is_calling &= pthread_equal(provider->caller, pthread_self()) != 0;
@@ -232,7 +233,15 @@ static void masks_update_locked(void)
             mask_update_locked(d);
 }
 
-static enum weir_result slot_take_locked(void *buffers, uint32_t *slot, struct weir_error *error)
+static void blocking_set_locked(uint32_t slot, bool blocks)
+{
+    uint64_t bit = UINT64_C(1) << slot, slots = wr_buffers_blocking();
+    /* edge ENABLE: as the slot's buffers */
+    wr_u64_store_release(&wr_buffers_blocking_slots, blocks ? slots | bit : slots & ~bit);
+}
+
+static enum weir_result slot_take_locked(struct wr_buffers *buffers, uint32_t *slot,
+                                         struct weir_error *error)
 {
     if (is_broken)
         return fail_broken(error);
@@ -243,12 +252,14 @@ static enum weir_result slot_take_locked(void *buffers, uint32_t *slot, struct w
         *slot = i;
         /* edge ENABLE: before the slot's bit is in any mask */
         wr_ptr_store_release(&wr_buffers_by_slot[i], buffers);
+        blocking_set_locked(i, buffers->blocks);
         return WEIR_OK;
     }
     return wr_fail(error, WEIR_LIMIT, "%d sessions run; stop one", WR_SESSIONS_MAX);
 }
 
-enum weir_result wr_registry_take_slot(void *buffers, uint32_t *slot, struct weir_error *error)
+enum weir_result wr_registry_take_slot(struct wr_buffers *buffers, uint32_t *slot,
+                                       struct weir_error *error)
 {
     registry_lock();
     enum weir_result result = slot_take_locked(buffers, slot, error);
@@ -273,6 +284,7 @@ void wr_registry_give_slot(uint32_t slot)
 {
     registry_lock();
     wr_ptr_store_release(&wr_buffers_by_slot[slot], NULL);
+    blocking_set_locked(slot, false);
     slot_is_taken[slot] = false;
     registry_unlock();
 }

@@ -40,11 +40,13 @@ bool wr_nettrace_flush(struct wr_nettrace *nettrace)
 {
     if (nettrace->block_at)
         wr_nettrace_block_end(nettrace);
+    if (nettrace->before_flush)
+        nettrace->before_flush(nettrace->flush_context);
     bool is_sent = wr_stream_write(nettrace->stream, nettrace->buffer, nettrace->length);
     nettrace->offset += nettrace->length;
     nettrace->length = 0;
     if (nettrace->on_flush)
-        nettrace->on_flush(nettrace->on_flush_context, is_sent);
+        nettrace->on_flush(nettrace->flush_context, is_sent);
     return is_sent;
 }
 

@@ -31,9 +31,10 @@ struct wr_nettrace {
     unsigned char *buffer;
     uint32_t length; /* bytes in the buffer */
     uint64_t offset; /* in the stream, of the buffer's first byte */
-    void (*on_flush)(void *context,
-                     bool is_sent); /* told of each flush, also of those in between */
-    void *on_flush_context;
+    /* Told of each flush, also of those in between: before the sink, which may block, and after. */
+    void (*before_flush)(void *context);
+    void (*on_flush)(void *context, bool is_sent);
+    void *flush_context;
 
     /* the open event block; block_at == 0: none */
     uint32_t block_at; /* of its size field */

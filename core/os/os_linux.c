@@ -43,9 +43,25 @@ void wr_os_futex_wait(const struct wr_u32 *word, uint32_t expected, uint64_t ns)
     syscall(SYS_futex, word, FUTEX_WAIT_PRIVATE, expected, is_limited ? &limit : NULL, NULL, 0);
 }
 
+void wr_os_futex_wake(struct wr_u32 *word, uint32_t count)
+{
+    syscall(SYS_futex, word, FUTEX_WAKE_PRIVATE, count, NULL, NULL, 0);
+}
+
 void wr_os_futex_wake_all(struct wr_u32 *word)
 {
-    syscall(SYS_futex, word, FUTEX_WAKE_PRIVATE, INT_MAX, NULL, NULL, 0);
+    wr_os_futex_wake(word, INT_MAX);
+}
+
+void wr_os_mutex_init(pthread_mutex_t *mutex)
+{
+    pthread_mutexattr_t attributes;
+    pthread_mutexattr_init(&attributes);
+#ifdef PTHREAD_ADAPTIVE_MUTEX_INITIALIZER_NP
+    pthread_mutexattr_settype(&attributes, PTHREAD_MUTEX_ADAPTIVE_NP);
+#endif
+    pthread_mutex_init(mutex, &attributes);
+    pthread_mutexattr_destroy(&attributes);
 }
 
 bool wr_os_membarrier_register(void)

@@ -121,6 +121,12 @@ static enum weir_result mode_check(const struct weir_session_config *config,
                                    struct weir_error *error)
 {
     uint32_t flags = WEIR_WAKE_NO_HAND_ON | WEIR_WAKE_NO_SPIN | WEIR_WAKE_NO_CAP;
+#ifdef WEIR_SINGLE_THREADED
+    if (config->mode == WEIR_MODE_BLOCK)
+        return wr_fail(error, WEIR_BAD_ARGUMENT,
+                       "mode: BLOCK needs a drain thread, and this library is built with "
+                       "WEIR_SINGLE_THREADED; use DROP or OVERWRITE");
+#endif
     if (config->mode > WEIR_MODE_OVERWRITE)
         return wr_fail(error, WEIR_BAD_ARGUMENT, "mode is %d; it is DROP, BLOCK or OVERWRITE",
                        (int)config->mode);
@@ -146,8 +152,8 @@ static enum weir_result mode_check(const struct weir_session_config *config,
                        "grant_bytes is %llu; it is 0, or from a segment (%u bytes) to a quarter of "
                        "the budget",
                        (unsigned long long)config->grant_bytes, config->segment_bytes);
-    if (config->mode != WEIR_MODE_DROP)
-        return wr_fail(error, WEIR_BAD_ARGUMENT, "mode: only DROP is built yet");
+    if (config->mode == WEIR_MODE_OVERWRITE)
+        return wr_fail(error, WEIR_BAD_ARGUMENT, "mode: OVERWRITE is not built yet");
     return WEIR_OK;
 }
 

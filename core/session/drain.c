@@ -1,19 +1,18 @@
 /*
  * The drain: one thread per session that reads the lanes and writes the stream.
  *
- * It looks when it is rung (segments are full) or when its timer ends. A look begins with the
- * clock: the horizon. Only records older than it are read, so that a lane it has not met yet can
- * only hold younger ones, and a sequence point at the horizon is true (point.c).
+ * It looks when it is rung (segments are full, threads wait) or when its timer ends; drain_thread.c
+ * says when. A look begins with the clock: the horizon. Only records older than it are read, so
+ * that a lane it has not met yet can only hold younger ones, and a sequence point at the horizon is
+ * true (point.c).
  */
 #include "session/session.h"
 
 #include <string.h>
+#include "buffers/block.h"
 #include "lane/lane_read.h"
 #include "os/clock.h"
 #include "os/os.h"
-
-#define SWEEP_NS_WHEN_STARVED \
-    (UINT64_C(5) * WR_NS_PER_MS) /* between sweeps for idle segments while none is free */
 
 /* --- Records. -------------------------------------------------------------------------------- */
 
@@ -191,6 +190,7 @@ static bool segment_read(struct weir_session *session, struct wr_lane *lane, uin
         }
     }
     bool is_stopped = offset < end;
+    session->drain.bytes_read += offset - lane->read_offset;
     session->drain.has_news |= count != 0;
     pthread_mutex_lock(&session->buffers.lock);
     lane->read_offset = offset;
@@ -231,6 +231,13 @@ bool wr_drain_lane(struct weir_session *session, struct wr_lane *lane, uint64_t 
 
 /* --- The sink. ------------------------------------------------------------------------------- */
 
+/* The sink may block: what is read must not wait for it. */
+static void hand_over(void *context)
+{
+    struct weir_session *session = context;
+    wr_block_hand_over(&session->buffers);
+}
+
 /* What was in the buffer when the sink failed is not delivered, and neither is what follows. A part
  * of it may be in the file all the same; it counts as lost. */
 static void settle_flush(void *context, bool is_sent)
@@ -252,6 +259,15 @@ static void settle_flush(void *context, bool is_sent)
     drain->own_delivered = drain->own_encoded;
     drain->bytes_sent = session->stream.sent;
     pthread_mutex_unlock(&session->buffers.lock);
+}
+
+/* Of a stream that cannot be written: nobody records or waits for it any more. The stop is the
+ * host's to make. */
+static void end_early(struct weir_session *session)
+{
+    wr_u32_store_release(&session->has_ended_early, 1);
+    wr_registry_disable(session->slot);
+    wr_block_abort(&session->buffers);
 }
 
 static void lanes_release(struct weir_session *session)
@@ -278,6 +294,7 @@ void wr_drain_flush(struct weir_session *session)
     if (!session->stream.has_failed || drain->error_is_told)
         return;
     drain->error_is_told = true;
+    end_early(session);
     if (session->config.on_error)
         session->config.on_error(session->config.on_error_context, WEIR_IO, session->stream.reason);
 }
@@ -326,21 +343,34 @@ static void introduce(struct weir_session *session)
     wr_point_write(session, ticks);
 }
 
-/* Takes back the segments of lanes that have not moved since the last sweep. */
-static void sweep(struct weir_session *session)
+/* Has the lane only the one segment that it had at the last sweep, and not moved in it? While
+ * others go without, it need not have stood still: then a segment is a slice of time. */
+static bool is_revocable(struct weir_session *session, struct wr_lane *lane, bool others_wait)
+{
+    if (!lane->oldest) {
+        pthread_mutex_lock(&session->buffers.lock);
+        wr_lane_take_opened(lane);
+        pthread_mutex_unlock(&session->buffers.lock);
+    }
+    struct wr_segment *segment = lane->oldest;
+    bool is_alone = segment && segment == lane->newest;
+    uint64_t commit =
+        is_alone ? wr_u64_load_acquire(&segment->commit) : 0; /* edge PUBLISH.acquire */
+    bool is_revocable =
+        is_alone && lane->idle_segment == segment && (others_wait || commit == lane->idle_commit);
+    lane->idle_commit = commit;
+    lane->idle_segment = segment;
+    return is_revocable;
+}
+
+void wr_drain_sweep(struct weir_session *session, bool others_wait)
 {
     uint64_t attached;
     struct wr_lane *first = wr_drain_lanes(session, &attached);
     bool any = false;
+    session->drain.sweep_ns = wr_os_monotonic_ns();
     for (struct wr_lane *lane = first; lane; lane = lane->next) {
-        struct wr_segment *segment = lane->oldest;
-        bool is_alone = segment && segment == lane->newest;
-        uint64_t commit =
-            is_alone ? wr_u64_load_acquire(&segment->commit) : 0; /* edge PUBLISH.acquire */
-        lane->is_revoking =
-            is_alone && commit == lane->idle_commit && lane->idle_segment == segment;
-        lane->idle_commit = commit;
-        lane->idle_segment = segment;
+        lane->is_revoking = is_revocable(session, lane, others_wait);
         if (lane->is_revoking)
             wr_lane_revoke_begin(lane);
         any |= lane->is_revoking;
@@ -348,13 +378,35 @@ static void sweep(struct weir_session *session)
     if (!any)
         return;
     wr_threads_barrier(); /* edge REVOKE */
-    for (struct wr_lane *lane = first; lane; lane = lane->next)
-        if (lane->is_revoking)
-            wr_lane_revoke_finish(lane);
+    for (struct wr_lane *lane = first; lane; lane = lane->next) {
+        if (!lane->is_revoking)
+            continue;
+        wr_block_rest(lane);
+        if (wr_lane_revoke_finish(lane))
+            wr_buffers_announce(lane); /* for this drain's next look */
+    }
 }
 
-/* One look. `is_timed`: the timer's, which meets every lane, idle ones and their losses too. */
-static void look(struct weir_session *session, bool is_timed)
+/* Has a thread found no segment since the last timed look? In BLOCK that is one in a no-block
+ * scope, for which unused grants are taken back. */
+static bool is_starved(struct weir_session *session)
+{
+    bool is_starved = wr_u32_exchange_acq_rel(&session->buffers.is_starved, 0) != 0;
+    if (is_starved && session->buffers.blocks)
+        wr_drain_revoke_grants(session);
+    return is_starved;
+}
+
+bool wr_drain_revoke_grants(struct weir_session *session)
+{
+    uint64_t attached;
+    bool any = false;
+    for (struct wr_lane *lane = wr_drain_lanes(session, &attached); lane; lane = lane->next)
+        any |= wr_block_revoke(lane);
+    return any;
+}
+
+void wr_drain_look(struct weir_session *session, bool is_timed)
 {
     struct wr_drain *drain = &session->drain;
     /* Of a clock that steps back, the drain sees only that it stands still. */
@@ -364,7 +416,7 @@ static void look(struct weir_session *session, bool is_timed)
         introduce(session);
     read_ready(session, ready, horizon);
     if (is_timed)
-        sweep(session);
+        wr_drain_sweep(session, is_starved(session));
     bool is_due = is_timed || wr_point_is_due(session);
     if (is_due)
         read_all(session, horizon);
@@ -375,11 +427,10 @@ static void look(struct weir_session *session, bool is_timed)
         wr_drain_flush(session);
 }
 
-/* All emitters have left: whatever their stamps, everything is read. */
-static void last_look(struct weir_session *session)
+void wr_drain_end(struct weir_session *session)
 {
     struct wr_drain *drain = &session->drain;
-    look(session, true);
+    wr_drain_look(session, true);
     uint64_t attached, latest = wr_clock_ticks_ordered();
     if (has_new_lanes(session))
         introduce(session);
@@ -399,7 +450,7 @@ static void last_look(struct weir_session *session)
     wr_drain_flush(session);
 }
 
-static void write_header(struct weir_session *session)
+void wr_drain_begin(struct weir_session *session)
 {
     struct wr_drain *drain = &session->drain;
     struct wr_nettrace_header header = {.frequency_hz = session->frequency_hz,
@@ -410,68 +461,12 @@ static void write_header(struct weir_session *session)
     drain->thread_id = wr_os_thread_id();
     drain->capture_id = wr_buffers_capture_id();
     drain->own_number = 1;
+    drain->nettrace.before_flush = hand_over;
     drain->nettrace.on_flush = settle_flush;
-    drain->nettrace.on_flush_context = session;
+    drain->nettrace.flush_context = session;
     drain->horizon = wr_clock_ticks_ordered();
     struct wr_unattributed *unattributed = &wr_unattributed[session->slot];
     drain->nested_told = wr_u64_load_acquire(&unattributed->nested);
     drain->no_segment_told = wr_u64_load_acquire(&unattributed->no_segment);
     wr_point_write(session, drain->horizon);
-}
-
-/* When the next timed look is due: sooner if a thread found no segment. */
-static uint64_t timer_next(struct weir_session *session, uint64_t timer_ns)
-{
-    uint64_t sweep_ns = wr_os_monotonic_ns() + SWEEP_NS_WHEN_STARVED;
-    bool is_starved = wr_u32_load_acquire(&session->buffers.is_starved) != 0;
-    return is_starved && sweep_ns < timer_ns ? sweep_ns : timer_ns;
-}
-
-static void loop(struct weir_session *session)
-{
-    uint64_t flush_ns = (uint64_t)session->config.flush_ms * WR_NS_PER_MS;
-    uint64_t timer_ns = wr_os_monotonic_ns() + flush_ns;
-    while (!wr_u32_load_acquire(&session->stop_requested)) { /* edge STOP.acquire */
-        uint32_t ticket = wr_bell_ticket(&session->buffers.bell);
-        bool is_timed = wr_os_monotonic_ns() >= timer_ns;
-        if (is_timed) {
-            wr_u32_exchange_acq_rel(&session->buffers.is_starved, 0);
-            timer_ns = wr_os_monotonic_ns() + flush_ns;
-        }
-        look(session, is_timed);
-        timer_ns = timer_next(session, timer_ns);
-        uint64_t now = wr_os_monotonic_ns();
-        if (now < timer_ns && !wr_u32_load_acquire(&session->stop_requested))
-            wr_bell_wait(&session->buffers.bell, ticket, timer_ns - now);
-    }
-}
-
-static void set_and_wake(struct wr_u32 *word, uint32_t value)
-{
-    wr_u32_store_release(word, value);
-    wr_os_futex_wake_all(word);
-}
-
-void *wr_drain_run(void *argument)
-{
-    struct weir_session *session = argument;
-    /* For its whole life this thread is inside the library: what its callbacks emit is counted as
-     * nested and never waits for itself. */
-    wr_self_enter();
-    session->drain_thread = pthread_self();
-    while (!wr_u32_load_acquire(&session->drain_go)) /* edge GO.acquire */
-        wr_os_futex_wait(&session->drain_go, 0, UINT64_MAX);
-    if (wr_u32_load_acquire(&session->drain_go) == WR_DRAIN_RUN) {
-        write_header(session);
-        /* Before the first flush: a sink that is stuck must not keep weir_session_start() */
-        set_and_wake(&session->drain_runs, 1); /* edge START.release */
-        wr_drain_flush(session);
-        loop(session);
-        last_look(session);
-        uint32_t stopping =
-            WR_SESSION_STOPPING; /* unless the stop has given up: then CLOSED stays */
-        wr_u32_cas_acq_rel(&session->state, &stopping, WR_SESSION_DRAINED);
-    }
-    set_and_wake(&session->drain_is_gone, 1); /* edge GONE.release: the last access */
-    return NULL;
 }

@@ -3,6 +3,7 @@
 
 #include <string.h>
 #include <stdlib.h>
+#include "buffers/block.h"
 #include "os/clock.h"
 #include "os/os.h"
 
@@ -70,7 +71,7 @@ static enum weir_result session_build(struct weir_session *session,
         return result;
     if (!drain_memory_reserve(session))
         return wr_fail(error, WEIR_NO_MEMORY, "no memory for the encode buffer");
-    if (!wr_buffers_init(&session->buffers, config->budget_bytes, config->segment_bytes)) {
+    if (!wr_buffers_init(&session->buffers, config)) {
         drain_memory_release(&session->drain);
         return wr_fail(error, WEIR_NO_MEMORY, "cannot reserve a budget of %llu bytes",
                        (unsigned long long)config->budget_bytes);
@@ -129,8 +130,7 @@ static bool state_change(struct weir_session *session, enum wr_session_state fro
     return wr_u32_cas_acq_rel(&session->state, &expected, to);
 }
 
-/* Sleeps until the word is not `value`; false if the deadline (monotonic) passed. */
-static bool wait_while(const struct wr_u32 *word, uint32_t value, uint64_t deadline_ns)
+bool wr_session_wait_while(const struct wr_u32 *word, uint32_t value, uint64_t deadline_ns)
 {
     while (wr_u32_load_acquire(word) == value) {
         uint64_t now = wr_os_monotonic_ns();
@@ -139,27 +139,6 @@ static bool wait_while(const struct wr_u32 *word, uint32_t value, uint64_t deadl
         wr_os_futex_wait(word, value, deadline_ns - now);
     }
     return true;
-}
-
-static void drain_go(struct weir_session *session, enum wr_drain_go how)
-{
-    wr_u32_store_release(&session->drain_go, how); /* edge GO.release */
-    wr_os_futex_wake_all(&session->drain_go);
-}
-
-/* The name goes to the file last, when nothing but enabling is left to do. */
-static enum weir_result start_drain(struct weir_session *session, struct weir_error *error)
-{
-    int failure = wr_os_thread_start("weir-drain", wr_drain_run, session);
-    if (failure)
-        return wr_fail(error, WEIR_SYSTEM, "cannot start the drain thread: %s", strerror(failure));
-    enum weir_result result = wr_stream_publish(&session->stream, error);
-    drain_go(session, result == WEIR_OK ? WR_DRAIN_RUN : WR_DRAIN_GIVE_UP);
-    if (result == WEIR_OK)
-        wait_while(&session->drain_runs, 0, UINT64_MAX); /* edge START.acquire */
-    else
-        wait_while(&session->drain_is_gone, 0, UINT64_MAX); /* edge GONE.acquire */
-    return result;
 }
 
 enum weir_result weir_session_start(struct weir_session *session, struct weir_error *error)
@@ -173,12 +152,15 @@ enum weir_result weir_session_start(struct weir_session *session, struct weir_er
     enum weir_result result = wr_registry_take_slot(&session->buffers, &session->slot, error);
     if (result == WEIR_OK) {
         session->buffers.slot = session->slot;
-        result = start_drain(session, error);
+        result = wr_drain_start(session, error);
         if (result != WEIR_OK)
             wr_registry_give_slot(session->slot);
     }
     if (result == WEIR_OK)
         wr_registry_enable(session->slot, &session->interest); /* edge ENABLE */
+    /* edge EARLY.acquire: a drain that fails before this has disabled what was not enabled yet */
+    if (result == WEIR_OK && wr_u32_load_acquire(&session->has_ended_early))
+        wr_registry_disable(session->slot);
     state_set(session, result == WEIR_OK ? WR_SESSION_ENABLED : WR_SESSION_CLOSED);
     wr_self_leave();
     if (result == WEIR_OK)
@@ -222,14 +204,13 @@ static void count_unwritten(struct weir_session *session)
 static bool stop_by_deadline(struct weir_session *session, uint64_t deadline_ns)
 {
     wr_registry_disable(session->slot);
+    wr_block_abort(&session->buffers);
     /* A pin that does not move must not keep the drain from what it can still write. */
     uint64_t now = wr_os_monotonic_ns();
     uint64_t half_ns = deadline_ns > now ? now + (deadline_ns - now) / 2 : now;
     bool is_quiet = wr_threads_quiesce(half_ns); /* edge QUIESCE: no emitter inside from here on */
-    wr_u32_store_release(&session->stop_requested, 1); /* edge STOP.release */
-    wr_bell_ring(&session->buffers.bell);
-    if (!wait_while(&session->drain_is_gone, 0, deadline_ns) || !is_quiet ||
-        !detach_lanes(session, deadline_ns))
+    is_quiet &= wr_block_wait_unparked(&session->buffers, half_ns);
+    if (!wr_drain_finish(session, deadline_ns) || !is_quiet || !detach_lanes(session, deadline_ns))
         return false;
     count_unwritten(session);
     wr_registry_give_slot(session->slot);
@@ -257,20 +238,14 @@ static enum weir_result stop_own(struct weir_session *session, uint64_t deadline
     return result;
 }
 
-static bool is_drain_thread(const struct weir_session *session)
-{
-    return wr_u32_load_acquire(&session->drain_runs) &&
-           !wr_u32_load_acquire(&session->drain_is_gone) &&
-           pthread_equal(pthread_self(), session->drain_thread);
-}
-
 /* Another thread stops the session, or has stopped it. What it left is in `is_quarantined`, which
  * only the thread that has changed the state to STOPPING may touch. */
 static enum weir_result stop_of_other(struct weir_session *session, uint64_t deadline_ns)
 {
     for (;;) {
         enum wr_session_state state = state_of(session);
-        if (state != WR_SESSION_CLOSED && !wait_while(&session->state, state, deadline_ns))
+        if (state != WR_SESSION_CLOSED &&
+            !wr_session_wait_while(&session->state, state, deadline_ns))
             return WEIR_TIMEOUT;
         if (!state_change(session, WR_SESSION_CLOSED, WR_SESSION_STOPPING))
             continue;
@@ -286,12 +261,12 @@ enum weir_result weir_session_stop(struct weir_session *session)
 {
     if (!session || session->generation != wr_process_generation())
         return WEIR_BAD_STATE;
-    if (state_of(session) == WR_SESSION_INERT || is_drain_thread(session))
+    if (state_of(session) == WR_SESSION_INERT || wr_drain_is_self(session))
         return WEIR_BAD_STATE;
     uint64_t deadline_ns =
         wr_os_monotonic_ns() + (uint64_t)session->config.stop_ms_max * WR_NS_PER_MS;
     /* The events are on a moment before the state says so: a callback may come that early. */
-    if (!wait_while(&session->state, WR_SESSION_STARTING, deadline_ns))
+    if (!wr_session_wait_while(&session->state, WR_SESSION_STARTING, deadline_ns))
         return WEIR_TIMEOUT;
     if (state_change(session, WR_SESSION_ENABLED, WR_SESSION_STOPPING))
         return stop_own(session, deadline_ns);
@@ -305,7 +280,7 @@ void weir_session_destroy(struct weir_session *session)
     if (!session || session->generation != wr_process_generation())
         return;
     enum wr_session_state state = state_of(session);
-    if (is_drain_thread(session) || state == WR_SESSION_STARTING)
+    if (wr_drain_is_self(session) || state == WR_SESSION_STARTING)
         return;
     if (state != WR_SESSION_INERT && weir_session_stop(session) == WEIR_TIMEOUT)
         return;

@@ -57,6 +57,9 @@ struct wr_drain {
     uint64_t point_ns;         /* when it was written */
     uint64_t point_offset;     /* of the stream, behind it */
     uint64_t lanes_introduced; /* of buffers.lanes_attached */
+    uint64_t timer_ns;         /* single-threaded builds: when the next timed look is due */
+    uint64_t sweep_ns;         /* when idle segments were last looked for */
+    uint64_t bytes_read;       /* of records */
     bool has_news;             /* since the last point */
     bool has_finished;         /* lanes that go back at the next flush */
     uint64_t capture_id;       /* of the drain thread */
@@ -89,16 +92,18 @@ struct weir_session {
     size_t allocation_bytes;
     uint32_t generation;
 
-    struct wr_u32 state;          /* enum wr_session_state; edge CLOSED */
-    struct wr_u32 drain_go;       /* edge GO: enum wr_drain_go */
-    struct wr_u32 drain_runs;     /* edge START: the header is in the buffer */
-    struct wr_u32 stop_requested; /* edge STOP */
-    struct wr_u32 drain_is_gone;  /* edge GONE: nothing of the session is touched after it */
-    bool has_unwritten;           /* records came after the end was written */
-    bool is_quarantined;          /* a pin or the drain outlived the deadline; never freed */
+    struct wr_u32 state;           /* enum wr_session_state; edge CLOSED */
+    struct wr_u32 drain_go;        /* edge GO: enum wr_drain_go */
+    struct wr_u32 drain_runs;      /* edge START: the header is in the buffer */
+    struct wr_u32 stop_requested;  /* edge STOP */
+    struct wr_u32 has_ended_early; /* edge EARLY: the sink has failed */
+    struct wr_u32 drain_is_gone;   /* edge GONE: nothing of the session is touched after it */
+    bool has_unwritten;            /* records came after the end was written */
+    bool is_quarantined;           /* a pin or the drain outlived the deadline; never freed */
     uint32_t slot;
     uint64_t frequency_hz;
     pthread_t drain_thread;
+    bool is_draining; /* single-threaded builds: the drain is in a look */
 
     struct wr_buffers buffers;
     struct wr_stream stream;
@@ -110,8 +115,29 @@ enum weir_result wr_session_configure(struct weir_session *session,
                                       const struct weir_session_config *config,
                                       struct weir_error *error);
 
-/* drain.c: the drain thread's body. */
-void *wr_drain_run(void *argument);
+/* session.c: sleeps until the word is not `value`; false if the deadline (monotonic) passed. */
+bool wr_session_wait_while(const struct wr_u32 *word, uint32_t value, uint64_t deadline_ns);
+
+/* drain_thread.c, or drain_poll.c in single-threaded builds: when the drain looks. */
+enum weir_result wr_drain_start(struct weir_session *session, struct weir_error *error);
+/* No emitter is inside any more: reads the rest and ends the stream. False if that is not done by
+ * the deadline (monotonic). */
+bool wr_drain_finish(struct weir_session *session, uint64_t deadline_ns);
+/* Is the caller in a callback of the session's own drain? */
+bool wr_drain_is_self(const struct weir_session *session);
+
+/* drain.c: what it does then. */
+/* The header and the first point. */
+void wr_drain_begin(struct weir_session *session);
+/* One look. `is_timed`: the timer's, which meets every lane, idle ones and their losses too. */
+void wr_drain_look(struct weir_session *session, bool is_timed);
+/* Takes back the segments of lanes that have not moved since the last sweep; while others wait for
+ * one, also those that have. */
+void wr_drain_sweep(struct weir_session *session, bool others_wait);
+/* BLOCK: takes back what is unused of all grants; true if there was any. */
+bool wr_drain_revoke_grants(struct weir_session *session);
+/* All emitters have left: whatever their stamps, everything is read, and the stream ended. */
+void wr_drain_end(struct weir_session *session);
 /* Reads a lane's records that are older than `limit` into the stream. True if it has younger ones.
  */
 bool wr_drain_lane(struct weir_session *session, struct wr_lane *lane, uint64_t limit);

@@ -2,11 +2,27 @@
 #include "session/session.h"
 
 #include <string.h>
+#include "buffers/block.h"
 
 static uint64_t reserved_bytes(const struct weir_session *session)
 {
     return session->allocation_bytes + WR_NETTRACE_BUFFER_BYTES + WR_SCRATCH_BYTES +
            session->buffers.slab_bytes;
+}
+
+static void gate_stats(struct wr_buffers *buffers, struct weir_stats *stats)
+{
+    struct wr_gate_figures figures = {0};
+    wr_block_figures(buffers, &figures);
+    stats->budget_bytes_used = stats->budget_bytes - figures.free_bytes;
+    stats->parks = figures.parks;
+    stats->parked_ns = figures.parked_ns;
+    stats->parked_ns_max = figures.parked_ns_max;
+    stats->parked_now = figures.parked_now;
+    stats->grants = figures.grants;
+    stats->grant_bytes = figures.grant_bytes;
+    stats->grant_bytes_now = figures.grant_bytes_now;
+    stats->wakes = figures.wakes;
 }
 
 enum weir_result weir_session_stats(struct weir_session *session, struct weir_stats *stats)
@@ -36,6 +52,8 @@ enum weir_result weir_session_stats(struct weir_session *session, struct weir_st
     stats->late_records = session->drain.late_records;
     stats->threads_seen = buffers->lanes_attached;
     pthread_mutex_unlock(&buffers->lock);
+    if (buffers->blocks)
+        gate_stats(buffers, stats);
     wr_self_leave();
     return WEIR_OK;
 }

@@ -1,6 +1,7 @@
 #include "lane_bench.h"
 
 #include <string.h>
+#include "buffers/when_full.h"
 #include "lane/lane_read.h"
 #include "lane/lane_write.h"
 
@@ -210,9 +211,14 @@ void bench_disable(void)
     wr_u64_store_seq_cst(bench.mask, 0); /* edge QUIESCE: this store, then the loads of the pins */
 }
 
+void bench_free_place(struct wr_lane *lane)
+{
+    model_free(wr_place_of(lane), sizeof(struct wr_place));
+}
+
 void bench_free_lane(uint32_t index)
 {
-    model_free(bench.writer[index].lane, sizeof *bench.writer[index].lane);
+    bench_free_place(bench.writer[index].lane);
     for (uint32_t i = 0; i < bench.segment_count; i++)
         model_free(bench.segment[i], bench.segment_bytes);
 }

@@ -60,7 +60,8 @@ void bench_revoke(uint32_t writer);
 
 /* Stopper. */
 void bench_disable(void);
-void bench_free_lane(uint32_t writer);
+void bench_free_place(struct wr_lane *lane);
+void bench_free_lane(uint32_t writer); /* and the segments */
 void bench_next_session(struct wr_buffers *buffers);
 
 /* canary_segment_end.c */

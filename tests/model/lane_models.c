@@ -240,7 +240,7 @@ static void change_session(void)
     bench_disable();
     wr_threads_quiesce(UINT64_MAX);
     wr_ptr_store_release(&bench.writer[0].thread->lanes[0], NULL);
-    model_free(bench.writer[0].lane, sizeof *bench.writer[0].lane);
+    bench_free_place(bench.writer[0].lane);
     model_free(bench.segment[0], bench.segment_bytes);
     bench_next_session(next_buffers);
 }
@@ -284,7 +284,7 @@ static void drain_exited(void)
     if (wr_pin_is_inside(wr_pin_load(lane->thread)))
         return;
     bench_look_ready();
-    model_free(lane, sizeof *lane);
+    bench_free_place(lane);
 }
 
 static void drain_exited_early(void)
@@ -296,7 +296,7 @@ static void drain_exited_early(void)
     bench_look(0);
     if (wr_u32_load_acquire(&lane->queued) != 0)
         return;
-    model_free(lane, sizeof *lane);
+    bench_free_place(lane);
 }
 
 /* --- THREAD: a thread's record is reused when its thread and all its lanes have let go. ------ */

@@ -36,7 +36,4 @@ void product_thread_exit(struct wr_thread *thread);
 /* A record from the process's free list; NULL if it is empty. */
 struct wr_thread *product_record_take(void);
 
-int model_mutex_lock(pthread_mutex_t *mutex);
-int model_mutex_unlock(pthread_mutex_t *mutex);
-
 #endif

@@ -1,8 +1,6 @@
 /* core/buffers/buffers.c as the explorer runs it. */
 #include "product.h"
 
-#define pthread_mutex_lock   model_mutex_lock
-#define pthread_mutex_unlock model_mutex_unlock
 #include "buffers/buffers.c" /* NOLINT: with its static functions */
 
 void product_reset(void)
@@ -14,7 +12,7 @@ void product_reset(void)
 
 struct wr_lane *product_spare_lane(struct wr_buffers *buffers)
 {
-    struct wr_lane *lane = model_memory(sizeof *lane);
+    struct wr_lane *lane = &((struct wr_place *)model_memory(sizeof(struct wr_place)))->lane;
     lane->next = buffers->free_lanes;
     buffers->free_lanes = lane;
     return lane;

@@ -2,6 +2,7 @@
 
 #include "os/clock.h"
 #include "os/os.h"
+#include "product_locks.h"
 
 static struct {
     struct wr_ptr *slot;
@@ -68,6 +69,12 @@ int model_mutex_lock(pthread_mutex_t *mutex)
     return 0;
 }
 
+int model_mutex_trylock(pthread_mutex_t *mutex)
+{
+    uint32_t seen = 0;
+    return wr_u32_cas_acq_rel(mutex_word(mutex), &seen, 1) ? 0 : 1;
+}
+
 int model_mutex_unlock(pthread_mutex_t *mutex)
 {
     wr_u32_store_release(mutex_word(mutex), 0);
@@ -96,7 +103,41 @@ uint64_t wr_os_monotonic_ns(void)
     return 0;
 }
 
+uint32_t wr_os_processor_count(void)
+{
+    return 2;
+}
+
+void wr_os_mutex_init(pthread_mutex_t *mutex)
+{
+    (void)mutex;
+}
+
+void wr_os_futex_wait(const struct wr_u32 *word, uint32_t expected, uint64_t ns)
+{
+    (void)word;
+    (void)expected;
+    (void)ns;
+    model_pause();
+}
+
+void wr_os_futex_wake(struct wr_u32 *word, uint32_t count)
+{
+    (void)word;
+    (void)count;
+}
+
+void wr_os_futex_wake_all(struct wr_u32 *word)
+{
+    (void)word;
+}
+
 uint64_t wr_os_thread_id(void)
+{
+    return 1;
+}
+
+uint32_t wr_os_process_id(void)
 {
     return 1;
 }

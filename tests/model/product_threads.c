@@ -1,8 +1,6 @@
 /* core/lane/threads.c as the explorer runs it. */
 #include "product.h"
 
-#define pthread_mutex_lock   model_mutex_lock
-#define pthread_mutex_unlock model_mutex_unlock
 #include "lane/threads.c" /* NOLINT: with its static variables */
 
 void product_threads(struct wr_thread *first, bool membarrier)

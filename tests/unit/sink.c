@@ -37,7 +37,7 @@ static struct weir_session *start_with(struct weir_session_config *config,
     return unit_start(config);
 }
 
-/* Emits until the failure has reached the host, and some more. */
+/* Emits until the failure has reached the host: from then on nobody wants the event. */
 static uint64_t emit_until_failure(const struct failures *failures)
 {
     uint64_t emitted = 0;
@@ -46,8 +46,8 @@ static uint64_t emit_until_failure(const struct failures *failures)
             WEIR_EMIT(Unit, Pair, emitted, emitted);
         usleep(1000);
     }
-    for (int j = 0; j < 500; j++, emitted++)
-        WEIR_EMIT(Unit, Pair, emitted, emitted);
+    assert_false(weir_event_is_enabled(&weir_events_Unit.Pair));
+    assert_false(WEIR_EMIT(Unit, Pair, 0, 0));
     return emitted;
 }
 
@@ -60,7 +60,7 @@ static void expect_failure(struct weir_session *session, const struct failures *
     if (!strstr(failures->text, text))
         fail_msg("'%s' does not say '%s'", failures->text, text);
     struct weir_counts counts = unit_counts(session);
-    assert_int_equal(counts.attempted, emitted);
+    assert_in_range(counts.attempted, 1, emitted);
     assert_true(counts.lost[WEIR_LOSS_SINK_FAILED] > 0);
     weir_session_destroy(session);
 }
@@ -180,7 +180,8 @@ static int fill_disk(const char *directory)
            failures.text);
     weir_session_destroy(session);
     return result == WEIR_IO && failures.calls == 1 && strstr(failures.text, "No space left") &&
-                   counts.attempted == emitted && counts.lost[WEIR_LOSS_SINK_FAILED] > 0
+                   counts.attempted > 0 && counts.attempted <= emitted &&
+                   counts.lost[WEIR_LOSS_SINK_FAILED] > 0
                ? 0
                : 1;
 }

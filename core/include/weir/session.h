@@ -88,8 +88,9 @@ struct weir_park {
     uint64_t grant_bytes;  /* segments granted, in bytes */
 };
 
-/* Takes bytes of the stream, in order; false ends the session with WEIR_IO. It may block, but a
- * stop waits for it only until its deadline. It runs on the session's drain thread. */
+/* Takes bytes of the stream, in order; false ends the session: its events are switched off, parked
+ * threads go on, and the stop returns WEIR_IO. It may block, but a stop waits for it only until its
+ * deadline. It runs on the session's drain thread. */
 typedef bool (*weir_write)(void *context, const void *bytes, size_t count);
 
 /*
@@ -204,6 +205,15 @@ WEIR_API enum weir_result weir_session_start(struct weir_session *session,
  * find it done.
  */
 WEIR_API enum weir_result weir_session_stop(struct weir_session *session);
+
+/*
+ * For hosts without threads (the library built with WEIR_SINGLE_THREADED): does what the drain
+ * thread does elsewhere, once: reads what was recorded and, every flush_ms, hands it to the sink,
+ * which may block. To be called often enough that the budget does not fill: what finds no room
+ * meanwhile is dropped. Not in a callback of the library. WEIR_BAD_STATE if the session does not
+ * run, WEIR_IO once its sink has failed. In other builds it does nothing and returns WEIR_OK.
+ */
+WEIR_API enum weir_result weir_poll(struct weir_session *session);
 
 /* Stops the session if it runs and frees it. NULL is allowed. If the stop times out the memory is
  * kept for good. Does nothing in the session's own callbacks. The caller sees to it that no other

@@ -1,0 +1,202 @@
+/*
+ * Mode BLOCK: a thread that finds no room waits at the session's gate. Not in single-threaded
+ * builds.
+ */
+#include "buffers/block.h"
+
+#include <errno.h>
+#include "buffers/when_full.h"
+#include "lane/lane_write.h"
+#include "os/os.h"
+
+_Static_assert(offsetof(struct wr_segment, older) == 0 &&
+                   sizeof(((struct wr_segment *)0)->older) == sizeof(struct wr_unit),
+               "a free segment's first word links it");
+
+static struct wr_segment *segment_of(struct wr_unit *unit)
+{
+    return (struct wr_segment *)(void *)unit;
+}
+
+void wr_block_init(struct wr_buffers *buffers, const struct weir_session_config *config)
+{
+    struct wr_gate_config gate = {.wake = config->wake,
+                                  .flags = config->wake_flags,
+                                  .grant_units =
+                                      (uint32_t)(config->grant_bytes / config->segment_bytes),
+                                  .processors = wr_os_processor_count()};
+    wr_gate_init(&buffers->gate, &gate, buffers->arena, buffers->segment_bytes,
+                 buffers->segment_count);
+    buffers->blocks = true;
+    buffers->max_block_ns = config->max_block_ns;
+    buffers->on_park = config->on_park;
+    buffers->on_park_context = config->on_park_context;
+}
+
+void wr_block_fini(struct wr_buffers *buffers)
+{
+    if (buffers->blocks)
+        wr_gate_fini(&buffers->gate);
+}
+
+/* The first of the units; the rest is kept for the next times. */
+static struct wr_segment *credit_put(struct wr_place *place, struct wr_unit *units)
+{
+    if (units->next)
+        /* edge CREDIT.release: the links. Only this thread stores anything but NULL. */
+        wr_ptr_store_release(&place->credit, units->next);
+    return segment_of(units);
+}
+
+static struct wr_unit *credit_take(struct wr_place *place)
+{
+    /* relaxed: what was not there yet is met the next time */
+    if (!wr_ptr_load_relaxed(&place->credit))
+        return NULL;
+    /* edge CREDIT.acquire: either the owner gets it, or who revokes it */
+    return wr_ptr_exchange_acq_rel(&place->credit, NULL);
+}
+
+static struct wr_unit *granted(struct wr_waiter *waiter)
+{
+    struct wr_unit *units = waiter->units;
+    waiter->units = NULL;
+    waiter->unit_count = 0;
+    return units;
+}
+
+struct wr_segment *wr_block_take(struct wr_lane *lane)
+{
+    struct wr_place *place = wr_place_of(lane);
+    struct wr_buffers *buffers = lane->buffers;
+    struct wr_unit *units = place->granted;
+    place->granted = NULL;
+    if (!units)
+        units = credit_take(place);
+    if (units)
+        return credit_put(place, units);
+    switch (wr_gate_ask(&buffers->gate, &place->waiter, 1, wr_self.no_block == 0)) {
+    case WR_ASKED_GRANTED:
+        return credit_put(place, granted(&place->waiter));
+    case WR_ASKED_PARKED:
+        place->is_blocked = true;
+        wr_bell_ring(&buffers->bell); /* a drain that sleeps must look after who waits */
+        return NULL;
+    case WR_ASKED_ABORTED:
+        wr_lane_count_lost(lane, WEIR_LOSS_ABORTED);
+        return NULL;
+    case WR_ASKED_FULL:
+        wr_when_full_drop(lane);
+        return NULL;
+    }
+    return NULL;
+}
+
+enum wr_waited wr_block_wait(struct wr_lane *lane)
+{
+    struct wr_buffers *buffers = lane->buffers;
+    struct wr_waiter *waiter = &wr_place_of(lane)->waiter;
+    uint64_t most_ns = UINT64_MAX - waiter->parked_at_ns;
+    uint64_t deadline_ns = buffers->max_block_ns && buffers->max_block_ns < most_ns
+                               ? waiter->parked_at_ns + buffers->max_block_ns
+                               : UINT64_MAX;
+    int error = errno; /* a host's signal handler may be what emits */
+    enum wr_waited waited = wr_gate_wait(&buffers->gate, waiter, deadline_ns);
+    if (buffers->on_park) {
+        struct weir_park park = {.parked_ns = waiter->parked_ns,
+                                 .queue_number = waiter->queue_number,
+                                 .grant_number = waiter->grant_number,
+                                 .grant_bytes =
+                                     (uint64_t)waiter->unit_count * buffers->segment_bytes};
+        buffers->on_park(buffers->on_park_context, &park);
+    }
+    errno = error;
+    return waited;
+}
+
+bool wr_block_resume(struct wr_lane *lane, enum wr_waited waited, bool is_wanted)
+{
+    struct wr_place *place = wr_place_of(lane);
+    struct wr_gate *gate = &lane->buffers->gate;
+    bool goes_on = waited == WR_WAITED_GRANTED && is_wanted;
+    place->is_blocked = false;
+    if (goes_on)
+        place->granted = granted(&place->waiter);
+    else if (waited == WR_WAITED_GRANTED) {
+        if (!wr_gate_is_inherited(gate)) /* on_park may have forked */
+            wr_gate_give(gate, granted(&place->waiter));
+        wr_lane_count_lost(lane, WEIR_LOSS_ABORTED);
+    } else if (waited == WR_WAITED_DEADLINE) {
+        wr_lane_count_lost(lane, WEIR_LOSS_DEADLINE);
+    }
+    wr_gate_unpark(gate);
+    return goes_on;
+}
+
+void wr_block_exit(struct wr_lane *lane)
+{
+    if (!lane->buffers->blocks)
+        return;
+    struct wr_place *place = wr_place_of(lane);
+    struct wr_unit *credit = credit_take(place);
+    if (credit)
+        wr_gate_give(&lane->buffers->gate, credit);
+    wr_gate_rest(&lane->buffers->gate, &place->waiter);
+}
+
+bool wr_block_revoke(struct wr_lane *lane)
+{
+    struct wr_unit *credit = credit_take(wr_place_of(lane));
+    if (credit)
+        wr_gate_give(&lane->buffers->gate, credit);
+    return credit != NULL;
+}
+
+void wr_block_rest(struct wr_lane *lane)
+{
+    if (lane->buffers->blocks)
+        wr_gate_rest(&lane->buffers->gate, &wr_place_of(lane)->waiter);
+}
+
+void wr_block_figures(struct wr_buffers *buffers, struct wr_gate_figures *figures)
+{
+    wr_gate_figures(&buffers->gate, figures);
+}
+
+void wr_block_abort(struct wr_buffers *buffers)
+{
+    if (!buffers->blocks)
+        return;
+    struct wr_waiter *waiter = wr_gate_close(&buffers->gate);
+    while (waiter) {
+        struct wr_waiter *next = waiter->next;
+        /* Its thread is parked: nobody else counts for this lane until the word is set. */
+        wr_lane_count_lost(&WR_CONTAINER(waiter, struct wr_place, waiter)->lane, WEIR_LOSS_ABORTED);
+        wr_gate_abort(&buffers->gate, waiter);
+        waiter = next;
+    }
+}
+
+bool wr_block_wait_unparked(struct wr_buffers *buffers, uint64_t deadline_ns)
+{
+    return !buffers->blocks || wr_gate_wait_unparked(&buffers->gate, deadline_ns);
+}
+
+void wr_block_give(struct wr_buffers *buffers, struct wr_segment *segment)
+{
+    struct wr_unit *unit = (struct wr_unit *)(void *)segment;
+    unit->next = buffers->returned;
+    buffers->returned = unit;
+    if (++buffers->returned_count >= wr_gate_grant_units(&buffers->gate))
+        wr_block_hand_over(buffers);
+}
+
+void wr_block_hand_over(struct wr_buffers *buffers)
+{
+    if (!buffers->returned)
+        return;
+    struct wr_unit *units = buffers->returned;
+    buffers->returned = NULL;
+    buffers->returned_count = 0;
+    wr_gate_give(&buffers->gate, units);
+}

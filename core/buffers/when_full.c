@@ -1,0 +1,55 @@
+#include "buffers/when_full.h"
+
+#include "lane/lane_write.h"
+#include "os/os.h"
+
+/* A segment that has been in use, which is warm, else one that has not. */
+static struct wr_segment *free_take(struct wr_buffers *buffers)
+{
+    struct wr_segment *segment = wr_free_list_take(&buffers->free_list);
+    /* relaxed: which thread gets which one is decided by the addition */
+    if (segment || wr_u32_load_relaxed(&buffers->carved) >= buffers->segment_count)
+        return segment;
+    uint32_t index = wr_u32_add_acq_rel(&buffers->carved, 1);
+    if (index >= buffers->segment_count)
+        return NULL; /* at most one step too far for each thread; the word cannot wrap */
+    return (void *)(buffers->arena + (uint64_t)index * buffers->segment_bytes);
+}
+
+/* Tells the drain, once, that it should look for segments that idle threads hold. */
+static void starve(struct wr_buffers *buffers)
+{
+    /* relaxed: a hint; most dropped events stop here */
+    if (wr_u32_load_relaxed(&buffers->is_starved))
+        return;
+    if (wr_u32_exchange_acq_rel(&buffers->is_starved, 1) == 0)
+        wr_bell_ring(&buffers->bell);
+}
+
+void wr_when_full_drop(struct wr_lane *lane)
+{
+    starve(lane->buffers);
+    wr_lane_count_lost(lane, lane->held_before ? WEIR_LOSS_FULL : WEIR_LOSS_NO_SEGMENT);
+}
+
+static struct wr_segment *take_or_drop(struct wr_lane *lane)
+{
+    struct wr_segment *segment = free_take(lane->buffers);
+    if (segment)
+        return segment;
+    wr_when_full_drop(lane);
+    return NULL;
+}
+
+struct wr_segment *wr_when_full_take(struct wr_lane *lane)
+{
+    return lane->buffers->blocks ? wr_block_take(lane) : take_or_drop(lane);
+}
+
+void wr_when_full_give(struct wr_buffers *buffers, struct wr_segment *segment)
+{
+    if (buffers->blocks)
+        wr_block_give(buffers, segment);
+    else
+        wr_free_list_give(&buffers->free_list, segment);
+}

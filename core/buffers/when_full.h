@@ -1,0 +1,22 @@
+/*
+ * At the brim: how a lane gets a segment, and what happens if there is none. The one place that
+ * decides by the session's mode.
+ */
+#ifndef WR_BUFFERS_WHEN_FULL_H
+#define WR_BUFFERS_WHEN_FULL_H
+
+#include "buffers/block.h"
+#include "buffers/buffers.h"
+
+/* A segment of the caller's own, inside its pin. NULL: the loss is counted, or the attempt is
+ * blocked (wr_block_is_blocked) and nothing is counted yet. */
+struct wr_segment *wr_when_full_take(struct wr_lane *lane);
+
+/* DRAIN: a segment that is read. */
+void wr_when_full_give(struct wr_buffers *buffers, struct wr_segment *segment);
+
+/* Counts the loss of an event that found no room and may not wait, and sees to it that the drain
+ * looks for segments that nobody uses. */
+void wr_when_full_drop(struct wr_lane *lane);
+
+#endif

@@ -1,0 +1,52 @@
+/*
+ * When the drain looks in a single-threaded build: when the host says so, by weir_poll(). No other
+ * thread exists, so nothing is waited for; a budget that fills between two polls drops.
+ */
+#include "buffers/block.h"
+#include "os/os.h"
+#include "session/session.h"
+
+enum weir_result wr_drain_start(struct weir_session *session, struct weir_error *error)
+{
+    enum weir_result result = wr_stream_publish(&session->stream, error);
+    if (result != WEIR_OK)
+        return result;
+    session->is_draining = true;
+    wr_drain_begin(session);
+    wr_drain_flush(session);
+    session->is_draining = false;
+    return WEIR_OK;
+}
+
+bool wr_drain_finish(struct weir_session *session, uint64_t deadline_ns)
+{
+    (void)deadline_ns;
+    session->is_draining = true;
+    wr_drain_end(session);
+    session->is_draining = false;
+    return true;
+}
+
+bool wr_drain_is_self(const struct weir_session *session)
+{
+    return session->is_draining;
+}
+
+enum weir_result weir_poll(struct weir_session *session)
+{
+    if (!session)
+        return WEIR_BAD_ARGUMENT;
+    if (session->generation != wr_process_generation() || session->is_draining ||
+        wr_u32_load_relaxed(&session->state) != WR_SESSION_ENABLED || wr_self.depth > 0)
+        return WEIR_BAD_STATE;
+    uint64_t now = wr_os_monotonic_ns();
+    bool is_timed = now >= session->drain.timer_ns;
+    if (is_timed)
+        session->drain.timer_ns = now + (uint64_t)session->config.flush_ms * WR_NS_PER_MS;
+    wr_self_enter();
+    session->is_draining = true;
+    wr_drain_look(session, is_timed);
+    session->is_draining = false;
+    wr_self_leave();
+    return session->stream.has_failed ? WEIR_IO : WEIR_OK;
+}

@@ -1,0 +1,155 @@
+/*
+ * When the drain looks: a thread of its own, which sleeps until it is rung or its timer ends. In
+ * single-threaded builds drain_poll.c is in its place.
+ */
+#include <string.h>
+#include "buffers/block.h"
+#include "os/os.h"
+#include "session/session.h"
+
+/* How often the drain looks for what idle threads hold: while events are dropped for want of a
+ * segment, and while threads wait and nothing comes back. */
+#define SWEEP_NS_WHEN_STARVED (UINT64_C(5) * WR_NS_PER_MS)
+#define SWEEP_NS_WHEN_STUCK   (UINT64_C(1) * WR_NS_PER_MS)
+
+/* --- The thread. ----------------------------------------------------------------------------- */
+
+/* BLOCK, after a look: sees to those who wait. Returns when to look again (monotonic): 0 at once,
+ * UINT64_MAX when rung. Going idle beats the cap: as long as a thread waits and something is free,
+ * the drain grants it and looks again. With nothing free it takes back unused grants, and segments
+ * that have been held since the last sweep. */
+static uint64_t attend(struct weir_session *session)
+{
+    struct wr_buffers *buffers = &session->buffers;
+    if (wr_ptr_load_relaxed(&buffers->ready)) /* relaxed: a hint; there is more to drain */
+        return 0;
+    wr_block_hand_over(buffers);
+    enum wr_gate_state state = wr_gate_idle(&buffers->gate);
+    if (state == WR_GATE_QUIET)
+        return UINT64_MAX;
+    if (state == WR_GATE_SERVED)
+        return 0;
+    uint64_t due_ns = session->drain.sweep_ns + SWEEP_NS_WHEN_STUCK;
+    if (wr_os_monotonic_ns() < due_ns)
+        return due_ns;
+    bool is_found = wr_drain_revoke_grants(session);
+    wr_drain_sweep(session, true);
+    if (is_found)
+        return 0;
+    /* relaxed: what was revoked is on the ready list, by this thread */
+    return wr_ptr_load_relaxed(&buffers->ready) ? 0 : session->drain.sweep_ns + SWEEP_NS_WHEN_STUCK;
+}
+
+/* When the next timed look is due: sooner if a thread found no segment. */
+static uint64_t timer_next(struct weir_session *session, uint64_t timer_ns)
+{
+    uint64_t sweep_ns = wr_os_monotonic_ns() + SWEEP_NS_WHEN_STARVED;
+    bool is_starved = wr_u32_load_acquire(&session->buffers.is_starved) != 0;
+    return is_starved && sweep_ns < timer_ns ? sweep_ns : timer_ns;
+}
+
+/* A look whose speed the grant size follows. */
+static void look_timed(struct weir_session *session, bool is_timed)
+{
+    struct wr_drain *drain = &session->drain;
+    if (!session->buffers.blocks) {
+        wr_drain_look(session, is_timed);
+        return;
+    }
+    uint64_t start_ns = wr_os_monotonic_ns(), start_bytes = drain->bytes_read;
+    wr_drain_look(session, is_timed);
+    if (drain->bytes_read != start_bytes)
+        wr_gate_tune(&session->buffers.gate, drain->bytes_read - start_bytes,
+                     wr_os_monotonic_ns() - start_ns);
+}
+
+static void loop(struct weir_session *session)
+{
+    uint64_t flush_ns = (uint64_t)session->config.flush_ms * WR_NS_PER_MS;
+    uint64_t timer_ns = wr_os_monotonic_ns() + flush_ns;
+    while (!wr_u32_load_acquire(&session->stop_requested)) { /* edge STOP.acquire */
+        uint32_t ticket = wr_bell_ticket(&session->buffers.bell);
+        bool is_timed = wr_os_monotonic_ns() >= timer_ns;
+        if (is_timed)
+            timer_ns = wr_os_monotonic_ns() + flush_ns;
+        look_timed(session, is_timed);
+        timer_ns = timer_next(session, timer_ns);
+        uint64_t due_ns = session->buffers.blocks ? attend(session) : UINT64_MAX;
+        due_ns = due_ns < timer_ns ? due_ns : timer_ns;
+        uint64_t now = wr_os_monotonic_ns();
+        if (now < due_ns && !wr_u32_load_acquire(&session->stop_requested))
+            wr_bell_wait(&session->buffers.bell, ticket, due_ns - now);
+    }
+}
+
+static void set_and_wake(struct wr_u32 *word, uint32_t value)
+{
+    wr_u32_store_release(word, value);
+    wr_os_futex_wake_all(word);
+}
+
+static void *run(void *argument)
+{
+    struct weir_session *session = argument;
+    /* For its whole life this thread is inside the library: what its callbacks emit is counted as
+     * nested and never waits for itself. */
+    wr_self_enter();
+    session->drain_thread = pthread_self();
+    while (!wr_u32_load_acquire(&session->drain_go)) /* edge GO.acquire */
+        wr_os_futex_wait(&session->drain_go, 0, UINT64_MAX);
+    if (wr_u32_load_acquire(&session->drain_go) == WR_DRAIN_RUN) {
+        wr_drain_begin(session);
+        /* Before the first flush: a sink that is stuck must not keep weir_session_start() */
+        set_and_wake(&session->drain_runs, 1); /* edge START.release */
+        wr_drain_flush(session);
+        loop(session);
+        wr_drain_end(session);
+        uint32_t stopping =
+            WR_SESSION_STOPPING; /* unless the stop has given up: then CLOSED stays */
+        wr_u32_cas_acq_rel(&session->state, &stopping, WR_SESSION_DRAINED);
+    }
+    set_and_wake(&session->drain_is_gone, 1); /* edge GONE.release: the last access */
+    return NULL;
+}
+
+/* --- Others. --------------------------------------------------------------------------------- */
+
+static void drain_go(struct weir_session *session, enum wr_drain_go how)
+{
+    wr_u32_store_release(&session->drain_go, how); /* edge GO.release */
+    wr_os_futex_wake_all(&session->drain_go);
+}
+
+/* The name goes to the file last, when nothing but enabling is left to do. */
+enum weir_result wr_drain_start(struct weir_session *session, struct weir_error *error)
+{
+    int failure = wr_os_thread_start("weir-drain", run, session);
+    if (failure)
+        return wr_fail(error, WEIR_SYSTEM, "cannot start the drain thread: %s", strerror(failure));
+    enum weir_result result = wr_stream_publish(&session->stream, error);
+    drain_go(session, result == WEIR_OK ? WR_DRAIN_RUN : WR_DRAIN_GIVE_UP);
+    if (result == WEIR_OK)
+        wr_session_wait_while(&session->drain_runs, 0, UINT64_MAX); /* edge START.acquire */
+    else
+        wr_session_wait_while(&session->drain_is_gone, 0, UINT64_MAX); /* edge GONE.acquire */
+    return result;
+}
+
+bool wr_drain_finish(struct weir_session *session, uint64_t deadline_ns)
+{
+    wr_u32_store_release(&session->stop_requested, 1); /* edge STOP.release */
+    wr_bell_ring(&session->buffers.bell);
+    return wr_session_wait_while(&session->drain_is_gone, 0, deadline_ns); /* edge GONE.acquire */
+}
+
+bool wr_drain_is_self(const struct weir_session *session)
+{
+    return wr_u32_load_acquire(&session->drain_runs) &&
+           !wr_u32_load_acquire(&session->drain_is_gone) &&
+           pthread_equal(pthread_self(), session->drain_thread);
+}
+
+enum weir_result weir_poll(struct weir_session *session)
+{
+    return session ? WEIR_OK : WEIR_BAD_ARGUMENT; /* the drain thread does it */
+}

@@ -1,0 +1,468 @@
+#include "wait/gate.h"
+
+#include <weir/session.h>
+#include "os/os.h"
+#include "wait/strategy.h"
+
+#define PARKED_IS_AWAITED UINT32_C(0x80000000)
+/* How long the head of the queue waits awake: a few times what it costs to wake a sleeping one. */
+#define SPIN_NS 50000u
+/* The grant size found at run time: how often, and from where to where. */
+#define TUNE_BYTES      (UINT64_C(1) << 20)
+#define GRANT_BYTES_MIN (UINT64_C(32) << 10)
+#define GRANT_BYTES_MAX (UINT64_C(128) << 10)
+/* A hand-off is hidden if what is granted lasts this many times longer. */
+#define HAND_OFFS_HIDDEN 2
+
+/* --- The grant size. ------------------------------------------------------------------------- */
+
+/* Units that last `bytes`; at least one, at most a quarter of all. */
+static uint32_t grant_units_of(const struct wr_gate *gate, uint64_t bytes)
+{
+    if (gate->grant_fixed)
+        return gate->grant_fixed;
+    bytes = bytes < GRANT_BYTES_MIN ? GRANT_BYTES_MIN : bytes;
+    bytes = bytes > GRANT_BYTES_MAX ? GRANT_BYTES_MAX : bytes;
+    uint64_t units = bytes / gate->unit_bytes, most = gate->unit_count / 4;
+    units = units > most ? most : units;
+    return units ? (uint32_t)units : 1;
+}
+
+void wr_gate_tune(struct wr_gate *gate, uint64_t bytes, uint64_t ns)
+{
+    gate->drained_bytes += bytes;
+    gate->drained_ns += ns;
+    if (gate->drained_bytes < TUNE_BYTES)
+        return;
+    /* relaxed: a hint */
+    uint64_t hand_off_ns = wr_u64_load_relaxed(&gate->hand_off_ns);
+    uint64_t hidden = HAND_OFFS_HIDDEN * hand_off_ns * gate->drained_bytes / (gate->drained_ns + 1);
+    gate->drained_bytes = 0;
+    gate->drained_ns = 0;
+    pthread_mutex_lock(&gate->lock);
+    gate->grant_units = grant_units_of(gate, hidden);
+    pthread_mutex_unlock(&gate->lock);
+}
+
+/* --- Life. ----------------------------------------------------------------------------------- */
+
+void wr_gate_init(struct wr_gate *gate, const struct wr_gate_config *config, unsigned char *area,
+                  uint32_t unit_bytes, uint32_t unit_count)
+{
+    static const struct wr_gate_strategy *const strategies[] = {&wr_gate_relay, &wr_gate_fifo,
+                                                                &wr_gate_auto_reset};
+    gate->strategy = strategies[config->wake];
+    gate->area = area;
+    gate->unit_bytes = unit_bytes;
+    gate->unit_count = unit_count;
+    gate->free_count = unit_count;
+    gate->flags = config->flags;
+    gate->grant_fixed = config->grant_units;
+    gate->head_spins = config->wake == WEIR_WAKE_RELAY && !(config->flags & WEIR_WAKE_NO_SPIN);
+    /* One processor is the drain's. */
+    gate->cap = config->processors > 1 ? config->processors - 1 : 1;
+    gate->process_id = wr_os_process_id();
+    wr_os_mutex_init(&gate->lock);
+    gate->grant_units = grant_units_of(gate, 0);
+}
+
+void wr_gate_fini(struct wr_gate *gate)
+{
+    pthread_mutex_destroy(&gate->lock);
+}
+
+/* --- Units. ---------------------------------------------------------------------------------- */
+
+static struct wr_unit *unit_pop(struct wr_gate *gate)
+{
+    struct wr_unit *unit = gate->free;
+    gate->free_count--;
+    if (unit) {
+        gate->free = unit->next;
+        return unit;
+    }
+    WR_CHECK(gate->carved < gate->unit_count); /* never above the budget */
+    return (void *)(gate->area + (uint64_t)gate->carved++ * gate->unit_bytes);
+}
+
+static void unit_push(struct wr_gate *gate, struct wr_unit *unit)
+{
+    unit->next = gate->free;
+    gate->free = unit;
+    gate->free_count++;
+    WR_CHECK(gate->free_count <= gate->unit_count);
+}
+
+static void units_push(struct wr_gate *gate, struct wr_unit *units)
+{
+    while (units) {
+        struct wr_unit *next = units->next;
+        unit_push(gate, units);
+        units = next;
+    }
+}
+
+void wr_gate_take(struct wr_gate *gate, struct wr_waiter *waiter, uint32_t count)
+{
+    for (; count > 0 && gate->free_count > 0; count--) {
+        struct wr_unit *unit = unit_pop(gate);
+        unit->next = waiter->units;
+        waiter->units = unit;
+        waiter->unit_count++;
+    }
+}
+
+/* --- The queue. ------------------------------------------------------------------------------ */
+
+static void enqueue(struct wr_gate *gate, struct wr_waiter *waiter)
+{
+    waiter->next = NULL;
+    waiter->previous = gate->tail;
+    if (gate->tail)
+        gate->tail->next = waiter;
+    else
+        gate->head = waiter;
+    gate->tail = waiter;
+    gate->waiting++;
+    gate->large += waiter->needed > 1;
+    waiter->is_queued = true;
+    waiter->queue_number = ++gate->queue_numbers;
+    waiter->grant_number = 0;
+}
+
+void wr_gate_unlink(struct wr_gate *gate, struct wr_waiter *waiter)
+{
+    if (waiter->previous)
+        waiter->previous->next = waiter->next;
+    else
+        gate->head = waiter->next;
+    if (waiter->next)
+        waiter->next->previous = waiter->previous;
+    else
+        gate->tail = waiter->previous;
+    gate->waiting--;
+    gate->large -= waiter->needed > 1;
+    waiter->is_queued = false;
+}
+
+static void run(struct wr_gate *gate, struct wr_waiter *waiter)
+{
+    gate->running += !waiter->is_running;
+    waiter->is_running = true;
+    gate->grants++;
+    gate->granted_units += waiter->unit_count;
+}
+
+static void rest(struct wr_gate *gate, struct wr_waiter *waiter)
+{
+    gate->running -= waiter->is_running;
+    waiter->is_running = false;
+}
+
+void wr_gate_grant(struct wr_gate *gate, struct wr_waiter *waiter)
+{
+    wr_gate_unlink(gate, waiter);
+    waiter->grant_number = ++gate->grant_numbers;
+    run(gate, waiter);
+}
+
+/* --- Wakes. ---------------------------------------------------------------------------------- */
+
+void wr_gate_wake_later(struct wr_wakes *wakes, struct wr_waiter *waiter)
+{
+    waiter->next = NULL;
+    if (wakes->last)
+        wakes->last->next = waiter;
+    else
+        wakes->first = waiter;
+    wakes->last = waiter;
+    wakes->is_served = true;
+}
+
+bool wr_waiter_set(struct wr_waiter *waiter, enum wr_waiter_word word)
+{
+    /* edge GRANT.release: the units, or the loss that was counted */
+    if (wr_u32_exchange_acq_rel(&waiter->word, word) != WR_WAITER_ASLEEP)
+        return false;
+    /* The thread may be in its next wait by now: then this wakes it for nothing. */
+    wr_os_futex_wake(&waiter->word, 1);
+    return true;
+}
+
+static bool event_set(struct wr_gate *gate)
+{
+    /* edge GRANT.release: nothing but that there is something to be taken, under the lock */
+    uint32_t reset = WR_GATE_EVENT_RESET;
+    if (!wr_u32_cas_acq_rel(&gate->event, &reset, WR_GATE_EVENT_SET))
+        return false;
+    wr_os_futex_wake(&gate->event, 1);
+    return true;
+}
+
+void wr_gate_wake_all(struct wr_gate *gate, const struct wr_wakes *wakes)
+{
+    uint64_t count = 0;
+    for (struct wr_waiter *waiter = wakes->first, *next; waiter; waiter = next) {
+        next = waiter->next; /* before its thread may queue again */
+        waiter->granted_at_ns = wr_os_monotonic_ns();
+        count += wr_waiter_set(waiter, WR_WAITER_GRANTED);
+    }
+    if (wakes->word) {
+        wr_os_futex_wake(wakes->word, 1); /* the address alone: the waiter may have left */
+        count++;
+    }
+    count += wakes->set_event && event_set(gate);
+    if (count)
+        wr_u64_add_relaxed(&gate->wakes, count); /* relaxed: a figure */
+}
+
+/* --- Asking. --------------------------------------------------------------------------------- */
+
+/* Nobody older waits, and there is enough. With the one event, only large records have a queue. */
+static bool may_take(const struct wr_gate *gate, uint32_t needed)
+{
+    uint32_t older = gate->strategy == &wr_gate_auto_reset ? gate->large : gate->waiting;
+    return older == 0 && gate->free_count >= needed;
+}
+
+static void park(struct wr_gate *gate, struct wr_waiter *waiter, struct wr_wakes *wakes)
+{
+    /* relaxed: nobody else stores it while the waiter is in no queue */
+    wr_u32_store_relaxed(&waiter->word, WR_WAITER_AWAKE);
+    waiter->is_signaled = false;
+    rest(gate, waiter);
+    enqueue(gate, waiter);
+    wr_u32_add_acq_rel(&gate->parked, 1);
+    gate->strategy->serve(gate, WR_SERVE_PARK, wakes);
+    waiter->may_spin = gate->head_spins && gate->head == waiter && gate->running == 0;
+}
+
+static enum wr_asked ask(struct wr_gate *gate, struct wr_waiter *waiter, uint32_t needed,
+                         bool may_park, struct wr_wakes *wakes)
+{
+    if (gate->is_closing)
+        return WR_ASKED_ABORTED;
+    waiter->needed = needed;
+    if (may_take(gate, needed)) {
+        uint32_t grant = gate->strategy->grant_units(gate);
+        wr_gate_take(gate, waiter, grant > needed ? grant : needed);
+        run(gate, waiter);
+        return WR_ASKED_GRANTED;
+    }
+    if (!may_park)
+        return WR_ASKED_FULL;
+    park(gate, waiter, wakes);
+    return WR_ASKED_PARKED;
+}
+
+enum wr_asked wr_gate_ask(struct wr_gate *gate, struct wr_waiter *waiter, uint32_t needed,
+                          bool may_park)
+{
+    struct wr_wakes wakes = {0};
+    if (may_park)
+        pthread_mutex_lock(&gate->lock);
+    else if (pthread_mutex_trylock(&gate->lock) != 0)
+        return WR_ASKED_FULL;
+    enum wr_asked asked = ask(gate, waiter, needed, may_park, &wakes);
+    pthread_mutex_unlock(&gate->lock);
+    if (asked == WR_ASKED_PARKED)
+        waiter->parked_at_ns = wr_os_monotonic_ns();
+    wr_gate_wake_all(gate, &wakes);
+    return asked;
+}
+
+/* --- Waiting. -------------------------------------------------------------------------------- */
+
+/* True if the word has changed within SPIN_NS. */
+static bool spin(const struct wr_waiter *waiter)
+{
+    uint64_t end_ns = wr_os_monotonic_ns() + SPIN_NS;
+    do {
+        for (unsigned i = 0; i < 32; i++) {
+            /* relaxed: the caller loads it again, with acquire */
+            if (wr_u32_load_relaxed(&waiter->word) != WR_WAITER_AWAKE)
+                return true;
+            wr_pause();
+        }
+    } while (wr_os_monotonic_ns() < end_ns);
+    return false;
+}
+
+bool wr_gate_is_inherited(const struct wr_gate *gate)
+{
+    return wr_os_process_id() != gate->process_id;
+}
+
+enum wr_waited wr_waiter_sleep(const struct wr_gate *gate, struct wr_waiter *waiter,
+                               uint64_t deadline_ns)
+{
+    bool may_spin = waiter->may_spin;
+    for (;;) {
+        uint32_t word = wr_u32_load_acquire(&waiter->word); /* edge GRANT.acquire */
+        if (word == WR_WAITER_GRANTED || word == WR_WAITER_ABORTED)
+            return word == WR_WAITER_GRANTED ? WR_WAITED_GRANTED : WR_WAITED_ABORTED;
+        if (word == WR_WAITER_AWAKE) {
+            if (!may_spin || !spin(waiter))
+                wr_u32_cas_acq_rel(&waiter->word, &word, WR_WAITER_ASLEEP);
+            continue;
+        }
+        uint64_t now = deadline_ns == UINT64_MAX ? 0 : wr_os_monotonic_ns();
+        if (now >= deadline_ns)
+            return WR_WAITED_DEADLINE;
+        wr_os_futex_wait(&waiter->word, WR_WAITER_ASLEEP,
+                         deadline_ns == UINT64_MAX ? UINT64_MAX : deadline_ns - now);
+        if (wr_gate_is_inherited(gate))
+            return WR_WAITED_ABORTED;
+        may_spin = true; /* if the word is AWAKE now, the head was roused for that */
+    }
+}
+
+/* The deadline has passed. False if the waiter is in the queue no more: its grant is on the way. */
+static bool give_up(struct wr_gate *gate, struct wr_waiter *waiter)
+{
+    struct wr_wakes wakes = {0};
+    pthread_mutex_lock(&gate->lock);
+    bool is_queued = waiter->is_queued;
+    if (is_queued) {
+        wr_gate_unlink(gate, waiter);
+        units_push(gate, waiter->units);
+        waiter->units = NULL;
+        waiter->unit_count = 0;
+        /* What it was offered, or had gathered, is the next one's. */
+        gate->strategy->serve(gate, WR_SERVE_GIVE, &wakes);
+    }
+    pthread_mutex_unlock(&gate->lock);
+    wr_gate_wake_all(gate, &wakes);
+    return is_queued;
+}
+
+static void figures_add(struct wr_gate *gate, uint64_t parked_ns)
+{
+    wr_u64_add_relaxed(&gate->parked_ns, parked_ns); /* relaxed, and below: figures */
+    uint64_t max = wr_u64_load_relaxed(&gate->parked_ns_max);
+    while (parked_ns > max && !wr_u64_cas_release(&gate->parked_ns_max, &max, parked_ns)) {
+    }
+}
+
+enum wr_waited wr_gate_wait(struct wr_gate *gate, struct wr_waiter *waiter, uint64_t deadline_ns)
+{
+    enum wr_waited waited = gate->strategy->sleep(gate, waiter, deadline_ns);
+    if (waited == WR_WAITED_DEADLINE && !give_up(gate, waiter))
+        waited = gate->strategy->sleep(gate, waiter, UINT64_MAX);
+    waiter->parked_ns = wr_os_monotonic_ns() - waiter->parked_at_ns;
+    figures_add(gate, waiter->parked_ns);
+    return waited;
+}
+
+void wr_gate_unpark(struct wr_gate *gate)
+{
+    struct wr_u32 *parked = &gate->parked;
+    /* edge UNPARK.release: all that this thread did with the gate */
+    if (wr_u32_add_acq_rel(parked, UINT32_MAX) == (PARKED_IS_AWAITED | 1))
+        wr_os_futex_wake(parked, 1); /* the address alone: the gate may be gone */
+}
+
+uint32_t wr_gate_grant_units(const struct wr_gate *gate)
+{
+    return gate->strategy->grant_units(gate); /* the drain's to change, and to ask */
+}
+
+/* --- Giving. --------------------------------------------------------------------------------- */
+
+void wr_gate_give(struct wr_gate *gate, struct wr_unit *units)
+{
+    struct wr_wakes wakes = {0};
+    pthread_mutex_lock(&gate->lock);
+    units_push(gate, units); /* reusable first, then free, then a waiter is woken */
+    gate->strategy->serve(gate, WR_SERVE_GIVE, &wakes);
+    pthread_mutex_unlock(&gate->lock);
+    wr_gate_wake_all(gate, &wakes);
+}
+
+void wr_gate_rest(struct wr_gate *gate, struct wr_waiter *waiter)
+{
+    struct wr_wakes wakes = {0};
+    pthread_mutex_lock(&gate->lock);
+    if (waiter->is_running) {
+        rest(gate, waiter);
+        gate->strategy->serve(gate, WR_SERVE_GIVE, &wakes);
+    }
+    pthread_mutex_unlock(&gate->lock);
+    wr_gate_wake_all(gate, &wakes);
+}
+
+enum wr_gate_state wr_gate_idle(struct wr_gate *gate)
+{
+    struct wr_wakes wakes = {0};
+    enum wr_gate_state state = WR_GATE_QUIET;
+    pthread_mutex_lock(&gate->lock);
+    if (gate->waiting) {
+        gate->strategy->serve(gate, WR_SERVE_IDLE, &wakes);
+        if (wakes.is_served)
+            state = WR_GATE_SERVED;
+        else if (gate->free_count == 0)
+            state = WR_GATE_STUCK;
+    }
+    pthread_mutex_unlock(&gate->lock);
+    wr_gate_wake_all(gate, &wakes);
+    return state;
+}
+
+/* --- The end. -------------------------------------------------------------------------------- */
+
+struct wr_waiter *wr_gate_close(struct wr_gate *gate)
+{
+    pthread_mutex_lock(&gate->lock);
+    gate->is_closing = true;
+    struct wr_waiter *first = gate->head;
+    for (struct wr_waiter *waiter = first; waiter; waiter = waiter->next) {
+        waiter->is_queued = false;
+        units_push(gate, waiter->units);
+        waiter->units = NULL;
+        waiter->unit_count = 0;
+    }
+    gate->head = gate->tail = NULL;
+    gate->waiting = gate->large = 0;
+    pthread_mutex_unlock(&gate->lock);
+    return first;
+}
+
+void wr_gate_abort(struct wr_gate *gate, struct wr_waiter *waiter)
+{
+    wr_waiter_set(waiter, WR_WAITER_ABORTED);
+    if (gate->strategy != &wr_gate_auto_reset)
+        return;
+    /* It may sleep on the event, which it does only while that is RESET. */
+    wr_u32_exchange_acq_rel(&gate->event, WR_GATE_EVENT_CLOSED);
+    wr_os_futex_wake_all(&gate->event);
+}
+
+bool wr_gate_wait_unparked(struct wr_gate *gate, uint64_t deadline_ns)
+{
+    uint32_t parked = wr_u32_add_acq_rel(&gate->parked, PARKED_IS_AWAITED) | PARKED_IS_AWAITED;
+    bool is_over;
+    /* edge UNPARK.acquire */
+    while (!(is_over = (parked = wr_u32_load_acquire(&gate->parked)) == PARKED_IS_AWAITED)) {
+        uint64_t now = wr_os_monotonic_ns();
+        if (now >= deadline_ns)
+            break;
+        wr_os_futex_wait(&gate->parked, parked, deadline_ns - now);
+    }
+    wr_u32_add_acq_rel(&gate->parked, PARKED_IS_AWAITED); /* the bit wraps away */
+    return is_over;
+}
+
+void wr_gate_figures(struct wr_gate *gate, struct wr_gate_figures *figures)
+{
+    pthread_mutex_lock(&gate->lock);
+    figures->parks = gate->queue_numbers;
+    figures->grants = gate->grants;
+    figures->grant_bytes = gate->granted_units * gate->unit_bytes;
+    figures->grant_bytes_now = (uint64_t)gate->strategy->grant_units(gate) * gate->unit_bytes;
+    figures->free_bytes = (uint64_t)gate->free_count * gate->unit_bytes;
+    pthread_mutex_unlock(&gate->lock);
+    figures->parked_now = wr_u32_load_relaxed(&gate->parked) & ~PARKED_IS_AWAITED; /* relaxed: */
+    figures->parked_ns = wr_u64_load_relaxed(&gate->parked_ns);                    /* figures */
+    figures->parked_ns_max = wr_u64_load_relaxed(&gate->parked_ns_max);
+    figures->wakes = wr_u64_load_relaxed(&gate->wakes);
+}

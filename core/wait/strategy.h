@@ -1,0 +1,52 @@
+/*
+ * What a wake strategy is, and what the three have in common. For core/wait/ only.
+ */
+#ifndef WR_WAIT_STRATEGY_H
+#define WR_WAIT_STRATEGY_H
+
+#include "wait/gate.h"
+
+/* Waiters to be woken once the lock is free, linked by `next`; they are out of the queue. */
+struct wr_wakes {
+    struct wr_waiter *first, *last;
+    struct wr_u32 *word; /* of the head, which stays in the queue; it is changed already */
+    bool set_event;      /* AUTO_RESET's */
+    bool is_served;      /* somebody was given something */
+};
+
+enum wr_serve {
+    WR_SERVE_GIVE, /* units came back */
+    WR_SERVE_PARK, /* a thread has queued, and no longer runs */
+    WR_SERVE_IDLE, /* the drain has nothing else to do */
+};
+
+struct wr_gate_strategy {
+    /* What a thread takes that finds nobody waiting, beyond what it needs. LOCK. */
+    uint32_t (*grant_units)(const struct wr_gate *gate);
+    /* Serves waiters with what is free. LOCK. */
+    void (*serve)(struct wr_gate *gate, enum wr_serve why, struct wr_wakes *wakes);
+    /* Sleeps until the waiter has what it needs or is aborted. DEADLINE: it may still be in the
+     * queue. */
+    enum wr_waited (*sleep)(struct wr_gate *gate, struct wr_waiter *waiter, uint64_t deadline_ns);
+};
+
+extern const struct wr_gate_strategy wr_gate_auto_reset, wr_gate_fifo, wr_gate_relay;
+
+/* All LOCK. */
+void wr_gate_unlink(struct wr_gate *gate, struct wr_waiter *waiter);
+/* Moves up to `count` free units to the waiter. */
+void wr_gate_take(struct wr_gate *gate, struct wr_waiter *waiter, uint32_t count);
+/* The waiter has what it needs: out of the queue, counted, running. */
+void wr_gate_grant(struct wr_gate *gate, struct wr_waiter *waiter);
+/* And it is to be told. */
+void wr_gate_wake_later(struct wr_wakes *wakes, struct wr_waiter *waiter);
+
+/* Without the lock. */
+void wr_gate_wake_all(struct wr_gate *gate, const struct wr_wakes *wakes);
+/* Sleeps on the waiter's own word. */
+enum wr_waited wr_waiter_sleep(const struct wr_gate *gate, struct wr_waiter *waiter,
+                               uint64_t deadline_ns);
+/* Changes the word; true if the thread had to be woken by the system. */
+bool wr_waiter_set(struct wr_waiter *waiter, enum wr_waiter_word word);
+
+#endif

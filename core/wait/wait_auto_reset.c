@@ -1,0 +1,87 @@
+/*
+ * AUTO_RESET: one event for all. Whoever wakes first takes a unit; a thread that has just come may
+ * take it before them. No order, no fairness: the form that the original work began with.
+ *
+ * An event that is set twice before anybody wakes is set once, so whoever takes a unit and leaves
+ * some sets it again for the others. Records that need several units are queued and gathered for,
+ * one at a time; meanwhile nobody else takes, or they would wait for ever.
+ */
+#include "os/os.h"
+#include "wait/strategy.h"
+
+static uint32_t grant_units(const struct wr_gate *gate)
+{
+    (void)gate;
+    return 1;
+}
+
+static struct wr_waiter *first_large(const struct wr_gate *gate)
+{
+    struct wr_waiter *waiter = gate->large ? gate->head : NULL;
+    while (waiter && waiter->needed == 1)
+        waiter = waiter->next;
+    return waiter;
+}
+
+static void serve(struct wr_gate *gate, enum wr_serve why, struct wr_wakes *wakes)
+{
+    (void)why;
+    struct wr_waiter *large;
+    while (gate->free_count > 0 && (large = first_large(gate))) {
+        wr_gate_take(gate, large, large->needed - large->unit_count);
+        if (large->unit_count < large->needed)
+            return;
+        wr_gate_grant(gate, large);
+        wr_gate_wake_later(wakes, large);
+    }
+    /* relaxed: if it is set, somebody is on the way who will see what is free */
+    wakes->set_event = gate->free_count > 0 && gate->waiting > 0 &&
+                       wr_u32_load_relaxed(&gate->event) == WR_GATE_EVENT_RESET;
+    wakes->is_served |= wakes->set_event;
+}
+
+/* One try of a thread that the event has woken. */
+static bool take(struct wr_gate *gate, struct wr_waiter *waiter)
+{
+    struct wr_wakes wakes = {0};
+    pthread_mutex_lock(&gate->lock);
+    bool may_take = waiter->is_queued && gate->large == 0 && gate->free_count > 0;
+    if (may_take) {
+        wr_gate_take(gate, waiter, 1);
+        wr_gate_grant(gate, waiter);
+        serve(gate, WR_SERVE_GIVE, &wakes);
+    }
+    pthread_mutex_unlock(&gate->lock);
+    wr_gate_wake_all(gate, &wakes);
+    return may_take;
+}
+
+static enum wr_waited sleep_on_event(struct wr_gate *gate, struct wr_waiter *waiter,
+                                     uint64_t deadline_ns)
+{
+    for (;;) {
+        uint32_t event = WR_GATE_EVENT_SET;
+        /* edge GRANT.acquire */
+        if (wr_u32_cas_acq_rel(&gate->event, &event, WR_GATE_EVENT_RESET) && take(gate, waiter))
+            return WR_WAITED_GRANTED;
+        if (event == WR_GATE_EVENT_CLOSED) /* our own word follows, if it is not there yet */
+            return wr_waiter_sleep(gate, waiter, deadline_ns);
+        uint64_t now = wr_os_monotonic_ns();
+        if (now >= deadline_ns)
+            return WR_WAITED_DEADLINE;
+        wr_os_futex_wait(&gate->event, WR_GATE_EVENT_RESET,
+                         deadline_ns == UINT64_MAX ? UINT64_MAX : deadline_ns - now);
+        if (wr_gate_is_inherited(gate))
+            return WR_WAITED_ABORTED;
+    }
+}
+
+static enum wr_waited sleep_until_set(struct wr_gate *gate, struct wr_waiter *waiter,
+                                      uint64_t deadline_ns)
+{
+    return waiter->needed > 1 ? wr_waiter_sleep(gate, waiter, deadline_ns)
+                              : sleep_on_event(gate, waiter, deadline_ns);
+}
+
+const struct wr_gate_strategy wr_gate_auto_reset = {
+    .grant_units = grant_units, .serve = serve, .sleep = sleep_until_set};

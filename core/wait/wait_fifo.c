@@ -1,0 +1,65 @@
+/*
+ * FIFO: a queue, one wait word per thread. What comes back is signaled to the head, which takes one
+ * unit under the lock and signals the next head if there is more. Only the head may take, and
+ * nobody takes while somebody waits: the form that the original work ended with.
+ *
+ * A signal is a hint: the head may have left by its deadline, whose units and signal then go to the
+ * next one.
+ */
+#include "os/os.h"
+#include "wait/strategy.h"
+
+static uint32_t grant_units(const struct wr_gate *gate)
+{
+    (void)gate;
+    return 1;
+}
+
+static void serve(struct wr_gate *gate, enum wr_serve why, struct wr_wakes *wakes)
+{
+    (void)why;
+    struct wr_waiter *head = gate->head;
+    if (!head || gate->free_count == 0 || head->is_signaled)
+        return;
+    head->is_signaled = true;
+    wakes->is_served = true;
+    /* edge GRANT.release: that it is worth a try */
+    if (wr_u32_exchange_acq_rel(&head->word, WR_WAITER_GRANTED) == WR_WAITER_ASLEEP)
+        wakes->word = &head->word;
+}
+
+/* One try of a thread that was signaled. */
+static bool take(struct wr_gate *gate, struct wr_waiter *waiter)
+{
+    struct wr_wakes wakes = {0};
+    pthread_mutex_lock(&gate->lock);
+    bool is_granted = false;
+    if (waiter->is_queued) {
+        waiter->is_signaled = false;
+        /* A closer takes it out of the queue before it sets the word, so this loses no abort. */
+        wr_u32_store_relaxed(&waiter->word, WR_WAITER_AWAKE); /* relaxed: as in park() */
+        if (gate->head == waiter)
+            wr_gate_take(gate, waiter, waiter->needed - waiter->unit_count);
+        is_granted = waiter->unit_count == waiter->needed;
+    }
+    if (is_granted) {
+        wr_gate_grant(gate, waiter);
+        serve(gate, WR_SERVE_GIVE, &wakes);
+    }
+    pthread_mutex_unlock(&gate->lock);
+    wr_gate_wake_all(gate, &wakes);
+    return is_granted;
+}
+
+static enum wr_waited sleep_until_head(struct wr_gate *gate, struct wr_waiter *waiter,
+                                       uint64_t deadline_ns)
+{
+    for (;;) {
+        enum wr_waited waited = wr_waiter_sleep(gate, waiter, deadline_ns);
+        if (waited != WR_WAITED_GRANTED || take(gate, waiter))
+            return waited;
+    }
+}
+
+const struct wr_gate_strategy wr_gate_fifo = {
+    .grant_units = grant_units, .serve = serve, .sleep = sleep_until_head};

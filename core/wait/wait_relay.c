@@ -1,0 +1,87 @@
+/*
+ * RELAY: FIFO order, several units at a time, and a thread that parks hands on what is free to the
+ * head of the queue: the wake and the sleep are one switch on one processor, and the drain has no
+ * part in it.
+ *
+ * A thread runs from its grant until it parks, exits, or is seen to rest (wr_gate_rest). While as
+ * many run as there are processors beside the drain's (the cap), more would only take turns with
+ * them. The cap is a hint about processors, never a reason to wait: it gives way when the drain has
+ * nothing to do, because whoever holds a grant may compute for a second, and when more than a
+ * quarter of the budget is free.
+ *
+ * The head waits awake for a bounded time while nobody runs and nothing is free: what the drain
+ * returns next is then one store away from it.
+ */
+#include "wait/strategy.h"
+
+#include <weir/session.h>
+#include "os/os.h"
+
+static uint32_t grant_units(const struct wr_gate *gate)
+{
+    return gate->grant_units;
+}
+
+/* May the head be granted now? */
+static bool may_grant(const struct wr_gate *gate, enum wr_serve why)
+{
+    if (gate->free_count > gate->unit_count / 4) /* plenty beats the cap */
+        return true;
+    if (why == WR_SERVE_PARK && (gate->flags & WEIR_WAKE_NO_HAND_ON))
+        return false;
+    return why == WR_SERVE_IDLE || (gate->flags & WEIR_WAKE_NO_CAP) || gate->running < gate->cap;
+}
+
+/* Gathers for the head what it needs, and what else one grant gives. */
+static bool gather(struct wr_gate *gate, struct wr_waiter *head)
+{
+    uint32_t wanted = head->needed > gate->grant_units ? head->needed : gate->grant_units;
+    if (head->unit_count < wanted)
+        wr_gate_take(gate, head, wanted - head->unit_count);
+    return head->unit_count >= head->needed;
+}
+
+/* To wait awake, if it sleeps. May be lost without harm: it may be about to. */
+static void rouse(struct wr_waiter *head, struct wr_wakes *wakes)
+{
+    uint32_t asleep = WR_WAITER_ASLEEP;
+    if (wr_u32_cas_acq_rel(&head->word, &asleep, WR_WAITER_AWAKE))
+        wakes->word = &head->word;
+}
+
+static void serve(struct wr_gate *gate, enum wr_serve why, struct wr_wakes *wakes)
+{
+    while (gate->head && gate->free_count > 0 && may_grant(gate, why)) {
+        struct wr_waiter *head = gate->head;
+        if (!gather(gate, head))
+            break;
+        wr_gate_grant(gate, head);
+        wr_gate_wake_later(wakes, head);
+        if (why == WR_SERVE_IDLE)
+            return; /* one for each look of the drain */
+    }
+    if (why == WR_SERVE_PARK && gate->head && gate->running == 0 && gate->head_spins)
+        rouse(gate->head, wakes);
+}
+
+/* What a hand-off costs, from the grant to the thread's running: a mean over some 16. */
+static void note_hand_off(struct wr_gate *gate, const struct wr_waiter *waiter)
+{
+    uint64_t now = wr_os_monotonic_ns();
+    uint64_t cost = now > waiter->granted_at_ns ? now - waiter->granted_at_ns : 0;
+    /* relaxed, twice: a hint, of which it does not matter if one is lost */
+    uint64_t mean = wr_u64_load_relaxed(&gate->hand_off_ns);
+    wr_u64_store_relaxed(&gate->hand_off_ns, mean - mean / 16 + cost / 16);
+}
+
+static enum wr_waited sleep_until_granted(struct wr_gate *gate, struct wr_waiter *waiter,
+                                          uint64_t deadline_ns)
+{
+    enum wr_waited waited = wr_waiter_sleep(gate, waiter, deadline_ns);
+    if (waited == WR_WAITED_GRANTED)
+        note_hand_off(gate, waiter);
+    return waited;
+}
+
+const struct wr_gate_strategy wr_gate_relay = {
+    .grant_units = grant_units, .serve = serve, .sleep = sleep_until_granted};

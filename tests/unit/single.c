@@ -1,0 +1,142 @@
+/* The library without threads: the host polls, and BLOCK is refused. */
+#define _GNU_SOURCE
+#include "unit.h"
+
+#include <dirent.h>
+
+WEIR_PROVIDER_DEFINE(Unit, UNIT_EVENTS)
+
+static int threads_now(void)
+{
+    int count = 0;
+    DIR *directory = opendir("/proc/self/task");
+    assert_non_null(directory);
+    for (struct dirent *entry; (entry = readdir(directory));)
+        count += entry->d_name[0] != '.';
+    closedir(directory);
+    return count;
+}
+
+static void test_block_is_refused(void **state)
+{
+    (void)state;
+    struct weir_session_config config = unit_config();
+    struct weir_session *session;
+    struct weir_error error = {""};
+    config.mode = WEIR_MODE_BLOCK;
+    assert_int_equal(weir_session_create(&config, &session, &error), WEIR_BAD_ARGUMENT);
+    assert_non_null(strstr(error.text, "WEIR_SINGLE_THREADED"));
+}
+
+static void test_no_thread_and_all_is_written(void **state)
+{
+    (void)state;
+    struct weir_session_config config = unit_config();
+    struct weir_session *session = unit_start(&config);
+    assert_int_equal(threads_now(), 1);
+    for (uint64_t i = 0; i < 1000; i++)
+        assert_true(WEIR_EMIT(Unit, Pair, i, 2));
+    assert_int_equal(weir_session_stop(session), WEIR_OK);
+    assert_int_equal(unit_counts(session).written, 1000);
+    const void *bytes;
+    uint64_t count;
+    assert_int_equal(weir_session_memory(session, &bytes, &count), WEIR_OK);
+    assert_true(count > 18000);
+    assert_int_equal(((const unsigned char *)bytes)[count - 1], 1); /* the end tag */
+    weir_session_destroy(session);
+}
+
+static bool count_bytes(void *context, const void *bytes, size_t count)
+{
+    (void)bytes;
+    *(uint64_t *)context += count;
+    return true;
+}
+
+/* A round fits into the eight segments, and the poll after it makes room for the next. */
+static void test_poll_makes_room(void **state)
+{
+    (void)state;
+    uint64_t sent = 0;
+    struct weir_session_config config = unit_config();
+    config.memory_bytes_max = 0;
+    config.write = count_bytes;
+    config.write_context = &sent;
+    config.budget_bytes = 65536;
+    config.segment_bytes = 8192;
+    struct weir_session *session = unit_start(&config);
+    uint64_t written = 0;
+    for (int round = 0; round < 100; round++) {
+        for (uint64_t i = 0; i < 1000; i++)
+            written += WEIR_EMIT(Unit, Pair, i, 2);
+        assert_int_equal(weir_poll(session), WEIR_OK);
+    }
+    assert_int_equal(written, 100000);
+    assert_true(sent > 100000 * 18 / 2);
+    for (uint64_t i = 0; i < 10000; i++)
+        written += WEIR_EMIT(Unit, Pair, i, 2);
+    assert_true(written < 110000);
+    assert_int_equal(weir_session_stop(session), WEIR_OK);
+    struct weir_counts counts = unit_counts(session);
+    assert_int_equal(counts.attempted, 110000);
+    assert_int_equal(counts.written, written);
+    assert_int_equal(counts.lost[WEIR_LOSS_FULL], 110000 - written);
+    assert_int_equal(weir_poll(session), WEIR_BAD_STATE);
+    weir_session_destroy(session);
+}
+
+struct reentry {
+    struct weir_session *session;
+    enum weir_result poll, stop;
+};
+
+static void reenter(struct weir_session *session, void *context)
+{
+    struct reentry *reentry = context;
+    reentry->poll = weir_poll(session);
+    reentry->stop = weir_session_stop(session);
+    assert_true(Unit_Pair(1, 2)); /* the rundown's own */
+}
+
+static void test_callbacks_may_not_come_back(void **state)
+{
+    (void)state;
+    struct reentry reentry = {.poll = WEIR_OK, .stop = WEIR_OK};
+    struct weir_session_config config = unit_config();
+    config.rundown = reenter;
+    config.rundown_context = &reentry;
+    struct weir_session *session = unit_start(&config);
+    assert_int_equal(weir_session_stop(session), WEIR_OK);
+    assert_int_equal(reentry.poll, WEIR_BAD_STATE);
+    assert_int_equal(reentry.stop, WEIR_BAD_STATE);
+    assert_int_equal(unit_counts(session).written, 1);
+    weir_session_destroy(session);
+}
+
+static void test_poll_tells_a_failed_sink(void **state)
+{
+    (void)state;
+    struct weir_session_config config = unit_config();
+    config.memory_bytes_max = 2048;
+    config.flush_ms = 1;
+    struct weir_session *session = unit_start(&config);
+    enum weir_result result = WEIR_OK;
+    for (int round = 0; round < 10000 && result == WEIR_OK; round++) {
+        WEIR_EMIT(Unit, Pair, 1, 2);
+        result = weir_poll(session);
+    }
+    assert_int_equal(result, WEIR_IO);
+    assert_false(weir_event_is_enabled(&weir_events_Unit.Pair));
+    assert_int_equal(weir_session_stop(session), WEIR_IO);
+    weir_session_destroy(session);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_block_is_refused),
+                                       cmocka_unit_test(test_no_thread_and_all_is_written),
+                                       cmocka_unit_test(test_poll_makes_room),
+                                       cmocka_unit_test(test_callbacks_may_not_come_back),
+                                       cmocka_unit_test(test_poll_tells_a_failed_sink)};
+    return cmocka_run_group_tests(tests, unit_setup, NULL);
+}
