@@ -5,7 +5,7 @@
 #include "harness.h"
 
 #define POOL_BYTES      65536u
-#define TOO_LARGE_BYTES 50000u /* more than a segment of 32 KiB; less than the format's 65,535 */
+#define TOO_LARGE_BYTES 65520u /* with what is before them more than the format's 65,535 */
 #define HEAD_BYTES      24u    /* Emitter, Counter, Length, Sum */
 #define FIRST_NUMBER    2u     /* 1 introduces the thread */
 

@@ -2,6 +2,7 @@
 
 #include <string.h>
 #include "buffers/loss.h"
+#include "lane/lane_span.h"
 #include "lane/lane_write.h"
 #include "lane/record.h"
 #include "os/clock.h"
@@ -137,14 +138,19 @@ struct wr_lane *wr_buffers_lane(struct wr_thread *thread, uint32_t slot)
 
 /* --- Room. ----------------------------------------------------------------------------------- */
 
-void wr_buffers_retire(struct wr_lane *lane)
+/* Tells the drain of segments that the writer has left. */
+static void tell_retired(struct wr_lane *lane, uint32_t segments)
 {
     struct wr_buffers *buffers = lane->buffers;
-    if (!wr_lane_retire(lane))
-        return;
     announce(lane);
-    if (wr_u32_add_acq_rel(&buffers->retired, 1) + 1 >= buffers->wake_at)
+    if (wr_u32_add_acq_rel(&buffers->retired, segments) + segments >= buffers->wake_at)
         wr_bell_ring(&buffers->bell);
+}
+
+void wr_buffers_retire(struct wr_lane *lane)
+{
+    if (wr_lane_retire(lane))
+        tell_retired(lane, 1);
 }
 
 static void mark_gap(struct wr_lane *lane, unsigned cause, struct wr_segment *segment,
@@ -191,21 +197,23 @@ static void starve(struct wr_buffers *buffers)
         wr_bell_ring(&buffers->bell);
 }
 
+static void lose_for_room(struct wr_lane *lane)
+{
+    starve(lane->buffers);
+    wr_lane_count_lost(lane, lane->held_before ? WEIR_LOSS_FULL : WEIR_LOSS_NO_SEGMENT);
+}
+
 struct wr_segment *wr_buffers_room(struct wr_lane *lane, uint32_t bytes, uint64_t *commit)
 {
     struct wr_buffers *buffers = lane->buffers;
     struct wr_segment *segment = wr_lane_room(lane, bytes, commit);
     if (segment)
         return segment;
-    if (WR_SEGMENT_HEADER_BYTES + (uint64_t)bytes > buffers->segment_bytes) {
-        wr_buffers_lose(lane, WEIR_LOSS_TOO_LARGE);
-        return NULL;
-    }
+    WR_CHECK(!wr_buffers_must_span(buffers, bytes));
     wr_buffers_retire(lane);
     segment = segment_take(buffers);
     if (!segment) {
-        starve(buffers);
-        wr_lane_count_lost(lane, lane->held_before ? WEIR_LOSS_FULL : WEIR_LOSS_NO_SEGMENT);
+        lose_for_room(lane);
         return NULL;
     }
     wr_lane_open(lane, segment, buffers->segment_bytes, wr_clock_ticks());
@@ -213,6 +221,57 @@ struct wr_segment *wr_buffers_room(struct wr_lane *lane, uint32_t bytes, uint64_
      * goes no further, and the segment is ours. */
     *commit = WR_SEGMENT_HEADER_BYTES;
     return segment;
+}
+
+/* --- Room for a record that is larger than a segment. ---------------------------------------- */
+
+static void segments_give(struct wr_buffers *buffers, struct wr_segment *first)
+{
+    while (first) {
+        struct wr_segment *next = first->newer; /* read before the segment may be taken again */
+        wr_data_read(&first->newer, sizeof first->newer);
+        wr_buffers_give(buffers, first);
+        first = next;
+    }
+}
+
+struct wr_segment *wr_buffers_take_segments(struct wr_lane *lane, uint32_t count)
+{
+    struct wr_segment *first = NULL;
+    for (uint32_t taken = 0; taken < count; taken++) {
+        struct wr_segment *segment = segment_take(lane->buffers);
+        if (!segment) {
+            segments_give(lane->buffers, first);
+            return NULL;
+        }
+        segment->newer = first;
+        wr_data_written(&segment->newer, sizeof segment->newer);
+        first = segment;
+    }
+    return first;
+}
+
+struct wr_segment *wr_buffers_span_room(struct wr_lane *lane, uint32_t bytes)
+{
+    const struct wr_buffers *buffers = lane->buffers;
+    uint32_t count = wr_span_segments(bytes, buffers->segment_bytes);
+    if (count > buffers->segment_count / 2) {
+        wr_buffers_lose(lane, WEIR_LOSS_TOO_LARGE);
+        return NULL;
+    }
+    /* Before it is known that there are enough: at the brim, several threads that each hold on to a
+     * part of what another one needs would stay there. */
+    wr_buffers_retire(lane);
+    struct wr_segment *first = wr_buffers_take_segments(lane, count);
+    if (!first)
+        lose_for_room(lane);
+    return first;
+}
+
+void wr_buffers_span_open(struct wr_lane *lane, const struct wr_span *span)
+{
+    wr_lane_push(lane, span->oldest, span->newest, lane->buffers->segment_bytes);
+    tell_retired(lane, span->count - 1);
 }
 
 /* --- Exit of a thread. ----------------------------------------------------------------------- */

@@ -98,6 +98,8 @@ static bool emit_to_lane(struct wr_lane *lane, const struct wr_event_definition 
         return false;
     }
     uint32_t bytes = wr_record_bytes((uint32_t)size->bytes, !definition->is_fixed);
+    if (wr_buffers_must_span(lane->buffers, bytes))
+        return wr_emit_span(lane, definition, payload, size, ticks);
     uint64_t commit;
     struct wr_segment *segment = room_in_time(lane, bytes, ticks, &commit);
     if (!segment)
