@@ -75,7 +75,7 @@ static void test_refused_events_leave_room(void **state)
 
 #ifndef UNDER_TSAN /* the race in the host is the point */
 struct changing {
-    char text[3001];
+    char text[7001]; /* larger than a segment, and not */
     uint32_t is_done;
 };
 
@@ -83,7 +83,7 @@ static void *change(void *argument)
 {
     struct changing *changing = argument;
     for (unsigned at = 0; !__atomic_load_n(&changing->is_done, __ATOMIC_RELAXED);
-         at = (at + 977) % 3000) {
+         at = (at + 977) % 7000) {
         __atomic_store_n(&changing->text[at], 0, __ATOMIC_RELAXED);
         __atomic_store_n(&changing->text[at], 'x', __ATOMIC_RELAXED);
     }
