@@ -128,8 +128,13 @@ static inline void wr_lane_count_lost(struct wr_lane *lane, unsigned cause)
 static inline struct wr_segment *wr_lane_retire(struct wr_lane *lane)
 {
     /* relaxed: NULL stays until this thread opens a segment; anything else is decided below */
-    if (!wr_ptr_load_relaxed(&lane->current))
+    struct wr_segment *segment = wr_ptr_load_relaxed(&lane->current);
+    if (!segment)
         return NULL;
+    /* Before the exchange: after it the drain may read the segment and give it to another thread.
+     * relaxed: this thread stored it; if the segment is revoked, the count is not used. */
+    uint32_t count =
+        wr_lane_is_revoked(segment) ? 0 : wr_commit_count(wr_u64_load_relaxed(&segment->commit));
     /* edge OWN: either the writer or the drain gets the segment */
     void *current = wr_ptr_exchange_acq_rel(&lane->current, NULL);
     /* relaxed: a revocation that comes later finds no segment and gives up */
@@ -138,9 +143,7 @@ static inline struct wr_segment *wr_lane_retire(struct wr_lane *lane)
         lane->records_retired += wr_lane_revoked_count(current);
         return NULL;
     }
-    struct wr_segment *segment = current;
-    /* relaxed: this thread stored it */
-    lane->records_retired += wr_commit_count(wr_u64_load_relaxed(&segment->commit));
+    lane->records_retired += count;
     return segment;
 }
 

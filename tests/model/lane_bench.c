@@ -124,11 +124,22 @@ void bench_emit_slot(uint32_t index)
     wr_pin_leave(thread, pin);
 }
 
+/* The writer's count of attempts is the drain's. */
+static void check_first_number(const struct writer *writer, const struct wr_segment *segment)
+{
+    uint64_t number = 1 + writer->drained_count;
+    for (unsigned cause = 0; cause < WR_LANE_CAUSES; cause++)
+        number += segment->lost_before[cause];
+    model_check(segment->first_number == number);
+}
+
 static void read_records(struct writer *writer, struct wr_segment *segment, uint64_t commit)
 {
     struct wr_lane *lane = writer->lane;
     if (lane->read_offset == 0)
         lane->read_offset = segment->records_at;
+    if (lane->read_count == 0)
+        check_first_number(writer, segment);
     while (lane->read_offset < wr_commit_offset(commit)) {
         const unsigned char *record = (const unsigned char *)segment + lane->read_offset;
         uint64_t number;

@@ -20,6 +20,11 @@ static void emit_two(void)
     bench_emit(0);
 }
 
+static void emit_other(void)
+{
+    bench_emit(1);
+}
+
 static void emit_three(void)
 {
     emit_two();
@@ -48,6 +53,12 @@ static void look_twice(void)
 static void handover_setup(void)
 {
     bench_prepare(PINS_MEMBARRIER, 1, 2, 1);
+}
+
+static void handover_two_setup(void)
+{
+    bench_prepare(PINS_MEMBARRIER, 2, 2, 1);
+    bench_open_first(0);
 }
 
 /* --- LOST: a loss that is seen has its place behind the records before it. ------------------- */
@@ -136,11 +147,6 @@ static void revoke_twice(void)
     bench_revoke(0);
     bench_revoke(0);
     bench_look(0);
-}
-
-static void emit_other(void)
-{
-    bench_emit(1);
 }
 
 /* --- READY: a lane that has retired a segment is met by the drain. --------------------------- */
@@ -415,6 +421,8 @@ const struct lane_model lane_models[] = {
         bench_check),
     TWO("handover", "three records over two segments of one, two looks", handover_setup, emit_three,
         look_twice, bench_check),
+    THREE("handover_two", "a second writer takes what the first has left", handover_two_setup,
+          emit_two, emit_other, look_once, bench_check),
     TWO("lost", "one record, then losses", lost_setup, emit_three, lost_drain, bench_check),
     TWO("revoke", "plain pins and a membarrier", revoke_setup, emit_two, revoke_drain, bench_check),
     TWO("revoke_seq_cst", "seq_cst pins", revoke_setup_seq_cst, emit_two, revoke_drain,
