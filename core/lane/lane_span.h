@@ -33,7 +33,7 @@ struct wr_record_out {
     uint32_t segment_bytes;
 };
 
-static inline void wr_record_out_segment(struct wr_record_out *out, struct wr_segment *segment)
+WR_INLINE void wr_record_out_segment(struct wr_record_out *out, struct wr_segment *segment)
 {
     out->segment = segment;
     out->at = segment->records;
@@ -41,7 +41,7 @@ static inline void wr_record_out_segment(struct wr_record_out *out, struct wr_se
 }
 
 /* Never beyond what was measured: the record has segments for all of it. */
-static inline void wr_record_put(struct wr_record_out *out, const void *bytes, uint32_t count)
+WR_INLINE void wr_record_put(struct wr_record_out *out, const void *bytes, uint32_t count)
 {
     const unsigned char *from = bytes;
     uint32_t room = (uint32_t)(out->end - out->at);
