@@ -171,7 +171,7 @@ static inline void wr_lane_push(struct wr_lane *lane, struct wr_segment *oldest,
     /* edge OWN.release: a drain that still holds the segment before this one learns from this word
      * that the writer has left that, and must then see its last commit */
     wr_ptr_store_release(&lane->current, newest);
-    /* relaxed: this thread's, but for a revocation's 0, which at worst costs the segment */
+    /* relaxed: CHAIN below puts it before the 0 of whoever revokes this segment */
     wr_u32_store_relaxed(&lane->end, segment_bytes);
     void *older = wr_ptr_load_relaxed(&lane->opened);
     do {
