@@ -5,7 +5,8 @@
 #include "harness.h"
 
 #define POOL_BYTES      65536u
-#define TOO_LARGE_BYTES 50000u /* more than a segment of 32 KiB; less than the format's 65,535 */
+#define FILE_BYTES_MAX  65535u /* the format's */
+#define TOO_LARGE_BYTES 65520u /* more than that, with what is before them */
 #define HEAD_BYTES      24u    /* Emitter, Counter, Length, Sum */
 #define FIRST_NUMBER    2u     /* 1 introduces the thread */
 
@@ -54,6 +55,8 @@ void hs_emitters_reset(struct hs_emitter *emitters, uint32_t count)
                                           .capacity = old.capacity,
                                           .is_shared = old.is_shared,
                                           .is_visiting = old.is_visiting,
+                                          .large_max = old.large_max,
+                                          .scratch = old.scratch,
                                           .around = old.around,
                                           .is_written = old.is_written,
                                           .is_seen = old.is_seen};
@@ -183,6 +186,34 @@ static bool emit_bytes(const struct hs_emitter *emitter, uint64_t counter, uint6
     return AROUND(emitter, Stress_Bytes(emitter->index, counter, length, sum, data, length));
 }
 
+/* `bytes` in the record, `file_bytes` at most in the file. */
+static bool settle_large(struct hs_emitter *emitter, uint32_t bytes, uint32_t file_bytes,
+                         bool is_written)
+{
+    uint32_t most = emitter->large_max ? emitter->large_max : FILE_BYTES_MAX;
+    bool is_too_large = bytes > most || file_bytes > FILE_BYTES_MAX;
+    emitter->too_large += is_too_large;
+    emitter->large += is_written;
+    hs_check(!is_too_large || !is_written, "emitter %u: an event of %u bytes fits", emitter->index,
+             bytes);
+    return is_written;
+}
+
+static bool emit_large(struct hs_emitter *emitter, uint64_t counter, uint64_t random)
+{
+    if (random >> 22 & 1) {
+        uint32_t length = (uint32_t)(random % (POOL_BYTES - 1));
+        return settle_large(emitter, HEAD_BYTES + 2 + length, HEAD_BYTES + 2 + length,
+                            emit_bytes(emitter, counter, random, length));
+    }
+    char *text = (char *)emitter->scratch;
+    uint32_t length = (uint32_t)(random % 30000);
+    uint64_t sum = text_make(text, pool + (random >> 32) % (POOL_BYTES - length), length);
+    uint32_t bytes = (uint32_t)strlen(text);
+    return settle_large(emitter, HEAD_BYTES + 2 + bytes, HEAD_BYTES + 2 + 2 * bytes,
+                        AROUND(emitter, Stress_Text(emitter->index, counter, length, sum, text)));
+}
+
 static bool emit_mismatch(const struct hs_emitter *emitter)
 {
     struct weir_value value = {.type = WEIR_TYPE_u64, .as.u = 0};
@@ -215,6 +246,8 @@ static bool emit_shape(struct hs_emitter *emitter, enum hs_shape shape, uint64_t
         emitter->mismatches++;
         return hs_check(!emit_mismatch(emitter), "an event that does not match is written") &&
                false;
+    case HS_LARGE:
+        return emit_large(emitter, counter, random);
     case HS_CLOCK:
         return emit_clock(emitter, counter);
     case HS_FIXED:

@@ -31,9 +31,12 @@ enum hs_shape {
     HS_BYTES,
     HS_TOO_LARGE, /* never written, whatever the room */
     HS_MISMATCH,  /* likewise: the values do not match the schema */
+    HS_LARGE,     /* text or bytes of any size up to what the file takes, and beyond */
     HS_CLOCK,     /* fixed; First and Second are the clocks just before, see struct hs_clocks */
     HS_MIX,       /* mostly fixed, with all of the others */
 };
+
+#define HS_SCRATCH_BYTES 65536u
 
 struct hs_emitter {
     uint32_t index;
@@ -45,6 +48,9 @@ struct hs_emitter {
     uint64_t attempts;
     uint64_t written;
     uint64_t too_large, mismatches;
+    uint64_t large;         /* of HS_LARGE, how many were written */
+    uint32_t large_max;     /* of HS_LARGE, what the session takes in a record's payload; 0: all */
+    unsigned char *scratch; /* HS_LARGE needs it: HS_SCRATCH_BYTES */
     void (*around)(bool begins); /* called before and after the library is; NULL: nothing */
     uint64_t *is_written;        /* a bit per own counter; NULL: not noted */
     uint64_t *is_seen;           /* likewise, by the decoder */

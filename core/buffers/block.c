@@ -39,13 +39,22 @@ void wr_block_fini(struct wr_buffers *buffers)
         wr_gate_fini(&buffers->gate);
 }
 
-/* The first of the units; the rest is kept for the next times. */
-static struct wr_segment *credit_put(struct wr_place *place, struct wr_unit *units)
+/* The first `count` of the units, which are at least so many; the rest is kept for the next times.
+ */
+static struct wr_segment *use(struct wr_place *place, struct wr_unit *units, uint32_t count)
 {
-    if (units->next)
+    struct wr_segment *first = NULL;
+    for (; count > 0; count--) {
+        struct wr_segment *segment = segment_of(units);
+        units = units->next;
+        segment->newer = first;
+        wr_data_written(&segment->newer, sizeof segment->newer);
+        first = segment;
+    }
+    if (units)
         /* edge CREDIT.release: the links. Only this thread stores anything but NULL. */
-        wr_ptr_store_release(&place->credit, units->next);
-    return segment_of(units);
+        wr_ptr_store_release(&place->credit, units);
+    return first;
 }
 
 static struct wr_unit *credit_take(struct wr_place *place)
@@ -65,19 +74,31 @@ static struct wr_unit *granted(struct wr_waiter *waiter)
     return units;
 }
 
-struct wr_segment *wr_block_take(struct wr_lane *lane)
+/* What a wait has brought, or one segment of the credit. Who needs several gives that back first:
+ * several threads that each hold a part of what another one needs would wait for ever. */
+static struct wr_unit *units_at_hand(struct wr_place *place, uint32_t count)
+{
+    struct wr_unit *units = place->granted;
+    place->granted = NULL;
+    if (units)
+        return units;
+    units = credit_take(place);
+    if (!units || count == 1)
+        return units;
+    wr_gate_give(&place->lane.buffers->gate, units);
+    return NULL;
+}
+
+struct wr_segment *wr_block_take(struct wr_lane *lane, uint32_t count)
 {
     struct wr_place *place = wr_place_of(lane);
     struct wr_buffers *buffers = lane->buffers;
-    struct wr_unit *units = place->granted;
-    place->granted = NULL;
-    if (!units)
-        units = credit_take(place);
+    struct wr_unit *units = units_at_hand(place, count);
     if (units)
-        return credit_put(place, units);
-    switch (wr_gate_ask(&buffers->gate, &place->waiter, 1, wr_self.no_block == 0)) {
+        return use(place, units, count);
+    switch (wr_gate_ask(&buffers->gate, &place->waiter, count, wr_self.no_block == 0)) {
     case WR_ASKED_GRANTED:
-        return credit_put(place, granted(&place->waiter));
+        return use(place, granted(&place->waiter), count);
     case WR_ASKED_PARKED:
         place->is_blocked = true;
         wr_bell_ring(&buffers->bell); /* a drain that sleeps must look after who waits */

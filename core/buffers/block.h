@@ -46,7 +46,7 @@ static inline bool wr_block_has_parked(const struct wr_buffers *buffers)
 /* --- The emitting thread. -------------------------------------------------------------------- */
 
 /* Inside the pin: as wr_when_full_take(). */
-struct wr_segment *wr_block_take(struct wr_lane *lane);
+struct wr_segment *wr_block_take(struct wr_lane *lane, uint32_t count);
 
 /* Outside the pin, for a blocked attempt: sleeps until there is room or the attempt is lost. */
 enum wr_waited wr_block_wait(struct wr_lane *lane);
@@ -98,9 +98,10 @@ static inline bool wr_block_has_parked(const struct wr_buffers *buffers)
     (void)buffers;
     return false;
 }
-static inline struct wr_segment *wr_block_take(struct wr_lane *lane)
+static inline struct wr_segment *wr_block_take(struct wr_lane *lane, uint32_t count)
 {
     (void)lane;
+    (void)count;
     return NULL;
 }
 static inline enum wr_waited wr_block_wait(struct wr_lane *lane)

@@ -3,6 +3,7 @@
 #include <string.h>
 #include "buffers/loss.h"
 #include "buffers/when_full.h"
+#include "lane/lane_span.h"
 #include "lane/lane_write.h"
 #include "lane/record.h"
 #include "os/clock.h"
@@ -141,15 +142,20 @@ struct wr_lane *wr_buffers_lane(struct wr_thread *thread, uint32_t slot)
 
 /* --- Room. ----------------------------------------------------------------------------------- */
 
-void wr_buffers_retire(struct wr_lane *lane)
+/* Tells the drain of segments that the writer has left. */
+static void tell_retired(struct wr_lane *lane, uint32_t segments)
 {
     struct wr_buffers *buffers = lane->buffers;
-    if (!wr_lane_retire(lane))
-        return;
     wr_buffers_announce(lane);
-    if (wr_u32_add_acq_rel(&buffers->retired, 1) + 1 >= buffers->wake_at ||
+    if (wr_u32_add_acq_rel(&buffers->retired, segments) + segments >= buffers->wake_at ||
         wr_block_has_parked(buffers))
         wr_bell_ring(&buffers->bell);
+}
+
+void wr_buffers_retire(struct wr_lane *lane)
+{
+    if (wr_lane_retire(lane))
+        tell_retired(lane, 1);
 }
 
 static void mark_gap(struct wr_lane *lane, unsigned cause, struct wr_segment *segment,
@@ -179,12 +185,9 @@ struct wr_segment *wr_buffers_room(struct wr_lane *lane, uint32_t bytes, uint64_
     struct wr_segment *segment = wr_lane_room(lane, bytes, commit);
     if (segment)
         return segment;
-    if (WR_SEGMENT_HEADER_BYTES + (uint64_t)bytes > buffers->segment_bytes) {
-        wr_buffers_lose(lane, WEIR_LOSS_TOO_LARGE);
-        return NULL;
-    }
+    WR_CHECK(!wr_buffers_must_span(buffers, bytes));
     wr_buffers_retire(lane);
-    segment = wr_when_full_take(lane);
+    segment = wr_when_full_take(lane, 1);
     if (!segment)
         return NULL;
     wr_lane_open(lane, segment, buffers->segment_bytes, wr_clock_ticks());
@@ -192,6 +195,28 @@ struct wr_segment *wr_buffers_room(struct wr_lane *lane, uint32_t bytes, uint64_
      * goes no further, and the segment is ours. */
     *commit = WR_SEGMENT_HEADER_BYTES;
     return segment;
+}
+
+/* --- Room for a record that is larger than a segment. ---------------------------------------- */
+
+struct wr_segment *wr_buffers_span_room(struct wr_lane *lane, uint32_t bytes)
+{
+    const struct wr_buffers *buffers = lane->buffers;
+    uint32_t count = wr_span_segments(bytes, buffers->segment_bytes);
+    if (count > buffers->segment_count / 2) {
+        wr_buffers_lose(lane, WEIR_LOSS_TOO_LARGE);
+        return NULL;
+    }
+    /* Before it is known that there are enough: at the brim, several threads that each hold on to a
+     * part of what another one needs would stay there. */
+    wr_buffers_retire(lane);
+    return wr_when_full_take(lane, count);
+}
+
+void wr_buffers_span_open(struct wr_lane *lane, const struct wr_span *span)
+{
+    wr_lane_push(lane, span->oldest, span->newest, lane->buffers->segment_bytes);
+    tell_retired(lane, span->count - 1);
 }
 
 /* --- Exit of a thread. ----------------------------------------------------------------------- */

@@ -17,6 +17,8 @@
 #include "wait/bell.h"
 #include "wait/gate.h"
 
+struct wr_span;
+
 struct wr_buffers {
     /* CONST after init */
     unsigned char *arena;
@@ -84,9 +86,22 @@ uint64_t wr_buffers_capture_id(void);
 /* The thread's lane in the session of `slot`, made at first use; NULL if there is no memory. */
 struct wr_lane *wr_buffers_lane(struct wr_thread *thread, uint32_t slot);
 
-/* Room for a record of `bytes`, in a fresh segment if need be. NULL: the loss is counted, or the
- * attempt is blocked (buffers/when_full.h). */
+/* Room for a record of `bytes`, which fits into a segment, in a fresh one if need be. NULL: the
+ * loss is counted, or the attempt is blocked (buffers/block.h). */
 struct wr_segment *wr_buffers_room(struct wr_lane *lane, uint32_t bytes, uint64_t *commit);
+
+/* Does a record of `bytes` not fit into a segment, so that it goes the way of lane_span.h? */
+static inline bool wr_buffers_must_span(const struct wr_buffers *buffers, uint32_t bytes)
+{
+    return bytes > buffers->segment_bytes - WR_SEGMENT_HEADER_BYTES;
+}
+
+/* Segments for a record of `bytes` that spans several, linked by `newer`; the lane has none open.
+ * NULL: the loss is counted, TOO_LARGE if they would be more than half of the session's; or the
+ * attempt is blocked. */
+struct wr_segment *wr_buffers_span_room(struct wr_lane *lane, uint32_t bytes);
+/* Publishes the record whose parts are filled, and opens the last of its segments. */
+void wr_buffers_span_open(struct wr_lane *lane, const struct wr_span *span);
 
 /* Counts a loss that is not for want of room, and marks its place in the current segment; where the
  * mark has no room the segment is closed, and the next one's header says where the gap is. */

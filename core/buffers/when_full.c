@@ -32,18 +32,36 @@ void wr_when_full_drop(struct wr_lane *lane)
     wr_lane_count_lost(lane, lane->held_before ? WEIR_LOSS_FULL : WEIR_LOSS_NO_SEGMENT);
 }
 
-static struct wr_segment *take_or_drop(struct wr_lane *lane)
+static void free_give_all(struct wr_buffers *buffers, struct wr_segment *first)
 {
-    struct wr_segment *segment = free_take(lane->buffers);
-    if (segment)
-        return segment;
-    wr_when_full_drop(lane);
-    return NULL;
+    while (first) {
+        struct wr_segment *next = first->newer; /* read before the segment may be taken again */
+        wr_data_read(&first->newer, sizeof first->newer);
+        wr_free_list_give(&buffers->free_list, first);
+        first = next;
+    }
 }
 
-struct wr_segment *wr_when_full_take(struct wr_lane *lane)
+static struct wr_segment *take_or_drop(struct wr_lane *lane, uint32_t count)
 {
-    return lane->buffers->blocks ? wr_block_take(lane) : take_or_drop(lane);
+    struct wr_segment *first = NULL;
+    for (; count > 0; count--) {
+        struct wr_segment *segment = free_take(lane->buffers);
+        if (!segment) {
+            free_give_all(lane->buffers, first);
+            wr_when_full_drop(lane);
+            return NULL;
+        }
+        segment->newer = first;
+        wr_data_written(&segment->newer, sizeof segment->newer);
+        first = segment;
+    }
+    return first;
+}
+
+struct wr_segment *wr_when_full_take(struct wr_lane *lane, uint32_t count)
+{
+    return lane->buffers->blocks ? wr_block_take(lane, count) : take_or_drop(lane, count);
 }
 
 void wr_when_full_give(struct wr_buffers *buffers, struct wr_segment *segment)

@@ -8,9 +8,11 @@
 #include "buffers/block.h"
 #include "buffers/buffers.h"
 
-/* A segment of the caller's own, inside its pin. NULL: the loss is counted, or the attempt is
- * blocked (wr_block_is_blocked) and nothing is counted yet. */
-struct wr_segment *wr_when_full_take(struct wr_lane *lane);
+/* `count` segments of the caller's own, all or none, linked by `newer`. Inside its pin; the lane
+ * has none open, and `count` is at most half of the session's, so that the request can be met once
+ * the drain has read the others. NULL: the loss is counted, or the attempt is blocked
+ * (wr_block_is_blocked) and nothing is counted yet. */
+struct wr_segment *wr_when_full_take(struct wr_lane *lane, uint32_t count);
 
 /* DRAIN: a segment that is read. */
 void wr_when_full_give(struct wr_buffers *buffers, struct wr_segment *segment);

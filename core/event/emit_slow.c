@@ -105,6 +105,17 @@ struct attempt {
     uint64_t ticks; /* 0 until the clock has been read: once per event, and again after a wait */
 };
 
+/* A record that fits into a segment. False: the loss is counted, or the attempt is blocked. */
+static bool emit_whole(struct wr_lane *lane, struct attempt *attempt, uint32_t bytes)
+{
+    uint64_t commit;
+    struct wr_segment *segment = room_in_time(lane, bytes, &attempt->ticks, &commit);
+    if (segment)
+        record_write(segment, commit, attempt->ticks, attempt->event->definition, attempt->payload,
+                     &attempt->size);
+    return segment != NULL;
+}
+
 /* One session's copy. */
 static enum outcome emit_to_lane(struct wr_lane *lane, struct attempt *attempt)
 {
@@ -114,12 +125,13 @@ static enum outcome emit_to_lane(struct wr_lane *lane, struct attempt *attempt)
         return NOT_WRITTEN;
     }
     uint32_t bytes = wr_record_bytes((uint32_t)attempt->size.bytes, !definition->is_fixed);
-    uint64_t commit;
-    struct wr_segment *segment = room_in_time(lane, bytes, &attempt->ticks, &commit);
-    if (!segment)
-        return wr_block_is_blocked(lane) ? BLOCKED : NOT_WRITTEN;
-    record_write(segment, commit, attempt->ticks, definition, attempt->payload, &attempt->size);
-    return WRITTEN;
+    bool is_written =
+        wr_buffers_must_span(lane->buffers, bytes)
+            ? wr_emit_span(lane, definition, attempt->payload, &attempt->size, &attempt->ticks)
+            : emit_whole(lane, attempt, bytes);
+    if (is_written)
+        return WRITTEN;
+    return wr_block_is_blocked(lane) ? BLOCKED : NOT_WRITTEN;
 }
 
 /* Waits outside the pin. True: inside a pin again, with room, and the session still wants the

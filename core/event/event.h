@@ -12,6 +12,7 @@
 
 struct wr_buffers;
 struct wr_lane;
+struct wr_record_out;
 
 #define WR_FIELDS_MAX     64
 #define WR_NAME_BYTES_MAX 255
@@ -85,6 +86,9 @@ void wr_payload_measure(const struct wr_event_definition *definition, const void
 /* Writes size->bytes, which are at most WR_PAYLOAD_BYTES_MAX. */
 void wr_payload_write(const struct wr_event_definition *definition, const void *payload,
                       const struct wr_payload_size *size, unsigned char *out);
+/* The same to where a record's bytes go, which may be several segments. */
+void wr_payload_put(const struct wr_event_definition *definition, const void *payload,
+                    const struct wr_payload_size *size, struct wr_record_out *out);
 
 /* What wr_self.capture gets instead of a payload for values that do not match the schema. */
 extern const unsigned char wr_payload_mismatch;
@@ -94,5 +98,10 @@ bool wr_emit_slow(struct weir_event *event, const void *payload);
 bool wr_emit_pinned_slow(struct weir_event *event, const void *payload);
 bool wr_emit_no_room_slow(struct weir_event *event, const void *payload, struct wr_thread *thread,
                           struct wr_lane *lane);
+
+/* One session's copy of an event whose record is larger than a segment. Inside the pin; `*ticks` is
+ * 0 until the clock has been read. False: the loss is counted, or the attempt is blocked. */
+bool wr_emit_span(struct wr_lane *lane, const struct wr_event_definition *definition,
+                  const void *payload, const struct wr_payload_size *size, uint64_t *ticks);
 
 #endif

@@ -3,6 +3,7 @@
 
 #include <string.h>
 #include "base/types.h"
+#include "lane/lane_span.h"
 
 static size_t utf16_length(const uint16_t *units)
 {
@@ -71,29 +72,51 @@ void wr_payload_measure(const struct wr_event_definition *definition, const void
         size->bytes = file_bytes;
 }
 
-void wr_payload_write(const struct wr_event_definition *definition, const void *payload,
-                      const struct wr_payload_size *size, unsigned char *out)
+/* A constant `spans` makes two functions of this one. Contiguous bytes need no look at where they
+ * end, and their cursor stays in a register. */
+WR_INLINE void put(struct wr_record_out *out, const void *bytes, uint32_t count, bool spans)
+{
+    if (spans) {
+        wr_record_put(out, bytes, count);
+        return;
+    }
+    memcpy(out->at, bytes, count);
+    out->at += count;
+}
+
+WR_INLINE void put_all(const struct wr_event_definition *definition, const void *payload,
+                       const struct wr_payload_size *size, struct wr_record_out *out, bool spans)
 {
     if (definition->is_fixed) {
         if (definition->payload_bytes)
-            memcpy(out, payload, definition->payload_bytes);
+            put(out, payload, definition->payload_bytes, spans);
         return;
     }
     const unsigned char *from = payload;
     for (uint32_t i = 0; i < definition->schema.field_count; i++) {
         enum weir_type type = definition->schema.fields[i].type;
         if (wr_type_is_fixed(type)) {
-            memcpy(out, from, wr_type_bytes(type));
+            put(out, from, wr_type_bytes(type), spans);
             from += wr_type_bytes(type);
-            out += wr_type_bytes(type);
             continue;
         }
         struct span span = span_next(type, &from);
         uint16_t count = (uint16_t)size->counts[i];
-        memcpy(out, &count, sizeof count);
-        out += sizeof count;
+        put(out, &count, sizeof count, spans);
         if (count)
-            memcpy(out, span.data, (size_t)count * span.element_bytes);
-        out += (size_t)count * span.element_bytes;
+            put(out, span.data, count * span.element_bytes, spans);
     }
+}
+
+void wr_payload_put(const struct wr_event_definition *definition, const void *payload,
+                    const struct wr_payload_size *size, struct wr_record_out *out)
+{
+    put_all(definition, payload, size, out, true);
+}
+
+void wr_payload_write(const struct wr_event_definition *definition, const void *payload,
+                      const struct wr_payload_size *size, unsigned char *out)
+{
+    struct wr_record_out contiguous = {.at = out};
+    put_all(definition, payload, size, &contiguous, false);
 }

@@ -22,6 +22,7 @@ static inline void wr_lane_take_opened(struct wr_lane *lane)
     while (segment) {
         wr_data_read(segment, offsetof(struct wr_segment, newer));
         segment->newer = newer;
+        wr_data_written(&segment->newer, sizeof segment->newer);
         newer = segment;
         segment = segment->older;
     }

@@ -128,8 +128,13 @@ static inline void wr_lane_count_lost(struct wr_lane *lane, unsigned cause)
 static inline struct wr_segment *wr_lane_retire(struct wr_lane *lane)
 {
     /* relaxed: NULL stays until this thread opens a segment; anything else is decided below */
-    if (!wr_ptr_load_relaxed(&lane->current))
+    struct wr_segment *segment = wr_ptr_load_relaxed(&lane->current);
+    if (!segment)
         return NULL;
+    /* Before the exchange: after it the drain may read the segment and give it to another thread.
+     * relaxed: this thread stored it; if the segment is revoked, the count is not used. */
+    uint32_t count =
+        wr_lane_is_revoked(segment) ? 0 : wr_commit_count(wr_u64_load_relaxed(&segment->commit));
     /* edge OWN: either the writer or the drain gets the segment */
     void *current = wr_ptr_exchange_acq_rel(&lane->current, NULL);
     /* relaxed: a revocation that comes later finds no segment and gives up */
@@ -138,37 +143,51 @@ static inline struct wr_segment *wr_lane_retire(struct wr_lane *lane)
         lane->records_retired += wr_lane_revoked_count(current);
         return NULL;
     }
-    struct wr_segment *segment = current;
-    /* relaxed: this thread stored it */
-    lane->records_retired += wr_commit_count(wr_u64_load_relaxed(&segment->commit));
+    lane->records_retired += count;
     return segment;
 }
 
-/* Opens an empty segment that the caller owns. It is current before it is on the chain, so that the
- * drain, which meets it there, never takes it for one that the writer has left. */
-static inline void wr_lane_open(struct wr_lane *lane, struct wr_segment *segment,
-                                uint32_t segment_bytes, uint64_t base_ticks)
+/* Fills in the header of a segment that the caller owns and is about to open. */
+static inline void wr_lane_head(struct wr_lane *lane, struct wr_segment *segment,
+                                uint64_t base_ticks)
 {
     segment->base_ticks = base_ticks;
+    segment->records_at = WR_SEGMENT_HEADER_BYTES;
     segment->first_number = 1 + lane->records_retired + wr_lane_lost(lane);
     for (unsigned cause = 0; cause < WR_LANE_CAUSES; cause++) {
         /* relaxed: this thread stored it */
         segment->lost_before[cause] = wr_u64_load_relaxed(&lane->lost[cause]);
     }
     wr_data_written(segment, offsetof(struct wr_segment, newer));
+}
+
+/* Publishes segments whose headers and commit words stand, `oldest` to `newest` linked by `older`:
+ * all of them at once. The newest is current before it is on the chain, so that the drain, which
+ * meets it there, never takes it for one that the writer has left. */
+static inline void wr_lane_push(struct wr_lane *lane, struct wr_segment *oldest,
+                                struct wr_segment *newest, uint32_t segment_bytes)
+{
     lane->held_before = 1;
-    /* relaxed: CHAIN below publishes it to the drain */
-    wr_u64_store_relaxed(&segment->commit, WR_SEGMENT_HEADER_BYTES);
     /* edge OWN.release: a drain that still holds the segment before this one learns from this word
      * that the writer has left that, and must then see its last commit */
-    wr_ptr_store_release(&lane->current, segment);
-    /* relaxed: as the commit word */
+    wr_ptr_store_release(&lane->current, newest);
+    /* relaxed: CHAIN below puts it before the 0 of whoever revokes this segment */
     wr_u32_store_relaxed(&lane->end, segment_bytes);
     void *older = wr_ptr_load_relaxed(&lane->opened);
     do {
-        segment->older = older;
-        /* edge CHAIN.release: the segment's header, and that it is current */
-    } while (!wr_ptr_cas_release(&lane->opened, &older, segment));
+        oldest->older = older;
+        /* edge CHAIN.release: the segments' headers, and that the newest is current */
+    } while (!wr_ptr_cas_release(&lane->opened, &older, newest));
+}
+
+/* Opens an empty segment that the caller owns. */
+static inline void wr_lane_open(struct wr_lane *lane, struct wr_segment *segment,
+                                uint32_t segment_bytes, uint64_t base_ticks)
+{
+    wr_lane_head(lane, segment, base_ticks);
+    /* relaxed: CHAIN publishes it to the drain */
+    wr_u64_store_relaxed(&segment->commit, WR_SEGMENT_HEADER_BYTES);
+    wr_lane_push(lane, segment, segment, segment_bytes);
 }
 
 #endif

@@ -5,9 +5,12 @@
  *     bits 62..48 event index, 1 to 32,767
  *     bits 47..0  ticks since the segment's base
  *
- * then, with the extension bit, a word whose low 32 bits are the payload's length in bytes (the
- * rest is zero; its flags come with the features that need them), then the payload, padded to eight
- * bytes. Without it, the length is the event's fixed payload length.
+ * then, with the extension bit, a word whose low 32 bits are the payload's length in bytes, with
+ * flags above them (the others are zero; they come with the features that need them), then the
+ * payload, padded to eight bytes. Without it, the length is the event's fixed payload length.
+ *
+ * With the flag WR_RECORD_SPANS the record is larger than a segment: it is the only one in its
+ * segment, and its payload goes on in the lane's next ones (lane_span.h).
  *
  * A payload is what stands in the file, except that strings are kept as they were given: u16 length
  * and UTF-8 bytes for str, u16 length and UTF-16 units for str16, neither with a terminator. The
@@ -30,6 +33,7 @@
 #define WR_RECORD_TICK_BITS       48
 #define WR_RECORD_TICK_MAX        ((UINT64_C(1) << WR_RECORD_TICK_BITS) - 1)
 #define WR_EVENT_INDEX_MAX        32767u
+#define WR_RECORD_SPANS           (UINT64_C(1) << 32) /* of the extension word */
 
 /* The largest payload a nettrace reader takes: it keeps the length in 16 bits. */
 #define WR_PAYLOAD_BYTES_MAX 65535u

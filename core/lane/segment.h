@@ -27,6 +27,8 @@ struct wr_segment {
     uint64_t first_number; /* attempt number of the first record, from 1 */
     uint64_t
         lost_before[WR_LANE_CAUSES]; /* the lane's counts at the first record: where a gap is */
+    uint32_t records_at; /* offset of the first record: what is before it belongs to a record that
+                            began in an older segment (lane_span.h) */
 
     /* DRAIN */
     struct wr_segment *newer; /* the lane's chain, oldest first */

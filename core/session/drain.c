@@ -11,6 +11,7 @@
 #include <string.h>
 #include "buffers/block.h"
 #include "lane/lane_read.h"
+#include "lane/lane_span.h"
 #include "os/clock.h"
 #include "os/os.h"
 
@@ -50,6 +51,7 @@ struct record {
     const unsigned char *payload;
     uint32_t payload_bytes;
     uint32_t bytes;
+    bool spans; /* it goes on in the next segments; its segment has no other record */
 };
 
 static inline void record_read(const struct wr_segment *segment, uint32_t offset,
@@ -75,6 +77,7 @@ static inline void record_read(const struct wr_segment *segment, uint32_t offset
         memcpy(&extension, record->payload, sizeof extension);
         record->payload += WR_RECORD_EXTENSION_BYTES;
         record->payload_bytes = (uint32_t)extension;
+        record->spans = (extension & WR_RECORD_SPANS) != 0;
     }
     record->bytes = wr_record_bytes(record->payload_bytes, is_extended);
 }
@@ -102,6 +105,17 @@ static inline uint64_t stamp(struct weir_session *session, struct wr_lane *lane,
         ticks = lane->last_ticks;
     lane->last_ticks = ticks;
     return ticks;
+}
+
+/* Joins the parts of a record that spans segments, and leaves room for its conversion. The rest of
+ * its segment, up to `end`, is all its own. */
+static void record_join(struct weir_session *session, const struct wr_segment *segment,
+                        uint32_t offset, uint32_t end, struct record *record)
+{
+    unsigned char *joined = session->drain.scratch + WR_SCRATCH_BYTES / 2;
+    wr_span_read(segment, end, record->payload, record->payload_bytes, joined);
+    record->payload = joined;
+    record->bytes = end - offset;
 }
 
 static inline void record_write(struct weir_session *session, struct wr_lane *lane,
@@ -179,6 +193,8 @@ static bool segment_read(struct weir_session *session, struct wr_lane *lane, uin
         record_read(segment, offset, &record);
         if (record.ticks >= limit)
             break;
+        if (WR_UNLIKELY(record.spans))
+            record_join(session, segment, offset, end, &record);
         if (WR_LIKELY(record.index)) {
             record_write(session, lane, &record);
             touch(&session->drain, lane); /* after a flush that it may have caused */
@@ -214,7 +230,7 @@ bool wr_drain_lane(struct weir_session *session, struct wr_lane *lane, uint64_t 
         bool is_final;
         uint64_t commit = wr_lane_readable(lane, &is_final);
         if (lane->read_offset == 0)
-            lane->read_offset = WR_SEGMENT_HEADER_BYTES;
+            lane->read_offset = lane->oldest->records_at;
         bool is_unread = wr_commit_offset(commit) > lane->read_offset;
         if (is_unread && lane->read_count == 0 && !wr_point_tell_gap(session, lane, false))
             return true;

@@ -51,7 +51,8 @@ struct wr_told_loss {
 /* The drain thread's own state. No other thread touches it, but for the counts that LOCK names. */
 struct wr_drain {
     struct wr_nettrace nettrace;
-    unsigned char *scratch;    /* a payload with converted strings, or the rundown's; pages */
+    unsigned char *scratch;    /* a payload with converted strings, and one that was joined from
+                                  several segments, or the rundown's; pages */
     uint64_t horizon;          /* everything stamped before it has been met, but for late records */
     uint64_t point_ticks;      /* of the last sequence point */
     uint64_t point_ns;         /* when it was written */

@@ -59,7 +59,8 @@ void bench_prepare(enum pins pins, uint32_t writers, uint32_t segments, uint32_t
     wr_u64_store_relaxed(bench.mask, 1);
     bench.buffers = model_memory(sizeof *bench.buffers);
     bench.buffers->segment_bytes = bench.segment_bytes;
-    bench.buffers->segment_count = 0; /* none left to carve: all are on the free list */
+    bench.buffers->segment_count = segments;
+    wr_u32_store_relaxed(&bench.buffers->carved, segments); /* all are on the free list */
     bench.buffers->wake_at = UINT32_MAX;
     model_name(&bench.buffers->ready, "ready");
     model_name(&bench.buffers->retired, "retired");
@@ -124,19 +125,33 @@ void bench_emit_slot(uint32_t index)
     wr_pin_leave(thread, pin);
 }
 
+/* The writer's count of attempts is the drain's. */
+static void check_first_number(const struct writer *writer, const struct wr_segment *segment)
+{
+    uint64_t number = 1 + writer->drained_count;
+    for (unsigned cause = 0; cause < WR_LANE_CAUSES; cause++)
+        number += segment->lost_before[cause];
+    model_check(segment->first_number == number);
+}
+
 static void read_records(struct writer *writer, struct wr_segment *segment, uint64_t commit)
 {
     struct wr_lane *lane = writer->lane;
     if (lane->read_offset == 0)
-        lane->read_offset = WR_SEGMENT_HEADER_BYTES;
+        lane->read_offset = segment->records_at;
+    if (lane->read_count == 0)
+        check_first_number(writer, segment);
     while (lane->read_offset < wr_commit_offset(commit)) {
         const unsigned char *record = (const unsigned char *)segment + lane->read_offset;
         uint64_t number;
         wr_data_read(record, RECORD_BYTES);
         memcpy(&number, record, sizeof number);
+        bool spans = (number & SPAN_MARK) != 0;
+        if (spans)
+            number = bench_join(segment, commit, lane->read_offset);
         model_check(writer->drained_count < RECORDS_MAX);
         writer->drained[writer->drained_count++] = number;
-        lane->read_offset += RECORD_BYTES;
+        lane->read_offset = spans ? wr_commit_offset(commit) : lane->read_offset + RECORD_BYTES;
         lane->read_count++;
     }
     model_check(lane->read_offset == wr_commit_offset(commit));

@@ -13,6 +13,7 @@
 #define RECORD_BYTES 8u
 #define WRITERS_MAX  2
 #define RECORDS_MAX  8
+#define WORDS_MAX    4
 
 enum pins {
     PINS_MEMBARRIER, /* plain pins; the other side issues a membarrier */
@@ -49,6 +50,13 @@ void bench_open_first(uint32_t writer);
 
 /* Writer: one record, or a counted loss. */
 void bench_emit(uint32_t writer);
+/* Writer: one record of that many words, which needs two segments, or a counted loss. */
+void bench_emit_span(uint32_t writer, uint32_t words);
+/* As it must not be done: its parts are published one by one. */
+void bench_emit_parts(uint32_t writer, uint32_t words);
+/* Drain: a record that spans, of which this is the first word, is whole. Returns its number. */
+uint64_t bench_join(const struct wr_segment *segment, uint64_t commit, uint32_t offset);
+#define SPAN_MARK (UINT64_C(1) << 63) /* of the first word; then how many words, and its number */
 /* Writer: one record to whatever session the slot belongs to. */
 void bench_emit_slot(uint32_t writer);
 

@@ -20,6 +20,11 @@ static void emit_two(void)
     bench_emit(0);
 }
 
+static void emit_other(void)
+{
+    bench_emit(1);
+}
+
 static void emit_three(void)
 {
     emit_two();
@@ -30,6 +35,11 @@ static void emit_four(void)
 {
     emit_two();
     emit_two();
+}
+
+static void look_once(void)
+{
+    bench_look(0);
 }
 
 static void look_twice(void)
@@ -43,6 +53,12 @@ static void look_twice(void)
 static void handover_setup(void)
 {
     bench_prepare(PINS_MEMBARRIER, 1, 2, 1);
+}
+
+static void handover_two_setup(void)
+{
+    bench_prepare(PINS_MEMBARRIER, 2, 2, 1);
+    bench_open_first(0);
 }
 
 /* --- LOST: a loss that is seen has its place behind the records before it. ------------------- */
@@ -133,11 +149,6 @@ static void revoke_twice(void)
     bench_look(0);
 }
 
-static void emit_other(void)
-{
-    bench_emit(1);
-}
-
 /* --- READY: a lane that has retired a segment is met by the drain. --------------------------- */
 
 static void look_ready_twice(void)
@@ -151,6 +162,60 @@ static void ready_two_setup(void)
     bench_prepare(PINS_MEMBARRIER, 2, 3, 1);
     bench_open_first(0);
     bench_open_first(1);
+}
+
+/* --- CHAIN: a record over two segments is published at once. --------------------------------- */
+
+static void span_setup(void)
+{
+    bench_prepare(PINS_MEMBARRIER, 1, 4, 2);
+}
+
+static void span_first_setup(void)
+{
+    span_setup();
+    bench_open_first(0);
+}
+
+static void span_two_setup(void)
+{
+    bench_prepare(PINS_MEMBARRIER, 2, 4, 2);
+    bench_open_first(0);
+}
+
+/* Three words: the last segment has room for one more. */
+static void emit_span_and_one(void)
+{
+    bench_emit_span(0, 3);
+    bench_emit(0);
+}
+
+static void emit_span_between(void)
+{
+    bench_emit(0);
+    emit_span_and_one();
+}
+
+/* Four words fill both segments. */
+static void emit_full_span_and_one(void)
+{
+    bench_emit_span(0, 4);
+    bench_emit(0);
+}
+
+static void emit_span(void)
+{
+    bench_emit_span(0, 3);
+}
+
+static void emit_span_other(void)
+{
+    bench_emit_span(1, 3);
+}
+
+static void emit_parts(void)
+{
+    bench_emit_parts(0, 3);
 }
 
 /* --- QUIESCE: after the mask is cleared and the pins were waited for, nobody touches a lane. */
@@ -356,6 +421,8 @@ const struct lane_model lane_models[] = {
         bench_check),
     TWO("handover", "three records over two segments of one, two looks", handover_setup, emit_three,
         look_twice, bench_check),
+    THREE("handover_two", "a second writer takes what the first has left", handover_two_setup,
+          emit_two, emit_other, look_once, bench_check),
     TWO("lost", "one record, then losses", lost_setup, emit_three, lost_drain, bench_check),
     TWO("revoke", "plain pins and a membarrier", revoke_setup, emit_two, revoke_drain, bench_check),
     TWO("revoke_seq_cst", "seq_cst pins", revoke_setup_seq_cst, emit_two, revoke_drain,
@@ -370,6 +437,18 @@ const struct lane_model lane_models[] = {
         bench_check_ready),
     THREE("ready_two", "two lanes on the ready list", ready_two_setup, emit_two, emit_other,
           look_ready_twice, bench_check_ready),
+    TWO("span", "a record over two segments, and one behind it", span_setup, emit_span_and_one,
+        look_twice, bench_check),
+    TWO("span_between", "the same with one before it", span_first_setup, emit_span_between,
+        look_twice, bench_check),
+    TWO("span_full", "two segments full to the last byte", span_first_setup, emit_full_span_and_one,
+        look_twice, bench_check),
+    TWO("span_revoke", "the drain sweeps meanwhile", span_first_setup, emit_span_and_one,
+        revoke_drain, bench_check),
+    TWO("span_ready", "what it leaves is announced", span_first_setup, emit_span_and_one,
+        look_ready_twice, bench_check_ready),
+    THREE("span_two", "two threads want two of three free segments", span_two_setup, emit_span,
+          emit_span_other, look_once, bench_check),
     TWO("quiesce", "stop against emit", quiesce_setup, emit_two, stop, NULL),
     TWO("quiesce_seq_cst", "the same with seq_cst pins", quiesce_setup_seq_cst, emit_two, stop,
         NULL),
@@ -405,6 +484,8 @@ const struct lane_model lane_models[] = {
            emit_and_exit, drain_exited_early, NULL),
     CANARY("canary_revoke_current", "what is current after the barrier is revoked",
            revoke_open_setup, emit_three, revoke_what_is_current, NULL),
+    CANARY("canary_span_parts", "a record over two segments, published part by part", span_setup,
+           emit_parts, look_twice, bench_check),
     CANARY_THREE("canary_segment_end", "end and owner in the segment", segment_end_setup,
                  segment_end_writer, segment_end_other, segment_end_drain),
 };

@@ -35,7 +35,7 @@ static const struct redundant redundant[] = {
     {"buffers.c", "wr_buffers_take_ready", MODEL_EXCHANGE, "u32 *", HINT},
     {"buffers.c", "wr_buffers_take_ready", MODEL_EXCHANGE, "ptr acq_rel to acquire",
      "announcing threads only link the head, they do not follow it"},
-    {"buffers.c", "wr_buffers_retire", MODEL_ADD, "*", HINT},
+    {"buffers.c", "tell_retired", MODEL_ADD, "*", HINT},
     {"when_full.c", "starve", MODEL_EXCHANGE, "*", HINT},
     {"buffers.c", "on_thread_exit", MODEL_STORE, "release to relaxed",
      "a stopper that reads the word has waited for the pin"},

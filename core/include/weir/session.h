@@ -33,8 +33,9 @@ struct weir_session; /* opaque */
 enum weir_loss {
     WEIR_LOSS_FULL,   /* the budget was full */
     WEIR_LOSS_NESTED, /* emitted from a signal handler that interrupted the library */
-    /* Larger than a segment, or than 65,535 bytes in the file; a UTF-8 string counts its bytes
-     * twice and two, the most that it may take there. */
+    /* Larger than half of the budget (what its segments hold, 256 bytes less than their size), or
+     * than 65,535 bytes in the file; a UTF-8 string counts its bytes twice and two, the most that
+     * it may take there. */
     WEIR_LOSS_TOO_LARGE,
     WEIR_LOSS_NO_SEGMENT,  /* the budget was full, and the thread has not held a segment yet */
     WEIR_LOSS_MISMATCH,    /* the values given do not match the event's schema */

@@ -1,0 +1,37 @@
+/* An event whose record is larger than a segment: see lane/lane_span.h. */
+#include "event/event.h"
+
+#include "buffers/buffers.h"
+#include "lane/lane_span.h"
+#include "os/clock.h"
+
+/* The segments' base is the record's time, so that its header has none. */
+static void head_put(struct wr_record_out *out, uint32_t event_index, uint32_t payload_bytes)
+{
+    uint64_t head[2] = {wr_record_header(event_index, 0) | WR_RECORD_EXTENSION,
+                        WR_RECORD_SPANS | payload_bytes};
+    wr_record_put(out, head, sizeof head);
+}
+
+bool wr_emit_span(struct wr_lane *lane, const struct wr_event_definition *definition,
+                  const void *payload, const struct wr_payload_size *size, uint64_t *ticks)
+{
+    uint32_t payload_bytes = (uint32_t)size->bytes;
+    uint32_t bytes = wr_record_bytes(payload_bytes, true);
+    struct wr_segment *first = wr_buffers_span_room(lane, bytes);
+    if (!first)
+        return false;
+    /* Not the stamp that the event may have in other sessions already: that can be older than the
+     * lane, which the drain then has not met. */
+    uint64_t base_ticks = wr_clock_ticks();
+    if (*ticks == 0)
+        *ticks = base_ticks;
+    struct wr_span span;
+    struct wr_record_out out = {.segment_bytes = lane->buffers->segment_bytes};
+    wr_span_begin(&span, lane, first, out.segment_bytes, bytes, base_ticks);
+    wr_record_out_segment(&out, first);
+    head_put(&out, definition->index, payload_bytes);
+    wr_payload_put(definition, payload, size, &out);
+    wr_buffers_span_open(lane, &span);
+    return true;
+}

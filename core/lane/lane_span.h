@@ -1,0 +1,122 @@
+/*
+ * A record that is larger than a segment: its bytes go on in further segments, which need not be
+ * adjacent.
+ *
+ *     S1: header | record header, extension, first bytes of the payload ............. |
+ *     S2: header | more of it ........................................................ |
+ *     S3: header | the rest, padded | records that follow
+ *                                   ^ records_at
+ *
+ * All segments are fresh, so that S1 has the record at its beginning and nothing else, and a
+ * segment has the bytes of one such record at most. S1 counts the record; the others count none of
+ * it. The writer fills them before anybody can see them and then publishes all by the one push of
+ * wr_lane_open(), edge CHAIN: the drain meets a part only together with the rest, and the bytes are
+ * ordered by that push, not by the commit words. Following records use what is left of the last
+ * segment; the others are full from the start.
+ *
+ * The drain joins the parts when it reads the record. From then on the following segments are
+ * ordinary ones whose records begin at `records_at`, perhaps behind the last byte.
+ */
+#ifndef WR_LANE_LANE_SPAN_H
+#define WR_LANE_LANE_SPAN_H
+
+#include <string.h>
+#include "lane/lane_write.h"
+
+/* --- Writer. --------------------------------------------------------------------------------- */
+
+/* Where the bytes of a record go: contiguous ones, or on in the next segment when they are full. */
+struct wr_record_out {
+    unsigned char *at;
+    unsigned char *end;
+    struct wr_segment *segment; /* of a record that spans; else NULL */
+    uint32_t segment_bytes;
+};
+
+WR_INLINE void wr_record_out_segment(struct wr_record_out *out, struct wr_segment *segment)
+{
+    out->segment = segment;
+    out->at = segment->records;
+    out->end = (unsigned char *)segment + out->segment_bytes;
+}
+
+/* Never beyond what was measured: the record has segments for all of it. */
+WR_INLINE void wr_record_put(struct wr_record_out *out, const void *bytes, uint32_t count)
+{
+    const unsigned char *from = bytes;
+    uint32_t room = (uint32_t)(out->end - out->at);
+    while (WR_UNLIKELY(count > room)) {
+        wr_data_written(out->at, room);
+        memcpy(out->at, from, room);
+        from += room;
+        count -= room;
+        WR_CHECK(out->segment && out->segment->newer);
+        wr_record_out_segment(out, out->segment->newer);
+        room = (uint32_t)(out->end - out->at);
+    }
+    wr_data_written(out->at, count);
+    memcpy(out->at, from, count);
+    out->at += count;
+}
+
+/* How many segments a record takes that is larger than one. */
+static inline uint32_t wr_span_segments(uint32_t record_bytes, uint32_t segment_bytes)
+{
+    uint32_t room = segment_bytes - WR_SEGMENT_HEADER_BYTES;
+    return (record_bytes + room - 1) / room;
+}
+
+struct wr_span {
+    struct wr_segment *oldest;
+    struct wr_segment *newest;
+    uint32_t count;
+};
+
+/* Prepares the segments for a record of `record_bytes`: as many as wr_span_segments() says, linked
+ * by `newer` from `first` on. They hang on nothing yet; nothing may fail from here to the push. */
+static inline void wr_span_begin(struct wr_span *span, struct wr_lane *lane,
+                                 struct wr_segment *first, uint32_t segment_bytes,
+                                 uint32_t record_bytes, uint64_t base_ticks)
+{
+    uint32_t room = segment_bytes - WR_SEGMENT_HEADER_BYTES;
+    *span = (struct wr_span){first, NULL, 0};
+    for (struct wr_segment *segment = first; segment; segment = segment->newer) {
+        bool is_first = segment == first;
+        uint32_t part = record_bytes < room ? record_bytes : room;
+        wr_lane_head(lane, segment, base_ticks);
+        segment->records_at += is_first ? 0 : part;
+        segment->older = span->newest;
+        /* relaxed: CHAIN publishes it to the drain */
+        wr_u64_store_relaxed(&segment->commit, (is_first ? WR_COMMIT_ONE_RECORD : 0) +
+                                                   WR_SEGMENT_HEADER_BYTES + part);
+        /* The record counts for the segments behind it, and its own one is not retired. */
+        lane->records_retired += is_first;
+        record_bytes -= part;
+        span->newest = segment;
+        span->count++;
+    }
+    WR_CHECK(record_bytes == 0);
+}
+
+/* --- Drain. ---------------------------------------------------------------------------------- */
+
+/* Copies a payload of `bytes` that begins at `payload` in `segment` and fills that up to the offset
+ * `end`, and goes on in the newer ones. */
+static inline void wr_span_read(const struct wr_segment *segment, uint32_t end,
+                                const unsigned char *payload, uint32_t bytes, unsigned char *out)
+{
+    uint32_t part = (uint32_t)((const unsigned char *)segment + end - payload);
+    while (bytes > part) {
+        wr_data_read(payload, part);
+        memcpy(out, payload, part);
+        out += part;
+        bytes -= part;
+        segment = segment->newer;
+        payload = segment->records;
+        part = segment->records_at - WR_SEGMENT_HEADER_BYTES;
+    }
+    wr_data_read(payload, bytes);
+    memcpy(out, payload, bytes);
+}
+
+#endif
