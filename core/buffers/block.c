@@ -135,6 +135,15 @@ enum wr_waited wr_block_wait(struct wr_lane *lane)
     return waited;
 }
 
+/* A grant that came too late to be used. */
+static void send_back(struct wr_place *place, struct wr_gate *gate)
+{
+    if (wr_gate_is_inherited(gate)) /* on_park may have forked */
+        return;
+    wr_gate_give(gate, granted(&place->waiter));
+    wr_gate_rest(gate, &place->waiter);
+}
+
 bool wr_block_resume(struct wr_lane *lane, enum wr_waited waited, bool is_wanted)
 {
     struct wr_place *place = wr_place_of(lane);
@@ -144,8 +153,7 @@ bool wr_block_resume(struct wr_lane *lane, enum wr_waited waited, bool is_wanted
     if (goes_on)
         place->granted = granted(&place->waiter);
     else if (waited == WR_WAITED_GRANTED) {
-        if (!wr_gate_is_inherited(gate)) /* on_park may have forked */
-            wr_gate_give(gate, granted(&place->waiter));
+        send_back(place, gate);
         wr_lane_count_lost(lane, WEIR_LOSS_ABORTED);
     } else if (waited == WR_WAITED_DEADLINE) {
         wr_lane_count_lost(lane, WEIR_LOSS_DEADLINE);

@@ -33,15 +33,20 @@ static inline void wr_lane_take_opened(struct wr_lane *lane)
     lane->newest = last;
 }
 
+/* Has the writer left the oldest segment? Its commit word, loaded after this, is then the last. */
+static inline bool wr_lane_is_left(const struct wr_lane *lane)
+{
+    /* edge OWN.acquire: the writer took it out after its last commit */
+    return lane->oldest->newer || wr_ptr_load_acquire(&lane->current) != lane->oldest;
+}
+
 /* What may be read of the oldest segment. `is_final` is decided before the commit word is loaded:
  * if the writer has left the segment by then, the word is its last. */
 static inline uint64_t wr_lane_readable(struct wr_lane *lane, bool *is_final)
 {
-    struct wr_segment *segment = lane->oldest;
-    /* edge OWN.acquire: the writer took it out after its last commit */
-    *is_final = segment->newer || wr_ptr_load_acquire(&lane->current) != segment;
+    *is_final = wr_lane_is_left(lane);
     /* edge PUBLISH.acquire: the bytes below the offset */
-    return wr_u64_load_acquire(&segment->commit);
+    return wr_u64_load_acquire(&lane->oldest->commit);
 }
 
 /* Takes the oldest segment, which is final and read to its end, off the chain. */

@@ -335,8 +335,12 @@ static void read_ready(struct weir_session *session, struct wr_lane *ready, uint
         ready = lane->ready_next; /* read before the lane may be queued again */
         wr_data_read(&lane->ready_next, sizeof lane->ready_next);
         wr_buffers_accept_ready(lane);
-        if (lane->listed_number)
-            wr_drain_lane(session, lane, limit);
+        if (!lane->listed_number || !wr_drain_lane(session, lane, limit))
+            continue;
+        /* Left, with records younger than this look: its thread may be parked until it comes back,
+         * and would not announce it again. */
+        if (lane->oldest && wr_lane_is_left(lane))
+            wr_buffers_announce(lane);
     }
 }
 
@@ -386,6 +390,8 @@ void wr_drain_sweep(struct weir_session *session, bool others_wait)
     bool any = false;
     session->drain.sweep_ns = wr_os_monotonic_ns();
     for (struct wr_lane *lane = first; lane; lane = lane->next) {
+        if (!lane->oldest)
+            wr_block_rest(lane);
         lane->is_revoking = is_revocable(session, lane, others_wait);
         if (lane->is_revoking)
             wr_lane_revoke_begin(lane);

@@ -34,10 +34,11 @@ static bool take(struct wr_gate *gate, struct wr_waiter *waiter)
     struct wr_wakes wakes = {0};
     pthread_mutex_lock(&gate->lock);
     bool is_granted = false;
+    /* The signal is used up. An abort stays: it comes to waiters that are out of the queue. */
+    uint32_t signaled = WR_WAITER_GRANTED;
+    wr_u32_cas_acq_rel(&waiter->word, &signaled, WR_WAITER_AWAKE);
     if (waiter->is_queued) {
         waiter->is_signaled = false;
-        /* A closer takes it out of the queue before it sets the word, so this loses no abort. */
-        wr_u32_store_relaxed(&waiter->word, WR_WAITER_AWAKE); /* relaxed: as in park() */
         if (gate->head == waiter)
             wr_gate_take(gate, waiter, waiter->needed - waiter->unit_count);
         is_granted = waiter->unit_count == waiter->needed;
