@@ -104,7 +104,7 @@ struct wr_segment *wr_block_take(struct wr_lane *lane, uint32_t count)
         wr_bell_ring(&buffers->bell); /* a drain that sleeps must look after who waits */
         return NULL;
     case WR_ASKED_ABORTED:
-        wr_lane_count_lost(lane, WEIR_LOSS_ABORTED);
+        wr_lane_lose(lane, WEIR_LOSS_ABORTED);
         return NULL;
     case WR_ASKED_FULL:
         wr_when_full_drop(lane);
@@ -154,9 +154,11 @@ bool wr_block_resume(struct wr_lane *lane, enum wr_waited waited, bool is_wanted
         place->granted = granted(&place->waiter);
     else if (waited == WR_WAITED_GRANTED) {
         send_back(place, gate);
-        wr_lane_count_lost(lane, WEIR_LOSS_ABORTED);
+        wr_lane_lose(lane, WEIR_LOSS_ABORTED);
     } else if (waited == WR_WAITED_DEADLINE) {
-        wr_lane_count_lost(lane, WEIR_LOSS_DEADLINE);
+        wr_lane_lose(lane, WEIR_LOSS_DEADLINE);
+    } else if (waited == WR_WAITED_ABORTED) {
+        wr_self.last_loss = WEIR_LOSS_ABORTED; /* counted by who has sent it away */
     }
     wr_gate_unpark(gate);
     return goes_on;

@@ -172,7 +172,7 @@ void wr_buffers_lose(struct wr_lane *lane, enum weir_loss cause)
 {
     uint64_t commit;
     struct wr_segment *segment = wr_lane_room(lane, WR_GAP_MARK_BYTES, &commit);
-    wr_lane_count_lost(lane, cause);
+    wr_lane_lose(lane, cause);
     if (segment)
         mark_gap(lane, cause, segment, commit);
     else

@@ -29,7 +29,7 @@ static void starve(struct wr_buffers *buffers)
 void wr_when_full_drop(struct wr_lane *lane)
 {
     starve(lane->buffers);
-    wr_lane_count_lost(lane, lane->held_before ? WEIR_LOSS_FULL : WEIR_LOSS_NO_SEGMENT);
+    wr_lane_lose(lane, lane->held_before ? WEIR_LOSS_FULL : WEIR_LOSS_NO_SEGMENT);
 }
 
 static void free_give_all(struct wr_buffers *buffers, struct wr_segment *first)

@@ -44,7 +44,15 @@ static bool emit_nested(struct weir_event *event)
     }
     if (thread && !was_inside)
         wr_pin_leave(thread, pin);
+    wr_self.last_loss = WEIR_LOSS_NESTED;
     return false;
+}
+
+/* Of a thread that has no lane. */
+static void lose_unattributed(uint32_t slot)
+{
+    wr_u64_add_relaxed(&wr_unattributed[slot].no_segment, 1); /* relaxed: a count */
+    wr_self.last_loss = WEIR_LOSS_NO_SEGMENT;
 }
 
 /* --- Inside the pin. ------------------------------------------------------------------------- */
@@ -150,7 +158,7 @@ static bool emit_to_slot(struct wr_thread *thread, uint32_t slot, struct attempt
 {
     struct wr_lane *lane = wr_buffers_lane(thread, slot);
     if (!lane) {
-        wr_u64_add_relaxed(&wr_unattributed[slot].no_segment, 1); /* relaxed: a count */
+        lose_unattributed(slot);
         return false;
     }
     enum outcome outcome;
@@ -201,7 +209,7 @@ WR_NOINLINE bool wr_emit_no_room_slow(struct weir_event *event, const void *payl
     if (!wr_buffers_is_starved(lane) ||
         event->record_bytes > WR_SEGMENT_BYTES_MIN - WR_SEGMENT_HEADER_BYTES)
         return wr_emit_pinned_slow(event, payload);
-    wr_lane_count_lost(lane, lane->held_before ? WEIR_LOSS_FULL : WEIR_LOSS_NO_SEGMENT);
+    wr_lane_lose(lane, lane->held_before ? WEIR_LOSS_FULL : WEIR_LOSS_NO_SEGMENT);
     wr_pin_leave_own(thread);
     wr_compiler_barrier();
     wr_self.ready = thread;
@@ -215,8 +223,7 @@ static bool emit_entered(struct weir_event *event, const void *payload)
     struct wr_thread *thread = wr_thread_attach();
     if (!thread) {
         for (uint64_t mask = mask_of(event); mask; mask &= mask - 1)
-            wr_u64_add_relaxed(&wr_unattributed[__builtin_ctzll(mask)].no_segment,
-                               1); /* relaxed: a count */
+            lose_unattributed((uint32_t)__builtin_ctzll(mask));
         return false;
     }
     wr_pin_enter_seq_cst(thread);
@@ -237,6 +244,11 @@ WR_NOINLINE bool wr_emit_slow(struct weir_event *event, const void *payload)
     bool is_written = emit_entered(event, payload);
     wr_self_leave();
     return is_written;
+}
+
+WEIR_API enum weir_loss weir_last_loss(void)
+{
+    return (enum weir_loss)wr_self.last_loss;
 }
 
 /* --- Scopes. --------------------------------------------------------------------------------- */
@@ -273,7 +285,7 @@ static bool lose_mismatch(struct weir_event *event)
         if (lane)
             wr_buffers_lose(lane, WEIR_LOSS_MISMATCH);
         else
-            wr_u64_add_relaxed(&wr_unattributed[slot].no_segment, 1); /* relaxed: a count */
+            lose_unattributed(slot);
     }
     if (thread)
         wr_pin_leave(thread, pin);

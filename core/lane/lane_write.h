@@ -123,6 +123,13 @@ static inline void wr_lane_count_lost(struct wr_lane *lane, unsigned cause)
     wr_u64_store_release(&lane->lost[cause], lost + 1);
 }
 
+/* The same, of the event that this thread is about. */
+static inline void wr_lane_lose(struct wr_lane *lane, unsigned cause)
+{
+    wr_lane_count_lost(lane, cause);
+    wr_self.last_loss = cause;
+}
+
 /* Empties `current`. Returns the segment that was there, now complete: it belongs to the drain once
  * the lane is on the ready list. NULL if there was none or the drain has revoked it. */
 static inline struct wr_segment *wr_lane_retire(struct wr_lane *lane)

@@ -45,7 +45,8 @@ struct wr_self {
     /* The drain thread during the rundown: events go to `capture` instead of a lane. */
     bool (*capture)(void *context, struct weir_event *event, const void *payload);
     void *capture_context;
-    uint32_t no_block; /* scopes that the thread is in */
+    uint32_t last_loss; /* enum weir_loss */
+    uint32_t no_block;  /* scopes that the thread is in */
     /* From before a fork to after it. */
     struct wr_thread *fork_ready;
     uint32_t fork_depth;

@@ -7,22 +7,25 @@
 
 #include "os/clock.h"
 
+static bool lose(struct weir_session *session, enum weir_loss cause)
+{
+    wr_point_tell_own_loss(session, cause, 1);
+    wr_self.last_loss = cause;
+    return false;
+}
+
 static bool encode(struct weir_session *session, struct weir_event *event, const void *payload)
 {
     struct wr_drain *drain = &session->drain;
     const struct wr_event_definition *definition = event->definition;
     if (!definition || !wr_interest_wants(&session->interest, definition))
         return false;
-    if (payload == &wr_payload_mismatch) {
-        wr_point_tell_own_loss(session, WEIR_LOSS_MISMATCH, 1);
-        return false;
-    }
+    if (payload == &wr_payload_mismatch)
+        return lose(session, WEIR_LOSS_MISMATCH);
     struct wr_payload_size size;
     wr_payload_measure(definition, payload, &size);
-    if (size.bytes > WR_PAYLOAD_BYTES_MAX) {
-        wr_point_tell_own_loss(session, WEIR_LOSS_TOO_LARGE, 1);
-        return false;
-    }
+    if (size.bytes > WR_PAYLOAD_BYTES_MAX)
+        return lose(session, WEIR_LOSS_TOO_LARGE);
     unsigned char *record = drain->scratch, *converted = drain->scratch + WR_PAYLOAD_BYTES_MAX + 1;
     wr_payload_write(definition, payload, &size, record);
     uint32_t file_bytes = (uint32_t)size.bytes;

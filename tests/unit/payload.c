@@ -30,6 +30,7 @@ static void test_text_at_the_limit(void **state)
     assert_true(emit_text(32766));
     assert_false(emit_text(32767));
     assert_false(emit_text(1u << 20));
+    assert_int_equal(weir_last_loss(), WEIR_LOSS_TOO_LARGE);
     assert_true(emit_text(1));
     assert_int_equal(weir_session_stop(session), WEIR_OK);
     assert_int_equal(unit_counts(session).written, 4);

@@ -166,6 +166,7 @@ static void test_mismatch(void **state)
     assert_false(weir_event_emit(event, values, 1));
     values[0].type = WEIR_TYPE_u64;
     assert_false(weir_event_emit(event, values, 2));
+    assert_int_equal(weir_last_loss(), WEIR_LOSS_MISMATCH);
     assert_int_equal(weir_session_stop(session), WEIR_OK);
     struct weir_counts counts = unit_counts(session);
     assert_int_equal(counts.written, 1);

@@ -29,26 +29,6 @@ extern "C" {
 
 struct weir_session; /* opaque */
 
-/* Why an event is not in the file. The names without prefix stand in the Weir/Loss events. */
-enum weir_loss {
-    WEIR_LOSS_FULL,   /* the budget was full */
-    WEIR_LOSS_NESTED, /* emitted from a signal handler that interrupted the library */
-    /* Larger than half of the budget (what its segments hold, 256 bytes less than their size), or
-     * than 65,535 bytes in the file; a UTF-8 string counts its bytes twice and two, the most that
-     * it may take there. */
-    WEIR_LOSS_TOO_LARGE,
-    WEIR_LOSS_NO_SEGMENT,  /* the budget was full, and the thread has not held a segment yet */
-    WEIR_LOSS_MISMATCH,    /* the values given do not match the event's schema */
-    WEIR_LOSS_ABORTED,     /* BLOCK: no room, and the session ended or its sink failed */
-    WEIR_LOSS_DEADLINE,    /* BLOCK: parked for max_block_ns */
-    WEIR_LOSS_SINK_FAILED, /* recorded, but the sink had failed, or the end was written */
-    WEIR_LOSS_OVERWRITTEN, /* OVERWRITE: recorded, then gone to make room for newer ones */
-    WEIR_LOSS_COUNT
-};
-
-/* The name of a cause as it stands in the file, such as "FULL"; NULL if out of range. */
-WEIR_API const char *weir_loss_name(enum weir_loss cause);
-
 /* What happens to a new event when the budget is full. */
 enum weir_mode {
     /* It is not written. The emitter never waits. */
