@@ -189,6 +189,20 @@ void wr_block_rest(struct wr_lane *lane)
         wr_gate_rest(&lane->buffers->gate, &wr_place_of(lane)->waiter);
 }
 
+void wr_block_drain_leaves(struct wr_buffers *buffers)
+{
+    if (!buffers->blocks)
+        return;
+    wr_block_hand_over(buffers);
+    wr_gate_drain_leaves(&buffers->gate);
+}
+
+void wr_block_drain_returns(struct wr_buffers *buffers)
+{
+    if (buffers->blocks)
+        wr_gate_drain_returns(&buffers->gate);
+}
+
 void wr_block_figures(struct wr_buffers *buffers, struct wr_gate_figures *figures)
 {
     wr_gate_figures(&buffers->gate, figures);

@@ -67,8 +67,11 @@ bool wr_block_revoke(struct wr_lane *lane);
 void wr_block_rest(struct wr_lane *lane);
 /* A segment that is read. It may be kept for a moment, until wr_block_hand_over(). */
 void wr_block_give(struct wr_buffers *buffers, struct wr_segment *segment);
-/* Before anything that may block, and when there is nothing else to do. */
+/* When there is nothing else to do. */
 void wr_block_hand_over(struct wr_buffers *buffers);
+/* Before anything that may block, and after. */
+void wr_block_drain_leaves(struct wr_buffers *buffers);
+void wr_block_drain_returns(struct wr_buffers *buffers);
 
 void wr_block_figures(struct wr_buffers *buffers, struct wr_gate_figures *figures);
 
@@ -135,6 +138,14 @@ static inline void wr_block_give(struct wr_buffers *buffers, struct wr_segment *
     (void)segment;
 }
 static inline void wr_block_hand_over(struct wr_buffers *buffers)
+{
+    (void)buffers;
+}
+static inline void wr_block_drain_leaves(struct wr_buffers *buffers)
+{
+    (void)buffers;
+}
+static inline void wr_block_drain_returns(struct wr_buffers *buffers)
 {
     (void)buffers;
 }

@@ -248,10 +248,10 @@ bool wr_drain_lane(struct weir_session *session, struct wr_lane *lane, uint64_t 
 /* --- The sink. ------------------------------------------------------------------------------- */
 
 /* The sink may block: what is read must not wait for it. */
-static void hand_over(void *context)
+static void leave(void *context)
 {
     struct weir_session *session = context;
-    wr_block_hand_over(&session->buffers);
+    wr_block_drain_leaves(&session->buffers);
 }
 
 /* What was in the buffer when the sink failed is not delivered, and neither is what follows. A part
@@ -260,6 +260,7 @@ static void settle_flush(void *context, bool is_sent)
 {
     struct weir_session *session = context;
     struct wr_drain *drain = &session->drain;
+    wr_block_drain_returns(&session->buffers);
     pthread_mutex_lock(&session->buffers.lock);
     for (struct wr_lane *lane = drain->touched; lane; lane = lane->touched) {
         if (!is_sent)
@@ -483,7 +484,7 @@ void wr_drain_begin(struct weir_session *session)
     drain->thread_id = wr_os_thread_id();
     drain->capture_id = wr_buffers_capture_id();
     drain->own_number = 1;
-    drain->nettrace.before_flush = hand_over;
+    drain->nettrace.before_flush = leave;
     drain->nettrace.on_flush = settle_flush;
     drain->nettrace.flush_context = session;
     drain->horizon = wr_clock_ticks_ordered();

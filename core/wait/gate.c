@@ -7,6 +7,8 @@
 #define PARKED_IS_AWAITED UINT32_C(0x80000000)
 /* How long the head of the queue waits awake: a few times what it costs to wake a sleeping one. */
 #define SPIN_NS 50000u
+/* How long a thread sleeps at most before it looks whether somebody could be served. */
+#define RECHECK_NS 100000000u
 /* The grant size found at run time: how often, and from where to where. */
 #define TUNE_BYTES      (UINT64_C(1) << 20)
 #define GRANT_BYTES_MIN (UINT64_C(32) << 10)
@@ -293,8 +295,18 @@ bool wr_gate_is_inherited(const struct wr_gate *gate)
     return wr_os_process_id() != gate->process_id;
 }
 
-enum wr_waited wr_waiter_sleep(const struct wr_gate *gate, struct wr_waiter *waiter,
-                               uint64_t deadline_ns)
+/* RELAY's cap may have kept the head waiting, while the drain, which else looks after that, stands
+ * in the sink. */
+static void recheck(struct wr_gate *gate)
+{
+    struct wr_wakes wakes = {0};
+    pthread_mutex_lock(&gate->lock);
+    gate->strategy->serve(gate, WR_SERVE_GIVE, &wakes);
+    pthread_mutex_unlock(&gate->lock);
+    wr_gate_wake_all(gate, &wakes);
+}
+
+enum wr_waited wr_waiter_sleep(struct wr_gate *gate, struct wr_waiter *waiter, uint64_t deadline_ns)
 {
     bool may_spin = waiter->may_spin;
     for (;;) {
@@ -306,13 +318,16 @@ enum wr_waited wr_waiter_sleep(const struct wr_gate *gate, struct wr_waiter *wai
                 wr_u32_cas_acq_rel(&waiter->word, &word, WR_WAITER_ASLEEP);
             continue;
         }
-        uint64_t now = deadline_ns == UINT64_MAX ? 0 : wr_os_monotonic_ns();
+        uint64_t now = wr_os_monotonic_ns();
         if (now >= deadline_ns)
             return WR_WAITED_DEADLINE;
+        uint64_t left_ns = deadline_ns - now;
         wr_os_futex_wait(&waiter->word, WR_WAITER_ASLEEP,
-                         deadline_ns == UINT64_MAX ? UINT64_MAX : deadline_ns - now);
+                         left_ns < RECHECK_NS ? left_ns : RECHECK_NS);
         if (wr_gate_is_inherited(gate))
             return WR_WAITED_ABORTED;
+        if (wr_os_monotonic_ns() - now >= RECHECK_NS)
+            recheck(gate);
         may_spin = true; /* if the word is AWAKE now, the head was roused for that */
     }
 }
@@ -360,6 +375,16 @@ void wr_gate_unpark(struct wr_gate *gate)
     /* edge UNPARK.release: all that this thread did with the gate */
     if (wr_u32_add_acq_rel(parked, UINT32_MAX) == (PARKED_IS_AWAITED | 1))
         wr_os_futex_wake(parked, 1); /* the address alone: the gate may be gone */
+}
+
+void wr_gate_drain_leaves(struct wr_gate *gate)
+{
+    wr_u64_store_relaxed(&gate->away_since_ns, wr_os_monotonic_ns()); /* relaxed: a hint */
+}
+
+void wr_gate_drain_returns(struct wr_gate *gate)
+{
+    wr_u64_store_relaxed(&gate->away_since_ns, 0); /* relaxed: a hint */
 }
 
 uint32_t wr_gate_grant_units(const struct wr_gate *gate)

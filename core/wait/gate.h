@@ -111,7 +111,8 @@ struct wr_gate {
     uint64_t grant_numbers;         /* LOCK: grants to waiters so far */
     uint64_t grants, granted_units; /* LOCK: to all */
     struct wr_u64 parked_ns, parked_ns_max, wakes; /* ANY: figures */
-    struct wr_u64 hand_off_ns; /* ANY: from a grant to its thread's running; a mean, a hint */
+    struct wr_u64 away_since_ns; /* ANY: the drain is in the sink, a hint; 0: it is not */
+    struct wr_u64 hand_off_ns;   /* ANY: from a grant to its thread's running; a mean, a hint */
     uint64_t drained_bytes, drained_ns; /* DRAIN: since the grant size was last thought over */
 
     WR_ALIGNED_LINE struct wr_u32 parked; /* edge UNPARK; the high bit: somebody waits for 0 */
@@ -175,6 +176,9 @@ void wr_gate_rest(struct wr_gate *gate, struct wr_waiter *waiter);
 enum wr_gate_state wr_gate_idle(struct wr_gate *gate);
 /* The drain has read so many bytes in so many nanoseconds: the grant size follows. */
 void wr_gate_tune(struct wr_gate *gate, uint64_t bytes, uint64_t ns);
+/* The drain goes into a call that may block, or is back: meanwhile it serves nobody. */
+void wr_gate_drain_leaves(struct wr_gate *gate);
+void wr_gate_drain_returns(struct wr_gate *gate);
 /* What a grant gives at most, in units. */
 uint32_t wr_gate_grant_units(const struct wr_gate *gate);
 /* Is this the child of a fork in the middle of a wait, by a signal handler? Then nobody will ever

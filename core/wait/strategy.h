@@ -44,7 +44,7 @@ void wr_gate_wake_later(struct wr_wakes *wakes, struct wr_waiter *waiter);
 /* Without the lock. */
 void wr_gate_wake_all(struct wr_gate *gate, const struct wr_wakes *wakes);
 /* Sleeps on the waiter's own word. */
-enum wr_waited wr_waiter_sleep(const struct wr_gate *gate, struct wr_waiter *waiter,
+enum wr_waited wr_waiter_sleep(struct wr_gate *gate, struct wr_waiter *waiter,
                                uint64_t deadline_ns);
 /* Changes the word; true if the thread had to be woken by the system. */
 bool wr_waiter_set(struct wr_waiter *waiter, enum wr_waiter_word word);

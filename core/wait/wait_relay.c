@@ -22,6 +22,16 @@ static uint32_t grant_units(const struct wr_gate *gate)
     return gate->grant_units;
 }
 
+#define AWAY_NS_MAX 1000000u
+
+/* The drain, before which the cap gives way, has been in the sink for so long that it may stay
+ * there. */
+static bool drain_is_away(const struct wr_gate *gate)
+{
+    uint64_t since_ns = wr_u64_load_relaxed(&gate->away_since_ns); /* relaxed: a hint */
+    return since_ns && wr_os_monotonic_ns() - since_ns > AWAY_NS_MAX;
+}
+
 /* May the head be granted now? */
 static bool may_grant(const struct wr_gate *gate, enum wr_serve why)
 {
@@ -29,7 +39,8 @@ static bool may_grant(const struct wr_gate *gate, enum wr_serve why)
         return true;
     if (why == WR_SERVE_PARK && (gate->flags & WEIR_WAKE_NO_HAND_ON))
         return false;
-    return why == WR_SERVE_IDLE || (gate->flags & WEIR_WAKE_NO_CAP) || gate->running < gate->cap;
+    return why == WR_SERVE_IDLE || (gate->flags & WEIR_WAKE_NO_CAP) || gate->running < gate->cap ||
+           drain_is_away(gate);
 }
 
 /* Gathers for the head what it needs, and what else one grant gives. */
