@@ -9,6 +9,9 @@
 #include "os/os.h"
 #include "wait/strategy.h"
 
+/* A sleep without a limit would go on after a signal handler, in a forked child too. */
+#define SLEEP_NS_MAX 1000000000u
+
 static uint32_t grant_units(const struct wr_gate *gate)
 {
     (void)gate;
@@ -69,8 +72,9 @@ static enum wr_waited sleep_on_event(struct wr_gate *gate, struct wr_waiter *wai
         uint64_t now = wr_os_monotonic_ns();
         if (now >= deadline_ns)
             return WR_WAITED_DEADLINE;
+        uint64_t left_ns = deadline_ns - now;
         wr_os_futex_wait(&gate->event, WR_GATE_EVENT_RESET,
-                         deadline_ns == UINT64_MAX ? UINT64_MAX : deadline_ns - now);
+                         left_ns < SLEEP_NS_MAX ? left_ns : SLEEP_NS_MAX);
         if (wr_gate_is_inherited(gate))
             return WR_WAITED_ABORTED;
     }
