@@ -27,6 +27,7 @@ const char *weir_result_text(enum weir_result result)
         [WEIR_IO] = "input/output error",
         [WEIR_TIMEOUT] = "deadline passed",
         [WEIR_SYSTEM] = "system error",
+        [WEIR_BUSY] = "busy",
     };
     return (unsigned)result < sizeof texts / sizeof texts[0] ? texts[result] : "unknown result";
 }

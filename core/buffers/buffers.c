@@ -57,6 +57,7 @@ void wr_buffers_fini(struct wr_buffers *buffers)
     slabs_release(buffers);
     wr_block_fini(buffers);
     wr_os_pages_unmap(buffers->arena, buffers->arena_bytes);
+    wr_overwrite_fini(buffers);
     pthread_mutex_destroy(&buffers->lock);
 }
 
@@ -97,6 +98,7 @@ static struct wr_lane *lane_take(struct wr_buffers *buffers, struct wr_thread *t
         lane->buffers = buffers;
         lane->thread_id = thread->id;
         lane->capture_id = wr_buffers_capture_id();
+        wr_u32_store_relaxed(&lane->is_due, buffers->overwrite.is_on); /* relaxed: not shared yet */
         lane->last_number = 1; /* the number of its introduction; attempts follow from 2 */
         lane->next = buffers->lanes;
         buffers->lanes = lane;
@@ -154,8 +156,16 @@ static void tell_retired(struct wr_lane *lane, uint32_t segments)
 
 void wr_buffers_retire(struct wr_lane *lane)
 {
-    if (wr_lane_retire(lane))
+    if (lane->buffers->overwrite.is_on)
+        wr_overwrite_retire(lane);
+    else if (wr_lane_retire(lane))
         tell_retired(lane, 1);
+}
+
+void wr_buffers_return(struct wr_lane *lane)
+{
+    lane->is_borrowed = 0;
+    wr_buffers_retire(lane);
 }
 
 static void mark_gap(struct wr_lane *lane, unsigned cause, struct wr_segment *segment,
@@ -186,6 +196,8 @@ struct wr_segment *wr_buffers_room(struct wr_lane *lane, uint32_t bytes, uint64_
     if (segment)
         return segment;
     WR_CHECK(!wr_buffers_must_span(buffers, bytes));
+    if (buffers->overwrite.is_on)
+        return wr_overwrite_room(lane, commit);
     wr_buffers_retire(lane);
     segment = wr_when_full_take(lane, 1);
     if (!segment)
@@ -210,11 +222,16 @@ struct wr_segment *wr_buffers_span_room(struct wr_lane *lane, uint32_t bytes)
     /* Before it is known that there are enough: at the brim, several threads that each hold on to a
      * part of what another one needs would stay there. */
     wr_buffers_retire(lane);
-    return wr_when_full_take(lane, count);
+    return buffers->overwrite.is_on ? wr_overwrite_span_room(lane, count)
+                                    : wr_when_full_take(lane, count);
 }
 
 void wr_buffers_span_open(struct wr_lane *lane, const struct wr_span *span)
 {
+    if (lane->buffers->overwrite.is_on) {
+        wr_overwrite_span_open(lane, span);
+        return;
+    }
     wr_lane_push(lane, span->oldest, span->newest, lane->buffers->segment_bytes);
     tell_retired(lane, span->count - 1);
 }
@@ -266,7 +283,8 @@ void wr_buffers_accept_ready(struct wr_lane *lane)
 
 void wr_buffers_give(struct wr_buffers *buffers, struct wr_segment *segment)
 {
-    wr_when_full_give(buffers, segment);
+    if (!buffers->overwrite.is_on) /* else it is kept until wr_overwrite_release() */
+        wr_when_full_give(buffers, segment);
 }
 
 static void attempted_set(struct weir_counts *counts)
@@ -276,13 +294,9 @@ static void attempted_set(struct weir_counts *counts)
         counts->attempted += counts->lost[cause];
 }
 
-void wr_lane_counts_locked(struct wr_lane *lane, struct weir_counts *counts)
+/* Records that are not overwritten. */
+static uint64_t lane_records_locked(struct wr_lane *lane)
 {
-    /* Losses before records: a record that is met then may be younger than a loss that is not. */
-    for (unsigned cause = 0; cause < WR_LANE_CAUSES; cause++)
-        counts->lost[cause] = wr_u64_load_acquire(&lane->lost[cause]); /* edge LOST.acquire */
-    counts->lost[WEIR_LOSS_NESTED] += wr_u64_load_acquire(&lane->nested);
-    counts->lost[WEIR_LOSS_SINK_FAILED] = lane->sink_failed;
     uint64_t records = lane->records_read - lane->read_count;
     for (struct wr_segment *segment = lane->oldest; segment; segment = segment->newer)
         records +=
@@ -292,6 +306,21 @@ void wr_lane_counts_locked(struct wr_lane *lane, struct weir_counts *counts)
          segment = segment->older)
         records +=
             wr_commit_count(wr_u64_load_acquire(&segment->commit)); /* edge PUBLISH.acquire */
+    return records;
+}
+
+void wr_lane_counts_locked(struct wr_lane *lane, struct weir_counts *counts)
+{
+    /* Losses before records: a record that is met then may be younger than a loss that is not. */
+    for (unsigned cause = 0; cause < WR_LANE_CAUSES; cause++)
+        counts->lost[cause] = wr_u64_load_acquire(&lane->lost[cause]); /* edge LOST.acquire */
+    counts->lost[WEIR_LOSS_NESTED] += wr_u64_load_acquire(&lane->nested);
+    counts->lost[WEIR_LOSS_SINK_FAILED] = lane->sink_failed;
+    uint64_t records;
+    if (lane->buffers->overwrite.is_on)
+        wr_overwrite_counts(lane, &records, &counts->lost[WEIR_LOSS_OVERWRITTEN]);
+    else
+        records = lane_records_locked(lane);
     counts->written = records - lane->sink_failed;
     attempted_set(counts);
 }
@@ -299,6 +328,8 @@ void wr_lane_counts_locked(struct wr_lane *lane, struct weir_counts *counts)
 uint32_t wr_lane_segments_locked(struct wr_lane *lane)
 {
     uint32_t count = 0;
+    if (lane->buffers->overwrite.is_on)
+        return 0; /* wr_overwrite_used() counts them for all lanes */
     for (struct wr_segment *segment = lane->oldest; segment; segment = segment->newer)
         count++;
     /* edge CHAIN.acquire */

@@ -12,6 +12,7 @@
 #include <weir/session.h>
 #include "base/atomic.h"
 #include "buffers/free_list.h"
+#include "buffers/overwrite.h"
 #include "lane/lane.h"
 #include "lane/thread.h"
 #include "wait/bell.h"
@@ -38,6 +39,7 @@ struct wr_buffers {
     struct wr_u32 retired;               /* ANY: since the drain last looked; a hint for waking */
     struct wr_u32 is_starved;            /* ANY: a thread found no segment; a hint for the drain */
     struct wr_bell bell;
+    struct wr_overwrite overwrite;
 
     struct wr_gate gate;      /* BLOCK */
     struct wr_unit *returned; /* DRAIN: segments that are read, not yet handed over */
@@ -114,11 +116,15 @@ static inline bool wr_buffers_is_starved(const struct wr_lane *lane)
      * all segments have been carved from the arena */
     return !wr_ptr_load_relaxed(&lane->current) &&
            wr_u32_load_relaxed(&lane->buffers->is_starved) &&
-           wr_free_list_is_empty(&lane->buffers->free_list);
+           wr_free_list_is_empty(&lane->buffers->free_list) &&
+           wr_overwrite_is_dry(&lane->buffers->overwrite, lane);
 }
 
 /* Puts the lane on the ready list unless it is there. Also the drain, for a segment it revoked. */
 void wr_buffers_announce(struct wr_lane *lane);
+
+/* Gives back a segment that was lent for one record. */
+void wr_buffers_return(struct wr_lane *lane);
 
 /* Gives up the current segment, so that the next record goes to a new one. */
 void wr_buffers_retire(struct wr_lane *lane);

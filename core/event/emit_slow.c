@@ -118,10 +118,13 @@ static bool emit_whole(struct wr_lane *lane, struct attempt *attempt, uint32_t b
 {
     uint64_t commit;
     struct wr_segment *segment = room_in_time(lane, bytes, &attempt->ticks, &commit);
-    if (segment)
-        record_write(segment, commit, attempt->ticks, attempt->event->definition, attempt->payload,
-                     &attempt->size);
-    return segment != NULL;
+    if (!segment)
+        return false;
+    record_write(segment, commit, attempt->ticks, attempt->event->definition, attempt->payload,
+                 &attempt->size);
+    if (lane->is_borrowed)
+        wr_buffers_return(lane);
+    return true;
 }
 
 /* One session's copy. */

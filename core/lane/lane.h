@@ -26,7 +26,8 @@ struct wr_lane {
     /* WRITER, except where an edge is named */
     WR_ALIGNED_LINE struct wr_ptr current; /* ANY(OWN): segment, NULL, or a revoked count */
     struct wr_u32 end;                     /* ANY(REVOKE): offset past the last byte; 0: revoked */
-    uint32_t held_before;                  /* it has held a segment */
+    uint16_t held_before;                  /* it has held a segment */
+    uint16_t is_borrowed;                  /* the current segment goes back after this record */
     uint64_t records_retired;              /* in segments that it no longer holds */
     struct wr_ptr opened; /* ANY(CHAIN): segments the drain has not seen, newest first */
     struct wr_u64 lost[WR_LANE_CAUSES]; /* edge LOST */
@@ -34,6 +35,7 @@ struct wr_lane {
     struct wr_u32 exited;               /* edge EXIT: the thread is gone, nothing follows */
     struct wr_u32 queued;               /* ANY(READY): on the session's ready list */
     struct wr_lane *ready_next;         /* ANY(READY) */
+    struct wr_u32 is_due; /* ANY: OVERWRITE: it has no segment, and may get one; a hint */
 
     /* DRAIN */
     WR_ALIGNED_LINE struct wr_segment *oldest; /* the chain, oldest first */
@@ -55,7 +57,8 @@ struct wr_lane {
     uint64_t noted_pin;
     uint64_t idle_commit; /* at the last sweep, of that segment, to tell an idle lane */
     struct wr_segment *idle_segment;
-    struct wr_lane *next; /* LOCK(lanes): all lanes of the session */
+    uint64_t idle_opening; /* OVERWRITE: which opening of it */
+    struct wr_lane *next;  /* LOCK(lanes): all lanes of the session */
     bool is_revoking;
     bool is_finished; /* exited, and all of it is told */
 
@@ -64,6 +67,15 @@ struct wr_lane {
     struct wr_buffers *buffers;
     uint64_t capture_id;
     uint64_t thread_id;
+
+    /* LOCK(overwrite), see buffers/overwrite.h; beside the constants, which no hot path reads */
+    uint64_t overwritten;     /* records that are gone */
+    uint32_t segments_full;   /* that it no longer writes to and that still hold its records */
+    uint32_t hungry_turn;     /* the last turn in which it went without a segment */
+    uint32_t cut_epoch;       /* the hold since which it has opened a segment; before that it had */
+    uint64_t fed_ticks;       /* when it last got one */
+    uint64_t cut_overwritten; /* ... so many records gone */
+    uint64_t cut_lost[WR_LANE_CAUSES]; /* ... and so many events lost */
 };
 
 static inline void *wr_lane_revoked(uint32_t record_count)

@@ -168,18 +168,26 @@ static inline void wr_lane_head(struct wr_lane *lane, struct wr_segment *segment
     wr_data_written(segment, offsetof(struct wr_segment, newer));
 }
 
+/* Makes a segment whose header and commit word stand the lane's current one. */
+static inline void wr_lane_begin(struct wr_lane *lane, struct wr_segment *segment,
+                                 uint32_t segment_bytes)
+{
+    lane->held_before = 1;
+    /* edge OWN.release: a drain that still holds the segment before this one learns from this word
+     * that the writer has left that, and must then see its last commit */
+    wr_ptr_store_release(&lane->current, segment);
+    /* relaxed: CHAIN, or the lock of OVERWRITE, puts it before the 0 of whoever revokes this
+     * segment */
+    wr_u32_store_relaxed(&lane->end, segment_bytes);
+}
+
 /* Publishes segments whose headers and commit words stand, `oldest` to `newest` linked by `older`:
  * all of them at once. The newest is current before it is on the chain, so that the drain, which
  * meets it there, never takes it for one that the writer has left. */
 static inline void wr_lane_push(struct wr_lane *lane, struct wr_segment *oldest,
                                 struct wr_segment *newest, uint32_t segment_bytes)
 {
-    lane->held_before = 1;
-    /* edge OWN.release: a drain that still holds the segment before this one learns from this word
-     * that the writer has left that, and must then see its last commit */
-    wr_ptr_store_release(&lane->current, newest);
-    /* relaxed: CHAIN below puts it before the 0 of whoever revokes this segment */
-    wr_u32_store_relaxed(&lane->end, segment_bytes);
+    wr_lane_begin(lane, newest, segment_bytes);
     void *older = wr_ptr_load_relaxed(&lane->opened);
     do {
         oldest->older = older;
@@ -187,13 +195,20 @@ static inline void wr_lane_push(struct wr_lane *lane, struct wr_segment *oldest,
     } while (!wr_ptr_cas_release(&lane->opened, &older, newest));
 }
 
+/* Fills in the header of an empty segment that the caller owns. */
+static inline void wr_lane_head_empty(struct wr_lane *lane, struct wr_segment *segment,
+                                      uint64_t base_ticks)
+{
+    wr_lane_head(lane, segment, base_ticks);
+    /* relaxed: CHAIN, or the lock of OVERWRITE, publishes it to the drain */
+    wr_u64_store_relaxed(&segment->commit, WR_SEGMENT_HEADER_BYTES);
+}
+
 /* Opens an empty segment that the caller owns. */
 static inline void wr_lane_open(struct wr_lane *lane, struct wr_segment *segment,
                                 uint32_t segment_bytes, uint64_t base_ticks)
 {
-    wr_lane_head(lane, segment, base_ticks);
-    /* relaxed: CHAIN publishes it to the drain */
-    wr_u64_store_relaxed(&segment->commit, WR_SEGMENT_HEADER_BYTES);
+    wr_lane_head_empty(lane, segment, base_ticks);
     wr_lane_push(lane, segment, segment, segment_bytes);
 }
 

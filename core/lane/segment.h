@@ -20,6 +20,8 @@
 /* Causes that a lane's own thread counts; the first of enum weir_loss. See buffers/loss.h. */
 #define WR_LANE_CAUSES 7
 
+struct wr_lane;
+
 struct wr_segment {
     /* WRITER before CHAIN publishes the segment; constant until it is given back. */
     struct wr_segment *older; /* the next older segment on `opened` */
@@ -33,6 +35,11 @@ struct wr_segment {
     /* DRAIN */
     struct wr_segment *newer; /* the lane's chain, oldest first */
     void *free_link;          /* the free list's */
+
+    /* LOCK(overwrite), see buffers/overwrite.h */
+    struct wr_lane *lane;         /* whose records these are */
+    struct wr_segment *full_next; /* the next younger one of the session's full segments */
+    uint64_t opening;             /* of the session's, from 1: no two are the same */
 
     WR_ALIGNED_LINE struct wr_u64 commit; /* WRITER; edge PUBLISH */
 

@@ -152,8 +152,6 @@ static enum weir_result mode_check(const struct weir_session_config *config,
                        "grant_bytes is %llu; it is 0, or from a segment (%u bytes) to a quarter of "
                        "the budget",
                        (unsigned long long)config->grant_bytes, config->segment_bytes);
-    if (config->mode == WEIR_MODE_OVERWRITE)
-        return wr_fail(error, WEIR_BAD_ARGUMENT, "mode: OVERWRITE is not built yet");
     return WEIR_OK;
 }
 

@@ -36,6 +36,10 @@ void wr_drain_describe(struct weir_session *session, const struct wr_event_defin
 
 struct wr_lane *wr_drain_lanes(struct weir_session *session, uint64_t *attached)
 {
+    if (session->drain.stream_is_cut) {
+        *attached = session->drain.stream_attached;
+        return session->drain.stream_lanes;
+    }
     pthread_mutex_lock(&session->buffers.lock);
     struct wr_lane *first = session->buffers.lanes;
     *attached = session->buffers.lanes_attached;
@@ -216,6 +220,30 @@ static bool segment_read(struct weir_session *session, struct wr_lane *lane, uin
     return is_stopped;
 }
 
+void wr_drain_skip(struct weir_session *session, struct wr_lane *lane, uint64_t since)
+{
+    bool is_final;
+    uint32_t end = wr_commit_offset(wr_lane_readable(lane, &is_final)), count = 0;
+    uint32_t offset = lane->oldest->records_at;
+    struct record record = {0};
+    if (offset == end)
+        return;
+    wr_point_tell_gap(session, lane, true);
+    for (; offset < end; offset = record.spans ? end : offset + record.bytes) {
+        record_read(lane->oldest, offset, &record);
+        if (record.index && record.ticks >= since)
+            break;
+        if (record.index)
+            count++;
+        else
+            wr_point_tell_mark(session, lane, record.payload);
+    }
+    wr_point_tell(session, lane->capture_id, &lane->last_number, WEIR_LOSS_OVERWRITTEN, count);
+    lane->read_offset = offset;
+    lane->read_count += count;
+    lane->records_read += count;
+}
+
 bool wr_drain_lane(struct weir_session *session, struct wr_lane *lane, uint64_t limit)
 {
     struct wr_buffers *buffers = &session->buffers;
@@ -256,7 +284,7 @@ static void leave(void *context)
 
 /* What was in the buffer when the sink failed is not delivered, and neither is what follows. A part
  * of it may be in the file all the same; it counts as lost. */
-static void settle_flush(void *context, bool is_sent)
+void wr_drain_settle(void *context, bool is_sent)
 {
     struct weir_session *session = context;
     struct wr_drain *drain = &session->drain;
@@ -429,7 +457,7 @@ bool wr_drain_revoke_grants(struct weir_session *session)
     return any;
 }
 
-void wr_drain_look(struct weir_session *session, bool is_timed)
+static void look(struct weir_session *session, bool is_timed)
 {
     struct wr_drain *drain = &session->drain;
     /* Of a clock that steps back, the drain sees only that it stands still. */
@@ -450,10 +478,32 @@ void wr_drain_look(struct weir_session *session, bool is_timed)
         wr_drain_flush(session);
 }
 
+static bool is_recorder(const struct weir_session *session)
+{
+    return session->config.mode == WEIR_MODE_OVERWRITE;
+}
+
+void wr_drain_look(struct weir_session *session, bool is_timed)
+{
+    if (is_recorder(session))
+        wr_recorder_visit(session, is_timed);
+    else
+        look(session, is_timed);
+}
+
 void wr_drain_end(struct weir_session *session)
 {
+    if (is_recorder(session)) {
+        wr_recorder_end(session);
+        return;
+    }
+    look(session, true);
+    wr_drain_finish_stream(session);
+}
+
+void wr_drain_finish_stream(struct weir_session *session)
+{
     struct wr_drain *drain = &session->drain;
-    wr_drain_look(session, true);
     uint64_t attached, latest = wr_clock_ticks_ordered();
     if (has_new_lanes(session))
         introduce(session);
@@ -473,7 +523,7 @@ void wr_drain_end(struct weir_session *session)
     wr_drain_flush(session);
 }
 
-void wr_drain_begin(struct weir_session *session)
+static void begin(struct weir_session *session)
 {
     struct wr_drain *drain = &session->drain;
     struct wr_nettrace_header header = {.frequency_hz = session->frequency_hz,
@@ -485,11 +535,19 @@ void wr_drain_begin(struct weir_session *session)
     drain->capture_id = wr_buffers_capture_id();
     drain->own_number = 1;
     drain->nettrace.before_flush = leave;
-    drain->nettrace.on_flush = settle_flush;
+    drain->nettrace.on_flush = wr_drain_settle;
     drain->nettrace.flush_context = session;
     drain->horizon = wr_clock_ticks_ordered();
     struct wr_unattributed *unattributed = &wr_unattributed[session->slot];
     drain->nested_told = wr_u64_load_acquire(&unattributed->nested);
     drain->no_segment_told = wr_u64_load_acquire(&unattributed->no_segment);
     wr_point_write(session, drain->horizon);
+}
+
+void wr_drain_begin(struct weir_session *session)
+{
+    if (is_recorder(session))
+        wr_recorder_begin(session);
+    else
+        begin(session);
 }

@@ -13,7 +13,8 @@ enum weir_result wr_drain_start(struct weir_session *session, struct weir_error 
         return result;
     session->is_draining = true;
     wr_drain_begin(session);
-    wr_drain_flush(session);
+    if (session->drain.nettrace.length)
+        wr_drain_flush(session);
     session->is_draining = false;
     return WEIR_OK;
 }
@@ -25,6 +26,13 @@ bool wr_drain_finish(struct weir_session *session, uint64_t deadline_ns)
     wr_drain_end(session);
     session->is_draining = false;
     return true;
+}
+
+void wr_drain_take_snapshot(struct weir_session *session)
+{
+    session->is_draining = true;
+    wr_snapshot_answer(session);
+    session->is_draining = false;
 }
 
 bool wr_drain_is_self(const struct weir_session *session)

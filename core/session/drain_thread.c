@@ -101,7 +101,8 @@ static void *run(void *argument)
         wr_drain_begin(session);
         /* Before the first flush: a sink that is stuck must not keep weir_session_start() */
         set_and_wake(&session->drain_runs, 1); /* edge START.release */
-        wr_drain_flush(session);
+        if (session->drain.nettrace.length)
+            wr_drain_flush(session);
         loop(session);
         wr_drain_end(session);
         uint32_t stopping =
@@ -140,6 +141,14 @@ bool wr_drain_finish(struct weir_session *session, uint64_t deadline_ns)
     wr_u32_store_release(&session->stop_requested, 1); /* edge STOP.release */
     wr_bell_ring(&session->buffers.bell);
     return wr_session_wait_while(&session->drain_is_gone, 0, deadline_ns); /* edge GONE.acquire */
+}
+
+void wr_drain_take_snapshot(struct weir_session *session)
+{
+    struct wr_snapshot *snapshot = &session->snapshot;
+    wr_bell_ring(&session->buffers.bell);
+    wr_session_wait_while(&snapshot->state, WR_SNAPSHOT_ASKED,
+                          UINT64_MAX); /* edge ANSWER.acquire */
 }
 
 bool wr_drain_is_self(const struct weir_session *session)

@@ -90,10 +90,12 @@ static void losses_write(struct weir_session *session, uint64_t ticks)
 }
 
 /* Loss events carry the time before the next point. Between points that is the last horizon's. */
-static void tell(struct weir_session *session, uint64_t capture_id, uint64_t *number,
-                 enum weir_loss cause, uint64_t count)
+void wr_point_tell(struct weir_session *session, uint64_t capture_id, uint64_t *number,
+                   enum weir_loss cause, uint64_t count)
 {
     struct wr_drain *drain = &session->drain;
+    if (count == 0)
+        return;
     if (drain->loss_count == WR_TOLD_LOSSES_MAX)
         losses_write(session, drain->point_ticks);
     drain->losses[drain->loss_count++] = (struct wr_told_loss){capture_id, *number, count, cause};
@@ -103,7 +105,7 @@ static void tell(struct weir_session *session, uint64_t capture_id, uint64_t *nu
 void wr_point_tell_own_loss(struct weir_session *session, enum weir_loss cause, uint64_t count)
 {
     struct wr_drain *drain = &session->drain;
-    tell(session, drain->capture_id, &drain->own_number, cause, count);
+    wr_point_tell(session, drain->capture_id, &drain->own_number, cause, count);
     pthread_mutex_lock(&session->buffers.lock);
     drain->own.lost[cause] += count;
     pthread_mutex_unlock(&session->buffers.lock);
@@ -116,7 +118,7 @@ static void lane_tell(struct weir_session *session, struct wr_lane *lane, enum w
 {
     if (lost <= *told)
         return;
-    tell(session, lane->capture_id, &lane->last_number, cause, lost - *told);
+    wr_point_tell(session, lane->capture_id, &lane->last_number, cause, lost - *told);
     *told = lost;
 }
 
@@ -166,6 +168,16 @@ void wr_point_tell_mark(struct weir_session *session, struct wr_lane *lane,
     lane_tell(session, lane, (enum weir_loss)cause, &lane->lost_told[cause], lost);
 }
 
+static void lost_load(struct wr_lane *lane, uint64_t lost[WR_LANE_CAUSES])
+{
+    if (lane->buffers->overwrite.is_on) {
+        wr_overwrite_lost(lane, lost);
+        return;
+    }
+    for (unsigned cause = 0; cause < WR_LANE_CAUSES; cause++)
+        lost[cause] = wr_u64_load_acquire(&lane->lost[cause]); /* edge LOST.acquire */
+}
+
 /* Tells all losses so far, if the lane has no unread record that some of them may follow. The
  * losses are loaded before the look for records: a record that precedes a loss we saw is then seen
  * too. */
@@ -176,8 +188,7 @@ static void lane_tell_all(struct weir_session *session, struct wr_lane *lane, ui
      * the lane on the ready list, inside a pin. */
     bool has_exited =
         wr_u32_load_acquire(&lane->exited) && !wr_pin_is_inside(wr_pin_load(lane->thread));
-    for (unsigned cause = 0; cause < WR_LANE_CAUSES; cause++)
-        lost[cause] = wr_u64_load_acquire(&lane->lost[cause]); /* edge LOST.acquire */
+    lost_load(lane, lost);
     lane_tell(session, lane, WEIR_LOSS_NESTED, &lane->nested_told,
               wr_u64_load_acquire(&lane->nested));
     if (wr_drain_lane(session, lane, limit)) {
@@ -187,7 +198,8 @@ static void lane_tell_all(struct weir_session *session, struct wr_lane *lane, ui
     }
     for (unsigned cause = 0; cause < WR_LANE_CAUSES; cause++)
         lane_tell(session, lane, (enum weir_loss)cause, &lane->lost_told[cause], lost[cause]);
-    lane->is_finished = has_exited && !lane->oldest;
+    /* A recorder's lane goes when its last record is overwritten. */
+    lane->is_finished = has_exited && !lane->oldest && !lane->buffers->overwrite.is_on;
     session->drain.has_finished |= lane->is_finished;
 }
 
@@ -259,7 +271,8 @@ void wr_point_write(struct weir_session *session, uint64_t ticks)
     for (struct wr_lane *lane = first; lane; lane = lane->next)
         if (lane->listed_number)
             lane_tell_all(session, lane, ticks);
-    tell_unattributed(session);
+    if (drain->own_listed) /* a thread's losses follow its introduction */
+        tell_unattributed(session);
     losses_write(session, ticks ? ticks - 1 : 0);
     for (struct wr_lane *lane = first; lane; lane = lane->next)
         row_add(session, ticks, lane->capture_id, &lane->listed_number, lane->shown_number,

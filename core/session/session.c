@@ -76,6 +76,8 @@ static enum weir_result session_build(struct weir_session *session,
         return wr_fail(error, WEIR_NO_MEMORY, "cannot reserve a budget of %llu bytes",
                        (unsigned long long)config->budget_bytes);
     }
+    if (config->mode == WEIR_MODE_OVERWRITE)
+        wr_overwrite_init(&session->buffers);
     result = wr_stream_open(&session->stream, config, error);
     if (result != WEIR_OK) {
         wr_buffers_fini(&session->buffers);
@@ -193,7 +195,9 @@ static void count_unwritten(struct weir_session *session)
     for (struct wr_lane *lane = buffers->lanes; lane; lane = lane->next) {
         struct weir_counts counts = {0};
         wr_lane_counts_locked(lane, &counts);
-        uint64_t left = counts.written + lane->sink_failed - lane->records_read;
+        /* Of a recorder's lane, what is overwritten counts as read. */
+        uint64_t left = counts.written + counts.lost[WEIR_LOSS_OVERWRITTEN] + lane->sink_failed -
+                        lane->records_read;
         lane->sink_failed += left;
         session->has_unwritten |= left != 0;
     }

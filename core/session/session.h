@@ -16,6 +16,7 @@
 #include "buffers/buffers.h"
 #include "event/event.h"
 #include "nettrace/writer.h"
+#include "session/snapshot.h"
 #include "stream/stream.h"
 
 #define WR_NS_PER_MS     1000000u
@@ -76,6 +77,11 @@ struct wr_drain {
     uint64_t nested_told, no_segment_told; /* of the slot's unattributed losses */
     struct wr_nettrace_thread_number rows[WR_NETTRACE_POINT_ROWS];
     uint32_t row_count;
+    /* OVERWRITE: the stream that is being written has these lanes, the first of them and the number
+     * of all that there had been, and not those that came later. */
+    bool stream_is_cut;
+    struct wr_lane *stream_lanes;
+    uint64_t stream_attached;
     unsigned char metadata_written[(WR_EVENT_INDEX_MAX + 2 + 7) / 8];
 
     struct weir_counts own; /* LOCK(buffers.lock): rundown, and losses without a lane */
@@ -109,6 +115,7 @@ struct weir_session {
     struct wr_buffers buffers;
     struct wr_stream stream;
     struct wr_drain drain;
+    struct wr_snapshot snapshot; /* OVERWRITE */
 };
 
 /* config.c: copies and checks; fills filters. */
@@ -124,10 +131,12 @@ enum weir_result wr_drain_start(struct weir_session *session, struct weir_error 
 /* No emitter is inside any more: reads the rest and ends the stream. False if that is not done by
  * the deadline (monotonic). */
 bool wr_drain_finish(struct weir_session *session, uint64_t deadline_ns);
+/* Sees to it that the request for a snapshot is answered. */
+void wr_drain_take_snapshot(struct weir_session *session);
 /* Is the caller in a callback of the session's own drain? */
 bool wr_drain_is_self(const struct weir_session *session);
 
-/* drain.c: what it does then. */
+/* drain.c: what it does then; in mode OVERWRITE, what recorder.c does. */
 /* The header and the first point. */
 void wr_drain_begin(struct weir_session *session);
 /* One look. `is_timed`: the timer's, which meets every lane, idle ones and their losses too. */
@@ -152,7 +161,18 @@ void wr_drain_flush(struct weir_session *session);
 /* Is so much written since the last point that a reader should not have to hold more? */
 bool wr_point_is_due(const struct weir_session *session);
 
+/* The on_flush of the session's own sink: what it has not taken is lost. */
+void wr_drain_settle(void *session, bool is_sent);
+/* Reads what is left, and writes the rundown and the end. All emitters have left. */
+void wr_drain_finish_stream(struct weir_session *session);
+/* Passes over records of the lane's oldest segment that are older than `since`; they are told as
+ * overwritten. Before the lane's first record is read. */
+void wr_drain_skip(struct weir_session *session, struct wr_lane *lane, uint64_t since);
+
 /* point.c */
+/* Notes a loss of `count` events after `*number`, which moves on. */
+void wr_point_tell(struct weir_session *session, uint64_t capture_id, uint64_t *number,
+                   enum weir_loss cause, uint64_t count);
 /* Tells the losses before the lane's next record; false if they are so many that only a point can.
  */
 bool wr_point_tell_gap(struct weir_session *session, struct wr_lane *lane, bool at_point);

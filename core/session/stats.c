@@ -46,6 +46,8 @@ enum weir_result weir_session_stats(struct weir_session *session, struct weir_st
         stats->budget_bytes_used +=
             (uint64_t)wr_lane_segments_locked(lane) * buffers->segment_bytes;
     }
+    if (buffers->overwrite.is_on)
+        stats->budget_bytes_used = wr_overwrite_used(buffers);
     stats->reserved_bytes = reserved_bytes(session);
     stats->bytes_sent = session->drain.bytes_sent;
     stats->sequence_points = session->drain.points;

@@ -14,7 +14,7 @@
 #define MESSAGES_MAX  768u
 #define HISTORY_MAX   64u /* stores to one word */
 #define ORDERED_MAX   64u /* seq_cst accesses, bits of a word */
-#define LENT_MAX      4u  /* static regions of the product */
+#define LENT_MAX      8u  /* static regions of the product */
 #define EVENTS_MAX    4096u
 #define NODES_MAX     4096u
 
@@ -40,6 +40,7 @@ struct message {
 struct location {
     uint32_t unit; /* where in the arena */
     uint32_t count;
+    uint32_t woken; /* the latest stamp that a futex wake knew of */
     uint16_t order[HISTORY_MAX]; /* messages by stamp */
 };
 
@@ -52,6 +53,7 @@ struct operation {
     uint32_t unit;
     uint32_t target; /* of a membarrier: the thread that passes a barrier */
     bool is_private; /* no other thread can tell when it happens */
+    enum model_sleep sleep; /* of a wait or a futex sleep */
 };
 
 enum thread_state { THREAD_NEW, THREAD_READY, THREAD_DONE };
@@ -66,6 +68,7 @@ struct thread {
     uint32_t iteration_start; /* messages when it paused last */
     uint32_t iteration_own;   /* stored by itself since */
     bool stale;               /* read something older than the newest since */
+    bool woken;               /* its futex sleep is over */
     struct view current;
     struct view acquired; /* what an acquire fence would add */
     struct view released; /* what relaxed stores pass on, since the last release fence */
@@ -90,6 +93,7 @@ struct engine {
     uint32_t threads;
     uint32_t self;
     uint32_t preemptions;
+    uint32_t sleeps_ended; /* because nobody else could go on */
     uint64_t execution;
 
     uint32_t arena_used;
@@ -108,6 +112,7 @@ extern struct engine engine;
 
 /* memory.c */
 void memory_reset(void);
+uint32_t memory_offset(const void *bytes); /* in the arena; ARENA_BYTES: not there */
 uint32_t memory_unit(const void *cell);
 uint32_t memory_location(const struct model_request *request);
 uint32_t memory_readable(const struct thread *thread, const struct operation *operation,
@@ -115,6 +120,8 @@ uint32_t memory_readable(const struct thread *thread, const struct operation *op
 uint32_t memory_only_fresh(const struct thread *thread, uint16_t *list, uint32_t count);
 uint64_t memory_execute(struct thread *thread, struct operation *operation);
 void memory_barrier(struct thread *thread);
+void memory_wake(const struct thread *thread, uint32_t location);
+void memory_woken(struct thread *thread, uint32_t location);
 uint64_t memory_direct(const struct model_request *request);
 
 /* order.c */
@@ -126,6 +133,7 @@ void order_add(const struct thread *thread, uint32_t location, const struct mess
 
 /* shadow.c */
 void shadow_atomic(uint32_t unit, uint32_t size, bool writes, const struct model_site *site);
+void shadow_plain(const struct model_site *site, const void *bytes, uint32_t count, bool writes);
 
 /* explorer.c */
 uint32_t search_choose(uint32_t count);

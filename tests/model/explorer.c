@@ -6,7 +6,8 @@
  * leave out only executions that are equivalent to one that is run, so "complete" means all.
  *
  *  1. Two steps of different threads commute unless one is a barrier that reaches the other's
- *     thread, or both are barriers. In particular a store and a load of the same word commute when
+ *     thread, or both are barriers, or one is a futex wake and the other a wait, sleep or wake on
+ *     the same word. In particular a store and a load of the same word commute when
  *     the load reads something older: "store, then read the old value" is the same execution as
  *     "read, then store". So do two stores (each may go before the other in modification order
  *     whichever is executed first), and seq_cst accesses (order.c does not ask which came first).
@@ -36,6 +37,9 @@
 #include <stdio.h>
 #include <string.h>
 #include <time.h>
+
+/* In one execution: more would be a thread that waits for what never comes. */
+#define SLEEPS_ENDED_MAX 16
 
 struct engine engine;
 
@@ -107,7 +111,12 @@ static bool has_word(const struct operation *operation)
 
 static bool may_write(const struct operation *operation)
 {
-    return operation->kind >= MODEL_STORE && operation->kind <= MODEL_CAS;
+    return operation->kind >= MODEL_STORE && operation->kind <= MODEL_LOCK;
+}
+
+static bool is_futex(const struct operation *operation)
+{
+    return operation->kind >= MODEL_FUTEX_WAIT && operation->kind <= MODEL_FUTEX_WAKE;
 }
 
 static void learn(const struct operation *operation)
@@ -143,7 +152,8 @@ static bool barrier_may_come(uint32_t thread)
 static bool commutes_with_all(uint32_t thread)
 {
     const struct operation *operation = &engine.thread[thread].pending;
-    if (operation->kind == MODEL_PAUSE)
+    if (operation->kind == MODEL_PAUSE ||
+        (operation->kind == MODEL_FUTEX_SLEEP && engine.thread[thread].woken))
         return true;
     if (!has_word(operation) || barrier_may_come(thread))
         return false;
@@ -163,7 +173,9 @@ static bool is_enabled(const struct thread *thread)
         return false;
     if (thread->pending.kind == MODEL_PAUSE)
         return engine.messages > thread->iteration_start + thread->iteration_own;
-    if (thread->pending.kind == MODEL_WAIT)
+    if (thread->pending.kind == MODEL_FUTEX_SLEEP)
+        return thread->woken || thread->pending.sleep == MODEL_SLEEP_TIMED;
+    if (thread->pending.kind == MODEL_WAIT || thread->pending.kind == MODEL_LOCK)
         return memory_readable(thread, &thread->pending, list) > 0;
     return true;
 }
@@ -173,7 +185,8 @@ static bool is_awake(const struct thread *thread)
     uint16_t list[HISTORY_MAX];
     if (!thread->asleep)
         return true;
-    if (!has_word(&thread->pending) || thread->pending.kind == MODEL_STORE)
+    bool reads = has_word(&thread->pending) || thread->pending.kind == MODEL_FUTEX_WAIT;
+    if (!reads || thread->pending.kind == MODEL_STORE)
         return false;
     uint32_t count = memory_readable(thread, &thread->pending, list);
     return memory_only_fresh(thread, list, count) > 0;
@@ -183,6 +196,8 @@ static bool is_awake(const struct thread *thread)
 static bool disturbs(const struct operation *step, uint32_t self, uint32_t other)
 {
     const struct operation *next = &engine.thread[other].pending;
+    if (is_futex(step) && is_futex(next) && step->location == next->location)
+        return step->kind == MODEL_FUTEX_WAKE || next->kind == MODEL_FUTEX_WAKE;
     bool step_barrier = step->kind == MODEL_MEMBARRIER;
     bool next_barrier = next->kind == MODEL_MEMBARRIER;
     if (step_barrier && (step->target == other || next_barrier))
@@ -218,6 +233,21 @@ static void stuck(void)
     model_fail("deadlock: no thread can go on");
 }
 
+/* Nobody can go on, but the time of a sleeper comes. */
+static bool find_lazy(uint32_t *list)
+{
+    for (uint32_t i = 0; i < engine.threads && engine.sleeps_ended < SLEEPS_ENDED_MAX; i++) {
+        const struct thread *thread = &engine.thread[i];
+        if (thread->state != THREAD_READY || thread->pending.kind != MODEL_WAIT ||
+            thread->pending.sleep != MODEL_SLEEP_LAZY)
+            continue;
+        list[0] = i;
+        engine.sleeps_ended++;
+        return true;
+    }
+    return false;
+}
+
 /* Who may go next, the calling thread first, so that the first execution switches rarely. */
 static uint32_t candidates(uint32_t *list)
 {
@@ -239,6 +269,8 @@ static uint32_t candidates(uint32_t *list)
         if (options->bounded && i == 0 && engine.preemptions == options->preemptions)
             break;
     }
+    if (enabled == 0 && find_lazy(list))
+        return 1;
     if (enabled == 0)
         stuck();
     return count;
@@ -321,6 +353,7 @@ uint64_t model_operation(const struct model_request *request)
     operation->kind = request->site->kind;
     operation->order = request->site->first->order_now;
     operation->failure = request->site->first->failure_now;
+    operation->sleep = request->sleep;
     operation->location = memory_location(request);
     operation->unit = engine.location[operation->location].unit;
     operation->is_private = is_private(operation);
@@ -328,9 +361,84 @@ uint64_t model_operation(const struct model_request *request)
     if (!operation->is_private)
         schedule();
     count_step();
+    if (operation->kind == MODEL_WAIT && !is_enabled(thread))
+        return request->argument; /* lazily ended */
     uint64_t result = memory_execute(thread, operation);
     wake_disturbed(operation);
     return result;
+}
+
+/* The step that the calling thread has prepared. */
+static struct thread *take_step(void)
+{
+    schedule();
+    count_step();
+    return &engine.thread[engine.self];
+}
+
+static bool futex_sleep(struct model_site *site, uint32_t location, enum model_sleep sleep)
+{
+    static struct model_site sleep_site = {.file = "futex", .kind = MODEL_FUTEX_SLEEP};
+    struct thread *thread = &engine.thread[engine.self];
+    thread->woken = false;
+    sleep_site.function = site->function;
+    thread->pending = (struct operation){.request = {.site = &sleep_site},
+                                         .kind = MODEL_FUTEX_SLEEP,
+                                         .location = location,
+                                         .unit = engine.location[location].unit,
+                                         .sleep = sleep};
+    take_step();
+    report_event(&thread->pending, 0, thread->woken, true, false);
+    wake_disturbed(&thread->pending);
+    if (!thread->woken)
+        return true;
+    memory_woken(thread, location);
+    return false;
+}
+
+bool model_futex_wait_at(struct model_site *site, const void *word, uint32_t expected,
+                         enum model_sleep sleep)
+{
+    const struct model_request request = {
+        .site = site, .cell = (void *)(uintptr_t)word, .size = sizeof expected};
+    if (!engine.running || model_operation(&request) != expected)
+        return false;
+    return futex_sleep(site, engine.thread[engine.self].pending.location, sleep);
+}
+
+/* Threads that sleep on the word. */
+static uint32_t sleepers(uint32_t location, uint32_t *list)
+{
+    uint32_t count = 0;
+    for (uint32_t i = 0; i < engine.threads; i++) {
+        const struct thread *thread = &engine.thread[i];
+        if (thread->state == THREAD_READY && thread->pending.kind == MODEL_FUTEX_SLEEP &&
+            thread->pending.location == location && !thread->woken)
+            list[count++] = i;
+    }
+    return count;
+}
+
+void model_futex_wake_at(struct model_site *site, const void *word, uint32_t count)
+{
+    report_register(site);
+    if (!engine.running)
+        return;
+    struct model_request request = {
+        .site = site, .cell = (void *)(uintptr_t)word, .size = sizeof count};
+    struct thread *thread = &engine.thread[engine.self];
+    uint32_t location = memory_location(&request);
+    thread->pending = (struct operation){.request = request,
+                                         .kind = MODEL_FUTEX_WAKE,
+                                         .location = location,
+                                         .unit = engine.location[location].unit};
+    take_step();
+    memory_wake(thread, location);
+    uint32_t list[MODEL_THREADS_MAX];
+    for (uint32_t left; count > 0 && (left = sleepers(location, list)) > 0; count--)
+        engine.thread[list[count < left ? search_choose(left) : 0]].woken = true;
+    report_event(&thread->pending, 0, 0, true, false);
+    wake_disturbed(&thread->pending);
 }
 
 static void barrier_with(struct model_site *site, uint32_t target)
@@ -386,6 +494,11 @@ void model_pause(void)
     thread->stale = false;
 }
 
+uint32_t model_self(void)
+{
+    return engine.self;
+}
+
 void model_fail(const char *format, ...)
 {
     if (!engine.result.failed) {
@@ -420,6 +533,7 @@ static void reset_execution(void)
     engine.events = 0;
     engine.ended = false;
     engine.preemptions = 0;
+    engine.sleeps_ended = 0;
     for (uint32_t i = 0; i < engine.threads; i++) {
         struct thread *thread = &engine.thread[i];
         struct view *views[3] = {&thread->current, &thread->acquired, &thread->released};
@@ -429,6 +543,7 @@ static void reset_execution(void)
         thread->iteration_start = 0;
         thread->iteration_own = 0;
         thread->stale = false;
+        thread->woken = true;
         for (int v = 0; v < 3; v++) {
             views[v]->locations = 0;
             memset(views[v]->clock, 0, sizeof views[v]->clock);

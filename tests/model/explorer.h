@@ -45,9 +45,13 @@ enum model_kind {
     MODEL_EXCHANGE,
     MODEL_ADD,
     MODEL_CAS,
+    MODEL_LOCK,
     MODEL_WAIT,
     MODEL_MEMBARRIER,
     MODEL_PAUSE,
+    MODEL_FUTEX_WAIT,
+    MODEL_FUTEX_SLEEP,
+    MODEL_FUTEX_WAKE,
     MODEL_DATA_WRITE,
     MODEL_DATA_READ,
 };
@@ -61,7 +65,7 @@ struct model_site {
     enum model_kind kind;
     uint32_t size;            /* of the word; known once it has run */
     bool met;                 /* set when it runs */
-    uint64_t met_by;          /* for the sweep: the models that have met it */
+    uint64_t met_by[2];       /* for the sweep: the models that have met it, a set */
     enum model_order order;   /* as written; of a CAS, when it succeeds */
     enum model_order failure; /* of a CAS, when it fails */
     /* What the sweep makes of it; equal to the above when nothing is weakened. */
@@ -72,6 +76,12 @@ struct model_site {
     struct model_site *next;
 };
 
+enum model_sleep {
+    MODEL_SLEEP_LONG,  /* ends only by what it waits for */
+    MODEL_SLEEP_TIMED, /* may end by itself at any time; of a futex only */
+    MODEL_SLEEP_LAZY,  /* ends by itself when nobody else can go on; of a wait only */
+};
+
 struct model_request {
     struct model_site *site;
     void *cell;
@@ -80,6 +90,7 @@ struct model_request {
     uint64_t *expected; /* CAS */
     bool (*until)(uint64_t value, uint64_t argument);
     uint64_t argument;
+    enum model_sleep sleep;
 };
 
 /* Runs one operation of the calling thread; what it read (CAS: whether it succeeded). */
@@ -88,8 +99,19 @@ uint64_t model_operation(const struct model_request *request);
 /* A full barrier in every other thread, each at some point within the call. */
 void model_membarrier_at(struct model_site *site);
 
-/* Plain bytes: checked for races, in units of four bytes. */
+/* As Linux has it: sleeps if the word is `expected`, until a wake that comes after. A wake and a
+ * sleep synchronize nothing; all that is promised is that who is woken by a wake, or waits after
+ * it, reads nothing older of that word than what the waker knew. A wake may pick any sleeper. True if
+ * the sleep ended by itself. The explorer sees a thread that would sleep for ever as a deadlock. */
+bool model_futex_wait_at(struct model_site *site, const void *word, uint32_t expected,
+                         enum model_sleep sleep);
+void model_futex_wake_at(struct model_site *site, const void *word, uint32_t count);
+
+/* Plain bytes: checked for races, in units of four bytes, or one by one where single bytes are
+ * named. */
 void model_data_at(struct model_site *site, const void *bytes, uint32_t count);
+/* A word of which only its being there matters, not its value: no step. */
+void model_count_at(struct model_site *site, const void *word, uint32_t size);
 
 /* The bytes may not be touched again in this execution, by any thread. */
 void model_free(const void *bytes, uint32_t count);
@@ -98,6 +120,11 @@ void *model_memory(uint32_t size);
 /* The same for static memory of the product; zeroed as well. In setup(), each time. */
 void model_lend(void *bytes, uint32_t size);
 void model_name(const void *word, const char *name);
+/* The calling thread. */
+uint32_t model_self(void);
+/* Called when another thread goes on, or the search (MODEL_THREADS_MAX): the product's thread-local
+ * variables are the model's to exchange. */
+extern void (*model_on_switch)(uint32_t from, uint32_t to);
 bool model_owns(const void *bytes);
 
 /* The thread found nothing to do. It goes on when another thread has stored something since its

@@ -72,6 +72,17 @@ void bench_free_place(struct wr_lane *lane);
 void bench_free_lane(uint32_t writer); /* and the segments */
 void bench_next_session(struct wr_buffers *buffers);
 
+/* overwrite_bench.c: mode OVERWRITE, segments of one record. */
+void overwrite_setup(void);             /* two segments */
+void overwrite_one_setup(void);         /* one */
+void overwrite_one_setup_seq_cst(void); /* the same with seq_cst pins */
+void overwrite_two_setup(void);         /* two writers */
+void overwrite_snapshot(void);
+void overwrite_snapshot_early(void);
+void overwrite_revoke(void);
+void overwrite_revoke_any(void);
+void overwrite_check(void);
+
 /* canary_segment_end.c */
 void segment_end_setup(void);
 void segment_end_writer(void);

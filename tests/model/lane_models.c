@@ -149,6 +149,12 @@ static void revoke_twice(void)
     bench_look(0);
 }
 
+static void emit_other_two(void)
+{
+    bench_emit(1);
+    bench_emit(1);
+}
+
 /* --- READY: a lane that has retired a segment is met by the drain. --------------------------- */
 
 static void look_ready_twice(void)
@@ -474,6 +480,20 @@ const struct lane_model lane_models[] = {
          revoke_drain, bench_check),
     DEEP("revoke_open_seq_cst_deep", "the same with seq_cst pins", revoke_open_setup_seq_cst,
          emit_three, revoke_drain, bench_check),
+    TWO("overwrite", "a snapshot reads while the writer changes segments", overwrite_setup,
+        emit_three, overwrite_snapshot, overwrite_check),
+    TWO("overwrite_lost", "the snapshot holds all there is", overwrite_one_setup, emit_three,
+        overwrite_snapshot, overwrite_check),
+    TWO("overwrite_two", "two writers, each recycles what the other has left", overwrite_two_setup,
+        emit_three, emit_other_two, overwrite_check),
+    TWO("overwrite_revoke", "the drain takes a segment that its thread may leave and get back",
+        overwrite_one_setup, emit_three, overwrite_revoke, overwrite_check),
+    TWO("overwrite_revoke_seq_cst", "the same with seq_cst pins", overwrite_one_setup_seq_cst,
+        emit_three, overwrite_revoke, overwrite_check),
+    CANARY("canary_overwrite_revoke", "which opening of the segment it is is not asked",
+           overwrite_one_setup, emit_three, overwrite_revoke_any, overwrite_check),
+    CANARY("canary_overwrite_release", "the snapshot puts back what it still reads",
+           overwrite_setup, emit_three, overwrite_snapshot_early, overwrite_check),
     CANARY("canary_revoke", "plain pins, no membarrier", revoke_setup_broken, emit_two,
            revoke_drain, bench_check),
     CANARY("canary_quiesce", "plain pins, no membarrier", quiesce_setup_broken, emit_two, stop,

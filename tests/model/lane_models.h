@@ -10,7 +10,19 @@ struct lane_model {
     bool is_deep;   /* larger than the sweep needs */
 };
 
-extern const struct lane_model lane_models[];
-extern const size_t lane_model_count;
+extern const struct lane_model lane_models[], gate_models[], session_models[];
+extern const size_t lane_model_count, gate_model_count, session_model_count;
+
+/* All of them, by number; NULL behind the last. */
+static inline const struct lane_model *model_at(size_t number)
+{
+    if (number < lane_model_count)
+        return &lane_models[number];
+    number -= lane_model_count;
+    if (number < gate_model_count)
+        return &gate_models[number];
+    number -= gate_model_count;
+    return number < session_model_count ? &session_models[number] : NULL;
+}
 
 #endif

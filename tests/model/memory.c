@@ -24,6 +24,9 @@
  *   membarrier           for each other thread, in every order and at every time within the call,
  *                        one seq_cst fence in that thread and one in the caller. A thread that has
  *                        ended counts: ending is a full barrier.
+ *   futex                a wake and a sleep synchronize nothing; who is woken, or waits after the
+ *                        wake, reads nothing older of that word than what the waker knew (the
+ *                        kernel's barriers give more).
  *   mixed sizes          a word is always accessed in full.
  */
 #include "engine.h"
@@ -80,7 +83,7 @@ void model_lend(void *bytes, uint32_t size)
 }
 
 /* The offset in the arena, or ARENA_BYTES. */
-static uint32_t offset_of(const void *bytes)
+uint32_t memory_offset(const void *bytes)
 {
     uintptr_t at = (uintptr_t)bytes;
     if (at >= (uintptr_t)arena && at < (uintptr_t)arena + ARENA_BYTES)
@@ -93,12 +96,12 @@ static uint32_t offset_of(const void *bytes)
 
 bool model_owns(const void *bytes)
 {
-    return offset_of(bytes) != ARENA_BYTES;
+    return memory_offset(bytes) != ARENA_BYTES;
 }
 
 uint32_t memory_unit(const void *cell)
 {
-    uint32_t offset = offset_of(cell);
+    uint32_t offset = memory_offset(cell);
     if (offset == ARENA_BYTES) {
         model_fail("a shared word lies outside the model's memory");
         return 0;
@@ -186,6 +189,7 @@ uint32_t memory_location(const struct model_request *request)
     struct location *entry = &engine.location[location];
     entry->unit = unit;
     entry->count = 1;
+    entry->woken = 0;
     entry->order[0] = (uint16_t)new_message(cell_value(request->cell, request->size), 0);
     engine.message[entry->order[0]].writer = MODEL_THREADS_MAX;
     return location;
@@ -197,6 +201,8 @@ static bool acceptable(const struct message *message, const struct operation *op
     switch (operation->kind) {
     case MODEL_WAIT:
         return request->until(message->value, request->argument);
+    case MODEL_LOCK:
+        return !message->taken && message->value == 0;
     case MODEL_EXCHANGE:
     case MODEL_ADD:
         return !message->taken;
@@ -213,6 +219,8 @@ uint32_t memory_readable(const struct thread *thread, const struct operation *op
 {
     const struct location *location = &engine.location[operation->location];
     uint32_t floor = stamp_of(&thread->current, operation->location);
+    if (operation->kind == MODEL_FUTEX_WAIT && floor < location->woken)
+        floor = location->woken;
     bool is_store = operation->kind == MODEL_STORE;
     bool is_ordered = operation->order == MODEL_SEQ_CST && !operation->is_private;
     uint32_t count = 0;
@@ -346,7 +354,7 @@ uint64_t memory_execute(struct thread *thread, struct operation *operation)
     uint32_t index = pick(thread, operation);
     struct message *message = &engine.message[index];
     bool writes = operation->kind == MODEL_STORE || operation->kind == MODEL_EXCHANGE ||
-                  operation->kind == MODEL_ADD ||
+                  operation->kind == MODEL_ADD || operation->kind == MODEL_LOCK ||
                   (operation->kind == MODEL_CAS && message->value == *operation->request.expected);
     thread->current.clock[engine.self]++;
     thread->acquired.clock[engine.self]++;
@@ -387,6 +395,21 @@ void memory_barrier(struct thread *thread)
     thread->acquired.clock[self]++;
 }
 
+/* A futex wait that comes after this wake reads nothing older than what the waker knows. */
+void memory_wake(const struct thread *thread, uint32_t location)
+{
+    uint32_t known = stamp_of(&thread->current, location);
+    if (engine.location[location].woken < known)
+        engine.location[location].woken = known;
+}
+
+/* Nor does a thread that it has woken. */
+void memory_woken(struct thread *thread, uint32_t location)
+{
+    view_raise(&thread->current, location, engine.location[location].woken);
+    view_raise(&thread->acquired, location, engine.location[location].woken);
+}
+
 /* Before the threads start and after they have ended there is nobody to race with. */
 uint64_t memory_direct(const struct model_request *request)
 {
@@ -396,6 +419,7 @@ uint64_t memory_direct(const struct model_request *request)
     switch (request->site->kind) {
     case MODEL_STORE:
     case MODEL_EXCHANGE:
+    case MODEL_LOCK:
         after = request->value;
         break;
     case MODEL_ADD:

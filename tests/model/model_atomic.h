@@ -38,28 +38,31 @@ _Static_assert(sizeof(void *) == 8, "the explorer keeps pointers in 64 bits");
     }))
 #define MODEL_SITE_OF(kind, order) MODEL_SITE(kind, order, MODEL_RELAXED)
 
+/* The accesses of the explorer's own that these make are none of the product's (plain.c). */
+#define MODEL_OWN __attribute__((no_sanitize("thread"))) static inline
+
 #define MODEL_OPERATIONS(name, type, to_bits, from_bits)                                          \
-    static inline type model_##name##_load(struct model_site *site, const struct wr_##name *word) \
+    MODEL_OWN type model_##name##_load(struct model_site *site, const struct wr_##name *word) \
     {                                                                                             \
         struct model_request r = {.site = site, .size = sizeof *word};                            \
         r.cell = (void *)(uintptr_t)&word->cell;                                                  \
         return from_bits(model_operation(&r));                                                    \
     }                                                                                             \
-    static inline void model_##name##_store(struct model_site *site, struct wr_##name *word,      \
+    MODEL_OWN void model_##name##_store(struct model_site *site, struct wr_##name *word,      \
                                             type value)                                           \
     {                                                                                             \
         struct model_request r = {.site = site, .size = sizeof *word, .value = to_bits(value)};   \
         r.cell = &word->cell;                                                                     \
         model_operation(&r);                                                                      \
     }                                                                                             \
-    static inline type model_##name##_modify(struct model_site *site, struct wr_##name *word,     \
+    MODEL_OWN type model_##name##_modify(struct model_site *site, struct wr_##name *word,     \
                                              type value)                                          \
     {                                                                                             \
         struct model_request r = {.site = site, .size = sizeof *word, .value = to_bits(value)};   \
         r.cell = &word->cell;                                                                     \
         return from_bits(model_operation(&r));                                                    \
     }                                                                                             \
-    static inline bool model_##name##_cas(struct model_site *site, struct wr_##name *word,        \
+    MODEL_OWN bool model_##name##_cas(struct model_site *site, struct wr_##name *word,        \
                                           type *expected, type value)                             \
     {                                                                                             \
         uint64_t bits = to_bits(*expected);                                                       \
@@ -70,10 +73,11 @@ _Static_assert(sizeof(void *) == 8, "the explorer keeps pointers in 64 bits");
         *expected = from_bits(bits);                                                              \
         return done;                                                                              \
     }                                                                                             \
-    static inline type model_##name##_wait(struct model_site *site, const struct wr_##name *word, \
-                                           bool (*until)(uint64_t, uint64_t), uint64_t argument)  \
+    MODEL_OWN type model_##name##_wait(struct model_site *site, const struct wr_##name *word, \
+                                           bool (*until)(uint64_t, uint64_t), uint64_t argument,  \
+                                           enum model_sleep sleep)                                \
     {                                                                                             \
-        struct model_request r = {.site = site, .size = sizeof *word};                            \
+        struct model_request r = {.site = site, .size = sizeof *word, .sleep = sleep};            \
         r.cell = (void *)(uintptr_t)&word->cell;                                                  \
         r.until = until;                                                                          \
         r.argument = argument;                                                                    \
@@ -135,6 +139,11 @@ MODEL_OPERATIONS(ptr, void *, MODEL_PTR_BITS, MODEL_BITS_PTR)
 #define wr_ptr_cas_release(word, expected, value) \
     MODEL_CAS_AT(ptr, MODEL_RELEASE, MODEL_RELAXED, word, expected, value)
 
+/* An event's enabled word, which is a plain integer in the public header. */
+#define wr_mask_load_seq_cst(mask) wr_u64_load_seq_cst((const struct wr_u64 *)(const void *)(mask))
+#define wr_mask_store_seq_cst(mask, value) \
+    wr_u64_store_seq_cst((struct wr_u64 *)(void *)(mask), value)
+
 #define wr_u64_add_relaxed(word, value) \
     model_u64_modify(MODEL_SITE_OF(MODEL_ADD, MODEL_RELAXED), word, value)
 #define wr_u32_add_acq_rel(word, value) \
@@ -149,13 +158,24 @@ MODEL_OPERATIONS(ptr, void *, MODEL_PTR_BITS, MODEL_BITS_PTR)
 #define wr_data_read(bytes, count) \
     model_data_at(MODEL_SITE_OF(MODEL_DATA_READ, MODEL_RELAXED), bytes, (uint32_t)(count))
 
-/* For models only. The wait reads (acquire) a value for which `until(value, argument)` holds. */
+/* For models only. A lock is 0 when it is free. The wait reads (acquire) a value for which `until(value, argument)` holds. */
 #define model_membarrier() model_membarrier_at(MODEL_SITE_OF(MODEL_MEMBARRIER, MODEL_SEQ_CST))
+#define model_lock_u32(word) \
+    ((void)model_u32_modify(MODEL_SITE_OF(MODEL_LOCK, MODEL_ACQUIRE), word, 1))
+#define model_futex_wait(word, expected, sleep) \
+    model_futex_wait_at(MODEL_SITE_OF(MODEL_FUTEX_WAIT, MODEL_RELAXED), word, expected, sleep)
+#define model_futex_wake(word, count) \
+    model_futex_wake_at(MODEL_SITE_OF(MODEL_FUTEX_WAKE, MODEL_RELAXED), word, count)
+#define model_count(word) model_count_at(MODEL_SITE_OF(MODEL_ADD, MODEL_RELAXED), word, sizeof *(word))
 #define model_wait_until_u32(word, until, argument) \
-    model_u32_wait(MODEL_SITE_OF(MODEL_WAIT, MODEL_ACQUIRE), word, until, argument)
+    model_u32_wait(MODEL_SITE_OF(MODEL_WAIT, MODEL_ACQUIRE), word, until, argument, MODEL_SLEEP_LONG)
+/* Its last value was `argument` if it ended by itself. */
+#define model_wait_lazily_u32(word, until, argument)                                      \
+    model_u32_wait(MODEL_SITE_OF(MODEL_WAIT, MODEL_ACQUIRE), word, until, argument, \
+                   MODEL_SLEEP_LAZY)
 #define model_wait_until_u64(word, until, argument) \
-    model_u64_wait(MODEL_SITE_OF(MODEL_WAIT, MODEL_ACQUIRE), word, until, argument)
+    model_u64_wait(MODEL_SITE_OF(MODEL_WAIT, MODEL_ACQUIRE), word, until, argument, MODEL_SLEEP_LONG)
 #define model_wait_until_ptr(word, until, argument) \
-    model_ptr_wait(MODEL_SITE_OF(MODEL_WAIT, MODEL_ACQUIRE), word, until, argument)
+    model_ptr_wait(MODEL_SITE_OF(MODEL_WAIT, MODEL_ACQUIRE), word, until, argument, MODEL_SLEEP_LONG)
 
 #endif

@@ -32,10 +32,10 @@ static bool is_wanted(const struct lane_model *entry, int count, char **wanted)
 int main(int count, char **wanted)
 {
     unsigned wrong = 0, ran = 0;
-    for (size_t i = 0; i < lane_model_count; i++) {
-        if (!is_wanted(&lane_models[i], count, wanted))
+    for (size_t i = 0; model_at(i); i++) {
+        if (!is_wanted(model_at(i), count, wanted))
             continue;
-        wrong += !run(&lane_models[i]);
+        wrong += !run(model_at(i));
         ran++;
     }
     printf("%u of %u wrong\n", wrong, ran);

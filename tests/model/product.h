@@ -15,8 +15,18 @@
 
 #define SEGMENTS_MAX 4
 
-/* First in setup(): the product's static words. */
+/* First in setup(): the product's static words, and the clocks. */
 void product_reset(void);
+void product_system_reset(void);
+void product_threads_reset(void);
+/* In setup(): what the thread has in its thread-local variables. */
+struct wr_self *product_self(uint32_t thread);
+/* In setup(): so many of the thread's timed sleeps may end by themselves, at any time; for other
+ * threads, and behind that, time stands still. */
+void product_timed(uint32_t thread, uint32_t times);
+/* In setup(): the session's bell is rung and waited for. */
+void product_bell(struct wr_bell *bell);
+void product_ring(struct wr_bell *bell, uint32_t rings);
 
 /* In setup(): the process's list of threads, and whether wr_threads_quiesce() has a membarrier. */
 void product_threads(struct wr_thread *first, bool membarrier);

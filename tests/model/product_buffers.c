@@ -5,6 +5,8 @@
 
 void product_reset(void)
 {
+    product_system_reset();
+    product_threads_reset();
     model_lend(wr_buffers_by_slot, sizeof wr_buffers_by_slot[0]);
     model_lend(&capture_ids, sizeof capture_ids);
     model_name(&wr_buffers_by_slot[0], "by_slot");

@@ -1,8 +1,9 @@
 #include "product.h"
 
+#include <string.h>
 #include "os/clock.h"
 #include "os/os.h"
-#include "product_locks.h"
+#include "product_gate.h"
 
 static struct {
     struct wr_ptr *slot;
@@ -53,19 +54,9 @@ static struct wr_u32 *mutex_word(pthread_mutex_t *mutex)
     return (struct wr_u32 *)(void *)mutex;
 }
 
-static bool is_free(uint64_t value, uint64_t argument)
-{
-    (void)argument;
-    return value == 0;
-}
-
 int model_mutex_lock(pthread_mutex_t *mutex)
 {
-    uint32_t seen = 0;
-    while (!wr_u32_cas_acq_rel(mutex_word(mutex), &seen, 1)) {
-        model_wait_until_u32(mutex_word(mutex), is_free, 0);
-        seen = 0;
-    }
+    model_lock_u32(mutex_word(mutex));
     return 0;
 }
 
@@ -97,10 +88,55 @@ void wr_os_sleep_ns(uint64_t ns)
     model_pause();
 }
 
-/* Time stands still: no deadline passes. */
+/* As in spin() of gate.c. */
+#define SPIN_LOOKS 32
+#define SPIN_NS    50000u
+
+/* Time stands still, but for a thread whose sleep or spin has ended by itself. */
+static uint64_t clock_ns[MODEL_THREADS_MAX];
+static struct spin {
+    uint32_t looks_left;
+    uint32_t seen;
+} spins[MODEL_THREADS_MAX];
+static uint32_t ends_left[MODEL_THREADS_MAX]; /* of sleeps that end by themselves */
+static bool bell_rings;
+
+void product_system_reset(void)
+{
+    memset(clock_ns, 0, sizeof clock_ns);
+    memset(spins, 0, sizeof spins);
+    memset(ends_left, 0, sizeof ends_left);
+    bell_rings = false;
+}
+
+void product_timed(uint32_t thread, uint32_t times)
+{
+    ends_left[thread] = times;
+}
+
 uint64_t wr_os_monotonic_ns(void)
 {
-    return 0;
+    return clock_ns[model_self()];
+}
+
+void wr_os_futex_wait(const struct wr_u32 *word, uint32_t expected, uint64_t ns)
+{
+    uint32_t self = model_self();
+    bool is_timed = ns != UINT64_MAX && ends_left[self] > 0;
+    if (!model_futex_wait(word, expected, is_timed ? MODEL_SLEEP_TIMED : MODEL_SLEEP_LONG))
+        return;
+    ends_left[self]--;
+    clock_ns[self] += ns;
+}
+
+void wr_os_futex_wake(struct wr_u32 *word, uint32_t count)
+{
+    model_futex_wake(word, count);
+}
+
+void wr_os_futex_wake_all(struct wr_u32 *word)
+{
+    model_futex_wake(word, UINT32_MAX);
 }
 
 uint32_t wr_os_processor_count(void)
@@ -111,25 +147,6 @@ uint32_t wr_os_processor_count(void)
 void wr_os_mutex_init(pthread_mutex_t *mutex)
 {
     (void)mutex;
-}
-
-void wr_os_futex_wait(const struct wr_u32 *word, uint32_t expected, uint64_t ns)
-{
-    (void)word;
-    (void)expected;
-    (void)ns;
-    model_pause();
-}
-
-void wr_os_futex_wake(struct wr_u32 *word, uint32_t count)
-{
-    (void)word;
-    (void)count;
-}
-
-void wr_os_futex_wake_all(struct wr_u32 *word)
-{
-    (void)word;
 }
 
 uint64_t wr_os_thread_id(void)
@@ -156,13 +173,82 @@ void wr_os_pages_unmap(void *pages, uint64_t bytes)
 
 struct wr_clock wr_clock;
 
+/* --- The bell: an event count. --------------------------------------------------------------- */
+
+/* Unless a model says that it rings, it is a hint: the drain looks without being asked. */
+void product_bell(struct wr_bell *bell)
+{
+    bell_rings = true;
+    model_name(bell->event_count, "bell");
+}
+
+static struct wr_u32 *bell_word(const struct wr_bell *bell)
+{
+    return (struct wr_u32 *)(uintptr_t)bell->event_count;
+}
+
 void wr_bell_init(struct wr_bell *bell)
 {
     (void)bell;
 }
 
-/* A hint: the drain of a model looks without being asked. */
+void product_ring(struct wr_bell *bell, uint32_t rings)
+{
+    if (bell_rings)
+        wr_u32_add_acq_rel(bell_word(bell), rings);
+}
+
 void wr_bell_ring(struct wr_bell *bell)
 {
-    (void)bell;
+    product_ring(bell, 1);
+}
+
+uint32_t wr_bell_ticket(const struct wr_bell *bell)
+{
+    /* An older count would only make the drain look once more. */
+    return bell_rings ? wr_u32_add_acq_rel(bell_word(bell), 0) : 0;
+}
+
+static bool has_rung(uint64_t value, uint64_t ticket)
+{
+    return value != ticket;
+}
+
+/* The drain's timers end when nobody else can go on. */
+void wr_bell_wait(struct wr_bell *bell, uint32_t ticket, uint64_t ns)
+{
+    if (!bell_rings)
+        model_pause();
+    else if (ns == UINT64_MAX)
+        model_wait_until_u32(bell_word(bell), has_rung, ticket);
+    else if (model_wait_lazily_u32(bell_word(bell), has_rung, ticket) == ticket)
+        clock_ns[model_self()] += ns;
+}
+
+/* --- Figures and spins. ---------------------------------------------------------------------- */
+
+uint64_t model_figure_add(const struct wr_u64 *word, uint64_t value)
+{
+    struct wr_u64 *figure = (struct wr_u64 *)(uintptr_t)word;
+    model_count(figure);
+    figure->cell += value;
+    return figure->cell - value;
+}
+
+void model_figure_set(const struct wr_u64 *word, uint64_t value)
+{
+    struct wr_u64 *figure = (struct wr_u64 *)(uintptr_t)word;
+    model_count(figure);
+    figure->cell = value;
+}
+
+uint32_t model_spin_look(struct model_site *site, const struct wr_u32 *word)
+{
+    struct spin *spin = &spins[model_self()];
+    if (spin->looks_left == 0) {
+        *spin = (struct spin){SPIN_LOOKS, model_u32_load(site, word)};
+        clock_ns[model_self()] += SPIN_NS;
+    }
+    spin->looks_left = spin->seen == 0 ? spin->looks_left - 1 : 0;
+    return spin->seen;
 }

@@ -17,9 +17,9 @@ const char *model_order_text(enum model_order order)
 
 static const char *kind_text(enum model_kind kind)
 {
-    static const char *const texts[] = {"load",       "store",    "exchange",   "add",
-                                        "cas",        "wait",     "membarrier", "pause",
-                                        "data write", "data read"};
+    static const char *const texts[] = {
+        "load",  "store",      "exchange",    "add",        "cas",        "lock",     "wait", "membarrier",
+        "pause", "futex wait", "futex sleep", "futex wake", "data write", "data read"};
     return texts[kind];
 }
 
@@ -68,7 +68,7 @@ const char *model_site_text(const struct model_site *site)
     static char texts[4][160];
     static unsigned turn;
     char *text = texts[turn++ % 4];
-    if (site->kind == MODEL_MEMBARRIER || site->kind >= MODEL_DATA_WRITE)
+    if (site->kind >= MODEL_MEMBARRIER)
         snprintf(text, sizeof texts[0], "%s:%d %s", base_name(site->file), site->line,
                  kind_text(site->kind));
     else

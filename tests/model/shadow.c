@@ -1,13 +1,15 @@
 /*
  * Races on plain bytes, by vector clocks (the FastTrack idea without its compression: models are
  * small). Two accesses race when they touch the same unit of four bytes, at least one writes, at
- * least one is plain, and neither happens before the other.
+ * least one is plain, and neither happens before the other. Single bytes (a bool beside another
+ * one) have shadows of their own; whoever touches the unit touches them all.
  */
 #include "engine.h"
 
 struct shadow {
     uint64_t execution; /* else the rest is of an earlier one */
     bool freed;
+    bool is_split; /* single bytes have been touched */
     uint32_t writer;
     uint32_t write_clock; /* 0: never written */
     const struct model_site *write_site;
@@ -19,13 +21,18 @@ struct shadow {
 };
 
 static struct shadow shadows[ARENA_UNITS];
+static struct shadow byte_shadows[ARENA_BYTES];
 
-static struct shadow *shadow_at(uint32_t unit)
+static struct shadow *fresh(struct shadow *shadow)
 {
-    struct shadow *shadow = &shadows[unit];
     if (shadow->execution != engine.execution)
         *shadow = (struct shadow){.execution = engine.execution};
     return shadow;
+}
+
+static struct shadow *shadow_at(uint32_t unit)
+{
+    return fresh(&shadows[unit]);
 }
 
 static void report_race(const struct model_site *site, const struct model_site *other,
@@ -59,12 +66,23 @@ static void check_writer(const struct shadow *shadow, const struct model_site *s
         report_race(site, shadow->write_site, shadow->writer, unit);
 }
 
-static void plain_write(struct shadow *shadow, const struct model_site *site, uint32_t unit)
+static void check_write(const struct shadow *shadow, const struct model_site *site, uint32_t unit)
 {
     check_writer(shadow, site, unit);
     check_others(site, shadow->read_clock, shadow->read_site, unit);
     check_others(site, shadow->atomic_read_clock, shadow->atomic_site, unit);
     check_others(site, shadow->atomic_write_clock, shadow->atomic_site, unit);
+}
+
+static void check_read(const struct shadow *shadow, const struct model_site *site, uint32_t unit)
+{
+    check_writer(shadow, site, unit);
+    check_others(site, shadow->atomic_write_clock, shadow->atomic_site, unit);
+}
+
+static void plain_write(struct shadow *shadow, const struct model_site *site, uint32_t unit)
+{
+    check_write(shadow, site, unit);
     shadow->writer = engine.self;
     shadow->write_clock = engine.thread[engine.self].current.clock[engine.self];
     shadow->write_site = site;
@@ -72,8 +90,7 @@ static void plain_write(struct shadow *shadow, const struct model_site *site, ui
 
 static void plain_read(struct shadow *shadow, const struct model_site *site, uint32_t unit)
 {
-    check_writer(shadow, site, unit);
-    check_others(site, shadow->atomic_write_clock, shadow->atomic_site, unit);
+    check_read(shadow, site, unit);
     shadow->read_clock[engine.self] = engine.thread[engine.self].current.clock[engine.self];
     shadow->read_site[engine.self] = site;
 }
@@ -96,6 +113,37 @@ void shadow_atomic(uint32_t unit, uint32_t size, bool writes, const struct model
 
 static struct model_site free_site = {.file = "free", .kind = MODEL_DATA_WRITE};
 
+static void access_unit(const struct model_site *site, uint32_t unit, bool writes)
+{
+    struct shadow *shadow = shadow_at(unit);
+    if (writes)
+        plain_write(shadow, site, unit);
+    else
+        plain_read(shadow, site, unit);
+    for (uint32_t i = 0; shadow->is_split && i < ARENA_UNIT; i++) {
+        const struct shadow *byte = fresh(&byte_shadows[unit * ARENA_UNIT + i]);
+        if (writes)
+            check_write(byte, site, unit);
+        else
+            check_read(byte, site, unit);
+    }
+}
+
+static void access_byte(const struct model_site *site, const void *byte, bool writes)
+{
+    uint32_t offset = memory_offset(byte);
+    struct shadow *unit = shadow_at(offset / ARENA_UNIT);
+    struct shadow *own = fresh(&byte_shadows[offset]);
+    unit->is_split = true;
+    if (writes) {
+        check_write(unit, site, offset / ARENA_UNIT);
+        plain_write(own, site, offset / ARENA_UNIT);
+    } else {
+        check_read(unit, site, offset / ARENA_UNIT);
+        plain_read(own, site, offset / ARENA_UNIT);
+    }
+}
+
 static void access_range(const struct model_site *site, const void *bytes, uint32_t count,
                          bool writes)
 {
@@ -103,14 +151,24 @@ static void access_range(const struct model_site *site, const void *bytes, uint3
         return;
     if (!model_owns(bytes))
         return; /* private to a thread: nothing to race with */
-    uint32_t first = memory_unit(bytes);
-    uint32_t last = memory_unit((const char *)bytes + count - 1);
-    for (uint32_t unit = first; unit <= last; unit++) {
-        if (writes)
-            plain_write(shadow_at(unit), site, unit);
-        else
-            plain_read(shadow_at(unit), site, unit);
+    if (count == 1) {
+        access_byte(site, bytes, writes);
+        return;
     }
+    uint32_t last = memory_unit((const char *)bytes + count - 1);
+    for (uint32_t unit = memory_unit(bytes); unit <= last; unit++)
+        access_unit(site, unit, writes);
+}
+
+void shadow_plain(const struct model_site *site, const void *bytes, uint32_t count, bool writes)
+{
+    access_range(site, bytes, count, writes);
+}
+
+void model_count_at(struct model_site *site, const void *word, uint32_t size)
+{
+    if (engine.running && model_owns(word))
+        shadow_atomic(memory_unit(word), size, true, site);
 }
 
 void model_data_at(struct model_site *site, const void *bytes, uint32_t count)

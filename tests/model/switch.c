@@ -77,17 +77,26 @@ static void switch_between(uint32_t from, uint32_t to)
 
 #endif
 
+void (*model_on_switch)(uint32_t from, uint32_t to);
+
+static void change(uint32_t from, uint32_t to)
+{
+    if (model_on_switch)
+        model_on_switch(from, to);
+    switch_between(from, to);
+}
+
 void switch_to_thread(uint32_t from, uint32_t to)
 {
-    switch_between(from, to);
+    change(from, to);
 }
 
 void switch_to_search(uint32_t from)
 {
-    switch_between(from, SEARCH);
+    change(from, SEARCH);
 }
 
 void switch_from_search(uint32_t to)
 {
-    switch_between(SEARCH, to);
+    change(SEARCH, to);
 }

@@ -69,9 +69,9 @@ struct weir_park {
     uint64_t grant_bytes;  /* segments granted, in bytes */
 };
 
-/* Takes bytes of the stream, in order; false ends the session: its events are switched off, parked
- * threads go on, and the stop returns WEIR_IO. It may block, but a stop waits for it only until its
- * deadline. It runs on the session's drain thread. */
+/* Takes bytes of the stream, in order; false fails the snapshot, or ends the session: its events are
+ * switched off, parked threads go on, and the stop returns WEIR_IO. It may block, but a stop waits
+ * for it only until its deadline. It runs on the session's drain thread. */
 typedef bool (*weir_write)(void *context, const void *bytes, size_t count);
 
 /*
@@ -245,6 +245,61 @@ struct weir_thread_stats {
 WEIR_API enum weir_result weir_session_thread_stats(struct weir_session *session,
                                                     struct weir_thread_stats *threads, uint32_t max,
                                                     uint32_t *count);
+
+/*
+ * OVERWRITE: where a snapshot goes. Start from WEIR_SINK_INIT; exactly one of file, fd and write
+ * names the sink. `file` is used during the call only.
+ */
+struct weir_sink {
+    size_t size; /* sizeof(struct weir_sink) */
+    /* A path. A regular file appears there, in the place of an older one, when the snapshot is
+     * whole; it is readable by its owner only. */
+    const char *file;
+    int fd; /* -1: none; stays open, owned by the caller */
+    weir_write write;
+    void *write_context;
+};
+
+#ifdef __cplusplus
+#define WEIR_SINK_INIT weir_sink_init()
+#else
+#define WEIR_SINK_INIT                              \
+    {                                               \
+        .size = sizeof(struct weir_sink), .fd = -1, \
+    }
+#endif
+
+/* The same as a function, for C++ and for bindings. */
+static inline struct weir_sink weir_sink_init(void)
+{
+    struct weir_sink sink;
+    __builtin_memset(&sink, 0, sizeof sink);
+    sink.size = sizeof sink;
+    sink.fd = -1;
+    return sink;
+}
+
+/*
+ * Writes what a running session of mode OVERWRITE keeps, as a whole nettrace stream of its own: the
+ * events of the last `last_ns` nanoseconds before the call (0: all that is kept). Emitters go on
+ * meanwhile. What is written is still kept, and until the call returns it cannot be overwritten: an
+ * emitter that finds nothing else drops its event, counted as FULL. The session's own sink gets
+ * nothing of it, and no rundown runs.
+ *
+ * All threads are cut at one moment. For each of them the file's events and the losses told in it
+ * are all that it attempted up to its cut; events that were overwritten, and those older than
+ * `last_ns`, are told as OVERWRITTEN. The losses of threads that are gone, and of whom nothing is
+ * kept, are told as those of the library's own thread. An emitter that is interrupted in the middle
+ * of an event for more than 1 ms may keep this one event for the next snapshot.
+ *
+ * Any thread, but not the session's own callbacks (WEIR_BAD_STATE). Blocks until the sink has taken
+ * everything; the drain thread does the writing. Memory is allocated by create only. `error` may be
+ * NULL. WEIR_BAD_ARGUMENT (no sink, or two), WEIR_BAD_STATE (not OVERWRITE, or not running),
+ * WEIR_BUSY (one at a time: another snapshot of this session is being written), WEIR_IO (the sink
+ * failed; the session is none the worse).
+ */
+WEIR_API enum weir_result weir_snapshot(struct weir_session *session, const struct weir_sink *sink,
+                                        uint64_t last_ns, struct weir_error *error);
 
 /* The stream of a stopped session with a memory sink; valid until destroy. */
 WEIR_API enum weir_result weir_session_memory(struct weir_session *session, const void **bytes,

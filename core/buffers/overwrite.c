@@ -1,0 +1,465 @@
+#include "buffers/overwrite.h"
+
+#include "buffers/when_full.h"
+#include "lane/lane_span.h"
+#include "lane/lane_read.h"
+#include "lane/lane_write.h"
+#include "os/clock.h"
+
+/* Lanes of exited threads that wake the drain when they have become empty: some pages of lanes. */
+#define EMPTIED_WAKE 64u
+/* A lane that got nothing for so long may borrow: 10 ms of nanoseconds, some ms of a counter. */
+#define DUE_TICKS UINT64_C(10000000)
+/* So long after a lane went without, the reserve is kept: turns are of 5 ms then. */
+#define SCARCE_TURNS 16u
+
+/* --- Life. ----------------------------------------------------------------------------------- */
+
+void wr_overwrite_init(struct wr_buffers *buffers)
+{
+    struct wr_overwrite *overwrite = &buffers->overwrite;
+    overwrite->is_on = true;
+    overwrite->turn = 1;
+    overwrite->reserve = buffers->segment_count < 8 ? 1 : 2;
+    pthread_mutex_init(&overwrite->lock, NULL);
+}
+
+void wr_overwrite_fini(struct wr_buffers *buffers)
+{
+    if (buffers->overwrite.is_on)
+        pthread_mutex_destroy(&buffers->overwrite.lock);
+}
+
+/* --- Lists. ---------------------------------------------------------------------------------- */
+
+static void list_append(struct wr_segment_list *list, struct wr_segment *segment)
+{
+    segment->full_next = NULL;
+    if (list->last)
+        list->last->full_next = segment;
+    else
+        list->first = segment;
+    list->last = segment;
+    list->count++;
+}
+
+static void list_join(struct wr_segment_list *list, struct wr_segment_list more)
+{
+    if (!more.first)
+        return;
+    if (list->last)
+        list->last->full_next = more.first;
+    else
+        list->first = more.first;
+    list->last = more.last;
+    list->count += more.count;
+}
+
+static struct wr_segment *list_take(struct wr_segment_list *list)
+{
+    struct wr_segment *segment = list->first;
+    if (!segment)
+        return NULL;
+    list->first = segment->full_next;
+    if (!list->first)
+        list->last = NULL;
+    list->count--;
+    return segment;
+}
+
+/* Has any lane gone without a segment of late? */
+static bool is_scarce(const struct wr_overwrite *overwrite)
+{
+    return overwrite->scarce_turn && overwrite->turn - overwrite->scarce_turn < SCARCE_TURNS;
+}
+
+/* Segments that nobody writes to and nobody holds. */
+static uint32_t free_of(const struct wr_buffers *buffers)
+{
+    return buffers->segment_count - buffers->overwrite.carved + buffers->overwrite.full.count;
+}
+
+/* How many of them are not for everybody: see may_borrow(). */
+static uint32_t reserve_of(const struct wr_overwrite *overwrite)
+{
+    return is_scarce(overwrite) || overwrite->full.count == 0 ? overwrite->reserve : 0;
+}
+
+static void spare_set(struct wr_buffers *buffers)
+{
+    uint32_t count = free_of(buffers), reserve = reserve_of(&buffers->overwrite);
+    /* relaxed: a hint; who acts on it takes the lock */
+    wr_u32_store_relaxed(&buffers->overwrite.spare, count > reserve ? count - reserve : 0);
+}
+
+/* --- Writer's side. -------------------------------------------------------------------------- */
+
+/* A segment that its lane no longer writes to. Edge RETIRE.release, by the lock: all that its
+ * thread has done to it, the count of its records above all. */
+static void put_locked(struct wr_overwrite *overwrite, struct wr_segment *segment)
+{
+    bool is_held = overwrite->is_held && segment->opening <= overwrite->hold_opening;
+    list_append(is_held ? &overwrite->late : &overwrite->full, segment);
+    spare_set(segment->lane->buffers);
+    segment->lane->segments_full++;
+}
+
+static void retire_locked(struct wr_overwrite *overwrite, struct wr_lane *lane)
+{
+    struct wr_segment *segment = wr_lane_retire(lane);
+    if (segment)
+        put_locked(overwrite, segment);
+}
+
+/* Since the hold the lane has opened a segment: where the snapshot's knowledge of it ends. */
+static void cut_locked(const struct wr_overwrite *overwrite, struct wr_lane *lane)
+{
+    if (lane->cut_epoch == overwrite->epoch)
+        return;
+    lane->cut_epoch = overwrite->epoch;
+    lane->cut_overwritten = lane->overwritten;
+    for (unsigned cause = 0; cause < WR_LANE_CAUSES; cause++)
+        lane->cut_lost[cause] = wr_u64_load_relaxed(&lane->lost[cause]); /* relaxed: its own */
+}
+
+static void overwrite_locked(struct wr_buffers *buffers, struct wr_segment *segment)
+{
+    struct wr_lane *lane = segment->lane;
+    /* relaxed: RETIRE has shown the last one */
+    lane->overwritten += wr_commit_count(wr_u64_load_relaxed(&segment->commit));
+    lane->segments_full--;
+    /* relaxed: a hint; the drain looks for itself */
+    if (lane->segments_full == 0 && wr_u32_load_relaxed(&lane->exited) &&
+        ++buffers->overwrite.emptied % EMPTIED_WAKE == 0)
+        wr_bell_ring(&buffers->bell);
+}
+
+static struct wr_segment *carve_locked(struct wr_buffers *buffers)
+{
+    struct wr_overwrite *overwrite = &buffers->overwrite;
+    if (overwrite->carved == buffers->segment_count)
+        return NULL;
+    uint64_t index = overwrite->carved++;
+    return (void *)(buffers->arena + index * buffers->segment_bytes);
+}
+
+static bool is_hungry(const struct wr_overwrite *overwrite, const struct wr_lane *lane)
+{
+    return lane->hungry_turn == overwrite->turn;
+}
+
+static struct wr_segment *recycle_locked(struct wr_buffers *buffers)
+{
+    /* edges RETIRE.acquire and HOLD.acquire, by the lock: its last thread and the snapshot are done
+     * with it */
+    struct wr_segment *segment = list_take(&buffers->overwrite.full);
+    if (segment)
+        overwrite_locked(buffers, segment);
+    return segment;
+}
+
+/* A lane that had a segment until now leaves the last ones to those that have none: with fewer
+ * segments than running threads it would take back its own for ever. */
+static bool may_take(const struct wr_buffers *buffers, const struct wr_lane *lane)
+{
+    const struct wr_overwrite *overwrite = &buffers->overwrite;
+    uint32_t left = reserve_of(overwrite) + (is_hungry(overwrite, lane) ? 0 : overwrite->hungry);
+    return free_of(buffers) > left;
+}
+
+/* One from the reserve, for one record, by a lane that went without for some ms. A thread that is
+ * preempted inside its pin keeps its segment until it runs again; with many more threads than
+ * segments that soon is all of them. One that borrows has the segment for so short a time that it
+ * hardly ever is preempted with it. */
+static bool may_borrow(const struct wr_lane *lane)
+{
+    return wr_clock_ticks() - lane->fed_ticks >= DUE_TICKS;
+}
+
+static void feed_locked(struct wr_overwrite *overwrite, struct wr_lane *lane, bool is_fed)
+{
+    if (is_fed) {
+        lane->fed_ticks = wr_clock_ticks();
+        wr_u32_store_relaxed(&lane->is_due, 0); /* relaxed: read by its own thread */
+    }
+    if (is_fed == !is_hungry(overwrite, lane))
+        return;
+    overwrite->hungry += is_fed ? UINT32_MAX : 1;
+    lane->hungry_turn = is_fed ? 0 : overwrite->turn;
+    if (!is_fed)
+        overwrite->scarce_turn = overwrite->turn;
+}
+
+/* One that was never used, or else the oldest. */
+static struct wr_segment *take_locked(struct wr_buffers *buffers, const struct wr_lane *lane,
+                                      bool *is_borrowed)
+{
+    bool is_whole = may_take(buffers, lane);
+    if (buffers->overwrite.is_closed || (!is_whole && !may_borrow(lane)))
+        return NULL;
+    *is_borrowed = !is_whole;
+    struct wr_segment *segment = carve_locked(buffers);
+    return segment ? segment : recycle_locked(buffers);
+}
+
+static struct wr_segment *open_locked(struct wr_buffers *buffers, struct wr_lane *lane)
+{
+    struct wr_overwrite *overwrite = &buffers->overwrite;
+    bool is_borrowed = false;
+    struct wr_segment *segment = take_locked(buffers, lane, &is_borrowed);
+    lane->is_borrowed = segment && is_borrowed;
+    feed_locked(overwrite, lane, segment != NULL);
+    spare_set(buffers);
+    if (!segment)
+        return NULL;
+    cut_locked(overwrite, lane);
+    segment->lane = lane;
+    segment->opening = ++overwrite->openings;
+    wr_lane_head_empty(lane, segment, wr_clock_ticks());
+    wr_lane_begin(lane, segment, buffers->segment_bytes);
+    return segment;
+}
+
+struct wr_segment *wr_overwrite_room(struct wr_lane *lane, uint64_t *commit)
+{
+    struct wr_buffers *buffers = lane->buffers;
+    pthread_mutex_lock(&buffers->overwrite.lock);
+    retire_locked(&buffers->overwrite, lane);
+    struct wr_segment *segment = open_locked(buffers, lane);
+    pthread_mutex_unlock(&buffers->overwrite.lock);
+    if (!segment) {
+        wr_when_full_drop(lane);
+        return NULL;
+    }
+    /* Not asked of `end` again: see wr_buffers_room(). */
+    *commit = WR_SEGMENT_HEADER_BYTES;
+    return segment;
+}
+
+/* All or none. Not one is borrowed: a record of several is no reason to let others go without. */
+static struct wr_segment *take_several_locked(struct wr_buffers *buffers, struct wr_lane *lane,
+                                              uint32_t count)
+{
+    bool is_enough = free_of(buffers) >= count + reserve_of(&buffers->overwrite) &&
+                     !buffers->overwrite.is_closed;
+    struct wr_segment *first = NULL;
+    for (; is_enough && count > 0; count--) {
+        struct wr_segment *segment = carve_locked(buffers);
+        if (!segment)
+            segment = recycle_locked(buffers);
+        segment->newer = first;
+        wr_data_written(&segment->newer, sizeof segment->newer);
+        first = segment;
+    }
+    feed_locked(&buffers->overwrite, lane, first != NULL);
+    spare_set(buffers);
+    return first;
+}
+
+struct wr_segment *wr_overwrite_span_room(struct wr_lane *lane, uint32_t count)
+{
+    struct wr_buffers *buffers = lane->buffers;
+    pthread_mutex_lock(&buffers->overwrite.lock);
+    retire_locked(&buffers->overwrite, lane);
+    struct wr_segment *first = take_several_locked(buffers, lane, count);
+    pthread_mutex_unlock(&buffers->overwrite.lock);
+    if (!first)
+        wr_when_full_drop(lane);
+    return first;
+}
+
+void wr_overwrite_span_open(struct wr_lane *lane, const struct wr_span *span)
+{
+    struct wr_overwrite *overwrite = &lane->buffers->overwrite;
+    pthread_mutex_lock(&overwrite->lock);
+    cut_locked(overwrite, lane);
+    for (struct wr_segment *segment = span->oldest; segment; segment = segment->newer) {
+        segment->lane = lane;
+        segment->opening = ++overwrite->openings;
+        if (segment != span->newest)
+            put_locked(overwrite, segment);
+    }
+    wr_lane_begin(lane, span->newest, lane->buffers->segment_bytes);
+    pthread_mutex_unlock(&overwrite->lock);
+}
+
+void wr_overwrite_retire(struct wr_lane *lane)
+{
+    struct wr_overwrite *overwrite = &lane->buffers->overwrite;
+    pthread_mutex_lock(&overwrite->lock);
+    retire_locked(overwrite, lane);
+    pthread_mutex_unlock(&overwrite->lock);
+}
+
+/* --- Snapshots. ------------------------------------------------------------------------------ */
+
+struct wr_segment_list wr_overwrite_hold(struct wr_buffers *buffers)
+{
+    struct wr_overwrite *overwrite = &buffers->overwrite;
+    pthread_mutex_lock(&overwrite->lock);
+    struct wr_segment_list held = overwrite->full; /* edge RETIRE.acquire, by the lock */
+    overwrite->full = (struct wr_segment_list){NULL, NULL, 0};
+    spare_set(buffers);
+    overwrite->epoch++;
+    overwrite->hold_opening = overwrite->openings;
+    overwrite->is_held = true;
+    pthread_mutex_unlock(&overwrite->lock);
+    return held;
+}
+
+static struct wr_segment *current_locked(const struct wr_lane *lane)
+{
+    /* relaxed: it changes only under the lock */
+    void *current = wr_ptr_load_relaxed(&lane->current);
+    return wr_lane_is_revoked(current) ? NULL : current;
+}
+
+struct wr_segment *wr_overwrite_current(struct wr_lane *lane)
+{
+    struct wr_overwrite *overwrite = &lane->buffers->overwrite;
+    pthread_mutex_lock(&overwrite->lock);
+    struct wr_segment *segment = current_locked(lane);
+    if (segment && segment->opening > overwrite->hold_opening)
+        segment = NULL;
+    pthread_mutex_unlock(&overwrite->lock);
+    return segment;
+}
+
+struct wr_segment_list wr_overwrite_late(struct wr_buffers *buffers)
+{
+    pthread_mutex_lock(&buffers->overwrite.lock);
+    struct wr_segment_list late = buffers->overwrite.late; /* edge RETIRE.acquire, by the lock */
+    pthread_mutex_unlock(&buffers->overwrite.lock);
+    return late;
+}
+
+void wr_overwrite_release(struct wr_buffers *buffers, struct wr_segment_list held)
+{
+    struct wr_overwrite *overwrite = &buffers->overwrite;
+    pthread_mutex_lock(&overwrite->lock);
+    /* edge HOLD.release, by the lock: the snapshot has read them. All of them were opened before
+     * those that are full by now. */
+    list_join(&held, overwrite->late);
+    list_join(&held, overwrite->full);
+    overwrite->late = (struct wr_segment_list){NULL, NULL, 0};
+    overwrite->full = held;
+    spare_set(buffers);
+    overwrite->is_held = false;
+    pthread_mutex_unlock(&overwrite->lock);
+}
+
+void wr_overwrite_close(struct wr_buffers *buffers)
+{
+    pthread_mutex_lock(&buffers->overwrite.lock);
+    buffers->overwrite.is_closed = true;
+    pthread_mutex_unlock(&buffers->overwrite.lock);
+}
+
+uint64_t wr_overwrite_gone(struct wr_lane *lane)
+{
+    struct wr_overwrite *overwrite = &lane->buffers->overwrite;
+    pthread_mutex_lock(&overwrite->lock);
+    uint64_t gone = lane->cut_epoch == overwrite->epoch ? lane->cut_overwritten : lane->overwritten;
+    pthread_mutex_unlock(&overwrite->lock);
+    return gone;
+}
+
+void wr_overwrite_lost(struct wr_lane *lane, uint64_t lost[WR_LANE_CAUSES])
+{
+    struct wr_overwrite *overwrite = &lane->buffers->overwrite;
+    pthread_mutex_lock(&overwrite->lock);
+    bool is_cut = lane->cut_epoch == overwrite->epoch;
+    for (unsigned cause = 0; cause < WR_LANE_CAUSES; cause++)
+        /* edge LOST.acquire */
+        lost[cause] = is_cut ? lane->cut_lost[cause] : wr_u64_load_acquire(&lane->lost[cause]);
+    pthread_mutex_unlock(&overwrite->lock);
+}
+
+/* --- The drain's visits. --------------------------------------------------------------------- */
+
+struct wr_segment_view wr_overwrite_visit(struct wr_lane *lane)
+{
+    struct wr_overwrite *overwrite = &lane->buffers->overwrite;
+    struct wr_segment_view view = {NULL, 0, 0, 0};
+    pthread_mutex_lock(&overwrite->lock);
+    struct wr_segment *segment = current_locked(lane);
+    if (segment)
+        /* relaxed: only to tell whether it has moved */
+        view = (struct wr_segment_view){segment, segment->opening, segment->base_ticks,
+                                        wr_u64_load_relaxed(&segment->commit)};
+    else
+        wr_u32_store_relaxed(&lane->is_due, 1); /* relaxed: a hint */
+    pthread_mutex_unlock(&overwrite->lock);
+    return view;
+}
+
+/* Under the lock, and only if the segment was not opened again: the lane may have left it, and have
+ * got the same one back, with an `end` of its own, and be writing to it. */
+bool wr_overwrite_revoke(struct wr_lane *lane, struct wr_segment *segment, uint64_t opening)
+{
+    struct wr_overwrite *overwrite = &lane->buffers->overwrite;
+    pthread_mutex_lock(&overwrite->lock);
+    lane->oldest = lane->newest = segment; /* which is what a revocation asks for */
+    bool is_taken = segment->opening == opening && wr_lane_revoke_finish(lane);
+    lane->oldest = lane->newest = NULL;
+    if (is_taken) {
+        put_locked(overwrite, segment);
+        wr_u32_store_relaxed(&lane->is_due, 1); /* relaxed: a hint; the next turn may be late */
+    }
+    pthread_mutex_unlock(&overwrite->lock);
+    return is_taken;
+}
+
+uint64_t wr_overwrite_oldest(struct wr_buffers *buffers)
+{
+    pthread_mutex_lock(&buffers->overwrite.lock);
+    const struct wr_segment *segment = buffers->overwrite.full.first;
+    uint64_t ticks = segment ? segment->base_ticks : 0;
+    pthread_mutex_unlock(&buffers->overwrite.lock);
+    return ticks;
+}
+
+void wr_overwrite_turn(struct wr_buffers *buffers)
+{
+    struct wr_overwrite *overwrite = &buffers->overwrite;
+    pthread_mutex_lock(&overwrite->lock);
+    overwrite->turn += overwrite->turn == UINT32_MAX ? 2 : 1; /* 0 is no turn */
+    overwrite->hungry = 0;
+    spare_set(buffers);
+    pthread_mutex_unlock(&overwrite->lock);
+}
+
+bool wr_overwrite_is_empty(struct wr_lane *lane)
+{
+    struct wr_overwrite *overwrite = &lane->buffers->overwrite;
+    pthread_mutex_lock(&overwrite->lock);
+    bool is_empty = lane->segments_full == 0 && !current_locked(lane);
+    pthread_mutex_unlock(&overwrite->lock);
+    return is_empty;
+}
+
+/* --- Figures. -------------------------------------------------------------------------------- */
+
+void wr_overwrite_counts(struct wr_lane *lane, uint64_t *kept, uint64_t *overwritten)
+{
+    struct wr_overwrite *overwrite = &lane->buffers->overwrite;
+    pthread_mutex_lock(&overwrite->lock);
+    const struct wr_segment *segment = current_locked(lane);
+    void *current = wr_ptr_load_relaxed(&lane->current); /* relaxed: as there */
+    *overwritten = lane->overwritten;
+    *kept = lane->records_retired - lane->overwritten;
+    if (segment)
+        /* relaxed: nothing but the count in the word is used */
+        *kept += wr_commit_count(wr_u64_load_relaxed(&segment->commit));
+    else if (wr_lane_is_revoked(current))
+        *kept += wr_lane_revoked_count(current);
+    pthread_mutex_unlock(&overwrite->lock);
+}
+
+uint64_t wr_overwrite_used(struct wr_buffers *buffers)
+{
+    pthread_mutex_lock(&buffers->overwrite.lock);
+    uint64_t used = (uint64_t)buffers->overwrite.carved * buffers->segment_bytes;
+    pthread_mutex_unlock(&buffers->overwrite.lock);
+    return used;
+}

@@ -1,0 +1,132 @@
+/*
+ * The drain of a flight recorder (mode OVERWRITE). It reads no lanes until a snapshot or the
+ * stop asks for it; until then it visits them now and then, to take segments from threads that do
+ * not move, and lanes from threads that are gone.
+ */
+#include "session/session.h"
+
+#include "lane/lane_read.h"
+#include "os/clock.h"
+#include "os/os.h"
+
+/* --- Segments of threads that do not move. --------------------------------------------------- */
+
+/* A thread may keep an unfinished segment for as long as it likes, unless others go without, or all
+ * full segments are younger: what is in it would not be the newest data then. */
+static bool is_revocable(struct wr_lane *lane, bool is_starved, uint64_t oldest)
+{
+    struct wr_segment_view view = wr_overwrite_visit(lane);
+    bool is_idle = view.segment && view.segment == lane->idle_segment &&
+                   view.opening == lane->idle_opening && view.commit == lane->idle_commit;
+    lane->idle_segment = view.segment;
+    lane->idle_opening = view.opening;
+    lane->idle_commit = view.commit;
+    return is_idle && (is_starved || view.base_ticks < oldest);
+}
+
+static void segments_revoke(struct weir_session *session, bool is_starved)
+{
+    uint64_t attached, oldest = wr_overwrite_oldest(&session->buffers);
+    struct wr_lane *first = wr_drain_lanes(session, &attached);
+    bool any = false;
+    for (struct wr_lane *lane = first; lane; lane = lane->next) {
+        lane->is_revoking = is_revocable(lane, is_starved, oldest);
+        if (lane->is_revoking)
+            wr_lane_revoke_begin(lane);
+        any |= lane->is_revoking;
+    }
+    if (!any)
+        return;
+    wr_threads_barrier(); /* edge REVOKE */
+    for (struct wr_lane *lane = first; lane; lane = lane->next)
+        if (lane->is_revoking)
+            wr_overwrite_revoke(lane, lane->idle_segment, lane->idle_opening);
+}
+
+/* --- Lanes of threads that are gone. --------------------------------------------------------- */
+
+/* What is announced is that a lane is new, or that its thread is gone: a visit sees both. */
+static void ready_discard(struct weir_session *session)
+{
+    struct wr_lane *lane = wr_buffers_take_ready(&session->buffers);
+    while (lane) {
+        struct wr_lane *next = lane->ready_next; /* read before the lane may be queued again */
+        wr_data_read(&lane->ready_next, sizeof lane->ready_next);
+        wr_buffers_accept_ready(lane);
+        lane = next;
+    }
+}
+
+/* Its thread is gone, all that it wrote is overwritten, and nobody touches it any more. The thread
+ * announces the lane after it has marked it, inside a pin. */
+static bool is_over(struct wr_lane *lane)
+{
+    return wr_u32_load_acquire(&lane->exited) && /* edge EXIT.acquire */
+           !wr_pin_is_inside(wr_pin_load(lane->thread)) && !wr_u32_load_acquire(&lane->queued) &&
+           wr_overwrite_is_empty(lane);
+}
+
+static void lanes_release(struct weir_session *session)
+{
+    pthread_mutex_lock(&session->buffers.lock);
+    for (struct wr_lane **link = &session->buffers.lanes; *link;) {
+        if (is_over(*link))
+            wr_buffers_release_lane_locked(&session->buffers, link);
+        else
+            link = &(*link)->next;
+    }
+    pthread_mutex_unlock(&session->buffers.lock);
+}
+
+/* --- Visits. --------------------------------------------------------------------------------- */
+
+void wr_recorder_fold(struct weir_session *session)
+{
+    struct wr_drain *drain = &session->drain;
+    struct wr_unattributed *unattributed = &wr_unattributed[session->slot];
+    uint64_t nested = wr_u64_load_acquire(&unattributed->nested);
+    uint64_t no_segment = wr_u64_load_acquire(&unattributed->no_segment);
+    pthread_mutex_lock(&session->buffers.lock);
+    drain->own.lost[WEIR_LOSS_NESTED] += nested - drain->nested_told;
+    drain->own.lost[WEIR_LOSS_NO_SEGMENT] += no_segment - drain->no_segment_told;
+    pthread_mutex_unlock(&session->buffers.lock);
+    drain->nested_told = nested;
+    drain->no_segment_told = no_segment;
+}
+
+void wr_recorder_visit(struct weir_session *session, bool is_timed)
+{
+    wr_snapshot_answer(session);
+    ready_discard(session);
+    lanes_release(session);
+    if (!is_timed)
+        return;
+    bool is_starved = wr_u32_load_acquire(&session->buffers.is_starved) != 0;
+    wr_recorder_fold(session);
+    segments_revoke(session, is_starved);
+    /* The turn first: from here on whoever goes without says so, and is noted in the new one. */
+    wr_overwrite_turn(&session->buffers);
+    wr_u32_exchange_acq_rel(&session->buffers.is_starved, 0);
+}
+
+void wr_recorder_begin(struct weir_session *session)
+{
+    struct wr_drain *drain = &session->drain;
+    struct wr_snapshot *snapshot = &session->snapshot;
+    drain->thread_id = wr_os_thread_id();
+    drain->capture_id = wr_buffers_capture_id();
+    struct wr_unattributed *unattributed = &wr_unattributed[session->slot];
+    drain->nested_told = wr_u64_load_acquire(&unattributed->nested);
+    drain->no_segment_told = wr_u64_load_acquire(&unattributed->no_segment);
+    wr_clock_read_pair(&snapshot->sync_ticks, &snapshot->realtime_ns);
+    snapshot->start_ticks = wr_clock_ticks_ordered();
+    pthread_mutex_lock(&session->buffers.lock);
+    snapshot->is_open = true;
+    pthread_mutex_unlock(&session->buffers.lock);
+}
+
+void wr_recorder_end(struct weir_session *session)
+{
+    wr_snapshot_close(session);
+    wr_snapshot_last(session);
+}

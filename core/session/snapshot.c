@@ -1,0 +1,412 @@
+/*
+ * Streams of a flight recorder (mode OVERWRITE): a snapshot while writers run, and the last stream
+ * at the stop. Both are whole streams of what is kept at one moment, the cut:
+ *
+ *  1. The clock is read: the cut. Emitters that are inside with an older stamp are waited for.
+ *  2. wr_overwrite_hold(): what was opened until then stays as it is.
+ *  3. Each lane gets the chain of its held segments. The drain reads these as it reads lanes in
+ *     other modes, up to the cut, in slices of time with a sequence point after each few MiB.
+ *  4. The segments are put back.
+ *
+ * What the drain knows of a lane is per stream here, and starts anew: in each file a thread is
+ * introduced with number 1, and what it has lost since its start is told, records that were
+ * overwritten, and those that are older than was asked for, as OVERWRITTEN. Threads that are gone,
+ * and all of whose records are, have no row: their losses are told as the drain thread's own.
+ */
+#include "session/session.h"
+
+#include <string.h>
+#include "buffers/loss.h"
+#include "lane/lane_read.h"
+#include "os/clock.h"
+#include "os/os.h"
+
+#define SLICE_BYTES   (1u << 20) /* of segments, read up to one moment */
+#define NS_PER_SECOND UINT64_C(1000000000)
+
+/* --- State of a stream. ---------------------------------------------------------------------- */
+
+static void lane_reset(struct wr_lane *lane)
+{
+    lane->oldest = lane->newest = NULL;
+    lane->read_offset = 0;
+    lane->read_count = 0;
+    lane->records_read = 0;
+    memset(lane->lost_told, 0, sizeof lane->lost_told);
+    lane->nested_told = 0;
+    lane->encoded = lane->delivered = 0;
+    lane->is_touched = false;
+    lane->last_ticks = 0;
+    lane->last_number = 1;
+    lane->shown_number = lane->listed_number = 0;
+}
+
+/* Lanes that are attached from here on are not in the stream. */
+static void lanes_reset(struct weir_session *session)
+{
+    struct wr_drain *drain = &session->drain;
+    drain->stream_is_cut = false;
+    drain->stream_lanes = wr_drain_lanes(session, &drain->stream_attached);
+    drain->stream_is_cut = true;
+    for (struct wr_lane *lane = drain->stream_lanes; lane; lane = lane->next)
+        lane_reset(lane);
+}
+
+static void drain_reset(struct weir_session *session, struct wr_stream *stream,
+                        void (*on_flush)(void *context, bool is_sent))
+{
+    struct wr_drain *drain = &session->drain;
+    wr_nettrace_init(&drain->nettrace, stream, drain->nettrace.buffer);
+    drain->nettrace.on_flush = on_flush;
+    drain->nettrace.flush_context = session;
+    drain->horizon = session->snapshot.start_ticks;
+    drain->point_ticks = drain->point_offset = 0;
+    drain->lanes_introduced = 0;
+    drain->has_news = drain->has_finished = false;
+    drain->own_number = 1;
+    drain->own_shown = drain->own_listed = drain->own_ticks = 0;
+    drain->touched = NULL;
+    drain->loss_count = drain->row_count = 0;
+    memset(drain->metadata_written, 0, sizeof drain->metadata_written);
+    pthread_mutex_lock(&session->buffers.lock);
+    drain->late_records = drain->points = 0;
+    pthread_mutex_unlock(&session->buffers.lock);
+}
+
+static void write_header(struct weir_session *session)
+{
+    struct wr_nettrace_header header = {.realtime_ns = session->snapshot.realtime_ns,
+                                        .sync_ticks = session->snapshot.sync_ticks,
+                                        .frequency_hz = session->frequency_hz,
+                                        .process_id = wr_os_process_id(),
+                                        .processor_count = wr_os_processor_count()};
+    wr_nettrace_header(&session->drain.nettrace, &header);
+}
+
+/* --- Chains. --------------------------------------------------------------------------------- */
+
+static void chain_append(struct wr_segment *segment)
+{
+    struct wr_lane *lane = segment->lane;
+    segment->newer = NULL;
+    if (lane->newest)
+        lane->newest->newer = segment;
+    else
+        lane->oldest = segment;
+    lane->newest = segment;
+}
+
+/* A lane's current segment of the moment of the hold is still current, or it was left since. Where
+ * it is asked for while it is left, it is met twice, the second time as the lane's newest. */
+static void chains_build(struct weir_session *session, struct wr_segment_list held)
+{
+    for (struct wr_segment *segment = held.first; segment; segment = segment->full_next)
+        chain_append(segment);
+    for (struct wr_lane *lane = session->drain.stream_lanes; lane; lane = lane->next) {
+        struct wr_segment *current = wr_overwrite_current(lane);
+        if (current)
+            chain_append(current);
+    }
+    struct wr_segment_list late = wr_overwrite_late(&session->buffers);
+    struct wr_segment *segment = late.first;
+    for (uint32_t i = 0; i < late.count; i++) {
+        if (segment->lane->newest != segment)
+            chain_append(segment);
+        if (segment != late.last) /* behind it others may be appended meanwhile */
+            segment = segment->full_next;
+    }
+}
+
+/* Tells what of the lane is not in the stream: what is overwritten, and what is older than `since`.
+ */
+static void lane_cut(struct weir_session *session, struct wr_lane *lane, uint64_t since)
+{
+    uint64_t gone = wr_overwrite_gone(lane);
+    while (lane->oldest && lane->oldest->newer && lane->oldest->newer->base_ticks <= since) {
+        /* edge PUBLISH.acquire; it has a newer one, so the word is its last */
+        gone += wr_commit_count(wr_u64_load_acquire(&lane->oldest->commit));
+        wr_lane_unchain(lane);
+    }
+    wr_point_tell(session, lane->capture_id, &lane->last_number, WEIR_LOSS_OVERWRITTEN, gone);
+    lane->records_read = gone;
+    if (lane->oldest && since)
+        wr_drain_skip(session, lane, since);
+}
+
+/* Losses that no lane of the stream carries. They are in the session's figures already. */
+static void tell_own(struct weir_session *session)
+{
+    struct wr_drain *drain = &session->drain;
+    struct weir_counts counts = {0};
+    pthread_mutex_lock(&session->buffers.lock);
+    wr_counts_add(&counts, &session->buffers.released);
+    wr_counts_add(&counts, &drain->own);
+    pthread_mutex_unlock(&session->buffers.lock);
+    for (unsigned cause = 0; cause < WEIR_LOSS_COUNT; cause++)
+        wr_point_tell(session, drain->capture_id, &drain->own_number, (enum weir_loss)cause,
+                      counts.lost[cause]);
+}
+
+/* --- Reading. -------------------------------------------------------------------------------- */
+
+static void begin(struct weir_session *session, struct wr_segment_list held, uint64_t since)
+{
+    uint64_t start = session->snapshot.start_ticks;
+    lanes_reset(session);
+    chains_build(session, held);
+    wr_recorder_fold(session);
+    write_header(session);
+    wr_point_write(session, start); /* introduces all lanes */
+    for (struct wr_lane *lane = session->drain.stream_lanes; lane; lane = lane->next)
+        lane_cut(session, lane, since);
+    tell_own(session);
+    wr_point_write(session, start + 1); /* before the records: a step may be a large one */
+}
+
+/* Does a gap keep the lane from being read that is so large that only a point can tell it? */
+static bool is_stuck(struct weir_session *session, struct wr_lane *lane, uint64_t limit)
+{
+    return wr_drain_lane(session, lane, limit) && lane->oldest && lane->read_count == 0 &&
+           !wr_point_tell_gap(session, lane, false);
+}
+
+static void read_until(struct weir_session *session, uint64_t limit, bool is_last)
+{
+    struct wr_drain *drain = &session->drain;
+    for (struct wr_lane *lane = drain->stream_lanes; lane; lane = lane->next)
+        while (is_stuck(session, lane, limit) && is_last)
+            wr_point_write(session, drain->point_ticks + 1);
+    if (!is_last && !wr_point_is_due(session))
+        return;
+    drain->horizon = wr_max_u64(limit, drain->point_ticks + 1);
+    wr_point_write(session, drain->horizon);
+}
+
+/* A reader must hold what is between two points, so the lanes are read in slices of time. */
+static void read_held(struct weir_session *session, struct wr_segment_list held, uint64_t cut)
+{
+    const struct wr_stream *stream = session->drain.nettrace.stream;
+    uint32_t slice = SLICE_BYTES / session->buffers.segment_bytes, count = 0;
+    uint64_t limit = session->drain.point_ticks;
+    for (struct wr_segment *segment = held.first; segment; segment = segment->full_next) {
+        if (++count % slice || segment->base_ticks <= limit || segment->base_ticks >= cut)
+            continue;
+        limit = segment->base_ticks;
+        read_until(session, limit, false);
+        if (stream->has_failed)
+            return;
+    }
+    read_until(session, cut, true);
+}
+
+/* What is kept at this moment, without its end. Returns what must be released. */
+static struct wr_segment_list write_kept(struct weir_session *session, uint64_t last_ticks)
+{
+    uint64_t start = session->snapshot.start_ticks;
+    uint64_t cut = wr_max_u64(wr_clock_ticks_ordered(), start + 2);
+    wr_point_settle(session);
+    struct wr_segment_list held = wr_overwrite_hold(&session->buffers);
+    begin(session, held, cut - start > last_ticks ? cut - last_ticks : 0);
+    read_held(session, held, cut);
+    return held;
+}
+
+/* --- The last stream. ------------------------------------------------------------------------ */
+
+void wr_snapshot_last(struct weir_session *session)
+{
+    wr_overwrite_close(&session->buffers);
+    drain_reset(session, &session->stream, wr_drain_settle);
+    write_kept(session, UINT64_MAX);
+    wr_drain_finish_stream(session);
+}
+
+/* --- Snapshots. ------------------------------------------------------------------------------ */
+
+/* What the sink does not take is not lost for the session. */
+static void settle(void *context, bool is_sent)
+{
+    struct weir_session *session = context;
+    (void)is_sent;
+    for (struct wr_lane *lane = session->drain.touched; lane; lane = lane->touched) {
+        lane->delivered = lane->encoded;
+        lane->is_touched = false;
+    }
+    session->drain.touched = NULL;
+}
+
+static uint64_t ticks_of_ns(uint64_t ns, uint64_t frequency_hz)
+{
+    uint64_t seconds = ns / NS_PER_SECOND;
+    if (ns == 0 || seconds > UINT32_MAX)
+        return UINT64_MAX;
+    return seconds * frequency_hz + ns % NS_PER_SECOND * frequency_hz / NS_PER_SECOND;
+}
+
+static enum weir_result snapshot_write(struct weir_session *session)
+{
+    struct wr_snapshot *snapshot = &session->snapshot;
+    struct wr_drain *drain = &session->drain;
+    drain_reset(session, &snapshot->stream, settle);
+    struct wr_segment_list held =
+        write_kept(session, ticks_of_ns(snapshot->last_ns, session->frequency_hz));
+    wr_nettrace_end(&drain->nettrace);
+    wr_nettrace_flush(&drain->nettrace);
+    lanes_reset(session); /* their chains end with the hold */
+    drain->stream_is_cut = false;
+    wr_overwrite_release(&session->buffers, held);
+    if (snapshot->stream.has_failed)
+        return wr_fail(&snapshot->error, WEIR_IO, "%s", snapshot->stream.reason);
+    return WEIR_OK;
+}
+
+/* --- Requests. ------------------------------------------------------------------------------- */
+
+static void state_set_locked(struct wr_snapshot *snapshot, enum wr_snapshot_state state)
+{
+    /* edges ASK.release, ANSWER.release: what the last step has left in the struct */
+    wr_u32_store_release(&snapshot->state, state);
+}
+
+static enum wr_snapshot_state state_of(const struct wr_snapshot *snapshot)
+{
+    /* edges ASK.acquire, ANSWER.acquire */
+    return (enum wr_snapshot_state)wr_u32_load_acquire(&snapshot->state);
+}
+
+static void state_set(struct weir_session *session, enum wr_snapshot_state state)
+{
+    wr_self_enter();
+    pthread_mutex_lock(&session->buffers.lock);
+    state_set_locked(&session->snapshot, state);
+    pthread_mutex_unlock(&session->buffers.lock);
+    wr_self_leave();
+    wr_os_futex_wake_all(&session->snapshot.state);
+}
+
+void wr_snapshot_answer(struct weir_session *session)
+{
+    struct wr_snapshot *snapshot = &session->snapshot;
+    if (state_of(snapshot) != WR_SNAPSHOT_ASKED)
+        return;
+    snapshot->result = snapshot_write(session);
+    state_set(session, WR_SNAPSHOT_ANSWERED);
+}
+
+static enum weir_result fail_closed(struct weir_error *error)
+{
+    return wr_fail(error, WEIR_BAD_STATE, "the session does not run: it was not started, or ends");
+}
+
+void wr_snapshot_close(struct weir_session *session)
+{
+    struct wr_snapshot *snapshot = &session->snapshot;
+    pthread_mutex_lock(&session->buffers.lock);
+    snapshot->is_open = false;
+    pthread_mutex_unlock(&session->buffers.lock);
+    if (state_of(snapshot) != WR_SNAPSHOT_ASKED)
+        return;
+    snapshot->result = fail_closed(&snapshot->error);
+    state_set(session, WR_SNAPSHOT_ANSWERED);
+}
+
+/* Changes the state from `from` to `to`, if the session runs. */
+static enum weir_result request(struct weir_session *session, enum wr_snapshot_state from,
+                                enum wr_snapshot_state to, struct weir_error *error)
+{
+    struct wr_snapshot *snapshot = &session->snapshot;
+    enum weir_result result = WEIR_OK;
+    wr_self_enter();
+    pthread_mutex_lock(&session->buffers.lock);
+    if (!snapshot->is_open)
+        result = fail_closed(error);
+    else if (state_of(snapshot) != from)
+        result = wr_fail(error, WEIR_BUSY, "another snapshot of the session is being written");
+    else
+        state_set_locked(snapshot, to);
+    pthread_mutex_unlock(&session->buffers.lock);
+    wr_self_leave();
+    return result;
+}
+
+static enum weir_result sink_open(struct wr_snapshot *snapshot, const struct weir_sink *sink,
+                                  struct weir_error *error)
+{
+    struct weir_session_config config = {.file = sink->file,
+                                         .fd = sink->fd,
+                                         .write = sink->write,
+                                         .write_context = sink->write_context};
+    memset(&snapshot->stream, 0, sizeof snapshot->stream);
+    snapshot->error.text[0] = 0;
+    return wr_stream_open(&snapshot->stream, &config, error);
+}
+
+/* A file gets its name when it is whole; what stood there before stays until then. */
+static enum weir_result sink_finish(struct wr_snapshot *snapshot, struct weir_error *error)
+{
+    struct wr_stream *stream = &snapshot->stream;
+    enum weir_result result = snapshot->result;
+    if (result == WEIR_OK) {
+        wr_stream_finish(stream);
+        result = stream->has_failed ? wr_fail(error, WEIR_IO, "%s", stream->reason)
+                                    : wr_stream_publish(stream, error);
+    } else if (error) {
+        *error = snapshot->error;
+    }
+    wr_os_file_discard(stream->owns_fd ? stream->fd : -1, stream->temporary);
+    return result;
+}
+
+static enum weir_result snapshot_take(struct weir_session *session, uint64_t last_ns,
+                                      struct weir_error *error)
+{
+    struct wr_snapshot *snapshot = &session->snapshot;
+    snapshot->last_ns = last_ns;
+    struct weir_error refusal = {""};
+    enum weir_result result = request(session, WR_SNAPSHOT_OPENING, WR_SNAPSHOT_ASKED, &refusal);
+    if (result == WEIR_OK) {
+        wr_drain_take_snapshot(session);
+    } else {
+        snapshot->result = result;
+        snapshot->error = refusal;
+    }
+    return sink_finish(snapshot, error);
+}
+
+static enum weir_result sink_check(const struct weir_sink *sink, struct weir_error *error)
+{
+    if (!sink)
+        return wr_fail(error, WEIR_BAD_ARGUMENT, "sink must not be NULL");
+    if (sink->size != sizeof *sink)
+        return wr_fail(error, WEIR_BAD_ARGUMENT, "sink.size is %zu; start from WEIR_SINK_INIT",
+                       sink->size);
+    int sinks = (sink->file != NULL) + (sink->fd >= 0) + (sink->write != NULL);
+    if (sinks != 1)
+        return wr_fail(error, WEIR_BAD_ARGUMENT, "%d sinks; name exactly one of file, fd, write",
+                       sinks);
+    if (sink->file && !sink->file[0])
+        return wr_fail(error, WEIR_BAD_ARGUMENT, "file is an empty path");
+    return WEIR_OK;
+}
+
+enum weir_result weir_snapshot(struct weir_session *session, const struct weir_sink *sink,
+                               uint64_t last_ns, struct weir_error *error)
+{
+    if (!session || session->generation != wr_process_generation())
+        return wr_fail(error, WEIR_BAD_STATE, "no session, or one of the process before fork");
+    enum weir_result result = sink_check(sink, error);
+    if (result != WEIR_OK)
+        return result;
+    if (session->config.mode != WEIR_MODE_OVERWRITE)
+        return wr_fail(error, WEIR_BAD_STATE, "the session's mode is not OVERWRITE");
+    if (wr_drain_is_self(session))
+        return wr_fail(error, WEIR_BAD_STATE, "a session's own callback may not take a snapshot");
+    result = request(session, WR_SNAPSHOT_NONE, WR_SNAPSHOT_OPENING, error);
+    if (result != WEIR_OK)
+        return result;
+    result = sink_open(&session->snapshot, sink, error);
+    if (result == WEIR_OK)
+        result = snapshot_take(session, last_ns, error);
+    state_set(session, WR_SNAPSHOT_NONE);
+    return result;
+}

@@ -1,0 +1,228 @@
+#include "gate_bench.h"
+
+#include <string.h>
+#include <weir/session.h>
+
+/* Less than any other time that a thread sleeps. */
+#define DEADLINE_NS 1000000u
+/* A ring that says that a thread is done, in the same word. */
+#define DONE 0x100u
+
+struct gate_bench gate_bench;
+
+static const char *const word_names[GATE_THREADS] = {"word0", "word1", "word2"};
+static const char *const credit_names[GATE_THREADS] = {"credit0", "credit1", "credit2"};
+
+static void prepare_asker(uint32_t index)
+{
+    struct asker *asker = &gate_bench.asker[index];
+    asker->place = model_memory(sizeof *asker->place);
+    asker->place->lane.buffers = gate_bench.buffers;
+    model_name(&asker->place->waiter.word, word_names[index]);
+    model_name(&asker->place->credit, credit_names[index]);
+    model_name(&asker->place->lane.lost, "lost");
+}
+
+static struct wr_segment *older(struct wr_segment *segment)
+{
+    wr_data_read(segment, sizeof segment->older);
+    return segment->older;
+}
+
+static void keep(struct wr_segment **list, struct wr_segment *segment)
+{
+    wr_data_written(segment, sizeof segment->older);
+    segment->older = *list;
+    *list = segment;
+}
+
+/* The drain has them all, as after a time in which they went from hand to hand. */
+static void take_all(void)
+{
+    struct wr_waiter *waiter = &gate_bench.asker[0].place->waiter;
+    struct wr_gate *gate = &gate_bench.buffers->gate;
+    while (gate->free_count > 0) {
+        model_check(wr_gate_ask(gate, waiter, 1, true) == WR_ASKED_GRANTED);
+        while (waiter->units) {
+            struct wr_segment *segment = (void *)waiter->units;
+            waiter->units = waiter->units->next;
+            segment->older = gate_bench.drain_held;
+            gate_bench.drain_held = segment;
+        }
+        waiter->unit_count = 0;
+    }
+    wr_gate_rest(gate, waiter);
+}
+
+void gate_prepare(enum weir_wake wake, uint32_t flags, uint32_t grant, uint32_t askers)
+{
+    memset(&gate_bench, 0, sizeof gate_bench);
+    gate_bench.askers = askers;
+    gate_bench.is_wanted = true;
+    product_reset();
+    struct wr_buffers *buffers = gate_bench.buffers = model_memory(sizeof *buffers);
+    buffers->segment_bytes = sizeof(struct wr_segment);
+    buffers->segment_count = GATE_SEGMENTS;
+    buffers->arena = model_memory(GATE_SEGMENTS * (uint32_t)sizeof(struct wr_segment));
+    struct weir_session_config config = {.wake = wake,
+                                         .wake_flags = flags,
+                                         .max_block_ns = DEADLINE_NS,
+                                         .segment_bytes = buffers->segment_bytes,
+                                         .grant_bytes = grant * buffers->segment_bytes};
+    wr_block_init(buffers, &config);
+    for (uint32_t i = 0; i < askers; i++)
+        prepare_asker(i);
+    take_all();
+    gate_bench.served = model_memory(askers * (uint32_t)sizeof *gate_bench.served);
+    model_name(gate_bench.served, "served");
+    model_name(&buffers->gate.lock, "gate.lock");
+    model_name(&buffers->gate.parked, "parked");
+    model_name(&buffers->gate.event, "event");
+}
+
+void gate_bell(void)
+{
+    product_bell(&gate_bench.buffers->bell);
+}
+
+void gate_hold(uint32_t thread)
+{
+    struct asker *asker = &gate_bench.asker[thread];
+    gate_give(1);
+    keep(&asker->held, wr_block_take(&asker->place->lane, 1));
+    asker->attempts++;
+    asker->served++;
+}
+
+/* emit_to_slot(), without a lane to write to. */
+bool gate_get(uint32_t count)
+{
+    struct asker *asker = &gate_bench.asker[model_self()];
+    struct wr_lane *lane = &asker->place->lane;
+    struct wr_segment *first;
+    asker->attempts++;
+    while (!(first = wr_block_take(lane, count)) && wr_block_is_blocked(lane)) {
+        enum wr_waited waited = wr_block_wait(lane);
+        if (!wr_block_resume(lane, waited, gate_bench.is_wanted))
+            return false;
+    }
+    for (uint32_t i = 0; first && i < count; i++) {
+        struct wr_segment *next = first->newer;
+        keep(&asker->held, first);
+        asker->got++;
+        first = next;
+    }
+    model_check(first == NULL);
+    asker->served += asker->held != NULL;
+    return asker->held != NULL;
+}
+
+bool gate_try(void)
+{
+    wr_self.no_block = 1;
+    bool is_served = gate_get(1);
+    wr_self.no_block = 0;
+    return is_served;
+}
+
+static struct wr_unit *units_of(struct wr_segment **list, uint32_t count)
+{
+    struct wr_unit *units = NULL;
+    for (; count > 0 && *list; count--) {
+        struct wr_unit *unit = (struct wr_unit *)(void *)*list;
+        *list = older(*list);
+        wr_data_written(unit, sizeof *unit);
+        unit->next = units;
+        units = unit;
+    }
+    return units;
+}
+
+void gate_return(void)
+{
+    struct asker *asker = &gate_bench.asker[model_self()];
+    if (asker->held)
+        wr_gate_give(&gate_bench.buffers->gate, units_of(&asker->held, UINT32_MAX));
+}
+
+void gate_exit(void)
+{
+    wr_block_exit(&gate_bench.asker[model_self()].place->lane);
+}
+
+void gate_done(void)
+{
+    product_ring(&gate_bench.buffers->bell, DONE);
+}
+
+void gate_give(uint32_t count)
+{
+    wr_gate_give(&gate_bench.buffers->gate, units_of(&gate_bench.drain_held, count));
+}
+
+void gate_revoke(void)
+{
+    for (uint32_t i = 0; i < gate_bench.askers; i++)
+        wr_block_revoke(&gate_bench.asker[i].place->lane);
+}
+
+void gate_attend(void)
+{
+    struct wr_buffers *buffers = gate_bench.buffers;
+    for (;;) {
+        uint32_t ticket = wr_bell_ticket(&buffers->bell);
+        if (ticket / DONE == gate_bench.askers)
+            return;
+        if (wr_gate_idle(&buffers->gate) != WR_GATE_SERVED)
+            wr_bell_wait(&buffers->bell, ticket, UINT64_MAX);
+    }
+}
+
+void gate_abort(void)
+{
+    wr_block_abort(gate_bench.buffers);
+}
+
+void gate_wait_unparked(void)
+{
+    model_check(wr_block_wait_unparked(gate_bench.buffers, UINT64_MAX));
+    for (uint32_t i = 0; i < gate_bench.askers; i++)
+        wr_data_read(&gate_bench.asker[i].place->is_blocked, 1); /* whoever was has left */
+}
+
+static uint32_t count_held(const struct wr_segment *list)
+{
+    uint32_t count = 0;
+    for (; list; list = list->older)
+        count++;
+    return count;
+}
+
+static uint32_t count_units(const struct wr_unit *units)
+{
+    uint32_t count = 0;
+    for (; units; units = units->next)
+        count++;
+    return count;
+}
+
+void gate_check(void)
+{
+    struct wr_gate *gate = &gate_bench.buffers->gate;
+    uint32_t sum = count_held(gate_bench.drain_held) + count_units(gate->free);
+    model_check(count_units(gate->free) == gate->free_count);
+    for (uint32_t i = 0; i < gate_bench.askers; i++) {
+        struct asker *asker = &gate_bench.asker[i];
+        struct wr_place *place = asker->place;
+        uint64_t lost = 0;
+        sum += count_held(asker->held) + count_units(wr_ptr_load_relaxed(&place->credit));
+        model_check(place->waiter.units == NULL && place->waiter.unit_count == 0);
+        model_check(place->granted == NULL && !place->is_blocked);
+        for (unsigned cause = 0; cause < WR_LANE_CAUSES; cause++)
+            lost += wr_u64_load_relaxed(&place->lane.lost[cause]);
+        model_check(asker->served + lost == asker->attempts);
+    }
+    model_check(sum == GATE_SEGMENTS);
+    model_check(gate->head == NULL && gate->tail == NULL && gate->waiting == 0);
+    model_check(wr_u32_load_relaxed(&gate->parked) == 0);
+}

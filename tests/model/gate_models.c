@@ -1,0 +1,282 @@
+/*
+ * The models of the gate: threads 0 and 1 ask, thread 2 is the drain or the closer.
+ *
+ * Bounds: two askers with one or two attempts each, up to three segments in play of eight, one
+ * drain that gives each segment once and then attends to who waits until both are done. A sleep
+ * that nobody ends is a deadlock, which the explorer reports.
+ */
+#include <weir/session.h>
+#include "gate_bench.h"
+#include "lane_models.h"
+
+enum { GRANT_OF_TWO = 2 };
+
+/* --- PARK: nobody sleeps for ever while something is free. ----------------------------------- */
+
+static void auto_reset_setup(void)
+{
+    gate_prepare(WEIR_WAKE_AUTO_RESET, 0, 1, 2);
+}
+
+static void fifo_setup(void)
+{
+    gate_prepare(WEIR_WAKE_FIFO, 0, 1, 2);
+}
+
+static void relay_setup(void)
+{
+    gate_prepare(WEIR_WAKE_RELAY, WEIR_WAKE_NO_SPIN | WEIR_WAKE_NO_CAP, 1, 2);
+}
+
+/* The head of the queue spins, and is roused for it. */
+static void relay_spin_setup(void)
+{
+    gate_prepare(WEIR_WAKE_RELAY, WEIR_WAKE_NO_CAP, 1, 2);
+}
+
+static void get_one(void)
+{
+    model_check(gate_get(1));
+}
+
+static void get_two_at_once(void)
+{
+    model_check(gate_get(2));
+}
+
+static void give_two(void)
+{
+    gate_give(1);
+    gate_give(1);
+}
+
+static void give_three(void)
+{
+    give_two();
+    gate_give(1);
+}
+
+/* --- RELAY's cap: it never keeps anybody waiting. -------------------------------------------- */
+
+/* One processor beside the drain's: whoever is granted first is one too many for the next. */
+static void relay_cap_setup(void)
+{
+    gate_prepare(WEIR_WAKE_RELAY, WEIR_WAKE_NO_SPIN, 1, 2);
+    gate_bell();
+}
+
+static bool is_not_zero(uint64_t value, uint64_t argument)
+{
+    (void)argument;
+    return value != 0;
+}
+
+/* Whoever has a segment computes until the other one has another. */
+static void get_and_compute(void)
+{
+    uint32_t self = model_self();
+    model_check(gate_get(1));
+    wr_u32_store_release(&gate_bench.served[self], 1);
+    model_wait_until_u32(&gate_bench.served[1 - self], is_not_zero, 0);
+    gate_done();
+}
+
+static void give_two_and_attend(void)
+{
+    give_two();
+    gate_attend();
+}
+
+/* A thread that asks again while another one waits hands on what is free. */
+static void relay_hand_on_setup(void)
+{
+    relay_cap_setup();
+    gate_hold(0);
+}
+
+static void get_once(void)
+{
+    model_check(gate_get(1));
+    gate_done();
+}
+
+/* --- GRANT: units do not leak, and the next one is served. ----------------------------------- */
+
+/* Thread 0 may run into its deadline at any time. */
+static void auto_reset_timed_setup(void)
+{
+    auto_reset_setup();
+    product_timed(0, 1);
+}
+
+static void fifo_timed_setup(void)
+{
+    fifo_setup();
+    product_timed(0, 1);
+}
+
+static void relay_timed_setup(void)
+{
+    relay_setup();
+    product_timed(0, 1);
+}
+
+static void get_and_return(void)
+{
+    gate_get(1);
+    gate_return();
+}
+
+static void get_two_and_return(void)
+{
+    gate_get(2);
+    gate_return();
+}
+
+static void give_one(void)
+{
+    gate_give(1);
+}
+
+/* A grant is two segments; the rest of one goes back when its thread exits. */
+static void relay_grant_setup(void)
+{
+    gate_prepare(WEIR_WAKE_RELAY, WEIR_WAKE_NO_SPIN, 2, 2);
+}
+
+static void get_and_exit(void)
+{
+    model_check(gate_get(1));
+    gate_exit();
+}
+
+static void give_pair(void)
+{
+    gate_give(2);
+}
+
+/* Or it is used, or taken back. */
+static void get_again_and_exit(void)
+{
+    model_check(gate_get(1));
+    gate_return();
+    model_check(gate_get(1));
+    gate_return();
+    gate_exit();
+}
+
+static void give_pair_and_revoke(void)
+{
+    gate_give(2);
+    gate_revoke();
+}
+
+/* In a no-block scope nobody waits, for the lock neither. */
+static void try_one(void)
+{
+    gate_try();
+    gate_return();
+}
+
+/* --- ABORT: each attempt is served or lost once. --------------------------------------------- */
+
+static void may_get(void)
+{
+    gate_get(1);
+}
+
+/* As after the masks are cleared: a grant that comes now is sent back. */
+static void auto_reset_unwanted_setup(void)
+{
+    auto_reset_setup();
+    gate_bench.is_wanted = false;
+}
+
+static void fifo_unwanted_setup(void)
+{
+    fifo_setup();
+    gate_bench.is_wanted = false;
+}
+
+static void relay_unwanted_setup(void)
+{
+    relay_setup();
+    gate_bench.is_wanted = false;
+}
+
+static void give_and_abort(void)
+{
+    gate_give(1);
+    gate_abort();
+    gate_wait_unparked();
+}
+
+static void abort_all(void)
+{
+    gate_abort();
+    gate_wait_unparked();
+}
+
+#define GATE(name, about, setup, first, second, drain)                                      \
+    {                                                                                       \
+        .model = { name, about, 3, setup, {first, second, drain, NULL}, gate_check, false } \
+    }
+
+#define GATE_ONE(name, about, setup, asker, closer)                                        \
+    {                                                                                      \
+        .model = { name, about, 2, setup, {asker, closer, NULL, NULL}, gate_check, false } \
+    }
+#define GATE_DEEP(name, about, setup, first, second, drain)                               \
+    {                                                                                     \
+        .model = {name, about, 3, setup, {first, second, drain, NULL}, gate_check, false}, \
+        .is_deep = true                                                                   \
+    }
+
+const struct lane_model gate_models[] = {
+    GATE("park_auto_reset", "two wait, two segments come one by one", auto_reset_setup, get_one,
+         get_one, give_two),
+    GATE("park_fifo", "the same", fifo_setup, get_one, get_one, give_two),
+    GATE("park_relay", "the same", relay_setup, get_one, get_one, give_two),
+    GATE("park_relay_spin", "the same; the head waits awake", relay_spin_setup, get_one, get_one,
+         give_two),
+    GATE("park_large_auto_reset", "one needs two segments", auto_reset_setup, get_two_at_once,
+         get_one, give_three),
+    GATE("park_large_fifo", "the same", fifo_setup, get_two_at_once, get_one, give_three),
+    GATE("park_large_relay", "the same", relay_setup, get_two_at_once, get_one, give_three),
+    GATE("relay_cap", "a holder computes until the other one is served", relay_cap_setup,
+         get_and_compute, get_and_compute, give_two_and_attend),
+    GATE("relay_hand_on", "a thread parks while one waits", relay_hand_on_setup, get_once,
+         get_once, give_two_and_attend),
+    GATE("grant_auto_reset", "a deadline, and one segment for both", auto_reset_timed_setup,
+         get_and_return, get_one, give_one),
+    GATE("grant_fifo", "the same", fifo_timed_setup, get_and_return, get_one, give_one),
+    GATE("grant_relay", "the same", relay_timed_setup, get_and_return, get_one, give_one),
+    GATE("grant_large_auto_reset", "a deadline of one that gathers", auto_reset_timed_setup,
+         get_two_and_return, get_one, give_two),
+    GATE("grant_large_fifo", "the same", fifo_timed_setup, get_two_and_return, get_one, give_two),
+    GATE("grant_large_relay", "the same", relay_timed_setup, get_two_and_return, get_one,
+         give_two),
+    GATE("grant_exit", "a grant of two for both", relay_grant_setup, get_and_exit, get_and_exit,
+         give_pair),
+    GATE("grant_revoke", "a grant that is used while it is taken back", relay_grant_setup,
+         get_again_and_exit, get_and_exit, give_pair_and_revoke),
+    GATE("grant_try", "a no-block scope", fifo_setup, get_and_return, try_one, give_one),
+    GATE("abort_auto_reset", "two wait, or are about to", auto_reset_setup, may_get, may_get,
+         abort_all),
+    GATE("abort_fifo", "the same", fifo_setup, may_get, may_get, abort_all),
+    GATE("abort_relay", "the same", relay_setup, may_get, may_get, abort_all),
+    GATE("abort_timed_auto_reset", "with a deadline", auto_reset_timed_setup, may_get, may_get,
+         abort_all),
+    GATE("abort_timed_fifo", "the same", fifo_timed_setup, may_get, may_get, abort_all),
+    GATE("abort_timed_relay", "the same", relay_timed_setup, may_get, may_get, abort_all),
+    GATE_ONE("abort_late_auto_reset", "a grant that comes when the mask is clear",
+             auto_reset_unwanted_setup, may_get, give_and_abort),
+    GATE_ONE("abort_late_fifo", "the same", fifo_unwanted_setup, may_get, give_and_abort),
+    GATE_ONE("abort_late_relay", "the same", relay_unwanted_setup, may_get, give_and_abort),
+    GATE_DEEP("abort_grant_auto_reset", "a segment comes, then the end", auto_reset_setup, may_get,
+              may_get, give_and_abort),
+    GATE_DEEP("abort_grant_fifo", "the same", fifo_setup, may_get, may_get, give_and_abort),
+    GATE_DEEP("abort_grant_relay", "the same", relay_setup, may_get, may_get, give_and_abort),
+};
+
+const size_t gate_model_count = sizeof gate_models / sizeof gate_models[0];

@@ -1,0 +1,188 @@
+/*
+ * Mode OVERWRITE under the explorer: core/buffers/overwrite.c as it is, with what a snapshot and a
+ * visit of the drain do with it (session/snapshot.c, session/recorder.c).
+ */
+#include "lane_bench.h"
+
+#include <string.h>
+#include "lane/lane_read.h"
+#include "lane/lane_write.h"
+
+static void prepare(enum pins pins, uint32_t writers, uint32_t segments)
+{
+    bench_prepare(pins, writers, 1, 1);
+    struct wr_buffers *buffers = bench.buffers;
+    buffers->arena = model_memory(segments * bench.segment_bytes);
+    buffers->segment_count = segments;
+    buffers->overwrite.is_on = true;
+    buffers->overwrite.turn = 1;
+    model_name(&buffers->overwrite.lock, "overwrite lock");
+    model_name(&buffers->overwrite.spare, "spare");
+    for (uint32_t i = 0; i < writers; i++)
+        model_name(&bench.writer[i].lane->is_due, "due");
+    for (uint32_t i = 0; i < segments; i++) {
+        struct wr_segment *segment = (void *)(buffers->arena + (uint64_t)i * bench.segment_bytes);
+        model_name(&segment->commit, i ? "segment1.commit" : "segment0.commit");
+    }
+}
+
+void overwrite_setup(void)
+{
+    prepare(PINS_MEMBARRIER, 1, 2);
+}
+
+void overwrite_one_setup(void)
+{
+    prepare(PINS_MEMBARRIER, 1, 1);
+}
+
+void overwrite_one_setup_seq_cst(void)
+{
+    prepare(PINS_SEQ_CST, 1, 1);
+}
+
+void overwrite_two_setup(void)
+{
+    prepare(PINS_MEMBARRIER, 2, 2);
+}
+
+/* --- A snapshot. ----------------------------------------------------------------------------- */
+
+static void chain_append(struct wr_segment *segment)
+{
+    struct wr_lane *lane = segment->lane;
+    segment->newer = NULL;
+    if (lane->newest)
+        lane->newest->newer = segment;
+    else
+        lane->oldest = segment;
+    lane->newest = segment;
+}
+
+static void chains_build(struct wr_segment_list held)
+{
+    for (struct wr_segment *segment = held.first; segment; segment = segment->full_next)
+        chain_append(segment);
+    for (uint32_t i = 0; i < WRITERS_MAX && bench.writer[i].lane; i++) {
+        struct wr_segment *current = wr_overwrite_current(bench.writer[i].lane);
+        if (current)
+            chain_append(current);
+    }
+    struct wr_segment_list late = wr_overwrite_late(bench.buffers);
+    struct wr_segment *segment = late.first;
+    for (uint32_t i = 0; i < late.count; i++) {
+        if (segment->lane->newest != segment)
+            chain_append(segment);
+        if (segment != late.last)
+            segment = segment->full_next;
+    }
+}
+
+/* Each record has the number of its attempt: what the header says, counted on. */
+static uint32_t records_read(struct wr_segment *segment, uint64_t commit)
+{
+    uint32_t count = 0;
+    wr_data_read(segment, offsetof(struct wr_segment, newer));
+    for (uint32_t at = WR_SEGMENT_HEADER_BYTES; at < wr_commit_offset(commit); at += RECORD_BYTES) {
+        uint64_t number;
+        wr_data_read((const unsigned char *)segment + at, RECORD_BYTES);
+        memcpy(&number, (const unsigned char *)segment + at, sizeof number);
+        model_check(number == segment->first_number + count);
+        count++;
+    }
+    model_check(count == wr_commit_count(commit));
+    return count;
+}
+
+/* Gone, read and lost are a run of attempts from the first on: nothing is missing in between. */
+static void lane_read(struct wr_lane *lane)
+{
+    uint64_t lost[WR_LANE_CAUSES], attempts = wr_overwrite_gone(lane);
+    wr_overwrite_lost(lane, lost);
+    for (unsigned cause = 0; cause < WR_LANE_CAUSES; cause++)
+        attempts += lost[cause];
+    bool is_final = true;
+    while (lane->oldest && is_final) {
+        struct wr_segment *segment = lane->oldest;
+        uint64_t commit = wr_lane_readable(lane, &is_final);
+        attempts += records_read(segment, commit);
+        if (wr_commit_count(commit))
+            model_check(segment->first_number <= attempts);
+        if (is_final)
+            wr_lane_unchain(lane);
+        /* What was attempted before a segment was opened is known by then. */
+        if (lane->oldest)
+            model_check(lane->oldest->first_number <= attempts + 1);
+    }
+    lane->oldest = lane->newest = NULL;
+}
+
+static void read_all(void)
+{
+    for (uint32_t i = 0; i < WRITERS_MAX && bench.writer[i].lane; i++)
+        lane_read(bench.writer[i].lane);
+}
+
+void overwrite_snapshot(void)
+{
+    struct wr_segment_list held = wr_overwrite_hold(bench.buffers);
+    chains_build(held);
+    read_all();
+    wr_overwrite_release(bench.buffers, held);
+}
+
+void overwrite_snapshot_early(void)
+{
+    struct wr_segment_list held = wr_overwrite_hold(bench.buffers);
+    chains_build(held);
+    wr_overwrite_release(bench.buffers, held);
+    read_all();
+}
+
+/* --- A visit. -------------------------------------------------------------------------------- */
+
+/* Whoever has won the segment may do with it what he likes, until the lock is open. */
+static void poison(struct wr_segment *segment)
+{
+    wr_data_written(segment->records, RECORD_BYTES);
+}
+
+void overwrite_revoke(void)
+{
+    struct wr_lane *lane = bench.writer[0].lane;
+    struct wr_segment_view view = wr_overwrite_visit(lane);
+    if (!view.segment)
+        return;
+    wr_lane_revoke_begin(lane);
+    bench_barrier();
+    wr_overwrite_revoke(lane, view.segment, view.opening);
+}
+
+/* As it would be without the opening: the segment may be the lane's current one for the second
+ * time, with an end that nobody has cleared. */
+void overwrite_revoke_any(void)
+{
+    struct wr_lane *lane = bench.writer[0].lane;
+    struct wr_segment_view view = wr_overwrite_visit(lane);
+    if (!view.segment)
+        return;
+    wr_lane_revoke_begin(lane);
+    bench_barrier();
+    uint64_t opening = wr_overwrite_visit(lane).opening;
+    if (opening && wr_overwrite_revoke(lane, view.segment, opening))
+        poison(view.segment);
+}
+
+/* --- The end. -------------------------------------------------------------------------------- */
+
+void overwrite_check(void)
+{
+    for (uint32_t i = 0; i < WRITERS_MAX && bench.writer[i].lane; i++) {
+        struct writer *writer = &bench.writer[i];
+        uint64_t kept, overwritten;
+        wr_overwrite_counts(writer->lane, &kept, &overwritten);
+        model_check(kept + overwritten == writer->written_count);
+        model_check(kept + overwritten + wr_lane_lost(writer->lane) == writer->attempts);
+    }
+    overwrite_snapshot();
+}
