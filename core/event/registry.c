@@ -162,8 +162,6 @@ static void init_once(void)
     wr_clock_init();
     wr_threads_init();
     wr_buffers_init_process();
-    ck_hs_init(&providers_by_name, CK_HS_MODE_SPMC | CK_HS_MODE_OBJECT, hash_name, same_name,
-               &hs_allocator, 16, 0);
     pthread_atfork(before_fork, after_fork_parent, after_fork_child);
 }
 
@@ -359,8 +357,20 @@ void wr_registry_run_callbacks(void)
 
 /* --- Providers. ------------------------------------------------------------------------------ */
 
+/* Made with the first provider, and tried again if there was no memory for it. */
+static bool names_ready_locked(void)
+{
+    static bool is_ready;
+    if (!is_ready)
+        is_ready = ck_hs_init(&providers_by_name, CK_HS_MODE_SPMC | CK_HS_MODE_OBJECT, hash_name,
+                              same_name, &hs_allocator, 16, 0);
+    return is_ready;
+}
+
 static struct weir_provider *provider_find_locked(const char *name)
 {
+    if (!providers)
+        return NULL;
     struct weir_provider key = {.name = (char *)(uintptr_t)name};
     return ck_hs_get(&providers_by_name, CK_HS_HASH(&providers_by_name, hash_name, &key), &key);
 }
@@ -397,8 +407,9 @@ static enum weir_result provider_insert_locked(struct weir_provider *provider,
     if (provider_find_locked(provider->name) ||
         names_equal(provider->name, "Weir")) /* ours: Weir/Loss */
         return wr_fail(error, WEIR_EXISTS, "provider '%s' is registered already", provider->name);
-    unsigned long hash = CK_HS_HASH(&providers_by_name, hash_name, provider);
-    if (!ck_hs_put(&providers_by_name, hash, provider))
+    if (!names_ready_locked() ||
+        !ck_hs_put(&providers_by_name, CK_HS_HASH(&providers_by_name, hash_name, provider),
+                   provider))
         return wr_fail(error, WEIR_NO_MEMORY, "no memory for provider '%s'", provider->name);
     provider->next = providers;
     providers = provider;
