@@ -85,6 +85,12 @@ uint64_t wr_buffers_capture_id(void)
     return wr_u64_add_relaxed(&capture_ids, 1) + 1; /* relaxed: only uniqueness matters */
 }
 
+static void lanes_count_locked(struct wr_buffers *buffers, uint32_t change)
+{
+    /* relaxed, twice: written under the lock; a hint for who reads it without */
+    wr_u32_store_relaxed(&buffers->lanes_now, wr_u32_load_relaxed(&buffers->lanes_now) + change);
+}
+
 static struct wr_lane *lane_take(struct wr_buffers *buffers, struct wr_thread *thread)
 {
     pthread_mutex_lock(&buffers->lock);
@@ -103,6 +109,7 @@ static struct wr_lane *lane_take(struct wr_buffers *buffers, struct wr_thread *t
         lane->next = buffers->lanes;
         buffers->lanes = lane;
         buffers->lanes_attached++;
+        lanes_count_locked(buffers, 1);
     }
     pthread_mutex_unlock(&buffers->lock);
     return lane;
@@ -355,6 +362,7 @@ void wr_buffers_release_lane_locked(struct wr_buffers *buffers, struct wr_lane *
     wr_counts_add(&buffers->released, &counts);
     *link = lane->next;
     wr_thread_lane_released(lane->thread);
+    lanes_count_locked(buffers, UINT32_MAX);
     lane->next = buffers->free_lanes;
     buffers->free_lanes = lane;
 }

@@ -37,6 +37,7 @@ struct wr_buffers {
     struct wr_u32 carved;          /* ANY: segments that have been in use, from the first on */
     WR_ALIGNED_LINE struct wr_ptr ready; /* ANY(READY): lanes with news, newest first */
     struct wr_u32 retired;               /* ANY: since the drain last looked; a hint for waking */
+    struct wr_u32 lanes_now;             /* ANY: that are attached; a hint */
     struct wr_u32 is_starved;            /* ANY: a thread found no segment; a hint for the drain */
     struct wr_bell bell;
     struct wr_overwrite overwrite;
@@ -109,15 +110,33 @@ void wr_buffers_span_open(struct wr_lane *lane, const struct wr_span *span);
  * mark has no room the segment is closed, and the next one's header says where the gap is. */
 void wr_buffers_lose(struct wr_lane *lane, enum weir_loss cause);
 
-/* The lane's thread has no segment, none is free, and the drain has been told. */
+/* DROP: how many of the last free segments are only lent: see buffers/when_full.c. */
+static inline uint32_t wr_buffers_reserve(const struct wr_buffers *buffers)
+{
+    /* relaxed: a hint */
+    bool is_crowd = wr_u32_load_relaxed(&buffers->lanes_now) > buffers->segment_count / 2;
+    return is_crowd ? 1 + buffers->segment_count / 8 : 0;
+}
+
+/* A thread that has no segment and has lost so many events looks for one itself. */
+#define WR_STARVED_TRY 256u
+
+/* A hint: is there nothing for the lane at this moment, and does the drain know? The thread then
+ * loses its event without a further look, but for one time in WR_STARVED_TRY. */
 static inline bool wr_buffers_is_starved(const struct wr_lane *lane)
 {
-    /* relaxed, twice: the first is this thread's own; the second is a hint that is set only after
-     * all segments have been carved from the arena */
-    return !wr_ptr_load_relaxed(&lane->current) &&
-           wr_u32_load_relaxed(&lane->buffers->is_starved) &&
-           wr_free_list_is_empty(&lane->buffers->free_list) &&
-           wr_overwrite_is_dry(&lane->buffers->overwrite, lane);
+    const struct wr_buffers *buffers = lane->buffers;
+    /* relaxed, all of them: this thread's own, and hints; is_starved is set only after all segments
+     * have been carved from the arena */
+    if (wr_ptr_load_relaxed(&lane->current) || !wr_u32_load_relaxed(&buffers->is_starved) ||
+        buffers->blocks)
+        return false;
+    uint64_t lost = wr_u64_load_relaxed(&lane->lost[WEIR_LOSS_FULL]) +
+                    wr_u64_load_relaxed(&lane->lost[WEIR_LOSS_NO_SEGMENT]);
+    bool is_dry = buffers->overwrite.is_on ? wr_overwrite_is_dry(&buffers->overwrite, lane)
+                                           : wr_u32_load_relaxed(&buffers->free_list.count) <=
+                                                 wr_buffers_reserve(buffers);
+    return is_dry && lost % WR_STARVED_TRY != 0;
 }
 
 /* Puts the lane on the ready list unless it is there. Also the drain, for a segment it revoked. */

@@ -32,6 +32,7 @@ void wr_free_list_init(struct wr_free_list *list)
 
 void wr_free_list_give(struct wr_free_list *list, struct wr_segment *segment)
 {
+    wr_u32_add_acq_rel(&list->count, 1);
     __tsan_release(list);
     /* edge RECYCLE.release */
     ck_stack_push_mpmc(stack_of(list), (struct ck_stack_entry *)(void *)&segment->free_link);
@@ -42,5 +43,7 @@ struct wr_segment *wr_free_list_take(struct wr_free_list *list)
     /* edge RECYCLE.acquire */
     struct ck_stack_entry *entry = ck_stack_pop_mpmc(stack_of(list));
     __tsan_acquire(list);
+    if (entry)
+        wr_u32_add_acq_rel(&list->count, UINT32_MAX);
     return entry ? WR_CONTAINER(entry, struct wr_segment, free_link) : NULL;
 }

@@ -16,17 +16,12 @@ struct wr_free_list {
     /* struct ck_stack, that is, head and generation; no ck header in ours */
     WR_ALIGNED_LINE struct wr_ptr head;
     void *generation;
+    struct wr_u32 count; /* ANY: a hint */
 };
 
 void wr_free_list_init(struct wr_free_list *list);
 void wr_free_list_give(struct wr_free_list *list, struct wr_segment *segment);
 /* NULL if there is none. Any thread, a signal handler too. */
 struct wr_segment *wr_free_list_take(struct wr_free_list *list);
-
-/* A hint: it may change at once. */
-static inline bool wr_free_list_is_empty(const struct wr_free_list *list)
-{
-    return !wr_ptr_load_relaxed(&list->head); /* relaxed: RECYCLE is acquired by the take */
-}
 
 #endif

@@ -33,9 +33,6 @@
 struct wr_buffers;
 struct wr_span;
 
-/* A thread that has no segment and has lost so many events looks for one itself. */
-#define WR_OVERWRITE_TRY 256u
-
 struct wr_segment_list {
     struct wr_segment *first; /* the oldest; linked by full_next */
     struct wr_segment *last;
@@ -124,14 +121,8 @@ uint64_t wr_overwrite_used(struct wr_buffers *buffers);
 static inline bool wr_overwrite_is_dry(const struct wr_overwrite *overwrite,
                                        const struct wr_lane *lane)
 {
-    if (!overwrite->is_on)
-        return true;
-    /* relaxed: its own counts. Not every time, so that who loses many events needs no hint. */
-    uint64_t lost = wr_u64_load_relaxed(&lane->lost[WEIR_LOSS_FULL]) +
-                    wr_u64_load_relaxed(&lane->lost[WEIR_LOSS_NO_SEGMENT]);
     /* relaxed, twice: hints */
-    return wr_u32_load_relaxed(&overwrite->spare) == 0 && wr_u32_load_relaxed(&lane->is_due) == 0 &&
-           lost % WR_OVERWRITE_TRY != 0;
+    return wr_u32_load_relaxed(&overwrite->spare) == 0 && wr_u32_load_relaxed(&lane->is_due) == 0;
 }
 
 #endif

@@ -1,6 +1,7 @@
 #include "buffers/when_full.h"
 
 #include "lane/lane_write.h"
+#include "os/clock.h"
 #include "os/os.h"
 
 /* A segment that has been in use, which is warm, else one that has not. */
@@ -42,9 +43,29 @@ static void free_give_all(struct wr_buffers *buffers, struct wr_segment *first)
     }
 }
 
+/* In a crowd, more threads than half of the segments, the last free ones are lent, for one record
+ * at a time, to threads that went without for some milliseconds. Without that a few keep all: a
+ * thread that emits all the time is preempted inside its pin, with its segment, and whatever comes
+ * free is taken by whoever runs just then. */
+static bool may_take(struct wr_lane *lane, uint32_t count)
+{
+    const struct wr_buffers *buffers = lane->buffers;
+    lane->is_borrowed = 0;
+    /* relaxed, three times: hints */
+    if (wr_u32_load_relaxed(&buffers->carved) < buffers->segment_count ||
+        wr_u32_load_relaxed(&buffers->free_list.count) >= count + wr_buffers_reserve(buffers))
+        return true;
+    lane->is_borrowed = count == 1 && wr_clock_ticks() - lane->fed_ticks >= WR_DUE_TICKS;
+    return lane->is_borrowed;
+}
+
 static struct wr_segment *take_or_drop(struct wr_lane *lane, uint32_t count)
 {
     struct wr_segment *first = NULL;
+    if (!may_take(lane, count)) {
+        wr_when_full_drop(lane);
+        return NULL;
+    }
     for (; count > 0; count--) {
         struct wr_segment *segment = free_take(lane->buffers);
         if (!segment) {
@@ -56,6 +77,7 @@ static struct wr_segment *take_or_drop(struct wr_lane *lane, uint32_t count)
         wr_data_written(&segment->newer, sizeof segment->newer);
         first = segment;
     }
+    lane->fed_ticks = wr_clock_ticks();
     return first;
 }
 

@@ -8,6 +8,9 @@
 #include "buffers/block.h"
 #include "buffers/buffers.h"
 
+/* A lane that got nothing for so long may borrow: 10 ms of nanoseconds, some ms of a counter. */
+#define WR_DUE_TICKS UINT64_C(10000000)
+
 /* `count` segments of the caller's own, all or none, linked by `newer`. Inside its pin; the lane
  * has none open, and `count` is at most half of the session's, so that the request can be met once
  * the drain has read the others. NULL: the loss is counted, or the attempt is blocked

@@ -34,6 +34,7 @@ struct wr_lane {
     struct wr_u64 nested;               /* ANY: added by signal handlers, read by the drain */
     struct wr_u32 exited;               /* edge EXIT: the thread is gone, nothing follows */
     struct wr_u32 queued;               /* ANY(READY): on the session's ready list */
+    uint64_t fed_ticks;                 /* when it last got a segment */
     struct wr_lane *ready_next;         /* ANY(READY) */
     struct wr_u32 is_due; /* ANY: OVERWRITE: it has no segment, and may get one; a hint */
 
@@ -73,7 +74,6 @@ struct wr_lane {
     uint32_t segments_full;   /* that it no longer writes to and that still hold its records */
     uint32_t hungry_turn;     /* the last turn in which it went without a segment */
     uint32_t cut_epoch;       /* the hold since which it has opened a segment; before that it had */
-    uint64_t fed_ticks;       /* when it last got one */
     uint64_t cut_overwritten; /* ... so many records gone */
     uint64_t cut_lost[WR_LANE_CAUSES]; /* ... and so many events lost */
 };
