@@ -115,7 +115,7 @@ static inline uint32_t wr_buffers_reserve(const struct wr_buffers *buffers)
 {
     /* relaxed: a hint */
     bool is_crowd = wr_u32_load_relaxed(&buffers->lanes_now) > buffers->segment_count / 2;
-    return is_crowd ? 1 + buffers->segment_count / 8 : 0;
+    return is_crowd ? buffers->segment_count / 2 : 0;
 }
 
 /* A thread that has no segment and has lost so many events looks for one itself. */

@@ -43,8 +43,9 @@ static void free_give_all(struct wr_buffers *buffers, struct wr_segment *first)
     }
 }
 
-/* In a crowd, more threads than half of the segments, the last free ones are lent, for one record
- * at a time, to threads that went without for some milliseconds. Without that a few keep all: a
+/* In a crowd, more threads than half of the segments, the last free ones, half of all, are lent for
+ * one record at a time to threads that went without for some milliseconds. Without that a few keep
+ * all: a
  * thread that emits all the time is preempted inside its pin, with its segment, and whatever comes
  * free is taken by whoever runs just then. */
 static bool may_take(struct wr_lane *lane, uint32_t count)
