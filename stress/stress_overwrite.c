@@ -4,8 +4,10 @@
  *
  *  - what a thread had attempted before the call is in the file, as an event or as a loss, and
  *    nothing that it had not begun when the call returned;
- *  - the events are the newest that it has written up to the file's last number, all of them from
- *    the first one on; those before are told as OVERWRITTEN, to the last one;
+ *  - of what it has written up to the file's last number, each event is there or is told as
+ *    OVERWRITTEN; in the first file the newest one is there, and all from the first one on. In later
+ *    ones there may be gaps: while a snapshot is written, what is recycled is younger than what it
+ *    holds;
  *  - none is older than was asked for, and each is intact;
  *  - records never take more than the budget.
  *
@@ -102,8 +104,10 @@ struct snapshot {
     uint64_t *begun; /* per thread, after it */
 };
 
+static struct snapshot snapshots[SNAPSHOTS_MAX];
+
 struct reading {
-    uint64_t *first, *events; /* per thread, in the file */
+    uint64_t *first, *events; /* per thread: the first one in the file, and how many there are */
     int64_t oldest;
 };
 
@@ -138,10 +142,12 @@ static uint64_t written_between(const struct hs_emitter *emitter, uint64_t first
 }
 
 static void thread_verify(const struct hs_stream *stream, const struct reading *reading, uint32_t i,
-                          uint64_t done, uint64_t begun)
+                          const struct snapshot *snapshot)
 {
     const struct hs_emitter *emitter = &current.emitters[i];
     const struct hs_capture *capture = hs_stream_capture(stream, emitter->capture);
+    uint64_t done = snapshot->done[i], begun = snapshot->begun[i];
+    bool is_first = snapshot == &snapshots[0] && !current.is_crowded && done;
     if (!capture) {
         hs_check(done == 0, "emitter %u has %llu attempts, but its thread is not in the file", i,
                  (ull)done);
@@ -158,12 +164,8 @@ static void thread_verify(const struct hs_stream *stream, const struct reading *
     hs_check(events + overwritten == written,
              "emitter %u: %llu events and %llu overwritten in the file, but it wrote %llu", i,
              (ull)events, (ull)overwritten, (ull)written);
-    if (events)
-        hs_check(written_between(emitter, reading->first[i], attempts) == events,
-                 "emitter %u: of its newest events some are missing", i);
-    else
-        hs_check(current.is_crowded || written == 0 || overwritten == written,
-                 "emitter %u has no event in the file", i);
+    hs_check(!is_first || (events && written_between(emitter, reading->first[i], attempts) == events),
+             "emitter %u: of its newest events some are missing", i);
 }
 
 static struct hs_trace file_trace(const char *path)
@@ -185,7 +187,7 @@ static void file_verify(const struct snapshot *snapshot, bool is_last)
     reading.events = hs_allocate(current.threads * sizeof *reading.events);
     hs_stream_read(&stream, &file, on_event, &reading);
     for (uint32_t i = 0; i < current.threads; i++)
-        thread_verify(&stream, &reading, i, snapshot->done[i], snapshot->begun[i]);
+        thread_verify(&stream, &reading, i, snapshot);
     double last_ticks = (double)snapshot->last_ns * 1e-9 * (double)stream.frequency;
     hs_check(!snapshot->last_ns || reading.oldest == INT64_MAX ||
                  (double)(stream.point_time - reading.oldest) <= last_ticks + 1,
@@ -205,8 +207,6 @@ static void file_verify(const struct snapshot *snapshot, bool is_last)
 }
 
 /* --- Snapshots. ------------------------------------------------------------------------------ */
-
-static struct snapshot snapshots[SNAPSHOTS_MAX];
 
 static void snapshot_prepare(struct snapshot *snapshot, uint32_t index)
 {

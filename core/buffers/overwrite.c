@@ -115,7 +115,7 @@ static void cut_locked(const struct wr_overwrite *overwrite, struct wr_lane *lan
     if (lane->cut_epoch == overwrite->epoch)
         return;
     lane->cut_epoch = overwrite->epoch;
-    lane->cut_overwritten = lane->overwritten;
+    lane->cut_records = lane->records_retired;
     for (unsigned cause = 0; cause < WR_LANE_CAUSES; cause++)
         lane->cut_lost[cause] = wr_u64_load_relaxed(&lane->lost[cause]); /* relaxed: its own */
 }
@@ -353,24 +353,20 @@ void wr_overwrite_close(struct wr_buffers *buffers)
     pthread_mutex_unlock(&buffers->overwrite.lock);
 }
 
-uint64_t wr_overwrite_gone(struct wr_lane *lane)
-{
-    struct wr_overwrite *overwrite = &lane->buffers->overwrite;
-    pthread_mutex_lock(&overwrite->lock);
-    uint64_t gone = lane->cut_epoch == overwrite->epoch ? lane->cut_overwritten : lane->overwritten;
-    pthread_mutex_unlock(&overwrite->lock);
-    return gone;
-}
-
-void wr_overwrite_lost(struct wr_lane *lane, uint64_t lost[WR_LANE_CAUSES])
+uint64_t wr_overwrite_attempts(struct wr_lane *lane, uint64_t lost[WR_LANE_CAUSES])
 {
     struct wr_overwrite *overwrite = &lane->buffers->overwrite;
     pthread_mutex_lock(&overwrite->lock);
     bool is_cut = lane->cut_epoch == overwrite->epoch;
+    void *current = wr_ptr_load_relaxed(&lane->current); /* relaxed: it changes under the lock */
+    uint64_t records = is_cut ? lane->cut_records : lane->records_retired;
+    if (!is_cut && wr_lane_is_revoked(current))
+        records += wr_lane_revoked_count(current);
     for (unsigned cause = 0; cause < WR_LANE_CAUSES; cause++)
         /* edge LOST.acquire */
         lost[cause] = is_cut ? lane->cut_lost[cause] : wr_u64_load_acquire(&lane->lost[cause]);
     pthread_mutex_unlock(&overwrite->lock);
+    return records;
 }
 
 /* --- The drain's visits. --------------------------------------------------------------------- */

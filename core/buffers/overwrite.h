@@ -10,7 +10,8 @@
  * notes how many segments had been opened by then; one that was current at that step goes to a
  * second list when it is left. Neither list is recycled from. So the snapshot may read, without the
  * lock, every segment that was opened before the hold; wr_overwrite_release() puts them back in
- * front, and nothing that was kept is lost by being read.
+ * front, and nothing that was kept is lost by being read. Meanwhile it is the oldest of the
+ * segments opened since that are recycled.
  *
  * While everything that is full is held, a thread that needs room drops its event. The same while
  * all segments are current in other lanes: then the drain takes those of threads that do not move,
@@ -86,11 +87,11 @@ void wr_overwrite_release(struct wr_buffers *buffers, struct wr_segment_list hel
 /* Ends recycling: a stop's hold is not released. */
 void wr_overwrite_close(struct wr_buffers *buffers);
 
-/* How many of the lane's records had been overwritten at the hold. */
-uint64_t wr_overwrite_gone(struct wr_lane *lane);
-/* The lane's losses so far, but none that come after an event in a segment opened since the hold,
- * which the snapshot does not read. */
-void wr_overwrite_lost(struct wr_lane *lane, uint64_t lost[WR_LANE_CAUSES]);
+/* Records of the lane in segments that it has left, overwritten ones too, and its losses: so far,
+ * but none of what it has attempted in segments opened since the hold, which the snapshot does not
+ * read.
+ */
+uint64_t wr_overwrite_attempts(struct wr_lane *lane, uint64_t lost[WR_LANE_CAUSES]);
 
 /* A lane's current segment as it is at this moment; `segment` is NULL if there is none. */
 struct wr_segment_view {

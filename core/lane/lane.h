@@ -70,11 +70,11 @@ struct wr_lane {
     uint64_t thread_id;
 
     /* LOCK(overwrite), see buffers/overwrite.h; beside the constants, which no hot path reads */
-    uint64_t overwritten;     /* records that are gone */
-    uint32_t segments_full;   /* that it no longer writes to and that still hold its records */
-    uint32_t hungry_turn;     /* the last turn in which it went without a segment */
-    uint32_t cut_epoch;       /* the hold since which it has opened a segment; before that it had */
-    uint64_t cut_overwritten; /* ... so many records gone */
+    uint64_t overwritten;   /* records that are gone */
+    uint32_t segments_full; /* that it no longer writes to and that still hold its records */
+    uint32_t hungry_turn;   /* the last turn in which it went without a segment */
+    uint32_t cut_epoch;     /* the hold since which it has opened a segment; before that it had */
+    uint64_t cut_records;   /* ... written so many records */
     uint64_t cut_lost[WR_LANE_CAUSES]; /* ... and so many events lost */
 };
 

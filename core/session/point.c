@@ -138,15 +138,31 @@ static inline uint64_t lost_before(const struct wr_segment *segment)
     return lost;
 }
 
+/* Records before the segment that are not in the stream: overwritten, or older than was asked for.
+ */
+static uint64_t gone_before(const struct wr_lane *lane, const struct wr_segment *segment)
+{
+    if (!lane->buffers->overwrite.is_on)
+        return 0;
+    return segment->first_number - 1 - lost_before(segment) - lane->records_read;
+}
+
+static void lane_tell_gone(struct weir_session *session, struct wr_lane *lane, uint64_t count)
+{
+    wr_point_tell(session, lane->capture_id, &lane->last_number, WEIR_LOSS_OVERWRITTEN, count);
+    lane->records_read += count;
+}
+
 bool wr_point_tell_gap(struct weir_session *session, struct wr_lane *lane, bool at_point)
 {
     const struct wr_segment *segment = lane->oldest;
-    uint64_t gap = 0;
+    uint64_t gone = gone_before(lane, segment), gap = gone;
     for (unsigned cause = 0; cause < WR_LANE_CAUSES; cause++)
         if (segment->lost_before[cause] > lane->lost_told[cause])
             gap += segment->lost_before[cause] - lane->lost_told[cause];
     if (gap >= STEP_MAX && !at_point)
         return false;
+    lane_tell_gone(session, lane, gone);
     for (unsigned cause = 0; cause < WR_LANE_CAUSES; cause++)
         lane_tell(session, lane, (enum weir_loss)cause, &lane->lost_told[cause],
                   segment->lost_before[cause]);
@@ -168,14 +184,14 @@ void wr_point_tell_mark(struct weir_session *session, struct wr_lane *lane,
     lane_tell(session, lane, (enum weir_loss)cause, &lane->lost_told[cause], lost);
 }
 
-static void lost_load(struct wr_lane *lane, uint64_t lost[WR_LANE_CAUSES])
+/* Returns the records of a recorder's lane; 0 in other modes, where nothing is overwritten. */
+static uint64_t attempts_load(struct wr_lane *lane, uint64_t lost[WR_LANE_CAUSES])
 {
-    if (lane->buffers->overwrite.is_on) {
-        wr_overwrite_lost(lane, lost);
-        return;
-    }
+    if (lane->buffers->overwrite.is_on)
+        return wr_overwrite_attempts(lane, lost);
     for (unsigned cause = 0; cause < WR_LANE_CAUSES; cause++)
         lost[cause] = wr_u64_load_acquire(&lane->lost[cause]); /* edge LOST.acquire */
+    return 0;
 }
 
 /* Tells all losses so far, if the lane has no unread record that some of them may follow. The
@@ -188,14 +204,16 @@ static void lane_tell_all(struct weir_session *session, struct wr_lane *lane, ui
      * the lane on the ready list, inside a pin. */
     bool has_exited =
         wr_u32_load_acquire(&lane->exited) && !wr_pin_is_inside(wr_pin_load(lane->thread));
-    lost_load(lane, lost);
+    uint64_t records = attempts_load(lane, lost);
     lane_tell(session, lane, WEIR_LOSS_NESTED, &lane->nested_told,
               wr_u64_load_acquire(&lane->nested));
-    if (wr_drain_lane(session, lane, limit)) {
-        if (lane->oldest && lane->read_count == 0)
-            wr_point_tell_gap(session, lane, true);
+    bool has_more = wr_drain_lane(session, lane, limit);
+    if (lane->oldest && lane->read_count == 0 && (has_more || lane->buffers->overwrite.is_on))
+        wr_point_tell_gap(session, lane, true);
+    if (has_more)
         return;
-    }
+    if (!lane->oldest && records > lane->records_read)
+        lane_tell_gone(session, lane, records - lane->records_read);
     for (unsigned cause = 0; cause < WR_LANE_CAUSES; cause++)
         lane_tell(session, lane, (enum weir_loss)cause, &lane->lost_told[cause], lost[cause]);
     /* A recorder's lane goes when its last record is overwritten. */

@@ -117,18 +117,11 @@ static void chains_build(struct weir_session *session, struct wr_segment_list he
     }
 }
 
-/* Tells what of the lane is not in the stream: what is overwritten, and what is older than `since`.
- */
+/* Leaves out what is older than `since`. What is missing before a segment is told with it. */
 static void lane_cut(struct weir_session *session, struct wr_lane *lane, uint64_t since)
 {
-    uint64_t gone = wr_overwrite_gone(lane);
-    while (lane->oldest && lane->oldest->newer && lane->oldest->newer->base_ticks <= since) {
-        /* edge PUBLISH.acquire; it has a newer one, so the word is its last */
-        gone += wr_commit_count(wr_u64_load_acquire(&lane->oldest->commit));
+    while (lane->oldest && lane->oldest->newer && lane->oldest->newer->base_ticks <= since)
         wr_lane_unchain(lane);
-    }
-    wr_point_tell(session, lane->capture_id, &lane->last_number, WEIR_LOSS_OVERWRITTEN, gone);
-    lane->records_read = gone;
     if (lane->oldest && since)
         wr_drain_skip(session, lane, since);
 }

@@ -38,7 +38,7 @@ static const struct redundant redundant[] = {
     {"buffers.c", "tell_retired", MODEL_ADD, "*", HINT},
     {"when_full.c", "starve", MODEL_EXCHANGE, "*", HINT},
     {"overwrite.c", "starve", MODEL_EXCHANGE, "*", HINT},
-    {"overwrite.c", "wr_overwrite_lost", MODEL_LOAD, "acquire to relaxed",
+    {"overwrite.c", "wr_overwrite_attempts", MODEL_LOAD, "acquire to relaxed",
      "of the losses modelled, each comes after its thread has been inside the lock"},
     {"buffers.c", "on_thread_exit", MODEL_STORE, "release to relaxed",
      "a stopper that reads the word has waited for the pin"},

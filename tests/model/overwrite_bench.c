@@ -94,26 +94,29 @@ static uint32_t records_read(struct wr_segment *segment, uint64_t commit)
     return count;
 }
 
-/* Gone, read and lost are a run of attempts from the first on: nothing is missing in between. */
+/* What is told of the lane is a prefix of its attempts: if all that was opened before the hold is
+ * read, no number that was met lies behind it. */
 static void lane_read(struct wr_lane *lane)
 {
-    uint64_t lost[WR_LANE_CAUSES], attempts = wr_overwrite_gone(lane);
-    wr_overwrite_lost(lane, lost);
+    uint64_t lost[WR_LANE_CAUSES], attempts = wr_overwrite_attempts(lane, lost), last = 0;
     for (unsigned cause = 0; cause < WR_LANE_CAUSES; cause++)
         attempts += lost[cause];
     bool is_final = true;
     while (lane->oldest && is_final) {
         struct wr_segment *segment = lane->oldest;
         uint64_t commit = wr_lane_readable(lane, &is_final);
-        attempts += records_read(segment, commit);
-        if (wr_commit_count(commit))
-            model_check(segment->first_number <= attempts);
+        uint32_t count = records_read(segment, commit);
+        model_check(segment->first_number > last);
+        if (count)
+            last = segment->first_number + count - 1;
+        /* All attempts before the segment, and all of its own, are known by then. */
+        if (attempts < last)
+            attempts = last;
         if (is_final)
             wr_lane_unchain(lane);
-        /* What was attempted before a segment was opened is known by then. */
-        if (lane->oldest)
-            model_check(lane->oldest->first_number <= attempts + 1);
     }
+    if (!lane->oldest)
+        model_check(attempts <= last + 2);
     lane->oldest = lane->newest = NULL;
 }
 
