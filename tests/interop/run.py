@@ -27,7 +27,7 @@ TRACEEVENT = "4.0.0"  # also in traceevent/traceevent-summary.csproj, which deci
 DOTNET_TRACE = "10.0.750501"
 READER = f"Microsoft.Diagnostics.Tracing.TraceEvent {TRACEEVENT}"
 SOURCE = pathlib.Path(__file__).resolve().parent / "traceevent"
-WRITER_FILES = ("fields", "loss", "threads", "starved")
+WRITER_FILES = ("fields", "loss", "threads", "starved", "snapshot")
 
 
 class Skip(Exception):

@@ -5,6 +5,8 @@
  *     loss      a budget too small for its threads, so that events are lost
  *     threads   threads one after the other
  *     starved   the same while the sink stands still: most of them never get a segment
+ *     snapshot  of a flight recorder whose threads have all written more than it keeps, and of which
+ *               some are gone
  *
  * usage: interop_writer DIRECTORY
  */
@@ -242,6 +244,51 @@ static void write_lossy(const char *name, uint64_t budget_bytes, int count, int 
     fclose(file);
 }
 
+/* --- Snapshot. ------------------------------------------------------------------------------- */
+
+static bool write_file(void *file, const void *bytes, size_t count)
+{
+    return fwrite(bytes, 1, count, file) == count;
+}
+
+/* What is lost is all that is not kept; how much that is the session knows at this moment, in which
+ * no thread emits. */
+static void write_snapshot(void)
+{
+    char path[4096];
+    struct weir_error error;
+    struct weir_session *session;
+    struct producer producers[8] = {{0}};
+    struct weir_session_config config = WEIR_SESSION_CONFIG_INIT;
+    struct weir_sink sink = WEIR_SINK_INIT;
+    struct weir_stats stats = {.size = sizeof stats};
+    uint64_t attempted = 0;
+    config.providers = "Interop";
+    config.mode = WEIR_MODE_OVERWRITE;
+    config.write = write_file;
+    config.write_context = tmpfile();
+    config.budget_bytes = 1 << 20;
+    if (!config.write_context || weir_session_create(&config, &session, &error) != WEIR_OK ||
+        weir_session_start(session, &error) != WEIR_OK)
+        fail("snapshot", error.text);
+    for (int i = 0; i < 8; i++) {
+        producers[i].events = 100000;
+        attempted += producers[i].events;
+    }
+    run_producers(producers, 8, 2, 0, 0);
+    sink.file = path_of(path, sizeof path, "snapshot", "nettrace");
+    if (weir_snapshot(session, &sink, 0, &error) != WEIR_OK)
+        fail("snapshot", error.text);
+    weir_session_stats(session, &stats);
+    FILE *file = session_end(session, "snapshot");
+    fprintf(file,
+            "{\n \"rising\": true,\n \"ignore\": [\"Weir/1\"],\n \"events\": {\"Interop/5\": "
+            "%" PRIu64 "},\n \"events_lost\": %" PRIu64 "\n}\n",
+            stats.counts.written, attempted - stats.counts.written);
+    fclose(file);
+    fclose(config.write_context);
+}
+
 int main(int argc, char **argv)
 {
     struct weir_error error;
@@ -256,5 +303,6 @@ int main(int argc, char **argv)
     write_lossy("loss", 1 << 20, 4, 4, 500000, 0, 0);
     write_lossy("threads", 1 << 20, 50, 1, 20000, 0, 0);
     write_lossy("starved", 1 << 20, 50, 1, 20000, 5, 45);
+    write_snapshot();
     return 0;
 }

@@ -94,8 +94,6 @@ static uint32_t records_read(struct wr_segment *segment, uint64_t commit)
     return count;
 }
 
-/* What is told of the lane is a prefix of its attempts: if all that was opened before the hold is
- * read, no number that was met lies behind it. */
 static void lane_read(struct wr_lane *lane)
 {
     uint64_t lost[WR_LANE_CAUSES], attempts = wr_overwrite_attempts(lane, lost), last = 0;
@@ -105,18 +103,16 @@ static void lane_read(struct wr_lane *lane)
     while (lane->oldest && is_final) {
         struct wr_segment *segment = lane->oldest;
         uint64_t commit = wr_lane_readable(lane, &is_final);
-        uint32_t count = records_read(segment, commit);
         model_check(segment->first_number > last);
-        if (count)
-            last = segment->first_number + count - 1;
-        /* All attempts before the segment, and all of its own, are known by then. */
-        if (attempts < last)
-            attempts = last;
+        uint32_t count = records_read(segment, commit);
+        last = segment->first_number + count - 1;
         if (is_final)
             wr_lane_unchain(lane);
     }
-    if (!lane->oldest)
-        model_check(attempts <= last + 2);
+    /* What was told to be lost or gone has its place behind the records that were met, or before one
+     * of them: a record that is not met is younger. */
+    if (lane->oldest)
+        model_check(attempts <= last + 1 || lane->oldest->first_number > attempts);
     lane->oldest = lane->newest = NULL;
 }
 
