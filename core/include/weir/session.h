@@ -282,9 +282,9 @@ static inline struct weir_sink weir_sink_init(void)
 /*
  * Writes what a running session of mode OVERWRITE keeps, as a whole nettrace stream of its own: the
  * events of the last `last_ns` nanoseconds before the call (0: all that is kept). Emitters go on
- * meanwhile. What is written is still kept, and until the call returns it cannot be overwritten: an
- * emitter that finds nothing else drops its event, counted as FULL. The session's own sink gets
- * nothing of it, and no rundown runs.
+ * meanwhile. What is written is still kept, and until the call returns it cannot be overwritten:
+ * what makes room is younger, and an emitter that finds nothing drops its event, counted as FULL.
+ * The session's own sink gets nothing of it, and no rundown runs.
  *
  * All threads are cut at one moment. For each of them the file's events and the losses told in it
  * are all that it attempted up to its cut; events that were overwritten, and those older than
