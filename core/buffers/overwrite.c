@@ -105,6 +105,7 @@ static void put_locked(struct wr_overwrite *overwrite, struct wr_segment *segmen
 static void retire_locked(struct wr_overwrite *overwrite, struct wr_lane *lane)
 {
     struct wr_segment *segment = wr_lane_retire(lane);
+    lane->records_left = lane->records_retired;
     if (segment)
         put_locked(overwrite, segment);
 }
@@ -115,7 +116,7 @@ static void cut_locked(const struct wr_overwrite *overwrite, struct wr_lane *lan
     if (lane->cut_epoch == overwrite->epoch)
         return;
     lane->cut_epoch = overwrite->epoch;
-    lane->cut_records = lane->records_retired;
+    lane->cut_records = lane->records_left;
     for (unsigned cause = 0; cause < WR_LANE_CAUSES; cause++)
         lane->cut_lost[cause] = wr_u64_load_relaxed(&lane->lost[cause]); /* relaxed: its own */
 }
@@ -270,7 +271,8 @@ void wr_overwrite_span_open(struct wr_lane *lane, const struct wr_span *span)
 {
     struct wr_overwrite *overwrite = &lane->buffers->overwrite;
     pthread_mutex_lock(&overwrite->lock);
-    cut_locked(overwrite, lane);
+    cut_locked(overwrite, lane); /* before the record, which is counted as retired already */
+    lane->records_left = lane->records_retired;
     for (struct wr_segment *segment = span->oldest; segment; segment = segment->newer) {
         segment->lane = lane;
         segment->opening = ++overwrite->openings;
@@ -359,7 +361,7 @@ uint64_t wr_overwrite_attempts(struct wr_lane *lane, uint64_t lost[WR_LANE_CAUSE
     pthread_mutex_lock(&overwrite->lock);
     bool is_cut = lane->cut_epoch == overwrite->epoch;
     void *current = wr_ptr_load_relaxed(&lane->current); /* relaxed: it changes under the lock */
-    uint64_t records = is_cut ? lane->cut_records : lane->records_retired;
+    uint64_t records = is_cut ? lane->cut_records : lane->records_left;
     if (!is_cut && wr_lane_is_revoked(current))
         records += wr_lane_revoked_count(current);
     for (unsigned cause = 0; cause < WR_LANE_CAUSES; cause++)
@@ -441,7 +443,7 @@ void wr_overwrite_counts(struct wr_lane *lane, uint64_t *kept, uint64_t *overwri
     const struct wr_segment *segment = current_locked(lane);
     void *current = wr_ptr_load_relaxed(&lane->current); /* relaxed: as there */
     *overwritten = lane->overwritten;
-    *kept = lane->records_retired - lane->overwritten;
+    *kept = lane->records_left - lane->overwritten;
     if (segment)
         /* relaxed: nothing but the count in the word is used */
         *kept += wr_commit_count(wr_u64_load_relaxed(&segment->commit));

@@ -74,6 +74,7 @@ struct wr_lane {
     uint32_t segments_full; /* that it no longer writes to and that still hold its records */
     uint32_t hungry_turn;   /* the last turn in which it went without a segment */
     uint32_t cut_epoch;     /* the hold since which it has opened a segment; before that it had */
+    uint64_t records_left;  /* `records_retired`, as of its thread's last visit to the lock */
     uint64_t cut_records;   /* ... written so many records */
     uint64_t cut_lost[WR_LANE_CAUSES]; /* ... and so many events lost */
 };
