@@ -1,0 +1,267 @@
+/*
+ * Threads that hold room and do not use it, while others wait: they must be served all the same.
+ *
+ *  - computing: most of the budget, and more grants than there are processors, is held by threads
+ *    that compute for a second; the others go on, and none waits for as long as that;
+ *  - idle: all segments are held, partly used, by threads that sleep, and the drain sleeps; then
+ *    one thread needs room, of one segment or of half of the budget;
+ *  - in a no-block scope: what idle threads hold unused does not make those drop for ever that may
+ *    not wait.
+ */
+#include <stdlib.h>
+#include <string.h>
+#include "emitter.h"
+#include "harness.h"
+#include "park.h"
+
+#define SEGMENT_BYTES 4096u
+#define SEGMENTS      16u
+#define HOLDERS       12u
+#define PRODUCERS     4u
+#define HOLD_MS       1000u
+#define EVENTS        20000u
+#define GIVE_UP_NS    UINT64_C(5000000000)
+#define LARGE_BYTES   28000u /* half of the budget */
+#define BURST_EVENTS  400u   /* a third of the budget */
+#define NEVER_MS      60000u /* the drain's timer must not help */
+
+static struct hs_trace trace;
+static bool may_exit, is_over; /* ANY */
+static unsigned char data[LARGE_BYTES];
+static uint64_t data_sum;
+
+static struct weir_session_config config_of(enum weir_wake wake, uint64_t grant_segments)
+{
+    struct weir_session_config config =
+        hs_block_config(wake, (uint64_t)SEGMENTS * SEGMENT_BYTES, SEGMENT_BYTES);
+    config.grant_bytes = wake == WEIR_WAKE_RELAY ? grant_segments * SEGMENT_BYTES : 0;
+    config.flush_ms = NEVER_MS;
+    return config;
+}
+
+/* --- Holders. -------------------------------------------------------------------------------- */
+
+static struct holder {
+    struct hs_emitter *emitter;
+    pthread_t handle;
+    uint64_t compute_ms; /* after its first event; 0: sleeps */
+    bool holds;          /* ANY */
+} holders[SEGMENTS];
+
+static void compute(uint64_t ms)
+{
+    volatile uint64_t sink = 0;
+    for (uint64_t end_ns = hs_now_ns() + ms * 1000000; hs_now_ns() < end_ns;)
+        sink = sink * 3 + 1;
+}
+
+static void *hold(void *argument)
+{
+    struct holder *holder = argument;
+    hs_emit(holder->emitter, HS_FIXED);
+    __atomic_store_n(&holder->holds, true, __ATOMIC_RELEASE);
+    if (holder->compute_ms)
+        compute(holder->compute_ms);
+    while (!__atomic_load_n(&may_exit, __ATOMIC_ACQUIRE))
+        hs_sleep_us(1000);
+    hs_emit(holder->emitter, HS_FIXED); /* goes on with the right number */
+    return NULL;
+}
+
+/* Returns when it holds something. */
+static void holder_start(uint32_t i, struct hs_emitter *emitters, uint64_t compute_ms)
+{
+    holders[i] = (struct holder){.emitter = &emitters[i], .compute_ms = compute_ms};
+    hs_thread_start(&holders[i].handle, hold, &holders[i]);
+    while (!__atomic_load_n(&holders[i].holds, __ATOMIC_ACQUIRE))
+        hs_sleep_us(100);
+}
+
+static void holders_end(uint32_t count)
+{
+    __atomic_store_n(&may_exit, true, __ATOMIC_RELEASE);
+    for (uint32_t i = 0; i < count; i++)
+        hs_thread_join(holders[i].handle);
+    __atomic_store_n(&may_exit, false, __ATOMIC_RELEASE);
+}
+
+/* --- Computing. ------------------------------------------------------------------------------ */
+
+static struct producer {
+    struct hs_emitter *emitter;
+    pthread_t handle;
+    uint64_t events; /* ANY */
+} producers[PRODUCERS];
+
+static void *produce(void *argument)
+{
+    struct producer *producer = argument;
+    while (!__atomic_load_n(&is_over, __ATOMIC_RELAXED)) {
+        hs_emit(producer->emitter, HS_FIXED);
+        __atomic_store_n(&producer->events, producer->emitter->attempts, __ATOMIC_RELAXED);
+    }
+    return NULL;
+}
+
+/* Waits until each has so many events, but not for ever; returns how long that took. */
+static uint64_t wait_for_events(uint64_t events)
+{
+    uint64_t start_ns = hs_now_ns(), slowest = 0;
+    while (slowest < events && hs_now_ns() - start_ns < GIVE_UP_NS) {
+        slowest = UINT64_MAX;
+        for (uint32_t i = 0; i < PRODUCERS; i++) {
+            uint64_t count = __atomic_load_n(&producers[i].events, __ATOMIC_RELAXED);
+            slowest = count < slowest ? count : slowest;
+        }
+        hs_sleep_us(500);
+    }
+    return hs_now_ns() - start_ns;
+}
+
+static uint64_t producers_run(struct hs_emitter *emitters, uint64_t events)
+{
+    __atomic_store_n(&is_over, false, __ATOMIC_RELAXED);
+    for (uint32_t i = 0; i < PRODUCERS; i++) {
+        producers[i] = (struct producer){.emitter = &emitters[i]};
+        hs_thread_start(&producers[i].handle, produce, &producers[i]);
+    }
+    uint64_t took_ns = wait_for_events(events);
+    __atomic_store_n(&is_over, true, __ATOMIC_RELAXED);
+    for (uint32_t i = 0; i < PRODUCERS; i++)
+        hs_thread_join(producers[i].handle);
+    return took_ns;
+}
+
+/* The events are a hundred times what is not held, so that the producers wait again and again. */
+static void computing_run(enum weir_wake wake, uint64_t grant_segments)
+{
+    struct hs_emitter *emitters = hs_emitters_new(HOLDERS + PRODUCERS, 50000000);
+    uint32_t count = HOLDERS / (uint32_t)grant_segments;
+    if (!hs_trace_start(&trace, config_of(wake, grant_segments), HS_SINK_FILE, NULL))
+        return;
+    for (uint32_t i = 0; i < count; i++)
+        holder_start(i, emitters, i == 0 ? HOLD_MS : 0);
+    uint64_t took_ns = producers_run(emitters + HOLDERS, EVENTS);
+    holders_end(count);
+    if (hs_trace_stop(&trace))
+        hs_oracle_run(emitters, HOLDERS + PRODUCERS, &trace);
+    hs_check(took_ns < GIVE_UP_NS, "%s: the producers wait for those that compute",
+             hs_wake_name(wake));
+    hs_check(trace.stats.parks > 0, "%s: nobody waited", hs_wake_name(wake));
+    hs_check(trace.stats.parked_ns_max < HOLD_MS * UINT64_C(900000), "%s: one waited for %llu ns",
+             hs_wake_name(wake), (unsigned long long)trace.stats.parked_ns_max);
+    hs_check(hs_lost(&trace.stats.counts) == 0, "%s: events are lost", hs_wake_name(wake));
+    hs_figure_add("computing_wait_ms_max", (double)trace.stats.parked_ns_max / 1e6);
+    hs_trace_end(&trace);
+    hs_emitters_free(emitters, HOLDERS + PRODUCERS);
+}
+
+/* --- Idle. ----------------------------------------------------------------------------------- */
+
+struct needy {
+    struct hs_emitter *emitter;
+    bool is_large; /* its event takes half of the budget */
+};
+
+static void *need_room(void *argument)
+{
+    const struct needy *needy = argument;
+    struct hs_emitter *emitter = needy->emitter;
+    if (!needy->is_large) {
+        hs_check(hs_emit(emitter, HS_FIXED), "an event is not written");
+        return NULL;
+    }
+    emitter->attempts = 1;
+    emitter->written = Stress_Bytes(emitter->index, 0, LARGE_BYTES, data_sum, data, LARGE_BYTES);
+    emitter->is_written[0] = emitter->written;
+    hs_check(emitter->written, "a large event is not written: %s",
+             weir_loss_name(weir_last_loss()));
+    return NULL;
+}
+
+/* The drain has nothing to do for a minute, but that somebody waits. */
+static void idle_run(enum weir_wake wake, bool needs_large)
+{
+    struct hs_emitter *emitters = hs_emitters_new(SEGMENTS + 1, 4);
+    pthread_t handle;
+    uint32_t count = 0;
+    if (!hs_trace_start(&trace, config_of(wake, 0), HS_SINK_MEMORY, NULL))
+        return;
+    uint64_t budget = (uint64_t)SEGMENTS * SEGMENT_BYTES;
+    while (count < SEGMENTS && hs_stats(trace.session).budget_bytes_used < budget)
+        holder_start(count++, emitters, 0);
+    hs_check(hs_stats(trace.session).budget_bytes_used == budget, "there is room left");
+    hs_sleep_us(20000);
+    struct needy needy = {&emitters[SEGMENTS], needs_large};
+    hs_thread_start(&handle, need_room, &needy);
+    hs_thread_join(handle); /* or the watchdog barks */
+    uint64_t waited_ns = hs_stats(trace.session).parked_ns_max;
+    hs_check(hs_stats(trace.session).parks > 0, "nobody waited: nothing was tested");
+    holders_end(count);
+    if (hs_trace_stop(&trace))
+        hs_oracle_run(emitters, SEGMENTS + 1, &trace);
+    hs_figure(needs_large ? "idle_large_wait_ms" : "idle_wait_ms", (double)waited_ns / 1e6);
+    hs_trace_end(&trace);
+    hs_emitters_free(emitters, SEGMENTS + 1);
+    hs_progress();
+}
+
+/* --- No-block. ------------------------------------------------------------------------------- */
+
+/* Bursts of a third of the budget, with time for the drain between them, until one is written as a
+ * whole. */
+static void *burst(void *argument)
+{
+    struct hs_emitter *emitter = argument;
+    uint64_t lost = 1;
+    weir_no_block_begin();
+    for (int round = 0; round < 100 && lost; round++) {
+        uint64_t until = emitter->attempts + BURST_EVENTS;
+        for (lost = 0; emitter->attempts < until;)
+            lost += !hs_emit(emitter, HS_FIXED);
+        hs_sleep_us(20000);
+    }
+    weir_no_block_end();
+    hs_check(!lost, "in a no-block scope there is never room, though the budget is unused");
+    return NULL;
+}
+
+/* Four holders have a quarter of the budget each, and use one event of it. */
+static void no_block_run(void)
+{
+    struct hs_emitter *emitters = hs_emitters_new(5, 100000);
+    struct weir_session_config config = config_of(WEIR_WAKE_RELAY, 4);
+    pthread_t handle;
+    config.flush_ms = 10;
+    if (!hs_trace_start(&trace, config, HS_SINK_MEMORY, NULL))
+        return;
+    for (uint32_t i = 0; i < 4; i++)
+        holder_start(i, emitters, 0);
+    hs_thread_start(&handle, burst, &emitters[4]);
+    hs_thread_join(handle);
+    holders_end(4);
+    if (hs_trace_stop(&trace))
+        hs_oracle_run(emitters, 5, &trace);
+    hs_check(trace.stats.parks == 0, "a thread in a no-block scope was parked");
+    hs_figure("no_block_written", (double)emitters[4].written);
+    hs_figure("no_block_lost", (double)(emitters[4].attempts - emitters[4].written));
+    hs_trace_end(&trace);
+    hs_emitters_free(emitters, 5);
+}
+
+int main(int argc, char **argv)
+{
+    hs_init(argc, argv, "Who holds room and does not use it must not keep others waiting.", NULL);
+    hs_emitters_init();
+    data_sum = hs_checksum(HS_CHECKSUM_START, data, sizeof data);
+    do {
+        for (int wake = 0; wake < HS_WAKES; wake++) {
+            computing_run((enum weir_wake)wake, 1);
+            for (int i = 0; i < 10; i++)
+                idle_run((enum weir_wake)wake, i % 2 == 1);
+        }
+        computing_run(WEIR_WAKE_RELAY, 4);
+        no_block_run();
+    } while (hs_time_is_left() && hs_failures() == 0);
+    return hs_finish();
+}

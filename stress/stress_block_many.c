@@ -1,0 +1,242 @@
+/*
+ * More threads than segments, in DROP, in OVERWRITE, and in BLOCK under each strategy: every thread
+ * gets an event written each second, whether all emit as fast as they can or at a pace that keeps
+ * the segments of others moving. What a segment is too few of is shared; memory stays within the
+ * budget.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include "emitter.h"
+#include "harness.h"
+#include "park.h"
+#include "pipe.h"
+
+#define NS_PER_S     UINT64_C(1000000000)
+#define PACE_US      300u
+#define STACK_BYTES  (64u << 10)
+#define OTHERS_BYTES (4u << 20) /* what the process needs beside: the reader, the C library */
+
+static uint64_t run_ms = 1500, starved_ms = 1000;
+static bool has_begun, is_over; /* ANY */
+
+struct setting {
+    const char *name;
+    uint32_t threads;
+    uint64_t budget;
+    uint32_t segment;
+    bool is_paced;
+};
+
+static const struct setting settings[] = {
+    {"64 threads, 1 MiB of 64 KiB", 64, 1u << 20, 65536, false},
+    {"200 threads, 256 KiB of 32 KiB", 200, 256u << 10, 32768, false},
+    {"200 threads, 256 KiB of 32 KiB, paced", 200, 256u << 10, 32768, true},
+    {"64 threads, 2 MiB of 1 MiB, paced", 64, 2u << 20, 1u << 20, true},
+};
+
+struct member {
+    struct hs_emitter *emitter;
+    pthread_t handle;
+    uint64_t gap_ns; /* longest time without a written event */
+    bool is_paced;
+};
+
+/* --- Threads. -------------------------------------------------------------------------------- */
+
+static void gap_note(struct member *member, uint64_t *since_ns)
+{
+    uint64_t now = hs_now_ns();
+    if (now - *since_ns > member->gap_ns)
+        member->gap_ns = now - *since_ns;
+    *since_ns = now;
+}
+
+static void *emit_until_over(void *argument)
+{
+    struct member *member = argument;
+    /* Or those that have begun would keep the others from being created. */
+    while (!__atomic_load_n(&has_begun, __ATOMIC_ACQUIRE))
+        hs_sleep_us(1000);
+    uint64_t since_ns = hs_now_ns();
+    while (!__atomic_load_n(&is_over, __ATOMIC_RELAXED)) {
+        if (hs_emit(member->emitter, HS_FIXED))
+            gap_note(member, &since_ns);
+        if (member->is_paced)
+            hs_sleep_us(PACE_US);
+    }
+    gap_note(member, &since_ns);
+    return NULL;
+}
+
+static struct member *members_new(const struct setting *setting)
+{
+    struct member *members = hs_allocate(setting->threads * sizeof *members);
+    struct hs_emitter *emitters = hs_allocate(setting->threads * sizeof *emitters);
+    for (uint32_t i = 0; i < setting->threads; i++) {
+        emitters[i] = (struct hs_emitter){.index = i, .capacity = UINT64_MAX};
+        members[i] = (struct member){.emitter = &emitters[i], .is_paced = setting->is_paced};
+    }
+    return members;
+}
+
+static void members_free(struct member *members)
+{
+    free(members[0].emitter);
+    free(members);
+}
+
+/* The threads run for a while; meanwhile the memory is looked at. */
+static void members_run(struct member *members, const struct setting *setting,
+                        struct weir_session *session)
+{
+    uint64_t before = hs_resident_bytes();
+    __atomic_store_n(&is_over, false, __ATOMIC_RELAXED);
+    __atomic_store_n(&has_begun, false, __ATOMIC_RELAXED);
+    for (uint32_t i = 0; i < setting->threads; i++)
+        hs_thread_start(&members[i].handle, emit_until_over, &members[i]);
+    uint64_t end_ns = hs_now_ns() + run_ms * 1000000;
+    __atomic_store_n(&has_begun, true, __ATOMIC_RELEASE);
+    while (hs_now_ns() < end_ns) {
+        struct weir_stats stats = hs_stats(session);
+        hs_check(stats.budget_bytes_used <= setting->budget, "%llu bytes of the budget are in use",
+                 (unsigned long long)stats.budget_bytes_used);
+        hs_sleep_us(20000);
+    }
+    uint64_t growth = hs_resident_bytes() - before, reserved = hs_stats(session).reserved_bytes;
+#ifndef STRESS_SANITIZED
+    hs_check(growth <= setting->budget + reserved + setting->threads * STACK_BYTES + OTHERS_BYTES,
+             "%s: memory grew by %llu bytes", setting->name, (unsigned long long)growth);
+#endif
+    (void)growth;
+    (void)reserved;
+    __atomic_store_n(&is_over, true, __ATOMIC_RELAXED);
+    for (uint32_t i = 0; i < setting->threads; i++)
+        hs_thread_join(members[i].handle);
+    hs_progress();
+}
+
+/* --- Verdict. -------------------------------------------------------------------------------- */
+
+/* Jain's index of what each thread has written: 1 if all have the same, 1/n if one has all. */
+static double fairness(const struct member *members, uint32_t count)
+{
+    double sum = 0, squares = 0;
+    for (uint32_t i = 0; i < count; i++) {
+        double share = (double)members[i].emitter->written;
+        sum += share;
+        squares += share * share;
+    }
+    return squares > 0 ? sum * sum / ((double)count * squares) : 0;
+}
+
+static void verdict(const struct member *members, const struct setting *setting, const char *mode)
+{
+    uint64_t gap_ns = 0, least = UINT64_MAX, most = 0, all = 0;
+    for (uint32_t i = 0; i < setting->threads; i++) {
+        uint64_t written = members[i].emitter->written;
+        gap_ns = members[i].gap_ns > gap_ns ? members[i].gap_ns : gap_ns;
+        least = written < least ? written : least;
+        most = written > most ? written : most;
+        all += written;
+    }
+    hs_check(gap_ns <= starved_ms * 1000000,
+             "%s, %s: a thread had no event written for %llu ms; each wrote %llu to %llu",
+             setting->name, mode, (unsigned long long)gap_ns / 1000000, (unsigned long long)least,
+             (unsigned long long)most);
+    if (!hs_common.json)
+        printf("%-40s %-10s %10llu written, %8llu to %8llu each, Jain %.3f, gap %6.1f ms\n",
+               setting->name, mode, (unsigned long long)all, (unsigned long long)least,
+               (unsigned long long)most, fairness(members, setting->threads), (double)gap_ns / 1e6);
+}
+
+/* --- Runs. ----------------------------------------------------------------------------------- */
+
+static bool discard(void *context, const void *bytes, size_t count)
+{
+    (void)context;
+    (void)bytes;
+    (void)count;
+    return true;
+}
+
+static void drop_run(const struct setting *setting)
+{
+    struct member *members = members_new(setting);
+    struct weir_session_config config = hs_trace_config(setting->budget);
+    struct hs_trace trace;
+    uint64_t written = 0, attempts = 0;
+    config.segment_bytes = setting->segment;
+    config.write = discard;
+    if (!hs_trace_start(&trace, config, HS_SINK_MEMORY, NULL))
+        return;
+    members_run(members, setting, trace.session);
+    hs_trace_stop(&trace);
+    for (uint32_t i = 0; i < setting->threads; i++) {
+        written += members[i].emitter->written;
+        attempts += members[i].emitter->attempts;
+    }
+    hs_check(trace.stats.counts.written == written && trace.stats.counts.attempted == attempts,
+             "%llu attempts, %llu written; the statistics say %llu and %llu",
+             (unsigned long long)attempts, (unsigned long long)written,
+             (unsigned long long)trace.stats.counts.attempted,
+             (unsigned long long)trace.stats.counts.written);
+    verdict(members, setting, "DROP");
+    hs_trace_end(&trace);
+    members_free(members);
+}
+
+/* Every event is written, and takes the place of older ones. */
+static void overwrite_run(const struct setting *setting)
+{
+    struct member *members = members_new(setting);
+    struct weir_session_config config = hs_trace_config(setting->budget);
+    struct hs_trace trace;
+    uint64_t attempts = 0;
+    config.mode = WEIR_MODE_OVERWRITE;
+    config.segment_bytes = setting->segment;
+    if (!hs_trace_start(&trace, config, HS_SINK_MEMORY, NULL))
+        return;
+    members_run(members, setting, trace.session);
+    hs_trace_stop(&trace);
+    for (uint32_t i = 0; i < setting->threads; i++)
+        attempts += members[i].emitter->attempts;
+    hs_check(trace.stats.counts.attempted == attempts, "%llu attempts; the statistics say %llu",
+             (unsigned long long)attempts, (unsigned long long)trace.stats.counts.attempted);
+    verdict(members, setting, "OVERWRITE");
+    hs_trace_end(&trace);
+    members_free(members);
+}
+
+static void block_run(const struct setting *setting, enum weir_wake wake)
+{
+    struct member *members = members_new(setting);
+    struct hs_pipe pipe = {.is_non_blocking = false};
+    struct weir_session_config config = hs_block_config(wake, setting->budget, setting->segment);
+    if (hs_pipe_start(&pipe, config, setting->threads)) {
+        members_run(members, setting, pipe.session);
+        hs_pipe_stop(&pipe, members[0].emitter);
+        verdict(members, setting, hs_wake_name(wake));
+        hs_figure_add("events", (double)pipe.events);
+        hs_figure_add("parks", (double)pipe.stats.parks);
+    }
+    members_free(members);
+}
+
+int main(int argc, char **argv)
+{
+    const struct hs_option options[] = {
+        {"ms", "of each run", &run_ms, NULL},
+        {"starved-ms", "without a written event are too long", &starved_ms, NULL},
+        {NULL, NULL, NULL, NULL}};
+    hs_init(argc, argv, "More threads than segments: each gets its share.", options);
+    hs_emitters_init();
+    do {
+        for (size_t i = 0; i < sizeof settings / sizeof settings[0]; i++) {
+            drop_run(&settings[i]);
+            overwrite_run(&settings[i]);
+            for (int wake = 0; wake < HS_WAKES; wake++)
+                block_run(&settings[i], (enum weir_wake)wake);
+        }
+    } while (hs_time_is_left() && hs_failures() == 0);
+    return hs_finish();
+}

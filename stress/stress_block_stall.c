@@ -1,0 +1,211 @@
+/*
+ * A sink that stands still for long. In BLOCK the process then uses no processor time to speak of;
+ * in DROP an attempt costs what it costs while the drain is healthy and the budget full. Memory
+ * stays within the budget in both, and when the sink goes on nothing more is lost than was told.
+ *
+ * The cost is a figure, not a verdict: p99 over batches of 64 attempts that were all dropped.
+ */
+#include <stdlib.h>
+#include <sys/resource.h>
+#include "emitter.h"
+#include "harness.h"
+#include "park.h"
+#include "sink.h"
+
+#define THREADS    16u
+#define BUDGET     (1u << 20)
+#define BATCH      64u
+#define SAMPLES    400000u
+#define GROWTH_MAX (1u << 20)
+
+static uint64_t stall_ms = 1000;
+static bool is_over; /* ANY */
+static struct hs_sink_gate gate;
+static struct hs_trace trace;
+
+static bool start(struct weir_session_config config, weir_write write)
+{
+    hs_gate_init(&gate, NULL);
+    config.write = write;
+    config.write_context = &gate;
+    return hs_trace_start(&trace, config, HS_SINK_MEMORY, NULL);
+}
+
+static void end(void)
+{
+    hs_gate_finish(&gate, &trace);
+    hs_trace_end(&trace);
+    hs_progress();
+}
+
+static uint64_t used_ns(void)
+{
+    struct rusage usage;
+    getrusage(RUSAGE_SELF, &usage);
+    return (uint64_t)(usage.ru_utime.tv_sec + usage.ru_stime.tv_sec) * 1000000000 +
+           (uint64_t)(usage.ru_utime.tv_usec + usage.ru_stime.tv_usec) * 1000;
+}
+
+/* Says now and then that this is no hang. */
+static void wait_ms(uint64_t ms)
+{
+    for (uint64_t end_ns = hs_now_ns() + ms * 1000000; hs_now_ns() < end_ns; hs_progress()) {
+        uint64_t left_us = (end_ns - hs_now_ns()) / 1000;
+        hs_sleep_us(left_us < 5000000 ? left_us + 1 : 5000000);
+    }
+}
+
+/* --- BLOCK. ---------------------------------------------------------------------------------- */
+
+static void *emit_until_over(void *argument)
+{
+    while (!__atomic_load_n(&is_over, __ATOMIC_ACQUIRE))
+        hs_emit(argument, HS_FIXED);
+    return NULL;
+}
+
+static void block_run(enum weir_wake wake)
+{
+    struct hs_emitter *emitters = hs_emitters_new(THREADS, 20000000);
+    pthread_t threads[THREADS];
+    __atomic_store_n(&is_over, false, __ATOMIC_RELEASE);
+    if (!start(hs_block_config(wake, BUDGET, 32768), hs_gate_write))
+        return;
+    hs_gate_close(&gate);
+    for (uint32_t i = 0; i < THREADS; i++)
+        hs_thread_start(&threads[i], emit_until_over, &emitters[i]);
+    hs_wait_parked(trace.session, THREADS);
+    hs_gate_wait(&gate);
+    hs_sleep_us(5000); /* the last of them may still be waiting awake */
+    uint64_t memory = hs_resident_bytes(), before_ns = used_ns();
+    wait_ms(stall_ms);
+    double share = (double)(used_ns() - before_ns) / ((double)stall_ms * 1e6);
+    hs_check(share < 0.01, "%s: %.2f %% of a processor is used while all are parked",
+             hs_wake_name(wake), 100 * share);
+    hs_check(hs_resident_bytes() <= memory + GROWTH_MAX, "memory grows while all are parked");
+    hs_check(hs_stats(trace.session).parked_now == THREADS, "a thread has left its wait");
+    static double worst;
+    worst = share > worst ? share : worst;
+    hs_figure("block_cpu_percent", 100 * worst);
+    __atomic_store_n(&is_over, true, __ATOMIC_RELEASE);
+    hs_gate_open(&gate);
+    for (uint32_t i = 0; i < THREADS; i++)
+        hs_thread_join(threads[i]);
+    hs_trace_stop(&trace);
+    hs_check(hs_lost(&trace.stats.counts) == 0, "events are lost");
+    hs_check(trace.stats.parked_ns_max >= stall_ms * 1000000, "the longest wait is %llu ns",
+             (unsigned long long)trace.stats.parked_ns_max);
+    hs_gate_finish(&gate, &trace);
+    hs_oracle_run(emitters, THREADS, &trace);
+    end();
+    hs_emitters_free(emitters, THREADS);
+}
+
+/* --- DROP. ----------------------------------------------------------------------------------- */
+
+/* So slow that the budget is full, but it takes what it is given. */
+static bool write_slowly(void *context, const void *bytes, size_t count)
+{
+    hs_sleep_us(3000);
+    return hs_gate_write(context, bytes, count);
+}
+
+struct samples {
+    uint32_t *ns; /* of a batch */
+    uint32_t count;
+};
+
+static int by_value(const void *left, const void *right)
+{
+    const uint32_t *a = left, *b = right;
+    return *a < *b ? -1 : *a > *b;
+}
+
+/* The thousandths of a batch's attempts: a cost for each. */
+static double percentile(struct samples *samples, uint32_t per_mille)
+{
+    qsort(samples->ns, samples->count, sizeof *samples->ns, by_value);
+    return samples->count ? (double)samples->ns[(uint64_t)samples->count * per_mille / 1000] / BATCH
+                          : 0;
+}
+
+/* Emits for a while, and notes the batches of which nothing was written. */
+static void sample(struct samples *samples, struct hs_emitter *emitter, uint64_t ms)
+{
+    for (uint64_t end_ns = hs_now_ns() + ms * 1000000; hs_now_ns() < end_ns;) {
+        uint64_t written = 0, start_ns = hs_now_ns();
+        for (uint32_t i = 0; i < BATCH; i++, emitter->attempts++)
+            written += Stress_Fixed(emitter->index, emitter->attempts, 0, 0, 0, 0);
+        uint64_t passed_ns = hs_now_ns() - start_ns;
+        emitter->written += written;
+        if (written == 0 && samples->count < SAMPLES)
+            samples->ns[samples->count++] =
+                passed_ns < UINT32_MAX ? (uint32_t)passed_ns : UINT32_MAX;
+    }
+    hs_progress();
+}
+
+/* In turns, so that what else runs on the machine is in both. */
+static void turns(struct samples *stalled, struct samples *healthy, struct hs_emitter *emitter)
+{
+    uint64_t count = stall_ms > 10000 ? 1 : 5;
+    for (uint64_t i = 0; i < count; i++) {
+        sample(healthy, emitter, stall_ms > 10000 ? 5000 : stall_ms / count);
+        hs_gate_close(&gate);
+        hs_gate_wait(&gate);
+        sample(stalled, emitter, 5); /* until it is full */
+        stalled->count = i == 0 ? 0 : stalled->count;
+        for (uint64_t ms = 0; ms < stall_ms / count; ms += 1000)
+            sample(stalled, emitter, stall_ms / count < 1000 ? stall_ms / count : 1000);
+        hs_gate_open(&gate);
+    }
+}
+
+static void drop_run(void)
+{
+    struct hs_emitter emitter = {.index = 0, .capacity = UINT64_MAX};
+    struct samples stalled = {hs_allocate(SAMPLES * 4), 0}, healthy = {hs_allocate(SAMPLES * 4), 0};
+    if (!start(hs_trace_config(BUDGET), write_slowly))
+        return;
+    uint64_t memory = hs_resident_bytes();
+    turns(&stalled, &healthy, &emitter);
+    hs_check(hs_stats(trace.session).budget_bytes_used <= BUDGET, "more than the budget is in use");
+#ifndef STRESS_SANITIZED
+    hs_check(hs_resident_bytes() <= memory + BUDGET + GROWTH_MAX, "memory grows beyond the budget");
+#endif
+    (void)memory;
+    hs_trace_stop(&trace);
+    const struct weir_counts *counts = &trace.stats.counts;
+    hs_check(counts->attempted == emitter.attempts && counts->written == emitter.written,
+             "%llu attempts, %llu written; the statistics say %llu and %llu",
+             (unsigned long long)emitter.attempts, (unsigned long long)emitter.written,
+             (unsigned long long)counts->attempted, (unsigned long long)counts->written);
+    hs_check(stalled.count > 100 && healthy.count > 100, "%u and %u batches were dropped",
+             stalled.count, healthy.count);
+    double stalled_ns = percentile(&stalled, 990), healthy_ns = percentile(&healthy, 990);
+    hs_figure("drop_p50_ns_stalled", percentile(&stalled, 500));
+    hs_figure("drop_p50_ns_healthy", percentile(&healthy, 500));
+    hs_figure("drop_p99_ns_stalled", stalled_ns);
+    hs_figure("drop_p99_ns_healthy", healthy_ns);
+    hs_figure("drop_p99_ratio", healthy_ns > 0 ? stalled_ns / healthy_ns : 0);
+    end();
+    free(stalled.ns);
+    free(healthy.ns);
+}
+
+int main(int argc, char **argv)
+{
+    uint64_t is_long = 0;
+    const struct hs_option options[] = {{"ms", "that the sink stands still", &stall_ms, NULL},
+                                        {"long", "1: for 60 s", &is_long, NULL},
+                                        {NULL, NULL, NULL, NULL}};
+    hs_init(argc, argv, "A sink that stands still: what does it cost?", options);
+    stall_ms = is_long ? 60000 : stall_ms;
+    hs_emitters_init();
+    do {
+        for (int wake = 0; wake < HS_WAKES; wake++)
+            block_run((enum weir_wake)wake);
+        drop_run();
+    } while (hs_time_is_left() && hs_failures() == 0);
+    return hs_finish();
+}

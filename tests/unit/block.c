@@ -1,0 +1,519 @@
+/*
+ * Mode BLOCK, one thing at a time. Where it says that the session is full, its sink stands still,
+ * and this thread, which may not be parked for that, has emitted until an event was refused.
+ */
+#define _GNU_SOURCE
+#include "unit.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <signal.h>
+#include <time.h>
+#include <unistd.h>
+
+WEIR_PROVIDER_DEFINE(Unit, UNIT_EVENTS)
+
+#define SEGMENT    4096u
+#define SEGMENTS   16u
+#define HALF       ((SEGMENT - 256u) * SEGMENTS / 2) /* what half of the segments hold */
+#define ERRNO_MARK 123
+
+/* --- A session that stands still. ------------------------------------------------------------ */
+
+static bool gate_is_closed; /* ANY */
+
+static void gate_set(bool is_closed)
+{
+    __atomic_store_n(&gate_is_closed, is_closed, __ATOMIC_RELEASE);
+}
+
+static bool write_through_gate(void *context, const void *bytes, size_t count)
+{
+    (void)context;
+    (void)bytes;
+    (void)count;
+    while (__atomic_load_n(&gate_is_closed, __ATOMIC_ACQUIRE))
+        usleep(200);
+    return true;
+}
+
+static struct weir_session_config gate_config(enum weir_wake wake)
+{
+    struct weir_session_config config = unit_config();
+    config.mode = WEIR_MODE_BLOCK;
+    config.wake = wake;
+    config.segment_bytes = SEGMENT;
+    config.budget_bytes = (uint64_t)SEGMENTS * SEGMENT;
+    config.memory_bytes_max = 0;
+    config.write = write_through_gate;
+    config.flush_ms = 1;
+    return config;
+}
+
+static struct weir_stats stats_of(struct weir_session *session)
+{
+    struct weir_stats stats = {.size = sizeof stats};
+    assert_int_equal(weir_session_stats(session, &stats), WEIR_OK);
+    return stats;
+}
+
+/* Returns how many were written. The drain reads until what it encodes has to be written. */
+static uint64_t fill(void)
+{
+    uint64_t written = 0;
+    weir_no_block_begin();
+    for (int quiet = 0; quiet < 20; quiet++, usleep(2000))
+        for (; WEIR_EMIT(Unit, Pair, written, 0); quiet = 0)
+            written++;
+    weir_no_block_end();
+    return written;
+}
+
+/* Leaves the gate closed. */
+static struct weir_session *start_full(const struct weir_session_config *config, uint64_t *written)
+{
+    gate_set(true);
+    struct weir_session *session = unit_start(config);
+    *written = fill();
+    assert_int_equal(stats_of(session).budget_bytes_used, config->budget_bytes);
+    return session;
+}
+
+static void stop_ok(struct weir_session *session)
+{
+    gate_set(false);
+    assert_int_equal(weir_session_stop(session), WEIR_OK);
+}
+
+static void wait_parked(struct weir_session *session, uint64_t threads)
+{
+    for (int ms = 0; ms < 20000 && stats_of(session).parked_now != threads; ms++)
+        usleep(1000);
+    assert_int_equal(stats_of(session).parked_now, threads);
+}
+
+static uint64_t now_ns(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+}
+
+/* One event, on a thread of its own. */
+struct one {
+    pthread_t thread;
+    bool is_written;
+    enum weir_loss loss; /* if it is not */
+    int error;
+    uint64_t took_ns;
+};
+
+static void *emit_one(void *argument)
+{
+    struct one *one = argument;
+    uint64_t start_ns = now_ns();
+    errno = ERRNO_MARK;
+    one->is_written = WEIR_EMIT(Unit, Pair, 1, 2);
+    one->error = errno;
+    one->loss = weir_last_loss();
+    one->took_ns = now_ns() - start_ns;
+    return NULL;
+}
+
+static void one_start(struct one *one)
+{
+    assert_int_equal(pthread_create(&one->thread, NULL, emit_one, one), 0);
+}
+
+static void one_join(struct one *one)
+{
+    assert_int_equal(pthread_join(one->thread, NULL), 0);
+}
+
+/* --- No-block scopes. ------------------------------------------------------------------------ */
+
+static void test_no_block_scope(void **state)
+{
+    (void)state;
+    struct weir_session_config config = gate_config(WEIR_WAKE_RELAY);
+    config.max_block_ns = 20000000;
+    uint64_t written, refused = 20; /* by fill() */
+    struct weir_session *session = start_full(&config, &written);
+    weir_no_block_begin();
+    weir_no_block_begin();
+    assert_false(WEIR_EMIT(Unit, Pair, 1, 2));
+    assert_int_equal(weir_last_loss(), WEIR_LOSS_FULL);
+    weir_no_block_end();
+    assert_false(WEIR_EMIT(Unit, Pair, 1, 2)); /* one of two has ended */
+    weir_no_block_end();
+    assert_int_equal(stats_of(session).parks, 0);
+    assert_int_equal(unit_counts(session).lost[WEIR_LOSS_FULL] >= refused + 2, 1);
+    uint64_t full = unit_counts(session).lost[WEIR_LOSS_FULL], start_ns = now_ns();
+    assert_false(WEIR_EMIT(Unit, Pair, 1, 2)); /* now it waits */
+    assert_int_equal(weir_last_loss(), WEIR_LOSS_DEADLINE);
+    assert_true(now_ns() - start_ns >= config.max_block_ns);
+    assert_int_equal(stats_of(session).parks, 1);
+    stop_ok(session);
+    struct weir_counts counts = unit_counts(session);
+    assert_int_equal(counts.written, written);
+    assert_int_equal(counts.lost[WEIR_LOSS_FULL], full);
+    assert_int_equal(counts.lost[WEIR_LOSS_DEADLINE], 1);
+    assert_int_equal(counts.attempted, written + full + 1);
+    weir_session_destroy(session);
+}
+
+static void *emit_in_scope(void *argument)
+{
+    weir_no_block_begin();
+    emit_one(argument);
+    weir_no_block_end();
+    return NULL;
+}
+
+/* A thread that has never had a segment: the cause is another one, but it does not wait either. */
+static void test_no_block_scope_of_a_new_thread(void **state)
+{
+    (void)state;
+    struct weir_session_config config = gate_config(WEIR_WAKE_FIFO);
+    struct one one = {.error = 0};
+    uint64_t written;
+    struct weir_session *session = start_full(&config, &written);
+    assert_int_equal(pthread_create(&one.thread, NULL, emit_in_scope, &one), 0);
+    one_join(&one);
+    assert_false(one.is_written);
+    assert_int_equal(one.loss, WEIR_LOSS_NO_SEGMENT);
+    assert_int_equal(stats_of(session).parks, 0);
+    stop_ok(session);
+    weir_session_destroy(session);
+}
+
+/* --- Waits. ---------------------------------------------------------------------------------- */
+
+static struct weir_park told;
+static uint64_t told_count;
+static bool told_emit_is_written;
+
+static void on_park(void *context, const struct weir_park *park)
+{
+    assert_ptr_equal(context, &told);
+    told = *park;
+    told_count++;
+    told_emit_is_written = WEIR_EMIT(Unit, Pair, 3, 4); /* inside an emit: nested */
+    errno = EBADF;
+}
+
+/* What is told of a wait, and that errno is what it was. */
+static void test_a_wait(void **state)
+{
+    (void)state;
+    for (int wake = WEIR_WAKE_RELAY; wake <= WEIR_WAKE_AUTO_RESET; wake++) {
+        struct weir_session_config config = gate_config((enum weir_wake)wake);
+        struct one one = {.error = 0};
+        uint64_t written;
+        config.on_park = on_park;
+        config.on_park_context = &told;
+        told_count = 0;
+        struct weir_session *session = start_full(&config, &written);
+        one_start(&one);
+        wait_parked(session, 1);
+        usleep(50000);
+        gate_set(false);
+        one_join(&one);
+        gate_set(true);
+        assert_true(one.is_written);
+        assert_int_equal(one.error, ERRNO_MARK);
+        assert_int_equal(told_count, 1);
+        assert_false(told_emit_is_written);
+        assert_int_equal(told.queue_number, 1);
+        assert_int_equal(told.grant_number, 1);
+        assert_true(told.grant_bytes >= SEGMENT && told.grant_bytes <= config.budget_bytes / 4);
+        assert_in_range(told.parked_ns, 45000000, one.took_ns);
+        struct weir_stats stats = stats_of(session);
+        assert_int_equal(stats.parks, 1);
+        assert_int_equal(stats.parked_now, 0);
+        assert_int_equal(stats.parked_ns, told.parked_ns);
+        assert_int_equal(stats.parked_ns_max, told.parked_ns);
+        assert_true(stats.grants >= 2 && stats.grant_bytes >= told.grant_bytes);
+        stop_ok(session);
+        assert_int_equal(unit_counts(session).written, written + 1);
+        assert_int_equal(unit_counts(session).lost[WEIR_LOSS_NESTED], 1);
+        weir_session_destroy(session);
+    }
+}
+
+static void test_deadline(void **state)
+{
+    (void)state;
+    for (int wake = WEIR_WAKE_RELAY; wake <= WEIR_WAKE_AUTO_RESET; wake++) {
+        struct weir_session_config config = gate_config((enum weir_wake)wake);
+        struct one one = {.error = 0};
+        uint64_t written;
+        config.max_block_ns = 30000000;
+        struct weir_session *session = start_full(&config, &written);
+        one_start(&one);
+        one_join(&one);
+        assert_false(one.is_written);
+        assert_int_equal(one.loss, WEIR_LOSS_DEADLINE);
+        assert_int_equal(one.error, ERRNO_MARK);
+        assert_true(one.took_ns >= config.max_block_ns);
+        assert_int_equal(stats_of(session).parked_now, 0);
+        stop_ok(session);
+        assert_int_equal(unit_counts(session).written, written);
+        assert_int_equal(unit_counts(session).lost[WEIR_LOSS_DEADLINE], 1);
+        weir_session_destroy(session);
+    }
+}
+
+/* The largest number is no wait at all if it is added to the time without care. */
+static void test_deadline_that_is_for_ever(void **state)
+{
+    (void)state;
+    static const uint64_t long_ns[] = {UINT64_MAX, UINT64_MAX - 1, INT64_MAX, UINT64_MAX / 4};
+    for (size_t i = 0; i < sizeof long_ns / sizeof long_ns[0]; i++) {
+        struct weir_session_config config = gate_config((enum weir_wake)(i % 3));
+        struct one one = {.error = 0};
+        uint64_t written;
+        config.max_block_ns = long_ns[i];
+        struct weir_session *session = start_full(&config, &written);
+        one_start(&one);
+        wait_parked(session, 1);
+        usleep(20000);
+        assert_int_equal(stats_of(session).parked_now, 1);
+        stop_ok(session);
+        one_join(&one);
+        assert_int_equal(unit_counts(session).lost[WEIR_LOSS_DEADLINE], 0);
+        weir_session_destroy(session);
+    }
+}
+
+static uint64_t signals_written; /* ANY */
+
+static void on_signal(int number)
+{
+    int saved = errno;
+    (void)number;
+    if (WEIR_EMIT(Unit, Pair, 5, 6))
+        __atomic_fetch_add(&signals_written, 1, __ATOMIC_RELEASE);
+    __atomic_fetch_add(&told_count, 1, __ATOMIC_RELEASE);
+    errno = saved;
+}
+
+/* A handler on a parked thread: its event is nested, and the wait goes on. */
+static void test_signal_in_a_wait(void **state)
+{
+    (void)state;
+    for (int wake = WEIR_WAKE_RELAY; wake <= WEIR_WAKE_AUTO_RESET; wake++) {
+        struct weir_session_config config = gate_config((enum weir_wake)wake);
+        struct one one = {.error = 0};
+        uint64_t written;
+        struct sigaction action = {.sa_handler = on_signal};
+        assert_int_equal(sigaction(SIGUSR1, &action, NULL), 0);
+        told_count = 0;
+        struct weir_session *session = start_full(&config, &written);
+        one_start(&one);
+        wait_parked(session, 1);
+        for (uint64_t i = 0; i < 10; i++) {
+            pthread_kill(one.thread, SIGUSR1);
+            while (__atomic_load_n(&told_count, __ATOMIC_ACQUIRE) <= i)
+                usleep(100);
+        }
+        assert_int_equal(__atomic_load_n(&signals_written, __ATOMIC_ACQUIRE), 0);
+        assert_int_equal(stats_of(session).parked_now, 1);
+        assert_int_equal(unit_counts(session).lost[WEIR_LOSS_NESTED], 10);
+        gate_set(false);
+        one_join(&one);
+        assert_true(one.is_written);
+        assert_int_equal(one.error, ERRNO_MARK);
+        assert_int_equal(weir_session_stop(session), WEIR_OK);
+        weir_session_destroy(session);
+    }
+}
+
+/* --- Sizes. ---------------------------------------------------------------------------------- */
+
+/* An event that no session of this budget can take does not wait for room, full or not. */
+static void test_too_large_does_not_wait(void **state)
+{
+    (void)state;
+    static uint8_t bytes[65536];
+    struct weir_session_config config = gate_config(WEIR_WAKE_RELAY);
+    uint64_t written;
+    struct weir_session *session = start_full(&config, &written);
+    assert_false(WEIR_EMIT(Unit, Bytes, bytes, HALF - 17));
+    assert_int_equal(weir_last_loss(), WEIR_LOSS_TOO_LARGE);
+    assert_false(WEIR_EMIT(Unit, Bytes, bytes, 65534));
+    assert_int_equal(weir_last_loss(), WEIR_LOSS_TOO_LARGE);
+    assert_int_equal(stats_of(session).parks, 0);
+    stop_ok(session);
+    assert_int_equal(unit_counts(session).written, written);
+    assert_int_equal(unit_counts(session).lost[WEIR_LOSS_TOO_LARGE], 2);
+    weir_session_destroy(session);
+}
+
+static void *emit_sizes(void *argument)
+{
+    static const uint32_t sizes[] = {SEGMENT - 256 - 18, /* fills an empty segment */
+                                     SEGMENT - 256 - 17, /* one byte more */
+                                     SEGMENT, HALF - 18, /* half of the budget, exactly */
+                                     1};
+    static uint8_t bytes[65536];
+    bool *is_written = argument;
+    *is_written = true;
+    for (size_t i = 0; i < sizeof sizes / sizeof sizes[0]; i++)
+        *is_written &= WEIR_EMIT(Unit, Bytes, bytes, sizes[i]);
+    return NULL;
+}
+
+/* Sizes around a segment and at the limit wait like all others, and are written. */
+static void test_sizes_that_wait(void **state)
+{
+    (void)state;
+    for (int wake = WEIR_WAKE_RELAY; wake <= WEIR_WAKE_AUTO_RESET; wake++) {
+        struct weir_session_config config = gate_config((enum weir_wake)wake);
+        pthread_t thread;
+        bool is_written = false;
+        uint64_t written;
+        struct weir_session *session = start_full(&config, &written);
+        assert_int_equal(pthread_create(&thread, NULL, emit_sizes, &is_written), 0);
+        wait_parked(session, 1);
+        gate_set(false);
+        pthread_join(thread, NULL);
+        assert_true(is_written);
+        assert_int_equal(weir_session_stop(session), WEIR_OK);
+        assert_int_equal(unit_counts(session).written, written + 5);
+        weir_session_destroy(session);
+    }
+}
+
+/* --- Several sessions. ----------------------------------------------------------------------- */
+
+/* Whatever the order in which they were started, the DROP session has the event before its thread
+ * is parked for the other one; and it can be stopped meanwhile. */
+static void test_drop_session_has_it_first(void **state)
+{
+    (void)state;
+    for (int order = 0; order < 2; order++) {
+        struct weir_session_config config = gate_config(WEIR_WAKE_RELAY), drop = unit_config();
+        struct one one = {.error = 0};
+        uint64_t written;
+        struct weir_session *beside = order ? unit_start(&drop) : NULL;
+        struct weir_session *session = start_full(&config, &written);
+        if (!beside)
+            beside = unit_start(&drop);
+        uint64_t before = unit_counts(beside).written;
+        one_start(&one);
+        wait_parked(session, 1);
+        assert_int_equal(unit_counts(beside).written, before + 1);
+        assert_int_equal(unit_counts(session).written, written);
+        uint64_t start_ns = now_ns();
+        assert_int_equal(weir_session_stop(beside), WEIR_OK);
+        assert_true(now_ns() - start_ns < UINT64_C(4000000000));
+        assert_int_equal(stats_of(session).parked_now, 1);
+        gate_set(false);
+        one_join(&one);
+        assert_true(one.is_written);
+        assert_int_equal(weir_session_stop(session), WEIR_OK);
+        assert_int_equal(unit_counts(session).written, written + 1);
+        weir_session_destroy(session);
+        weir_session_destroy(beside);
+    }
+}
+
+/* --- The beginning and the end. -------------------------------------------------------------- */
+
+static void *emit_many(void *argument)
+{
+    uint64_t *written = argument;
+    for (int i = 0; i < 100000; i++)
+        *written += WEIR_EMIT(Unit, Pair, 1, 2);
+    return NULL;
+}
+
+/* The drain has not written its header yet when the first thread parks. */
+static void test_parked_before_the_first_write(void **state)
+{
+    (void)state;
+    for (int wake = WEIR_WAKE_RELAY; wake <= WEIR_WAKE_AUTO_RESET; wake++) {
+        struct weir_session_config config = gate_config((enum weir_wake)wake);
+        pthread_t thread;
+        uint64_t written = 0;
+        gate_set(true);
+        struct weir_session *session = unit_start(&config);
+        assert_int_equal(pthread_create(&thread, NULL, emit_many, &written), 0);
+        wait_parked(session, 1);
+        assert_int_equal(stats_of(session).bytes_sent, 0);
+        gate_set(false);
+        pthread_join(thread, NULL);
+        assert_int_equal(written, 100000);
+        assert_int_equal(weir_session_stop(session), WEIR_OK);
+        assert_int_equal(unit_counts(session).written, 100000);
+        weir_session_destroy(session);
+    }
+}
+
+static void test_never_started(void **state)
+{
+    (void)state;
+    struct weir_session_config config = gate_config(WEIR_WAKE_RELAY);
+    struct weir_session *session;
+    assert_int_equal(weir_session_create(&config, &session, NULL), WEIR_OK);
+    assert_int_equal(stats_of(session).budget_bytes_used, 0);
+    assert_int_equal(weir_session_stop(session), WEIR_BAD_STATE);
+    weir_session_destroy(session);
+}
+
+static struct weir_session *to_stop;
+static enum weir_result stopped;
+
+static void stop_in_park(void *context, const struct weir_park *park)
+{
+    (void)context;
+    (void)park;
+    stopped = weir_session_stop(to_stop);
+}
+
+/* The stop waits for all that are parked, of whom its own thread is one: it must not wait for
+ * ever, and another stop finishes what it began. */
+static void test_stop_in_on_park(void **state)
+{
+    (void)state;
+    struct weir_session_config config = gate_config(WEIR_WAKE_RELAY);
+    struct one one = {.error = 0};
+    uint64_t written;
+    config.on_park = stop_in_park;
+    config.stop_ms_max = 400;
+    to_stop = start_full(&config, &written);
+    one_start(&one);
+    wait_parked(to_stop, 1);
+    gate_set(false);
+    one_join(&one);
+    assert_true(one.took_ns < UINT64_C(5000000000));
+    assert_true(stopped == WEIR_TIMEOUT || stopped == WEIR_OK || stopped == WEIR_BAD_STATE);
+    while (weir_session_stop(to_stop) == WEIR_TIMEOUT) {
+    }
+    assert_int_equal(weir_session_stop(to_stop), WEIR_OK);
+    struct weir_counts counts = unit_counts(to_stop);
+    assert_int_equal(counts.attempted,
+                     counts.written + counts.lost[WEIR_LOSS_FULL] + counts.lost[WEIR_LOSS_ABORTED]);
+    assert_int_equal(counts.written, written + one.is_written);
+    weir_session_destroy(to_stop);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_no_block_scope),
+        cmocka_unit_test(test_no_block_scope_of_a_new_thread),
+        cmocka_unit_test(test_a_wait),
+        cmocka_unit_test(test_deadline),
+        cmocka_unit_test(test_deadline_that_is_for_ever),
+        cmocka_unit_test(test_signal_in_a_wait),
+        cmocka_unit_test(test_too_large_does_not_wait),
+        cmocka_unit_test(test_sizes_that_wait),
+        cmocka_unit_test(test_drop_session_has_it_first),
+        cmocka_unit_test(test_parked_before_the_first_write),
+        cmocka_unit_test(test_never_started),
+        cmocka_unit_test(test_stop_in_on_park),
+    };
+    return cmocka_run_group_tests(tests, unit_setup, NULL);
+}

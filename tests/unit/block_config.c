@@ -1,0 +1,173 @@
+/* What belongs to mode BLOCK: each combination without meaning is refused with a text that says so,
+ * each one with a meaning is taken. */
+#include "unit.h"
+
+WEIR_PROVIDER_DEFINE(Unit, UNIT_EVENTS)
+
+static const enum weir_wake wakes[] = {WEIR_WAKE_RELAY, WEIR_WAKE_FIFO, WEIR_WAKE_AUTO_RESET};
+#define WAKES (sizeof wakes / sizeof wakes[0])
+
+static struct weir_session_config block_config(enum weir_wake wake)
+{
+    struct weir_session_config config = unit_config();
+    config.mode = WEIR_MODE_BLOCK;
+    config.wake = wake;
+    return config;
+}
+
+static void refused(const struct weir_session_config *config, const char *text)
+{
+    struct weir_session *session = NULL;
+    struct weir_error error = {""};
+    assert_int_equal(weir_session_create(config, &session, &error), WEIR_BAD_ARGUMENT);
+    assert_null(session);
+    if (!strstr(error.text, text))
+        fail_msg("'%s' does not say '%s'", error.text, text);
+}
+
+static void taken(const struct weir_session_config *config)
+{
+    struct weir_session *session = unit_start(config);
+    assert_true(WEIR_EMIT(Unit, Pair, 1, 2));
+    assert_int_equal(weir_session_stop(session), WEIR_OK);
+    assert_int_equal(unit_counts(session).written, 1);
+    weir_session_destroy(session);
+}
+
+static void on_park(void *context, const struct weir_park *park)
+{
+    (void)context;
+    (void)park;
+}
+
+static void test_unknown_values(void **state)
+{
+    (void)state;
+    static const int unknown[] = {-1, 3, 4, 255, INT32_MAX};
+    for (size_t i = 0; i < sizeof unknown / sizeof unknown[0]; i++) {
+        struct weir_session_config config = unit_config();
+        config.mode = (enum weir_mode)unknown[i];
+        refused(&config, "mode");
+        config = block_config((enum weir_wake)unknown[i]);
+        refused(&config, "wake");
+    }
+    struct weir_session_config config = block_config(WEIR_WAKE_RELAY);
+    for (uint32_t flag = 8; flag; flag <<= 1) {
+        config.wake_flags = flag | WEIR_WAKE_NO_SPIN;
+        refused(&config, "wake_flags");
+    }
+}
+
+/* Whoever asks for what only BLOCK has meant BLOCK. */
+static void test_other_modes_have_none_of_it(void **state)
+{
+    (void)state;
+    static const enum weir_mode others[] = {WEIR_MODE_DROP, WEIR_MODE_OVERWRITE};
+    for (size_t i = 0; i < sizeof others / sizeof others[0]; i++) {
+        struct weir_session_config config = unit_config();
+        config.mode = others[i];
+        config.max_block_ns = 1;
+        refused(&config, "max_block_ns");
+        config.max_block_ns = 0;
+        config.wake = WEIR_WAKE_FIFO;
+        refused(&config, "wake");
+        config.wake = WEIR_WAKE_RELAY;
+        config.wake_flags = WEIR_WAKE_NO_CAP;
+        refused(&config, "wake_flags");
+        config.wake_flags = 0;
+        config.grant_bytes = config.segment_bytes;
+        refused(&config, "grant_bytes");
+        config.grant_bytes = 0;
+        config.on_park = on_park;
+        refused(&config, "on_park");
+    }
+}
+
+static void test_only_relay_has_flags_and_grants(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < WAKES; i++) {
+        if (wakes[i] == WEIR_WAKE_RELAY)
+            continue;
+        struct weir_session_config config = block_config(wakes[i]);
+        config.wake_flags = WEIR_WAKE_NO_HAND_ON;
+        refused(&config, "RELAY");
+        config.wake_flags = 0;
+        config.grant_bytes = config.segment_bytes;
+        refused(&config, "RELAY");
+    }
+}
+
+static void test_grants_out_of_range(void **state)
+{
+    (void)state;
+    struct weir_session_config config = block_config(WEIR_WAKE_RELAY);
+    const uint64_t bad[] = {1, config.segment_bytes - 1u, config.budget_bytes / 4 + 1,
+                            config.budget_bytes, UINT64_MAX};
+    for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {
+        config.grant_bytes = bad[i];
+        refused(&config, "grant_bytes");
+    }
+}
+
+static void test_what_is_taken(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < WAKES; i++) {
+        struct weir_session_config config = block_config(wakes[i]);
+        taken(&config);
+        config.max_block_ns = 1;
+        config.on_park = on_park;
+        taken(&config);
+        config.max_block_ns = UINT64_MAX;
+        taken(&config);
+        config.segment_bytes = 4096; /* the smallest there is */
+        config.budget_bytes = 8192;
+        taken(&config);
+    }
+    struct weir_session_config config = block_config(WEIR_WAKE_RELAY);
+    for (config.wake_flags = 0; config.wake_flags < 8; config.wake_flags++)
+        taken(&config);
+}
+
+static void test_grants_in_range(void **state)
+{
+    (void)state;
+    struct weir_session_config config = block_config(WEIR_WAKE_RELAY);
+    const uint64_t good[] = {config.segment_bytes, config.segment_bytes + 1u,
+                             config.budget_bytes / 4};
+    for (size_t i = 0; i < sizeof good / sizeof good[0]; i++) {
+        config.grant_bytes = good[i];
+        taken(&config);
+    }
+    config.budget_bytes = 2u * config.segment_bytes; /* of which a segment is more than a quarter */
+    config.grant_bytes = config.segment_bytes;
+    taken(&config);
+}
+
+/* Each kind of sink has a drain thread. */
+static void test_sinks(void **state)
+{
+    (void)state;
+    struct weir_session_config config = block_config(WEIR_WAKE_RELAY);
+    taken(&config); /* memory */
+    config.memory_bytes_max = 0;
+    config.write = unit_discard;
+    taken(&config);
+    config.write = NULL;
+    refused(&config, "sinks");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_unknown_values),
+        cmocka_unit_test(test_other_modes_have_none_of_it),
+        cmocka_unit_test(test_only_relay_has_flags_and_grants),
+        cmocka_unit_test(test_grants_out_of_range),
+        cmocka_unit_test(test_what_is_taken),
+        cmocka_unit_test(test_grants_in_range),
+        cmocka_unit_test(test_sinks),
+    };
+    return cmocka_run_group_tests(tests, unit_setup, NULL);
+}
