@@ -5,9 +5,9 @@
  *  - what a thread had attempted before the call is in the file, as an event or as a loss, and
  *    nothing that it had not begun when the call returned;
  *  - of what it has written up to the file's last number, each event is there or is told as
- *    OVERWRITTEN; in the first file the newest one is there, and all from the first one on. In later
- *    ones there may be gaps: while a snapshot is written, what is recycled is younger than what it
- *    holds;
+ *    OVERWRITTEN; in the first file the newest one is there, and all from the first one on. In
+ * later ones there may be gaps: while a snapshot is written, what is recycled is younger than what
+ * it holds;
  *  - none is older than was asked for, and each is intact;
  *  - records never take more than the budget.
  *
@@ -68,8 +68,8 @@ static void store(uint64_t *word, uint64_t value)
 
 /* --- Threads. -------------------------------------------------------------------------------- */
 
-/* A lost event costs so little that a thread would use up its capacity in some milliseconds: it does
- * something else for a while, and keeps its processor. */
+/* A lost event costs so little that a thread would use up its capacity in some milliseconds: it
+ * does something else for a while, and keeps its processor. */
 static void emit_once(struct hs_emitter *emitter, struct progress *progress)
 {
     store(&progress->begun, emitter->attempts + 1);
@@ -164,7 +164,8 @@ static void thread_verify(const struct hs_stream *stream, const struct reading *
     hs_check(events + overwritten == written,
              "emitter %u: %llu events and %llu overwritten in the file, but it wrote %llu", i,
              (ull)events, (ull)overwritten, (ull)written);
-    hs_check(!is_first || (events && written_between(emitter, reading->first[i], attempts) == events),
+    hs_check(!is_first ||
+                 (events && written_between(emitter, reading->first[i], attempts) == events),
              "emitter %u: of its newest events some are missing", i);
 }
 
@@ -191,7 +192,8 @@ static void file_verify(const struct snapshot *snapshot, bool is_last)
     double last_ticks = (double)snapshot->last_ns * 1e-9 * (double)stream.frequency;
     hs_check(!snapshot->last_ns || reading.oldest == INT64_MAX ||
                  (double)(stream.point_time - reading.oldest) <= last_ticks + 1,
-             "an event is %lld ticks older than the cut", (long long)(stream.point_time - reading.oldest));
+             "an event is %lld ticks older than the cut",
+             (long long)(stream.point_time - reading.oldest));
     const struct weir_counts *counts = &trace.stats.counts;
     for (unsigned cause = 0; is_last && cause < WEIR_LOSS_COUNT; cause++)
         hs_check(counts->lost[cause] == stream.lost_by_cause[cause],
@@ -466,10 +468,10 @@ int main(int argc, char **argv)
                                         {"churn-threads", "that come and go", &churn_threads, NULL},
                                         {NULL, NULL, NULL, NULL}};
     const struct round few = {"few", "few_least", "few_most", .threads = 6, .budget = 4u << 20};
-    const struct round many = {"many", "many_least", "many_most", .threads = 64, .budget = 1u << 20,
-                               .is_crowded = true};
-    const struct round crowd = {"crowd", "crowd_least", "crowd_most", .threads = 200,
-                                .budget = 256u << 10, .is_crowded = true};
+    const struct round many = {"many",        "many_least",       "many_most",
+                               .threads = 64, .budget = 1u << 20, .is_crowded = true};
+    const struct round crowd = {"crowd",        "crowd_least",        "crowd_most",
+                                .threads = 200, .budget = 256u << 10, .is_crowded = true};
     hs_init(argc, argv, "A flight recorder: snapshots while threads emit flat out.", options);
     hs_emitters_init();
     do {
