@@ -295,17 +295,6 @@ bool wr_gate_is_inherited(const struct wr_gate *gate)
     return wr_os_process_id() != gate->process_id;
 }
 
-/* RELAY's cap may have kept the head waiting, while the drain, which else looks after that, stands
- * in the sink. */
-static void recheck(struct wr_gate *gate)
-{
-    struct wr_wakes wakes = {0};
-    pthread_mutex_lock(&gate->lock);
-    gate->strategy->serve(gate, WR_SERVE_GIVE, &wakes);
-    pthread_mutex_unlock(&gate->lock);
-    wr_gate_wake_all(gate, &wakes);
-}
-
 enum wr_waited wr_waiter_sleep(struct wr_gate *gate, struct wr_waiter *waiter, uint64_t deadline_ns)
 {
     bool may_spin = waiter->may_spin;
@@ -326,8 +315,10 @@ enum wr_waited wr_waiter_sleep(struct wr_gate *gate, struct wr_waiter *waiter, u
                          left_ns < RECHECK_NS ? left_ns : RECHECK_NS);
         if (wr_gate_is_inherited(gate))
             return WR_WAITED_ABORTED;
+        /* RELAY's cap may have kept the head waiting, while the drain, which else looks after that,
+         * stands in the sink. */
         if (wr_os_monotonic_ns() - now >= RECHECK_NS)
-            recheck(gate);
+            wr_gate_give(gate, NULL);
         may_spin = true; /* if the word is AWAKE now, the head was roused for that */
     }
 }

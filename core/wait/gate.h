@@ -165,7 +165,7 @@ void wr_gate_unpark(struct wr_gate *gate);
 
 /* --- Whoever has units to give: the drain, an exiting thread. -------------------------------- */
 
-/* Puts them on the free list and serves the queue in the same critical section. */
+/* Puts them, if any, on the free list and serves the queue in the same critical section. */
 void wr_gate_give(struct wr_gate *gate, struct wr_unit *units);
 /* The waiter's thread has nothing left, or rests: another one may run in its place. */
 void wr_gate_rest(struct wr_gate *gate, struct wr_waiter *waiter);
