@@ -11,32 +11,51 @@
 
 /* --- Segments of threads that do not move. --------------------------------------------------- */
 
-/* A thread may keep an unfinished segment for as long as it likes, unless others go without, or all
- * full segments are younger: what is in it would not be the newest data then. */
-static bool is_revocable(struct wr_lane *lane, bool is_starved, uint64_t oldest)
+/* Notes what the lane writes to. True if it is the segment that it was at the last visit; `is_idle`
+ * if it has not moved in it. */
+static bool is_same(struct wr_lane *lane, bool *is_idle, uint64_t *base_ticks)
 {
     struct wr_segment_view view = wr_overwrite_visit(lane);
-    bool is_idle = view.segment && view.segment == lane->idle_segment &&
-                   view.opening == lane->idle_opening && view.commit == lane->idle_commit;
+    bool is_same =
+        view.segment && view.segment == lane->idle_segment && view.opening == lane->idle_opening;
+    *is_idle = is_same && view.commit == lane->idle_commit;
+    *base_ticks = view.base_ticks;
     lane->idle_segment = view.segment;
     lane->idle_opening = view.opening;
     lane->idle_commit = view.commit;
-    return is_idle && (is_starved || view.base_ticks < oldest);
+    return is_same;
+}
+
+/* A thread may keep an unfinished segment for as long as it likes, unless others go without, or all
+ * full segments are younger: what is in it would not be the newest data then. While others go
+ * without and no segment is full, of which they could be lent one, the thread that has had its
+ * segment longest gives it up even if it moves. */
+static bool revocations_begin(struct weir_session *session, bool is_starved)
+{
+    uint64_t attached, base_ticks, oldest = wr_overwrite_oldest(&session->buffers);
+    struct wr_lane *longest = NULL;
+    bool any = false, is_idle;
+    for (struct wr_lane *lane = wr_drain_lanes(session, &attached); lane; lane = lane->next) {
+        if (is_same(lane, &is_idle, &base_ticks) &&
+            (!longest || lane->idle_opening < longest->idle_opening))
+            longest = lane;
+        lane->is_revoking = is_idle && (is_starved || base_ticks < oldest);
+        any |= lane->is_revoking;
+    }
+    if (is_starved && oldest == 0 && !any && longest)
+        any = longest->is_revoking = true;
+    return any;
 }
 
 static void segments_revoke(struct weir_session *session, bool is_starved)
 {
-    uint64_t attached, oldest = wr_overwrite_oldest(&session->buffers);
+    if (!revocations_begin(session, is_starved))
+        return;
+    uint64_t attached;
     struct wr_lane *first = wr_drain_lanes(session, &attached);
-    bool any = false;
-    for (struct wr_lane *lane = first; lane; lane = lane->next) {
-        lane->is_revoking = is_revocable(lane, is_starved, oldest);
+    for (struct wr_lane *lane = first; lane; lane = lane->next)
         if (lane->is_revoking)
             wr_lane_revoke_begin(lane);
-        any |= lane->is_revoking;
-    }
-    if (!any)
-        return;
     wr_threads_barrier(); /* edge REVOKE */
     for (struct wr_lane *lane = first; lane; lane = lane->next)
         if (lane->is_revoking)
