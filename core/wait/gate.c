@@ -10,22 +10,24 @@
 /* How long a thread sleeps at most before it looks whether somebody could be served. */
 #define RECHECK_NS 100000000u
 /* The grant size found at run time: how often, and from where to where. */
-#define TUNE_BYTES      (UINT64_C(1) << 20)
-#define GRANT_BYTES_MIN (UINT64_C(32) << 10)
-#define GRANT_BYTES_MAX (UINT64_C(128) << 10)
+#define TUNE_BYTES (UINT64_C(1) << 20)
+/* A wait is as long as the grants of all that wait before it: the size changes slowly, or some
+ * waits would be several times longer than others. */
+#define TUNE_WEIGHT       32
+#define GRANT_BYTES_FIRST (UINT64_C(64) << 10)
+#define GRANT_BYTES_MIN   (UINT64_C(32) << 10)
+#define GRANT_BYTES_MAX   (UINT64_C(128) << 10)
 /* A hand-off is hidden if what is granted lasts this many times longer. */
 #define HAND_OFFS_HIDDEN 2
 
 /* --- The grant size. ------------------------------------------------------------------------- */
 
-/* Units that last `bytes`; at least one, at most a quarter of all. */
-static uint32_t grant_units_of(const struct wr_gate *gate, uint64_t bytes)
+/* Units for the grant size that was found; at least one, at most a quarter of all. */
+static uint32_t grant_units_of(const struct wr_gate *gate)
 {
     if (gate->grant_fixed)
         return gate->grant_fixed;
-    bytes = bytes < GRANT_BYTES_MIN ? GRANT_BYTES_MIN : bytes;
-    bytes = bytes > GRANT_BYTES_MAX ? GRANT_BYTES_MAX : bytes;
-    uint64_t units = bytes / gate->unit_bytes, most = gate->unit_count / 4;
+    uint64_t units = gate->grant_bytes / gate->unit_bytes, most = gate->unit_count / 4;
     units = units > most ? most : units;
     return units ? (uint32_t)units : 1;
 }
@@ -38,11 +40,14 @@ void wr_gate_tune(struct wr_gate *gate, uint64_t bytes, uint64_t ns)
         return;
     /* relaxed: a hint */
     uint64_t hand_off_ns = wr_u64_load_relaxed(&gate->hand_off_ns);
-    uint64_t hidden = HAND_OFFS_HIDDEN * hand_off_ns * gate->drained_bytes / (gate->drained_ns + 1);
+    uint64_t found = HAND_OFFS_HIDDEN * hand_off_ns * gate->drained_bytes / (gate->drained_ns + 1);
+    found = found < GRANT_BYTES_MIN ? GRANT_BYTES_MIN : found;
+    found = found > GRANT_BYTES_MAX ? GRANT_BYTES_MAX : found;
     gate->drained_bytes = 0;
     gate->drained_ns = 0;
+    gate->grant_bytes += found / TUNE_WEIGHT - gate->grant_bytes / TUNE_WEIGHT;
     pthread_mutex_lock(&gate->lock);
-    gate->grant_units = grant_units_of(gate, hidden);
+    gate->grant_units = grant_units_of(gate);
     pthread_mutex_unlock(&gate->lock);
 }
 
@@ -65,7 +70,8 @@ void wr_gate_init(struct wr_gate *gate, const struct wr_gate_config *config, uns
     gate->cap = config->processors > 1 ? config->processors - 1 : 1;
     gate->process_id = wr_os_process_id();
     wr_os_mutex_init(&gate->lock);
-    gate->grant_units = grant_units_of(gate, 0);
+    gate->grant_bytes = GRANT_BYTES_FIRST;
+    gate->grant_units = grant_units_of(gate);
 }
 
 void wr_gate_fini(struct wr_gate *gate)

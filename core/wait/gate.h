@@ -114,6 +114,7 @@ struct wr_gate {
     struct wr_u64 away_since_ns; /* ANY: the drain is in the sink, a hint; 0: it is not */
     struct wr_u64 hand_off_ns;   /* ANY: from a grant to its thread's running; a mean, a hint */
     uint64_t drained_bytes, drained_ns; /* DRAIN: since the grant size was last thought over */
+    uint64_t grant_bytes;               /* DRAIN: the grant size found; a mean */
 
     WR_ALIGNED_LINE struct wr_u32 parked; /* edge UNPARK; the high bit: somebody waits for 0 */
     struct wr_u32 event;                  /* AUTO_RESET's: enum wr_gate_event */
