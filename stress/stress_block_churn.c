@@ -149,6 +149,7 @@ static void sessions_run(void)
 enum { SOURCE_NORMAL, SOURCE_HANDLER, SOURCES };
 #define SHOT_AT 4u
 
+static struct hs_trace *signals_trace;
 static __thread struct hs_emitter *own; /* SOURCES in a row */
 static __thread bool is_parked;         /* what the handler should find */
 static uint64_t shots_at_parked;        /* ANY */
@@ -180,7 +181,10 @@ static void *emit_and_be_shot(void *argument)
         is_parked = false;
         hs_check(errno == ERRNO_MARK, "emit leaves errno %d", errno);
     }
+    struct hs_emitter *mine = own;
     own = NULL;
+    /* All of the handler's events may be nested: then the stream does not say whose they are. */
+    hs_emitter_settle(&mine[SOURCE_HANDLER], signals_trace);
     return NULL;
 }
 
@@ -205,6 +209,7 @@ static void signals_run(enum weir_wake wake)
     hs_gate_init(&gate, NULL);
     config.write = hs_gate_write;
     config.write_context = &gate;
+    signals_trace = &trace;
     __atomic_store_n(&is_over, false, __ATOMIC_RELEASE);
     __atomic_store_n(&shots_at_parked, 0, __ATOMIC_RELAXED);
     if (!hs_trace_start(&trace, config, HS_SINK_MEMORY, NULL))

@@ -18,7 +18,7 @@
 #define MARGIN_NS     (UINT64_C(150) * 1000000)
 #define ONE_BY_ONE    12u
 
-static uint64_t threads = 64, grants = 300000, slow_ms = 1500;
+static uint64_t threads = 64, grants = 300000, slow_ms = 1000;
 static bool is_over; /* ANY */
 
 static unsigned char data[EVENT_BYTES];
@@ -133,11 +133,13 @@ static uint64_t inversions_by_clock(struct hs_park *rows, uint64_t count)
 
 /* --- Many grants. ---------------------------------------------------------------------------- */
 
-static bool discard(void *context, const void *bytes, size_t count)
+static uint64_t sum_of_all; /* DRAIN */
+
+/* It costs more than to emit, so that the threads wait for the drain. */
+static bool take_dearly(void *context, const void *bytes, size_t count)
 {
     (void)context;
-    (void)bytes;
-    (void)count;
+    sum_of_all = hs_checksum(sum_of_all, bytes, count);
     return true;
 }
 
@@ -145,7 +147,7 @@ static bool take_slowly(void *context, const void *bytes, size_t count)
 {
     if (!__atomic_load_n(&is_over, __ATOMIC_RELAXED))
         hs_sleep_us(SLOW_US);
-    return discard(context, bytes, count);
+    return take_dearly(context, bytes, count);
 }
 
 static struct weir_session_config config_of(enum weir_wake wake, uint64_t segments)
@@ -154,7 +156,7 @@ static struct weir_session_config config_of(enum weir_wake wake, uint64_t segmen
         hs_block_config(wake, segments * SEGMENT_BYTES, SEGMENT_BYTES);
     config.grant_bytes = wake == WEIR_WAKE_RELAY ? SEGMENT_BYTES : 0;
     config.on_park = hs_on_park;
-    config.write = discard;
+    config.write = take_dearly;
     return config;
 }
 
@@ -204,8 +206,8 @@ static uint64_t many_run(enum weir_wake wake, uint64_t most, uint64_t max_block_
     uint64_t inversions = inversions_by_number(rows, count, &granted);
     for (uint64_t i = 0; i < count; i++)
         sum_ns += rows[i].told.parked_ns;
-    hs_check(granted > most / 100, "%s: %llu of %llu waits are granted only", hs_wake_name(wake),
-             (unsigned long long)granted, (unsigned long long)count);
+    hs_check(granted > (max_block_ns ? 0 : most / 100), "%s: %llu of %llu waits are granted only",
+             hs_wake_name(wake), (unsigned long long)granted, (unsigned long long)count);
     hs_check(!max_block_ns || granted < count, "no deadline passed");
     if (wake == WEIR_WAKE_AUTO_RESET)
         hs_check(inversions > 0, "AUTO_RESET serves in order: the check cannot tell");

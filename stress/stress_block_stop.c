@@ -195,9 +195,9 @@ static void stop_at_any_moment(enum weir_wake wake, uint64_t after_us)
     hs_emitters_free(emitters, PARKED);
 }
 
-/* The same while the sink stands still: who comes into the queue after the others were sent away
- * would stay there, because nothing comes back. */
-static void stop_at_any_moment_of_a_stall(enum weir_wake wake, uint64_t after_us)
+/* The same while the sink stands still, at the moment at which they queue: who comes into the queue
+ * after the others were sent away would stay there, because nothing comes back. */
+static void stop_when_they_queue(enum weir_wake wake, uint64_t parked)
 {
     struct hs_emitter *emitters = hs_emitters_new(PARKED, 1000000);
     struct hs_sink_gate gate;
@@ -205,7 +205,8 @@ static void stop_at_any_moment_of_a_stall(enum weir_wake wake, uint64_t after_us
     if (!stand_still(&gate, wake, 60000))
         return;
     losers_start(emitters, false, false);
-    hs_sleep_us(after_us);
+    while (hs_stats(trace.session).parked_now < parked) {
+    }
     uint64_t start_ns = hs_now_ns();
     hs_thread_start(&stop.handle, stop_run, &stop);
     losers_join();
@@ -433,7 +434,7 @@ int main(int argc, char **argv)
             reader_leaves(wake, true);
             for (uint64_t round = 0; round < rounds; round++) {
                 stop_at_any_moment(wake, hs_next(&random) % 2000);
-                stop_at_any_moment_of_a_stall(wake, hs_next(&random) % 8000);
+                stop_when_they_queue(wake, 1 + hs_next(&random) % (PARKED - 1));
                 fail_at_once(wake, hs_next(&random));
             }
         }
