@@ -132,6 +132,7 @@ void order_add(const struct thread *thread, uint32_t location, const struct mess
                bool is_store);
 
 /* shadow.c */
+void shadow_reset(void);
 void shadow_atomic(uint32_t unit, uint32_t size, bool writes, const struct model_site *site);
 void shadow_plain(const struct model_site *site, const void *bytes, uint32_t count, bool writes);
 

@@ -221,16 +221,13 @@ static bool all_done(void)
 
 /* Nobody can go on. A pausing thread that has read something stale would read the newest in the
  * end: that is another execution. */
-static void stuck(void)
+static void abandon_stale(void)
 {
     for (uint32_t i = 0; i < engine.threads; i++) {
         const struct thread *thread = &engine.thread[i];
-        if (thread->state == THREAD_READY && thread->pending.kind == MODEL_PAUSE && thread->stale) {
-            engine.result.abandoned++;
-            end_execution();
-        }
+        if (thread->state == THREAD_READY && thread->pending.kind == MODEL_PAUSE && thread->stale)
+            model_abandon();
     }
-    model_fail("deadlock: no thread can go on");
 }
 
 /* Nobody can go on, but the time of a sleeper comes. */
@@ -269,11 +266,12 @@ static uint32_t candidates(uint32_t *list)
         if (options->bounded && i == 0 && engine.preemptions == options->preemptions)
             break;
     }
-    if (enabled == 0 && find_lazy(list))
-        return 1;
-    if (enabled == 0)
-        stuck();
-    return count;
+    if (enabled > 0)
+        return count;
+    abandon_stale();
+    if (!find_lazy(list))
+        model_fail("deadlock: no thread can go on");
+    return 1;
 }
 
 static void sleep_thread(struct thread *thread)
@@ -344,9 +342,9 @@ uint64_t model_operation(const struct model_request *request)
 {
     report_register(request->site);
     request->site->first->size = request->size;
-    request->site->first->met = true;
     if (!engine.running)
         return memory_direct(request);
+    request->site->first->met = true;
     struct thread *thread = &engine.thread[engine.self];
     struct operation *operation = &thread->pending;
     operation->request = *request;
@@ -460,8 +458,10 @@ static void barrier_with(struct model_site *site, uint32_t target)
 void model_membarrier_at(struct model_site *site)
 {
     report_register(site);
+    if (!engine.running)
+        return;
     site->first->met = true;
-    if (!engine.running || site->first->removed)
+    if (site->first->removed)
         return;
     uint32_t left[MODEL_THREADS_MAX];
     uint32_t count = 0;
@@ -529,6 +529,7 @@ void model_outcome(uint32_t outcome)
 static void reset_execution(void)
 {
     memory_reset();
+    shadow_reset();
     engine.execution++;
     engine.events = 0;
     engine.ended = false;

@@ -193,7 +193,7 @@ void gate_wait_unparked(void)
 static uint32_t count_held(const struct wr_segment *list)
 {
     uint32_t count = 0;
-    for (; list; list = list->older)
+    for (; list && count <= GATE_SEGMENTS; list = list->older)
         count++;
     return count;
 }
@@ -201,7 +201,7 @@ static uint32_t count_held(const struct wr_segment *list)
 static uint32_t count_units(const struct wr_unit *units)
 {
     uint32_t count = 0;
-    for (; units; units = units->next)
+    for (; units && count <= GATE_SEGMENTS; units = units->next)
         count++;
     return count;
 }

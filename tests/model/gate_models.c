@@ -34,6 +34,31 @@ static void relay_spin_setup(void)
     gate_prepare(WEIR_WAKE_RELAY, WEIR_WAKE_NO_CAP, 1, 2);
 }
 
+/* A thread that waits looks now and then whether somebody could be served. */
+static void recheck(void)
+{
+    gate_bench.buffers->max_block_ns = 0;
+    product_timed(0, 1);
+}
+
+static void auto_reset_recheck_setup(void)
+{
+    auto_reset_setup();
+    recheck();
+}
+
+static void fifo_recheck_setup(void)
+{
+    fifo_setup();
+    recheck();
+}
+
+static void relay_recheck_setup(void)
+{
+    relay_setup();
+    recheck();
+}
+
 static void get_one(void)
 {
     model_check(gate_get(1));
@@ -155,6 +180,11 @@ static void give_pair(void)
     gate_give(2);
 }
 
+static void relay_grant_one_setup(void)
+{
+    gate_prepare(WEIR_WAKE_RELAY, WEIR_WAKE_NO_SPIN, 2, 1);
+}
+
 /* Or it is used, or taken back. */
 static void get_again_and_exit(void)
 {
@@ -188,20 +218,52 @@ static void may_get(void)
 /* As after the masks are cleared: a grant that comes now is sent back. */
 static void auto_reset_unwanted_setup(void)
 {
-    auto_reset_setup();
+    gate_prepare(WEIR_WAKE_AUTO_RESET, 0, 1, 1);
     gate_bench.is_wanted = false;
 }
 
 static void fifo_unwanted_setup(void)
 {
-    fifo_setup();
+    gate_prepare(WEIR_WAKE_FIFO, 0, 1, 1);
     gate_bench.is_wanted = false;
 }
 
 static void relay_unwanted_setup(void)
 {
-    relay_setup();
+    gate_prepare(WEIR_WAKE_RELAY, WEIR_WAKE_NO_SPIN, 1, 1);
     gate_bench.is_wanted = false;
+}
+
+/* One thread, which needs two segments. */
+static void auto_reset_one_setup(void)
+{
+    gate_prepare(WEIR_WAKE_AUTO_RESET, 0, 1, 1);
+}
+
+static void fifo_one_setup(void)
+{
+    gate_prepare(WEIR_WAKE_FIFO, 0, 1, 1);
+}
+
+static void relay_one_setup(void)
+{
+    gate_prepare(WEIR_WAKE_RELAY, WEIR_WAKE_NO_SPIN, 1, 1);
+}
+
+static void may_get_two(void)
+{
+    gate_get(2);
+}
+
+static void may_get_twice(void)
+{
+    gate_get(1);
+    gate_get(1);
+}
+
+static void close_only(void)
+{
+    gate_abort();
 }
 
 static void give_and_abort(void)
@@ -217,66 +279,98 @@ static void abort_all(void)
     gate_wait_unparked();
 }
 
-#define GATE(name, about, setup, first, second, drain)                                      \
-    {                                                                                       \
-        .model = { name, about, 3, setup, {first, second, drain, NULL}, gate_check, false } \
-    }
-
-#define GATE_ONE(name, about, setup, asker, closer)                                        \
-    {                                                                                      \
-        .model = { name, about, 2, setup, {asker, closer, NULL, NULL}, gate_check, false } \
-    }
-#define GATE_DEEP(name, about, setup, first, second, drain)                               \
-    {                                                                                     \
-        .model = {name, about, 3, setup, {first, second, drain, NULL}, gate_check, false}, \
-        .is_deep = true                                                                   \
-    }
+#define THREE(name_, about_, setup_, first, second, drain)  \
+    .model = {.name = name_,                               \
+              .about = about_,                             \
+              .threads = 3,                                \
+              .setup = setup_,                             \
+              .run = {first, second, drain},               \
+              .finish = gate_check}
+#define TWO(name_, about_, setup_, asker, closer) \
+    .model = {.name = name_,                      \
+              .about = about_,                    \
+              .threads = 2,                       \
+              .setup = setup_,                    \
+              .run = {asker, closer},             \
+              .finish = gate_check}
 
 const struct lane_model gate_models[] = {
-    GATE("park_auto_reset", "two wait, two segments come one by one", auto_reset_setup, get_one,
-         get_one, give_two),
-    GATE("park_fifo", "the same", fifo_setup, get_one, get_one, give_two),
-    GATE("park_relay", "the same", relay_setup, get_one, get_one, give_two),
-    GATE("park_relay_spin", "the same; the head waits awake", relay_spin_setup, get_one, get_one,
-         give_two),
-    GATE("park_large_auto_reset", "one needs two segments", auto_reset_setup, get_two_at_once,
-         get_one, give_three),
-    GATE("park_large_fifo", "the same", fifo_setup, get_two_at_once, get_one, give_three),
-    GATE("park_large_relay", "the same", relay_setup, get_two_at_once, get_one, give_three),
-    GATE("relay_cap", "a holder computes until the other one is served", relay_cap_setup,
-         get_and_compute, get_and_compute, give_two_and_attend),
-    GATE("relay_hand_on", "a thread parks while one waits", relay_hand_on_setup, get_once,
-         get_once, give_two_and_attend),
-    GATE("grant_auto_reset", "a deadline, and one segment for both", auto_reset_timed_setup,
-         get_and_return, get_one, give_one),
-    GATE("grant_fifo", "the same", fifo_timed_setup, get_and_return, get_one, give_one),
-    GATE("grant_relay", "the same", relay_timed_setup, get_and_return, get_one, give_one),
-    GATE("grant_large_auto_reset", "a deadline of one that gathers", auto_reset_timed_setup,
-         get_two_and_return, get_one, give_two),
-    GATE("grant_large_fifo", "the same", fifo_timed_setup, get_two_and_return, get_one, give_two),
-    GATE("grant_large_relay", "the same", relay_timed_setup, get_two_and_return, get_one,
-         give_two),
-    GATE("grant_exit", "a grant of two for both", relay_grant_setup, get_and_exit, get_and_exit,
-         give_pair),
-    GATE("grant_revoke", "a grant that is used while it is taken back", relay_grant_setup,
-         get_again_and_exit, get_and_exit, give_pair_and_revoke),
-    GATE("grant_try", "a no-block scope", fifo_setup, get_and_return, try_one, give_one),
-    GATE("abort_auto_reset", "two wait, or are about to", auto_reset_setup, may_get, may_get,
-         abort_all),
-    GATE("abort_fifo", "the same", fifo_setup, may_get, may_get, abort_all),
-    GATE("abort_relay", "the same", relay_setup, may_get, may_get, abort_all),
-    GATE("abort_timed_auto_reset", "with a deadline", auto_reset_timed_setup, may_get, may_get,
-         abort_all),
-    GATE("abort_timed_fifo", "the same", fifo_timed_setup, may_get, may_get, abort_all),
-    GATE("abort_timed_relay", "the same", relay_timed_setup, may_get, may_get, abort_all),
-    GATE_ONE("abort_late_auto_reset", "a grant that comes when the mask is clear",
-             auto_reset_unwanted_setup, may_get, give_and_abort),
-    GATE_ONE("abort_late_fifo", "the same", fifo_unwanted_setup, may_get, give_and_abort),
-    GATE_ONE("abort_late_relay", "the same", relay_unwanted_setup, may_get, give_and_abort),
-    GATE_DEEP("abort_grant_auto_reset", "a segment comes, then the end", auto_reset_setup, may_get,
-              may_get, give_and_abort),
-    GATE_DEEP("abort_grant_fifo", "the same", fifo_setup, may_get, may_get, give_and_abort),
-    GATE_DEEP("abort_grant_relay", "the same", relay_setup, may_get, may_get, give_and_abort),
+    {THREE("park_auto_reset", "two wait, two segments come one by one", auto_reset_setup, get_one,
+           get_one, give_two)},
+    {THREE("park_fifo", "the same", fifo_setup, get_one, get_one, give_two)},
+    {THREE("park_relay", "the same", relay_setup, get_one, get_one, give_two)},
+    {THREE("park_relay_spin", "the same; the head waits awake", relay_spin_setup, get_one, get_one,
+           give_two)},
+    {THREE("park_recheck_auto_reset", "the same; one looks by itself", auto_reset_recheck_setup,
+           get_one, get_one, give_two),
+     .is_large = true},
+    {THREE("park_recheck_fifo", "the same", fifo_recheck_setup, get_one, get_one, give_two),
+     .is_large = true},
+    {THREE("park_recheck_relay", "the same", relay_recheck_setup, get_one, get_one, give_two),
+     .is_large = true},
+    {THREE("park_large_auto_reset", "one needs two segments", auto_reset_setup, get_two_at_once,
+           get_one, give_three)},
+    {THREE("park_large_fifo", "the same", fifo_setup, get_two_at_once, get_one, give_three),
+     .is_large = true},
+    {THREE("park_large_relay", "the same", relay_setup, get_two_at_once, get_one, give_three)},
+    {THREE("relay_cap", "a holder computes until the other one is served", relay_cap_setup,
+           get_and_compute, get_and_compute, give_two_and_attend),
+     .is_large = true},
+    {THREE("relay_hand_on", "a thread parks while one waits", relay_hand_on_setup, get_once,
+           get_once, give_two_and_attend),
+     .is_large = true},
+
+    {THREE("grant_auto_reset", "a deadline, and one segment for both", auto_reset_timed_setup,
+           get_and_return, get_one, give_one)},
+    {THREE("grant_fifo", "the same", fifo_timed_setup, get_and_return, get_one, give_one)},
+    {THREE("grant_relay", "the same", relay_timed_setup, get_and_return, get_one, give_one)},
+    {THREE("grant_large_auto_reset", "a deadline of one that gathers", auto_reset_timed_setup,
+           get_two_and_return, get_one, give_two)},
+    {THREE("grant_large_fifo", "the same", fifo_timed_setup, get_two_and_return, get_one, give_two),
+     .is_large = true},
+    {THREE("grant_large_relay", "the same", relay_timed_setup, get_two_and_return, get_one,
+           give_two)},
+    {THREE("grant_exit", "a grant of two for both", relay_grant_setup, get_and_exit, get_and_exit,
+           give_pair)},
+    {TWO("grant_revoke", "a grant that is used while it is taken back", relay_grant_one_setup,
+         get_again_and_exit, give_pair_and_revoke)},
+    {THREE("grant_revoke_two", "the same, and one waits", relay_grant_setup, get_again_and_exit,
+           get_and_exit, give_pair_and_revoke),
+     .is_deep = true},
+    {THREE("grant_try", "a no-block scope", fifo_setup, get_and_return, try_one, give_one)},
+
+    {THREE("abort_auto_reset", "two wait, or are about to", auto_reset_setup, may_get, may_get,
+           abort_all),
+     .is_large = true},
+    {THREE("abort_fifo", "the same", fifo_setup, may_get, may_get, abort_all)},
+    {THREE("abort_relay", "the same", relay_setup, may_get, may_get, abort_all)},
+    {THREE("abort_timed_auto_reset", "with a deadline", auto_reset_timed_setup, may_get, may_get,
+           abort_all),
+     .is_large = true},
+    {THREE("abort_timed_fifo", "the same", fifo_timed_setup, may_get, may_get, abort_all)},
+    {THREE("abort_timed_relay", "the same", relay_timed_setup, may_get, may_get, abort_all)},
+    {TWO("abort_late_auto_reset", "a grant that comes when the mask is clear",
+         auto_reset_unwanted_setup, may_get, give_and_abort)},
+    {TWO("abort_late_fifo", "the same", fifo_unwanted_setup, may_get, give_and_abort)},
+    {TWO("abort_late_relay", "the same", relay_unwanted_setup, may_get, give_and_abort)},
+    {TWO("abort_large_auto_reset", "a waiter that has gathered", auto_reset_one_setup, may_get_two,
+         give_and_abort)},
+    {TWO("abort_large_fifo", "the same", fifo_one_setup, may_get_two, give_and_abort)},
+    {TWO("abort_large_relay", "the same", relay_one_setup, may_get_two, give_and_abort)},
+    {TWO("abort_again", "a thread that was sent away comes again", relay_one_setup, may_get_twice,
+         abort_all)},
+    {THREE("abort_twice", "the drain closes, and then the stop", relay_one_setup, may_get,
+           close_only, abort_all)},
+    {TWO("abort_grant_one", "a segment comes, then the end", auto_reset_one_setup, may_get,
+         give_and_abort)},
+    {THREE("abort_grant_auto_reset", "a segment comes, then the end", auto_reset_setup, may_get,
+           may_get, give_and_abort),
+     .is_deep = true,
+     .preemptions = 2},
+    {THREE("abort_grant_fifo", "the same", fifo_setup, may_get, may_get, give_and_abort),
+     .is_deep = true},
+    {THREE("abort_grant_relay", "the same", relay_setup, may_get, may_get, give_and_abort),
+     .is_large = true},
 };
 
 const size_t gate_model_count = sizeof gate_models / sizeof gate_models[0];

@@ -7,7 +7,10 @@
 struct lane_model {
     struct model model;
     bool must_fail; /* a canary: a protocol that is known to be wrong */
-    bool is_deep;   /* larger than the sweep needs */
+    bool is_deep;   /* takes long */
+    bool is_large;  /* larger than the sweep needs */
+    /* Not 0: all executions with at most so many switches away from a thread that could go on. */
+    uint32_t preemptions;
 };
 
 extern const struct lane_model lane_models[], gate_models[], session_models[];

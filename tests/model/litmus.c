@@ -380,6 +380,117 @@ static void nothing(void)
 {
 }
 
+/* Locks. */
+static void lock_add(void)
+{
+    model_lock_u32(at.x);
+    wr_data_read(at.data, 4);
+    wr_data_written(at.data, 4);
+    ++*at.data;
+    wr_u32_store_release(at.x, 0);
+}
+static void lock_none(void)
+{
+    wr_data_written(at.data, 4);
+    ++*at.data;
+}
+static void lock_finish(void)
+{
+    model_outcome(*at.data);
+}
+
+/* Futexes: x is waited for, y tells who was woken, result[0] what was read then. */
+static void futex_wait_x(void)
+{
+    if (wr_u32_load_relaxed(at.x) == 0)
+        model_futex_wait(at.x, 0, MODEL_SLEEP_LONG);
+    at.result[0] = wr_u32_load_relaxed(at.x);
+}
+static void futex_wait_timed(void)
+{
+    bool ended = model_futex_wait(at.x, 0, MODEL_SLEEP_TIMED);
+    at.result[0] = wr_u32_load_relaxed(at.x);
+    at.result[1] = ended;
+}
+static void futex_wait_first(void)
+{
+    uint32_t nobody = 0;
+    model_futex_wait(at.x, 0, MODEL_SLEEP_LONG);
+    wr_u32_cas_acq_rel(at.y, &nobody, 1);
+}
+static void futex_wait_second(void)
+{
+    uint32_t nobody = 0;
+    model_futex_wait(at.x, 0, MODEL_SLEEP_LONG);
+    wr_u32_cas_acq_rel(at.y, &nobody, 2);
+}
+static bool is_any(uint64_t value, uint64_t argument)
+{
+    return value != argument;
+}
+static void futex_wake_x(void)
+{
+    wr_u32_store_relaxed(at.x, 1);
+    model_futex_wake(at.x, 1);
+}
+static void futex_wake_early(void)
+{
+    model_futex_wake(at.x, 1);
+    wr_u32_store_relaxed(at.x, 1);
+}
+static void futex_wake_all(void)
+{
+    wr_u32_store_relaxed(at.x, 1);
+    model_futex_wake(at.x, UINT32_MAX);
+}
+static void futex_wake_in_turn(void)
+{
+    futex_wake_x();
+    model_wait_until_u32(at.y, is_any, 0);
+    model_futex_wake(at.x, UINT32_MAX);
+}
+static void futex_finish(void)
+{
+    model_outcome(at.result[0]);
+}
+static void futex_finish_timed(void)
+{
+    model_outcome(at.result[1] * 2 + at.result[0]);
+}
+static void futex_finish_turn(void)
+{
+    model_outcome(wr_u32_load_relaxed(at.y));
+}
+
+/* A wait that ends when nobody else can go on, and not before. */
+static void wait_lazily(void)
+{
+    at.result[0] = model_wait_lazily_u32(at.x, is_any, 0);
+}
+static void store_late(void)
+{
+    wr_u32_store_relaxed(at.y, 1);
+    wr_u32_store_relaxed(at.x, 1);
+}
+
+/* Single bytes. */
+static void byte_first(void)
+{
+    wr_data_written(at.data, 1);
+}
+static void byte_second(void)
+{
+    wr_data_written((unsigned char *)at.data + 1, 1);
+}
+static void byte_read(void)
+{
+    wr_data_read(at.data, 1);
+}
+static void byte_all(void)
+{
+    wr_data_written(at.data, 4);
+}
+
 struct litmus {
     struct model model;
     bool must_fail;
@@ -440,6 +551,21 @@ static const struct litmus tests[] = {
     TEST2("wait sees the data", race_write_early, wait_x, NULL, 0),
     TEST2("pause sees the data", race_write_early, pause_x, NULL, 0),
     TEST2("free after release", race_release, race_free_later, NULL, 0),
+    TEST3("lock", lock_add, lock_add, lock_add, lock_finish, 1u << 3),
+    TEST2("futex, store and wake", futex_wait_x, futex_wake_x, futex_finish, 1u << 1),
+    TEST2("futex, timed", futex_wait_timed, futex_wake_x, futex_finish_timed, 0xe),
+    TEST3("futex, all are woken", futex_wait_first, futex_wait_second, futex_wake_all,
+          futex_finish_turn, 6),
+    TEST3("futex, any is woken", futex_wait_first, futex_wait_second, futex_wake_in_turn,
+          futex_finish_turn, 6),
+    TEST2("lazy wait that ends", wait_lazily, nothing, futex_finish, 1u << 0),
+    TEST2("lazy wait that does not", wait_lazily, store_late, futex_finish, 1u << 1),
+    TEST2("bytes beside each other", byte_first, byte_second, NULL, 0),
+    FAILS("race, no lock", lock_add, lock_none),
+    FAILS("race, a byte", byte_first, byte_read),
+    FAILS("race, a byte and all", byte_second, byte_all),
+    FAILS("deadlock, wake too early", futex_wait_x, futex_wake_early),
+    FAILS3("deadlock, one is woken", futex_wait_first, futex_wait_second, futex_wake_x, false),
     FAILS("race, relaxed publish", race_write_relaxed, race_read),
     FAILS("race, publish too early", race_write_late, race_read),
     FAILS("race, read and free", race_write_late, race_free),

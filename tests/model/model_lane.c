@@ -8,7 +8,9 @@
 
 static bool run(const struct lane_model *entry)
 {
-    struct model_options options = {.quiet = entry->must_fail};
+    struct model_options options = {.quiet = entry->must_fail,
+                                    .bounded = entry->preemptions > 0,
+                                    .preemptions = entry->preemptions};
     struct model_result result = model_explore(&entry->model, &options);
     model_print_result(&entry->model, &result);
     fflush(stdout);

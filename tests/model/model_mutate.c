@@ -8,15 +8,16 @@
 #include "lane_models.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 /* A weakening that changes nothing, and why. */
 struct redundant {
     const char *file;
-    const char *function;
+    const char *function; /* "name#2": of its operations of that kind, the second */
     enum model_kind kind;
-    const char *weakened; /* as weakening_text() says, "*" for all; "u32" or "ptr" before it where
-                             the function has one of each */
+    const char *weakened; /* as weakening_text() says, "*" for all; "u32", "u64" or "ptr" before it
+                             where the function has words of both sizes */
     const char *reason;
 };
 
@@ -25,6 +26,10 @@ struct redundant {
 #define BY_LOCK   "written and read under the threads lock"
 #define BY_PIN    "the even pin, loaded before with acquire, has shown all that the writer did"
 #define NO_RETURN "what the drain did before is nothing that the writer reads"
+#define BY_GATE   "the links are written, and followed by who takes them back, under the gate's lock"
+#define TRY       "it says that a try is worth while, and the try is made under the gate's lock"
+#define LEFT      "the emitters have left, and their pins were waited for"
+#define SAME_LOAD "the same load as in wr_lane_lost(), which the model \"lost\" looks at"
 
 static const struct redundant redundant[] = {
     {"buffers.c", "wr_buffers_lane", MODEL_LOAD, "acquire to relaxed", BY_MASK},
@@ -50,7 +55,45 @@ static const struct redundant redundant[] = {
     {"lane_read.h", "wr_lane_revoke_finish", MODEL_CAS, "acq_rel to relaxed", BY_PIN},
     {"lane_read.h", "wr_lane_revoke_finish", MODEL_CAS, "failure relaxed", "the value is not used"},
     {"threads.c", "record_take", MODEL_STORE, "release to relaxed", BY_LOCK},
+    {"gate.c", "park", MODEL_ADD, "*", "in the pin that the stopper waits for before it looks"},
+    {"gate.c", "wr_waiter_set", MODEL_EXCHANGE, "acq_rel to release",
+     "what the waiter did before it queued was ordered by the gate's lock"},
+    {"gate.c", "wr_waiter_sleep", MODEL_CAS, "*", "the word is loaded again, with acquire"},
+    {"gate.c", "event_set", MODEL_CAS, "*", TRY},
+    {"gate.c", "wr_gate_abort", MODEL_EXCHANGE, "*",
+     "it says that the gate is closed; the waiter's own word says the rest"},
+    {"gate.c", "wr_gate_unpark", MODEL_ADD, "acq_rel to release",
+     "the stopper has done nothing that the thread reads"},
+    {"gate.c", "wr_gate_wait_unparked", MODEL_ADD, "*",
+     "the load acquires; each of the three alone would do"},
+    {"gate.c", "wr_gate_wait_unparked", MODEL_LOAD, "acquire to relaxed",
+     "so does the addition that takes the bit away"},
+    {"wait_auto_reset.c", "sleep_on_event", MODEL_CAS, "*", TRY},
+    {"wait_fifo.c", "serve", MODEL_EXCHANGE, "*", TRY},
+    {"wait_fifo.c", "take", MODEL_CAS, "*", TRY},
+    {"wait_relay.c", "rouse", MODEL_CAS, "*", "AWAKE says nothing but that"},
+    {"block.c", "use", MODEL_STORE, "release to relaxed", BY_GATE},
+    {"block.c", "credit_take", MODEL_EXCHANGE, "*", BY_GATE},
+
+    /* Met in the models of a whole session. */
+    {"drain.c", "is_revocable", MODEL_LOAD, "acquire to relaxed",
+     "only whether it has changed since the last sweep"},
+    {"drain.c", "is_starved", MODEL_EXCHANGE, "*", HINT},
+    {"drain_thread.c", "timer_next", MODEL_LOAD, "acquire to relaxed", HINT},
+    {"drain_thread.c", "loop#2", MODEL_LOAD, "acquire to relaxed",
+     "before a sleep, from which the bell wakes it"},
+    {"point.c", "attempts_load", MODEL_LOAD, "acquire to relaxed", SAME_LOAD},
+    {"point.c", "lane_tell_all", MODEL_LOAD, "u64 acquire to relaxed",
+     "a count of its own, which orders nothing"},
+    {"drain.c", "lanes_release", MODEL_LOAD, "acquire to relaxed", BY_PIN},
+    {"point.c", "tell_unattributed", MODEL_LOAD, "acquire to relaxed", "a count that names no lane"},
+    {"point.c", "wr_point_has_losses", MODEL_LOAD, "acquire to relaxed",
+     "whether to write a point; what stands in it is loaded again"},
+    {"buffers.c", "wr_lane_counts_locked", MODEL_LOAD, "acquire to relaxed", LEFT},
+    {"buffers.c", "lane_records_locked", MODEL_LOAD, "acquire to relaxed", LEFT},
+
     /* Stand-ins for the free list and the registry. */
+    {"product_registry.c", "wr_registry_give_slot", MODEL_STORE, "release to relaxed", BY_MASK},
     {"product_system.c", "wr_free_list_take", MODEL_EXCHANGE, "acq_rel to acquire",
      "who takes a segment has nothing to tell who gives it"},
     {"lane_bench.c", "bench_next_session", MODEL_STORE, "seq_cst to release",
@@ -65,6 +108,10 @@ struct weakening {
     bool removed;
 };
 
+/* Functions whose operations stand in for each other above: not all of them may be weakened. */
+static const char *const together[][2] = {{"gate.c", "wr_gate_wait_unparked"}};
+
+/* The weakest order first: what survives that survives the others. */
 static uint32_t weakenings_of(const struct model_site *site, struct weakening *out)
 {
     enum model_order order = site->order, failure = site->failure;
@@ -73,6 +120,8 @@ static uint32_t weakenings_of(const struct model_site *site, struct weakening *o
         out[count++] = (struct weakening){order, failure, true};
         return count;
     }
+    if (order != MODEL_RELAXED)
+        out[count++] = (struct weakening){MODEL_RELAXED, failure, false};
     if (order == MODEL_SEQ_CST)
         out[count++] = (struct weakening){site->kind == MODEL_LOAD ? MODEL_ACQUIRE : MODEL_RELEASE,
                                           failure, false};
@@ -80,8 +129,6 @@ static uint32_t weakenings_of(const struct model_site *site, struct weakening *o
         out[count++] = (struct weakening){MODEL_ACQUIRE, failure, false};
         out[count++] = (struct weakening){MODEL_RELEASE, failure, false};
     }
-    if (order != MODEL_RELAXED)
-        out[count++] = (struct weakening){MODEL_RELAXED, failure, false};
     if (site->kind == MODEL_CAS && failure == MODEL_ACQUIRE)
         out[count++] = (struct weakening){order, MODEL_RELAXED, false};
     return count;
@@ -120,18 +167,37 @@ static bool is_scaffold(const struct model_site *site)
            (site->kind >= MODEL_LOCK && site->kind != MODEL_MEMBARRIER);
 }
 
-/* Is the row meant? Of two operations of a kind in one function, the smaller word is the u32. */
+/* Which of its function's operations of its kind it is, from 1. */
+static uint32_t place_of(const struct model_site *site)
+{
+    uint32_t place = 1;
+    for (const struct model_site *other = model_sites(); other != NULL; other = other->next)
+        place += strcmp(other->file, site->file) == 0 &&
+                 strcmp(other->function, site->function) == 0 && other->kind == site->kind &&
+                 other->line < site->line;
+    return place;
+}
+
+static bool is_of(const struct redundant *row, const struct model_site *site)
+{
+    size_t length = strcspn(row->function, "#");
+    const char *place = row->function + length;
+    return row->kind == site->kind && strcmp(row->file, base_name(site->file)) == 0 &&
+           strlen(site->function) == length &&
+           strncmp(row->function, site->function, length) == 0 &&
+           (*place == 0 || strtoul(place + 1, NULL, 10) == place_of(site));
+}
+
+/* Is the row meant? */
 static bool covers(const struct redundant *row, const struct model_site *site, const char *weakened)
 {
     const char *pattern = row->weakened;
-    if (strncmp(pattern, "u32 ", 4) == 0 || strncmp(pattern, "ptr ", 4) == 0) {
-        if ((site->size == 4) != (pattern[0] == 'u'))
+    if (begins(pattern, "u32 ") || begins(pattern, "u64 ") || begins(pattern, "ptr ")) {
+        if ((site->size == 4) != begins(pattern, "u32"))
             return false;
         pattern += 4;
     }
-    return strcmp(row->file, base_name(site->file)) == 0 &&
-           strcmp(row->function, site->function) == 0 && row->kind == site->kind &&
-           (strcmp(pattern, "*") == 0 || strcmp(pattern, weakened) == 0);
+    return is_of(row, site) && (strcmp(pattern, "*") == 0 || strcmp(pattern, weakened) == 0);
 }
 
 static const char *argued(const struct model_site *site, const char *weakened)
@@ -147,17 +213,36 @@ static bool is_in(const uint64_t *set, size_t model)
     return (set[model / 64] >> model % 64 & 1) != 0;
 }
 
-/* The model that fails, of those in `among`; NULL if none does. */
-static const struct lane_model *killer(const uint64_t *among, struct model_result *result)
+static bool fails(const struct lane_model *entry, struct model_result *result)
 {
-    struct model_options options = {.quiet = true};
-    for (size_t i = 0; model_at(i); i++) {
-        if (model_at(i)->must_fail || model_at(i)->is_deep || !is_in(among, i))
-            continue;
-        *result = model_explore(&model_at(i)->model, &options);
-        if (!result->complete)
+    struct model_options options = {.quiet = true,
+                                    .bounded = entry->preemptions > 0,
+                                    .preemptions = entry->preemptions};
+    *result = model_explore(&entry->model, &options);
+    return !result->complete;
+}
+
+static bool is_small(const struct lane_model *entry)
+{
+    return !entry->must_fail && !entry->is_deep && !entry->is_large;
+}
+
+/* The large ones look only at what no small one meets. */
+static bool is_asked(const struct lane_model *entry, bool small)
+{
+    return small ? is_small(entry) : entry->is_large && !entry->is_deep;
+}
+
+/* The model that fails, of those in `among`; NULL if none does. */
+static const struct lane_model *killer(const uint64_t *among)
+{
+    struct model_result result;
+    bool small = false;
+    for (size_t i = 0; model_at(i); i++)
+        small |= is_in(among, i) && is_small(model_at(i));
+    for (size_t i = 0; model_at(i); i++)
+        if (is_in(among, i) && is_asked(model_at(i), small) && fails(model_at(i), &result))
             return model_at(i);
-    }
     return NULL;
 }
 
@@ -167,11 +252,11 @@ static bool survey(void)
 {
     struct model_result result;
     for (size_t i = 0; model_at(i); i++) {
-        uint64_t only[2] = {0};
-        only[i / 64] = 1ull << i % 64;
+        if (!is_small(model_at(i)) && !is_asked(model_at(i), false))
+            continue;
         for (struct model_site *site = model_sites(); site != NULL; site = site->next)
             site->met = false;
-        if (killer(only, &result) != NULL) {
+        if (fails(model_at(i), &result)) {
             printf("%s fails unchanged: %s\n", model_at(i)->model.name, result.failure);
             return false;
         }
@@ -183,15 +268,20 @@ static bool survey(void)
 
 enum fate { KILLED, ARGUED, SURVIVED, FATES };
 
-static enum fate try_mutant(struct model_site *site, const struct weakening *weakening,
-                            bool verbose)
+static const struct lane_model *killer_of(struct model_site *site,
+                                          const struct weakening *weakening)
 {
-    struct model_result result;
     site->order_now = weakening->order;
     site->failure_now = weakening->failure;
     site->removed = weakening->removed;
-    const struct lane_model *by = killer(site->met_by, &result);
+    const struct lane_model *by = killer(site->met_by);
     model_sites_restore();
+    return by;
+}
+
+static enum fate fate_of(const struct model_site *site, const struct weakening *weakening,
+                         const struct lane_model *by, bool verbose)
+{
     const char *text = weakening_text(site, weakening);
     const char *reason = argued(site, text);
     enum fate fate = by != NULL ? KILLED : reason != NULL ? ARGUED : SURVIVED;
@@ -208,18 +298,50 @@ static enum fate try_mutant(struct model_site *site, const struct weakening *wea
     return fate == KILLED && reason != NULL ? SURVIVED : fate;
 }
 
+static void try_site(struct model_site *site, bool verbose, unsigned *fates)
+{
+    struct weakening weakenings[4];
+    uint32_t ways = weakenings_of(site, weakenings);
+    bool is_free = false; /* its order may be any */
+    for (uint32_t i = 0; i < ways; i++) {
+        bool is_order = weakenings[i].order != site->order;
+        const struct lane_model *by =
+            is_order && is_free ? NULL : killer_of(site, &weakenings[i]);
+        is_free |= weakenings[i].order == MODEL_RELAXED && is_order && by == NULL;
+        fates[fate_of(site, &weakenings[i], by, verbose)]++;
+    }
+}
+
+static void try_together(const char *const *function, bool verbose, unsigned *fates)
+{
+    uint64_t met_by[2] = {0};
+    for (struct model_site *site = model_sites(); site != NULL; site = site->next) {
+        if (strcmp(site->function, function[1]) != 0 ||
+            strcmp(base_name(site->file), function[0]) != 0)
+            continue;
+        site->order_now = MODEL_RELAXED;
+        met_by[0] |= site->met_by[0];
+        met_by[1] |= site->met_by[1];
+    }
+    const struct lane_model *by = killer(met_by);
+    model_sites_restore();
+    fates[by != NULL ? KILLED : SURVIVED]++;
+    if (verbose || by == NULL)
+        printf("%-24s %-40s  %-20s %s%s\n", function[1], function[0], "all relaxed",
+               by != NULL ? "killed by " : "SURVIVED", by != NULL ? by->model.name : "");
+}
+
 int main(int count, char **arguments)
 {
     bool verbose = count > 1 && strcmp(arguments[1], "-v") == 0;
     if (!survey())
         return 1;
     unsigned fates[FATES] = {0};
-    for (struct model_site *site = model_sites(); site != NULL; site = site->next) {
-        struct weakening weakenings[4];
-        uint32_t ways = is_scaffold(site) ? 0 : weakenings_of(site, weakenings);
-        for (uint32_t i = 0; i < ways; i++)
-            fates[try_mutant(site, &weakenings[i], verbose)]++;
-    }
+    for (struct model_site *site = model_sites(); site != NULL; site = site->next)
+        if (!is_scaffold(site) && (site->met_by[0] | site->met_by[1]) != 0)
+            try_site(site, verbose, fates);
+    for (size_t i = 0; i < sizeof together / sizeof together[0]; i++)
+        try_together(together[i], verbose, fates);
     printf("%u killed, %u argued redundant, %u wrong\n", fates[KILLED], fates[ARGUED],
            fates[SURVIVED]);
     return fates[SURVIVED] != 0;

@@ -1,13 +1,27 @@
 /* core/buffers/buffers.c as the explorer runs it. */
 #include "product.h"
 
+static void release_lane_locked(struct wr_buffers *buffers, struct wr_lane **link);
+
+#define wr_buffers_release_lane_locked release_lane_locked
 #include "buffers/buffers.c" /* NOLINT: with its static functions */
+#undef wr_buffers_release_lane_locked
+
+/* The next owner clears the lane. */
+void wr_buffers_release_lane_locked(struct wr_buffers *buffers, struct wr_lane **link)
+{
+    struct wr_place *place = wr_place_of(*link);
+    release_lane_locked(buffers, link);
+    wr_data_written(place, sizeof *place);
+}
 
 void product_reset(void)
 {
     product_system_reset();
     product_threads_reset();
     model_lend(wr_buffers_by_slot, sizeof wr_buffers_by_slot[0]);
+    model_lend(&wr_buffers_blocking_slots, sizeof wr_buffers_blocking_slots);
+    model_lend(wr_unattributed, sizeof wr_unattributed[0]);
     model_lend(&capture_ids, sizeof capture_ids);
     model_name(&wr_buffers_by_slot[0], "by_slot");
 }

@@ -1,8 +1,13 @@
-/* Included before each of the product's sources: its locks are the explorer's. */
+/* Included before each of the product's sources: its locks are the explorer's, and what it checks
+ * of itself is checked. */
 #ifndef MODEL_PRODUCT_LOCKS_H
 #define MODEL_PRODUCT_LOCKS_H
 
 #include <pthread.h>
+
+void model_trap(void);
+#define WR_CHECKS
+#define __builtin_trap() model_trap()
 
 int model_mutex_lock(pthread_mutex_t *mutex);
 int model_mutex_trylock(pthread_mutex_t *mutex);

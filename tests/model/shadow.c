@@ -20,19 +20,48 @@ struct shadow {
     const struct model_site *atomic_site[MODEL_THREADS_MAX];
 };
 
+#define FREED_MAX 16u
+
 static struct shadow shadows[ARENA_UNITS];
 static struct shadow byte_shadows[ARENA_BYTES];
 
-static struct shadow *fresh(struct shadow *shadow)
+/* Of this execution. */
+static uint32_t touched[ARENA_UNITS]; /* units */
+static uint32_t touched_count;
+static struct {
+    uint32_t first, last; /* units */
+} freed[FREED_MAX];
+static uint32_t freed_count;
+
+void shadow_reset(void)
 {
-    if (shadow->execution != engine.execution)
-        *shadow = (struct shadow){.execution = engine.execution};
-    return shadow;
+    touched_count = freed_count = 0;
+}
+
+static bool is_freed(uint32_t unit)
+{
+    for (uint32_t i = 0; i < freed_count; i++)
+        if (unit >= freed[i].first && unit <= freed[i].last)
+            return true;
+    return false;
 }
 
 static struct shadow *shadow_at(uint32_t unit)
 {
-    return fresh(&shadows[unit]);
+    struct shadow *shadow = &shadows[unit];
+    if (shadow->execution != engine.execution) {
+        *shadow = (struct shadow){.execution = engine.execution, .freed = is_freed(unit)};
+        touched[touched_count++] = unit;
+    }
+    return shadow;
+}
+
+static struct shadow *byte_shadow_at(uint32_t offset)
+{
+    struct shadow *shadow = &byte_shadows[offset];
+    if (shadow->execution != engine.execution)
+        *shadow = (struct shadow){.execution = engine.execution};
+    return shadow;
 }
 
 static void report_race(const struct model_site *site, const struct model_site *other,
@@ -113,15 +142,28 @@ void shadow_atomic(uint32_t unit, uint32_t size, bool writes, const struct model
 
 static struct model_site free_site = {.file = "free", .kind = MODEL_DATA_WRITE};
 
+/* Has this thread done the same since it last learned or passed on anything? Who came between was
+ * compared with that. */
+static bool is_repeated(const struct shadow *shadow, bool writes)
+{
+    uint32_t clock = engine.thread[engine.self].current.clock[engine.self];
+    if (shadow->freed)
+        return false;
+    return (shadow->writer == engine.self && shadow->write_clock == clock) ||
+           (!writes && shadow->read_clock[engine.self] == clock);
+}
+
 static void access_unit(const struct model_site *site, uint32_t unit, bool writes)
 {
     struct shadow *shadow = shadow_at(unit);
+    if (!shadow->is_split && is_repeated(shadow, writes))
+        return;
     if (writes)
         plain_write(shadow, site, unit);
     else
         plain_read(shadow, site, unit);
     for (uint32_t i = 0; shadow->is_split && i < ARENA_UNIT; i++) {
-        const struct shadow *byte = fresh(&byte_shadows[unit * ARENA_UNIT + i]);
+        const struct shadow *byte = byte_shadow_at(unit * ARENA_UNIT + i);
         if (writes)
             check_write(byte, site, unit);
         else
@@ -129,12 +171,13 @@ static void access_unit(const struct model_site *site, uint32_t unit, bool write
     }
 }
 
-static void access_byte(const struct model_site *site, const void *byte, bool writes)
+static void access_byte(const struct model_site *site, uint32_t offset, bool writes)
 {
-    uint32_t offset = memory_offset(byte);
     struct shadow *unit = shadow_at(offset / ARENA_UNIT);
-    struct shadow *own = fresh(&byte_shadows[offset]);
+    struct shadow *own = byte_shadow_at(offset);
     unit->is_split = true;
+    if (!unit->freed && is_repeated(own, writes))
+        return;
     if (writes) {
         check_write(unit, site, offset / ARENA_UNIT);
         plain_write(own, site, offset / ARENA_UNIT);
@@ -144,25 +187,18 @@ static void access_byte(const struct model_site *site, const void *byte, bool wr
     }
 }
 
-static void access_range(const struct model_site *site, const void *bytes, uint32_t count,
-                         bool writes)
-{
-    if (!engine.running || count == 0)
-        return;
-    if (!model_owns(bytes))
-        return; /* private to a thread: nothing to race with */
-    if (count == 1) {
-        access_byte(site, bytes, writes);
-        return;
-    }
-    uint32_t last = memory_unit((const char *)bytes + count - 1);
-    for (uint32_t unit = memory_unit(bytes); unit <= last; unit++)
-        access_unit(site, unit, writes);
-}
-
 void shadow_plain(const struct model_site *site, const void *bytes, uint32_t count, bool writes)
 {
-    access_range(site, bytes, count, writes);
+    uint32_t offset = count > 0 && engine.running ? memory_offset(bytes) : ARENA_BYTES;
+    if (offset == ARENA_BYTES)
+        return; /* private to a thread: nothing to race with */
+    if (count == 1) {
+        access_byte(site, offset, writes);
+        return;
+    }
+    uint32_t last = (offset + count - 1) / ARENA_UNIT;
+    for (uint32_t unit = offset / ARENA_UNIT; unit <= last; unit++)
+        access_unit(site, unit, writes);
 }
 
 void model_count_at(struct model_site *site, const void *word, uint32_t size)
@@ -174,15 +210,23 @@ void model_count_at(struct model_site *site, const void *word, uint32_t size)
 void model_data_at(struct model_site *site, const void *bytes, uint32_t count)
 {
     report_register(site);
-    access_range(site, bytes, count, site->kind == MODEL_DATA_WRITE);
+    shadow_plain(site, bytes, count, site->kind == MODEL_DATA_WRITE);
 }
 
+/* Whoever has touched the bytes must have done so before. */
 void model_free(const void *bytes, uint32_t count)
 {
-    access_range(&free_site, bytes, count, true);
     if (!engine.running)
         return;
-    uint32_t last = memory_unit((const char *)bytes + count - 1);
-    for (uint32_t unit = memory_unit(bytes); unit <= last; unit++)
-        shadow_at(unit)->freed = true;
+    uint32_t first = memory_unit(bytes), last = memory_unit((const char *)bytes + count - 1);
+    for (uint32_t i = 0; i < touched_count; i++) {
+        if (touched[i] < first || touched[i] > last)
+            continue;
+        access_unit(&free_site, touched[i], true);
+        shadow_at(touched[i])->freed = true;
+    }
+    if (freed_count == FREED_MAX)
+        model_fail("too many frees for the explorer");
+    freed[freed_count].first = first;
+    freed[freed_count++].last = last;
 }

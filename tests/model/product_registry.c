@@ -1,0 +1,178 @@
+#include "product_session.h"
+
+#include "os/clock.h"
+#include "os/os.h"
+#include "product.h"
+#include "product_locks.h"
+
+static struct weir_event *the_event;
+static struct wr_event_definition *the_definition;
+static bool sink_fails;
+static pthread_mutex_t registry_lock;
+
+void product_event(struct weir_event *event)
+{
+    model_lend(&registry_lock, sizeof registry_lock);
+    model_name(&registry_lock, "registry lock");
+    the_event = event;
+    the_definition = event->definition;
+    sink_fails = false;
+}
+
+void product_sink_fails(void)
+{
+    sink_fails = true;
+}
+
+/* --- The registry. --------------------------------------------------------------------------- */
+
+const struct wr_event_definition *wr_event_definition(uint32_t index)
+{
+    return index == the_definition->index ? the_definition : NULL;
+}
+
+void wr_registry_enable(uint32_t slot, const struct wr_interest *interest)
+{
+    (void)interest;
+    pthread_mutex_lock(&registry_lock);
+    wr_mask_store_seq_cst(&the_event->enabled, UINT64_C(1) << slot); /* edge ENABLE.release */
+    pthread_mutex_unlock(&registry_lock);
+}
+
+void wr_registry_disable(uint32_t slot)
+{
+    (void)slot;
+    pthread_mutex_lock(&registry_lock);
+    /* edge QUIESCE: this store, then the loads of the pins */
+    wr_mask_store_seq_cst(&the_event->enabled, 0);
+    pthread_mutex_unlock(&registry_lock);
+}
+
+void wr_registry_give_slot(uint32_t slot)
+{
+    wr_ptr_store_release(&wr_buffers_by_slot[slot], NULL);
+}
+
+enum weir_result wr_registry_take_slot(struct wr_buffers *buffers, uint32_t *slot,
+                                       struct weir_error *error)
+{
+    (void)error;
+    *slot = 0;
+    wr_ptr_store_release(&wr_buffers_by_slot[0], buffers);
+    return WEIR_OK;
+}
+
+void wr_registry_run_callbacks(void)
+{
+}
+
+bool wr_interest_wants(const struct wr_interest *interest,
+                       const struct wr_event_definition *definition)
+{
+    (void)interest;
+    (void)definition;
+    return true;
+}
+
+void wr_init(void)
+{
+}
+
+uint32_t wr_process_generation(void)
+{
+    return 0;
+}
+
+/* --- The sink, and what else a session needs to be made. ------------------------------------- */
+
+bool wr_stream_write(struct wr_stream *stream, const void *bytes, uint64_t count)
+{
+    (void)bytes;
+    stream->sent += count;
+    stream->has_failed |= sink_fails;
+    return !stream->has_failed;
+}
+
+enum weir_result wr_stream_open(struct wr_stream *stream, const struct weir_session_config *config,
+                                struct weir_error *error)
+{
+    (void)stream;
+    (void)config;
+    (void)error;
+    return WEIR_OK;
+}
+
+enum weir_result wr_stream_publish(struct wr_stream *stream, struct weir_error *error)
+{
+    (void)stream;
+    (void)error;
+    return WEIR_OK;
+}
+
+void wr_stream_finish(struct wr_stream *stream)
+{
+    (void)stream;
+}
+
+void wr_stream_close(struct wr_stream *stream)
+{
+    (void)stream;
+}
+
+enum weir_result wr_session_configure(struct weir_session *session,
+                                      const struct weir_session_config *config,
+                                      struct weir_error *error)
+{
+    (void)session;
+    (void)config;
+    (void)error;
+    return WEIR_OK;
+}
+
+enum weir_result wr_fail(struct weir_error *error, enum weir_result result, const char *format, ...)
+{
+    (void)error;
+    (void)format;
+    return result;
+}
+
+uint64_t wr_clock_frequency_hz(void)
+{
+    return 1000000000u;
+}
+
+void wr_clock_read_pair(uint64_t *ticks, uint64_t *realtime_ns)
+{
+    *ticks = *realtime_ns = 0;
+}
+
+int wr_os_thread_start(const char *name, void *(*run)(void *), void *argument)
+{
+    (void)name;
+    (void)run;
+    (void)argument;
+    return 0;
+}
+
+/* --- Of mode OVERWRITE, and the hot path, which lane_bench.c has. ----------------------------- */
+
+void wr_recorder_begin(struct weir_session *session)
+{
+    (void)session;
+}
+
+void wr_recorder_visit(struct weir_session *session, bool is_timed)
+{
+    (void)session;
+    (void)is_timed;
+}
+
+void wr_recorder_end(struct weir_session *session)
+{
+    (void)session;
+}
+
+bool weir_emit(struct weir_event *event, const void *payload)
+{
+    return wr_emit_slow(event, payload);
+}

@@ -1,0 +1,43 @@
+/* core/session/session.c and drain_thread.c as the explorer runs them. */
+#include "product.h"
+#include "product_session.h"
+
+static bool finish(struct weir_session *session, uint64_t deadline_ns);
+
+#define wr_drain_finish finish
+#include "session/session.c" /* NOLINT: with its static functions */
+#undef wr_drain_finish
+#include "session/drain_thread.c" /* NOLINT */
+
+static bool is_alone;
+
+static bool finish(struct weir_session *session, uint64_t deadline_ns)
+{
+    if (!is_alone)
+        return wr_drain_finish(session, deadline_ns);
+    uint64_t attached;
+    for (struct wr_lane *lane = wr_drain_lanes(session, &attached); lane; lane = lane->next)
+        wr_drain_lane(session, lane, UINT64_MAX);
+    return true;
+}
+
+/* What run() does before its first look, so that a model need not begin there. */
+void product_begin(struct weir_session *session)
+{
+    wr_drain_begin(session);
+    wr_drain_flush(session);
+}
+
+void product_drain(struct weir_session *session)
+{
+    wr_self_enter();
+    loop(session);
+    wr_drain_end(session);
+    set_and_wake(&session->drain_is_gone, 1);
+}
+
+bool product_stop(struct weir_session *session, bool alone)
+{
+    is_alone = alone;
+    return stop_by_deadline(session, UINT64_MAX);
+}

@@ -1,0 +1,25 @@
+/*
+ * The product's session, drain and emitters, as far as the explorer runs them. What stands in: the
+ * registry (one event, one slot), the sink, and the configuration.
+ */
+#ifndef MODEL_PRODUCT_SESSION_H
+#define MODEL_PRODUCT_SESSION_H
+
+#include "session/session.h"
+
+/* In setup(): the event that every emitter emits. */
+void product_event(struct weir_event *event);
+/* In setup(): the sink fails from the next write on. */
+void product_sink_fails(void);
+
+/* An event of the calling thread, whose record is in its thread-local variables. */
+bool product_emit(struct weir_event *event, const void *payload);
+/* In setup(): the drain thread's beginning. */
+void product_begin(struct weir_session *session);
+/* The rest of it. */
+void product_drain(struct weir_session *session);
+/* The steps of a stop, without a deadline. Where there is no drain thread, the stopper reads
+ * the lanes. */
+bool product_stop(struct weir_session *session, bool alone);
+
+#endif

@@ -1,0 +1,51 @@
+/*
+ * What the models of a whole BLOCK session share: emitters, the drain and a stop, all of them the
+ * product's, over a few segments of one record each.
+ */
+#ifndef MODEL_SESSION_BENCH_H
+#define MODEL_SESSION_BENCH_H
+
+#include "product.h"
+#include "product_session.h"
+
+#define EMITTERS_MAX 2
+
+struct session_bench {
+    struct weir_session *session;
+    struct weir_event *event;
+    struct wr_thread *thread[EMITTERS_MAX];
+    struct wr_place *place[EMITTERS_MAX];
+    uint32_t written[EMITTERS_MAX]; /* as the emitter was told */
+    uint32_t lost[EMITTERS_MAX];
+    uint32_t emitters, segments;
+    bool has_stopped;
+};
+
+extern struct session_bench session_bench;
+
+/* In setup(). `fast`: plain pins and a membarrier; else seq_cst pins. The drain's first point is
+ * written, and the event is on. `grant`: segments at a time. */
+void session_prepare(enum weir_wake wake, bool fast, uint32_t emitters, uint32_t segments,
+                     uint32_t grant);
+
+/* In setup(): the thread has emitted. */
+void session_emit_before(uint32_t thread);
+
+void session_emit(void);
+void session_thread_exit(void);
+void session_drain(void);
+/* Stops, then frees all that belongs to the session. */
+void session_stop(void);
+/* The same without a drain thread: the stopper drains. */
+void session_stop_alone(void);
+
+/* finish(): what was written is read, what was not is counted once. */
+void session_check(void);
+
+/* The end of weir_session_start(), and a drain whose sink fails meanwhile. */
+void session_start_late(void);
+void session_fail(void);
+/* finish(): the event is off. */
+void session_check_off(void);
+
+#endif

@@ -1,0 +1,146 @@
+/*
+ * The models of a whole BLOCK session: emit_slow.c, buffers, gate, drain and stop as they are.
+ */
+#include "lane_models.h"
+#include "session_bench.h"
+
+static void exit_setup(void)
+{
+    session_prepare(WEIR_WAKE_RELAY, true, 1, 1, 1);
+}
+
+static void emit_and_exit(void)
+{
+    session_emit();
+    session_thread_exit();
+}
+
+static void emit_twice(void)
+{
+    session_emit();
+    session_emit();
+}
+
+static void two_setup(enum weir_wake wake, bool fast)
+{
+    session_prepare(wake, fast, 2, 1, 1);
+}
+
+static void teardown_setup(void)
+{
+    two_setup(WEIR_WAKE_RELAY, true);
+}
+
+static void teardown_relay_setup(void)
+{
+    two_setup(WEIR_WAKE_RELAY, false);
+}
+
+static void teardown_fifo_setup(void)
+{
+    two_setup(WEIR_WAKE_FIFO, false);
+}
+
+static void teardown_auto_reset_setup(void)
+{
+    two_setup(WEIR_WAKE_AUTO_RESET, false);
+}
+
+/* The first one has got both segments, and gives one back when it exits. */
+static void granted_setup(void)
+{
+    session_prepare(WEIR_WAKE_RELAY, false, 2, 2, 2);
+    session_emit_before(0);
+}
+
+static void failing_setup(void)
+{
+    exit_setup();
+    product_sink_fails();
+}
+
+static void early_setup(void)
+{
+    exit_setup();
+    wr_registry_disable(0);
+}
+
+static void exit_seq_cst_setup(void)
+{
+    session_prepare(WEIR_WAKE_RELAY, false, 1, 1, 1);
+}
+
+#define THREE(name_, about_, setup_, first, second, third) \
+    .model = {.name = name_,                              \
+              .about = about_,                            \
+              .threads = 3,                               \
+              .setup = setup_,                            \
+              .run = {first, second, third},              \
+              .finish = session_check}
+#define TWO(name_, about_, setup_, first, second) \
+    .model = {.name = name_,                      \
+              .about = about_,                    \
+              .threads = 2,                       \
+              .setup = setup_,                    \
+              .run = {first, second},             \
+              .finish = session_check}
+
+const struct lane_model session_models[] = {
+    {TWO("teardown_one", "a thread emits twice, one segment, stop", exit_setup, emit_twice,
+         session_stop_alone)},
+    {THREE("teardown_relay", "two emit, one segment, stop; seq_cst pins", teardown_relay_setup,
+           session_emit, session_emit, session_stop_alone),
+     .is_large = true},
+    {THREE("teardown_fifo", "the same", teardown_fifo_setup, session_emit, session_emit,
+           session_stop_alone),
+     .is_large = true},
+    {THREE("teardown_auto_reset", "the same", teardown_auto_reset_setup, session_emit, session_emit,
+           session_stop_alone),
+     .is_large = true},
+    {THREE("teardown_granted", "a thread is granted what another one gives back, stop",
+           granted_setup, session_thread_exit, session_emit, session_stop_alone),
+     .is_deep = true},
+    {THREE("teardown_deep", "the same with plain pins and a membarrier", teardown_setup,
+           session_emit, session_emit, session_stop_alone),
+     .is_deep = true,
+     .preemptions = 2},
+    {TWO("teardown_exit", "a thread emits and exits, stop", exit_setup, emit_and_exit,
+         session_stop_alone),
+     .is_large = true},
+    {TWO("teardown_exit_seq_cst", "the same with seq_cst pins", exit_seq_cst_setup, emit_and_exit,
+         session_stop_alone)},
+    {THREE("exit", "a thread emits and exits, drain, stop", exit_setup, emit_and_exit,
+           session_drain, session_stop),
+     .is_large = true,
+     .preemptions = 1},
+    {THREE("exit_seq_cst", "the same with seq_cst pins", exit_seq_cst_setup, emit_and_exit,
+           session_drain, session_stop),
+     .is_large = true,
+     .preemptions = 1},
+    {THREE("exit_deep", "the same with plain pins", exit_setup, emit_and_exit, session_drain, session_stop),
+     .is_deep = true,
+     .preemptions = 2},
+    {THREE("wait", "a thread emits twice, drain, stop", exit_setup, emit_twice, session_drain,
+           session_stop),
+     .is_large = true,
+     .preemptions = 1},
+    {THREE("wait_seq_cst", "the same with seq_cst pins", exit_seq_cst_setup, emit_twice,
+           session_drain, session_stop),
+     .is_large = true,
+     .preemptions = 1},
+    {THREE("wait_deep", "the same with plain pins", exit_setup, emit_twice, session_drain, session_stop),
+     .is_deep = true,
+     .preemptions = 2},
+    {THREE("sink_fails", "the sink fails while a thread is parked, stop", failing_setup, emit_twice,
+           session_drain, session_stop),
+     .is_large = true,
+     .preemptions = 1},
+    {.model = {.name = "early",
+               .about = "the sink fails before the event is on",
+               .threads = 2,
+               .setup = early_setup,
+               .run = {session_start_late, session_fail},
+               .finish = session_check_off}},
+};
+
+const size_t session_model_count = sizeof session_models / sizeof session_models[0];

@@ -1,0 +1,296 @@
+#!/usr/bin/env python3
+"""Runs Spin over the models of this folder: each must hold, or fail, as the table says.
+
+    check.py [GROUP ...] [--list] [--only TEXT] [--trail] [--work FOLDER]
+
+A run is one search, exhaustive within the model's bound: no bit state hashing, no search that stopped at its depth
+or its memory, or it does not count. A property is checked under weak fairness (-f), and with it the model's
+assertions; "-" is a search for violated assertions and for states in which all are stuck.
+
+What must fail is as much a result as what must hold: rows with a mutant say that the property would notice, those
+with a property never_... that what the others speak of does occur.
+
+Exit status: 0 all as expected, 1 not so, 77 Spin or gcc is not installed.
+"""
+import argparse
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+from typing import NamedTuple
+
+FOLDER = Path(__file__).resolve().parent
+SKIPPED = 77
+MEGABYTES_MAX = 1024
+SECONDS_MAX = 300  # a busy machine; alone, no run takes 20
+
+HOLDS, CYCLE, ASSERT, END, CLAIM = "holds", "cycle", "assertion", "end state", "claim"
+FAILURES = {CYCLE: "acceptance cycle", ASSERT: "assertion violated", END: "invalid end state",
+            CLAIM: "assertion violated"}
+INCOMPLETE = ("search depth too small", "out of memory", "not completed", "too many processes", "pan: error", "aborted")
+
+
+class Run(NamedTuple):
+    group: str
+    what: str
+    model: str
+    defines: str  # "A B=2": -DA -DB=2; MUTANT= is a name that the model defines
+    property: str  # of the model's ltl; "-": assertions and end states
+    expected: str
+    depth: int = 1_000_000
+
+
+def rows(group, model, common, *lines):
+    return [Run(group, what, model, f"{common} {defines}".strip(), prop, expected, *depth)
+            for what, defines, prop, expected, *depth in lines]
+
+
+WORDS = rows(
+    "words", "grant_word.pml", "",
+    ("grant word: who parks comes back", "", "wakes", HOLDS),
+    ("grant word: nobody is stuck", "", "-", HOLDS),
+    ("grant word: look and store instead of an exchange", "MUTANT=GRANT_LOOKS_FIRST", "wakes", CYCLE),
+    ("grant word: asleep by a plain store", "MUTANT=SLEEP_BY_STORE", "wakes", CYCLE),
+    ("grant word: the futex does not compare", "MUTANT=SLEEP_UNCOMPARED", "wakes", CYCLE),
+    ("grant word: rule 3 by a plain store", "MUTANT=KEEP_BY_STORE", "wakes", CYCLE),
+    ("grant word: rule 3 without its wake", "MUTANT=KEEP_WITHOUT_WAKE", "wakes", CYCLE),
+    ("grant word: timed out and granted, no lock", "MUTANT=TIMEOUT_UNLOCKED", "wakes", ASSERT),
+    ("grant word: timed out and granted, popped", "MUTANT=TIMEOUT_POPPED", "wakes", ASSERT),
+    ("grant word: aborted and granted", "MUTANT=ABORT_UNPOPPED", "wakes", ASSERT),
+    ("grant word: exchange before the list", "MUTANT=GRANT_UNWRITTEN", "wakes", ASSERT),
+    ("grant word: it is granted in its sleep", "", "never_granted_asleep", CLAIM),
+    ("grant word: it is kept awake in its sleep", "", "never_kept", CLAIM),
+) + rows(
+    "words", "signal_word.pml", "",
+    ("signal word: who parks comes back", "", "wakes", HOLDS),
+    ("signal word: nobody is stuck", "", "-", HOLDS),
+    ("signal word: set without the lock", "MUTANT=SIGNAL_UNLOCKED", "wakes", CYCLE),
+    ("signal word: asleep by a plain store", "MUTANT=SLEEP_BY_STORE", "wakes", CYCLE),
+    ("signal word: the futex does not compare", "MUTANT=SLEEP_UNCOMPARED", "wakes", CYCLE),
+    ("signal word: a mark from the last wait", "MUTANT=STALE_SIGNAL", "wakes", CYCLE),
+    ("signal word: a try keeps its mark", "MUTANT=SIGNAL_KEPT", "wakes", CYCLE),
+    ("signal word: a try overwrites an abort", "MUTANT=TRY_BY_STORE", "wakes", CYCLE),
+    ("signal word: a signal to itself is dropped", "MUTANT=SIGNAL_SELF_LOST", "wakes", CYCLE),
+    ("signal word: it is signaled in its sleep", "", "never_signaled_asleep", CLAIM),
+    ("signal word: it sleeps with half of it", "", "never_half", CLAIM),
+)
+
+RELAY = rows(
+    "relay", "gate.pml", "WAKE=RELAY",
+    ("order, budget, no leak, nobody stuck", "", "-", HOLDS),
+    ("all are served: the first thread", "WHO=0", "served", HOLDS),
+    ("all are served: the second", "WHO=1", "served", HOLDS),
+    ("all are served: the third", "WHO=2", "served", HOLDS),
+    ("fewer segments than threads that idle", "UNITS=2", "served", HOLDS),
+    ("grants of two", "UNITS=4 GRANT=2", "served", HOLDS),
+    ("grants of two, threads exit, events are disabled", "GRANT=2 EXIT UNWANTED", "served", HOLDS),
+    ("several events to a segment, timed sweeps", "ROOM=2 TIMED", "served", HOLDS),
+    ("words set after the lock", "FINE GRANT=2", "served", HOLDS),
+    ("deadlines", "DEADLINE", "served", HOLDS),
+    ("records of two segments", "LARGE UNITS=4", "served", HOLDS, 2_000_000),
+    ("nobody is ever seen to rest: running is a hint", "MUTANT=NO_REST", "served", HOLDS),
+    ("without handing on (a setting)", "MUTANT=NO_HAND_ON", "served", HOLDS),
+    ("nobody is kept while the drain is in the sink", "SINK GRANT=2", "not_kept", HOLDS),
+    ("stop: counted once, nothing kept", "STOP", "-", HOLDS),
+    ("stop ends, with deadlines and exits", "STOP DEADLINE EXIT GRANT=2 FINE PRODUCERS=2", "stops", HOLDS),
+    ("stop ends while the drain is in the sink", "STOP SINK DEADLINE FINE PRODUCERS=2", "stops", HOLDS),
+    ("all do wait", "", "never_all_wait", CLAIM),
+    ("the drain does get stuck", "UNITS=2", "never_stuck", CLAIM),
+) + rows(
+    "relay_mutants", "gate.pml", "WAKE=RELAY",
+    ("without rule 5", "MUTANT=NO_RULE_5", "served", CYCLE),
+    ("rule 5 that obeys the cap", "MUTANT=IDLE_OBEYS_CAP", "served", CYCLE),
+    ("without rule 6", "MUTANT=NO_RULE_6", "-", ASSERT),
+    ("idle holders, nothing revoked", "MUTANT=NO_REVOCATION UNITS=2", "served", CYCLE),
+    ("idle holders, only grants revoked", "MUTANT=GRANTS_ONLY UNITS=2", "served", CYCLE),
+    ("idle holders, only segments revoked", "MUTANT=SEGMENTS_ONLY UNITS=4 GRANT=3 LARGE", "served", CYCLE),
+    ("a grant revoked before its first use", "MUTANT=CREDIT_WHOLE", "served", CYCLE),
+    ("who rests does not serve", "MUTANT=UNSERVED_REST EXIT", "-", ASSERT),
+    ("who gives does not serve", "MUTANT=UNSERVED_GIVE", "-", ASSERT),
+    ("who parks does not ring", "MUTANT=NO_RING", "served", CYCLE),
+    ("a ticket after the look", "MUTANT=EARLY_SLEEP", "served", CYCLE),
+    ("barging", "MUTANT=BARGE", "-", ASSERT),
+    ("the youngest first", "MUTANT=LIFO", "-", ASSERT),
+    ("no hand-over before the sink", "MUTANT=NO_HAND_OVER SINK GRANT=2", "not_kept", CYCLE),
+    ("nobody looks while the drain is in the sink", "MUTANT=NO_RECHECK SINK", "not_kept", CYCLE),
+    ("who gives up does not serve", "MUTANT=UNSERVED_TIMEOUT DEADLINE LARGE UNITS=4", "-", ASSERT),
+    ("timed out and granted", "MUTANT=LATE_TIMEOUT DEADLINE FINE", "-", ASSERT),
+    ("who gives up keeps what it gathered", "MUTANT=KEPT_GATHERED DEADLINE LARGE UNITS=2", "-", ASSERT),
+    ("a late grant is kept", "MUTANT=KEPT_UNWANTED UNWANTED", "-", ASSERT),
+    ("a late grant is sent back, and counts", "MUTANT=RUNS_UNWANTED UNWANTED", "-", ASSERT),
+    ("who exits keeps its grant", "MUTANT=KEPT_ON_EXIT EXIT GRANT=2", "-", ASSERT),
+    ("aborted and granted", "MUTANT=ABORT_UNPOPPED STOP PRODUCERS=2", "-", ASSERT),
+    ("parking at a closed gate", "MUTANT=PARK_WHEN_CLOSED STOP SINK PRODUCERS=2", "stops", CYCLE),
+)
+
+FIFO = rows(
+    "fifo", "gate.pml", "WAKE=FIFO",
+    ("order, budget, no leak, nobody stuck", "", "-", HOLDS),
+    ("all are served: the first thread", "WHO=0", "served", HOLDS),
+    ("all are served: the second", "WHO=1", "served", HOLDS),
+    ("all are served: the third", "WHO=2", "served", HOLDS),
+    ("fewer segments than threads that idle", "UNITS=2", "served", HOLDS),
+    ("threads exit, events are disabled, timed sweeps", "EXIT UNWANTED TIMED PRODUCERS=2 UNITS=2", "served", HOLDS),
+    ("deadlines", "DEADLINE UNITS=2", "-", HOLDS, 2_000_000),
+    ("deadlines, and records of two segments", "DEADLINE LARGE PRODUCERS=2 UNITS=2", "served", HOLDS),
+    ("nobody is kept while the drain is in the sink", "SINK UNITS=2", "not_kept", HOLDS),
+    ("stop: counted once, nothing kept", "STOP UNITS=2", "-", HOLDS),
+    ("stop ends, with deadlines and exits", "STOP DEADLINE EXIT UNITS=2 PRODUCERS=2", "stops", HOLDS),
+    ("stop ends while the drain is in the sink", "STOP SINK UNITS=2 PRODUCERS=2", "stops", HOLDS),
+    ("all do wait", "", "never_all_wait", CLAIM),
+    ("the drain does get stuck", "UNITS=2", "never_stuck", CLAIM),
+) + rows(
+    "fifo_mutants", "gate.pml", "WAKE=FIFO",
+    ("idle holders, nothing revoked", "MUTANT=NO_REVOCATION UNITS=2", "served", CYCLE),
+    ("no timer while somebody waits", "MUTANT=UNTIMED_SLEEP UNITS=2", "served", CYCLE),
+    ("a grant revoked before its first use", "MUTANT=CREDIT_WHOLE", "served", CYCLE),
+    ("who gives does not serve", "MUTANT=UNSERVED_GIVE", "-", ASSERT),
+    ("barging", "MUTANT=BARGE", "-", ASSERT),
+    ("the head does not signal the next", "MUTANT=ONE_SIGNAL", "-", ASSERT),
+    ("a mark from the last wait", "MUTANT=STALE_SIGNAL DEADLINE PRODUCERS=2", "served", CYCLE),
+    ("a signal after the lock undoes an abort", "MUTANT=SIGNAL_UNLOCKED FINE STOP PRODUCERS=2", "stops", CYCLE),
+    ("who gives up does not serve", "MUTANT=UNSERVED_TIMEOUT DEADLINE PRODUCERS=2", "-", ASSERT),
+    ("parking at a closed gate", "MUTANT=PARK_WHEN_CLOSED STOP SINK PRODUCERS=2", "stops", CYCLE),
+)
+
+AUTO_RESET = rows(
+    "auto_reset", "gate.pml", "WAKE=AUTO_RESET",
+    ("a thread starves", "PRODUCERS=2 UNITS=2", "served", CYCLE),
+    ("a thread starves, of three", "UNITS=2", "served", CYCLE),
+    ("budget, no leak, nobody stuck", "", "-", HOLDS),
+    ("somebody is served if all need it", "PRODUCERS=2 UNITS=2", "served_some", HOLDS),
+    ("the last one that needs it is served", "UNITS=2", "served_last", HOLDS, 2_000_000),
+    ("somebody is served, records of two segments", "PRODUCERS=2 UNITS=4 LARGE", "served_some", HOLDS),
+    ("the last one is served, records of two segments", "PRODUCERS=2 UNITS=4 LARGE", "served_last", HOLDS),
+    ("deadlines, events set after the lock", "PRODUCERS=2 UNITS=2 DEADLINE FINE", "-", HOLDS),
+    ("stop ends", "PRODUCERS=2 UNITS=2 STOP FINE", "stops", HOLDS),
+    ("stop ends while the drain is in the sink", "PRODUCERS=2 UNITS=1 STOP SINK", "stops", HOLDS),
+    ("all do wait", "UNITS=2", "never_all_wait", CLAIM),
+) + rows(
+    "auto_reset_mutants", "gate.pml", "WAKE=AUTO_RESET",
+    ("idle holders, nothing revoked", "MUTANT=NO_REVOCATION PRODUCERS=2 UNITS=1", "served_last", CYCLE),
+    ("no timer while somebody waits", "MUTANT=UNTIMED_SLEEP PRODUCERS=2 UNITS=1", "served_last", CYCLE),
+    ("who takes one does not set the event again", "MUTANT=EVENT_ONCE", "served_some", CYCLE),
+    ("an aborted one resets the event of another", "MUTANT=EVENT_REOPENED PRODUCERS=2 STOP", "stops", CYCLE),
+    ("parking at a closed gate", "MUTANT=PARK_WHEN_CLOSED STOP SINK PRODUCERS=2 UNITS=1", "stops", CYCLE),
+)
+
+RUNS = WORDS + RELAY + FIFO + AUTO_RESET
+GROUPS = list(dict.fromkeys(run.group for run in RUNS))
+
+
+def defines_of(run):
+    return ["-D" + define for define in run.defines.split()]
+
+
+def output_of(command, folder):
+    """Exit status and all that was printed; None and a reason if it took too long."""
+    try:
+        done = subprocess.run(command, cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
+                              timeout=SECONDS_MAX, check=False)
+    except subprocess.TimeoutExpired:
+        return None, f"{command[0]}: not completed in {SECONDS_MAX} s"
+    return done.returncode, done.stdout
+
+
+def search(run, folder):
+    """What Spin said, all of it."""
+    status, said = output_of(["spin", "-a", *defines_of(run), str(FOLDER / run.model)], folder)
+    if status != 0 or not (folder / "pan.c").exists():
+        return f"spin failed:\n{said}"
+    flags = ["-DSAFETY", "-DNOCLAIM"] if run.property == "-" else ["-DNFAIR=3"]
+    flags.append("-O2" if run.expected == HOLDS else "-O0")  # what fails is found before the compiler is done
+    status, said = output_of(["gcc", "-w", f"-DMEMLIM={MEGABYTES_MAX}", *flags, "-o", "pan", "pan.c"], folder)
+    if status != 0:
+        return f"gcc failed:\n{said}"
+    options = [] if run.property == "-" else ["-a", "-f", "-N", run.property]
+    return output_of(["./pan", f"-m{run.depth}", *options], folder)[1]
+
+
+def verdict(said):
+    """HOLDS, one of the failures, or None if the search says nothing."""
+    errors = re.search(r"errors: (\d+)", said)
+    if not errors:
+        return None
+    if errors.group(1) != "0":
+        return next((kind for kind, text in FAILURES.items() if text in said), None)
+    return None if any(text in said for text in INCOMPLETE) else HOLDS
+
+
+def states(said):
+    found = re.search(r"(\d+) states, stored", said)
+    return int(found.group(1)) if found else 0
+
+
+def trail(run, folder):
+    return output_of(["spin", "-t", "-p", "-g", *defines_of(run), str(FOLDER / run.model)], folder)[1]
+
+
+def check(run, work, with_trail):
+    with tempfile.TemporaryDirectory(dir=work) as name:
+        folder = Path(name)
+        start = time.monotonic()
+        said = search(run, folder)
+        seconds = time.monotonic() - start
+        found = verdict(said)
+        is_right = found == run.expected or (found == ASSERT and run.expected == CLAIM)
+        print(f"{'ok  ' if is_right else 'FAIL'} {run.group}: {run.what} [{run.defines or 'as is'}; {run.property}]: "
+              f"{found or 'no result'}{'' if is_right else f', expected: {run.expected}'}, "
+              f"{states(said):,} states, {seconds:.1f} s", flush=True)
+        if not is_right:
+            print("\n".join("    " + line for line in said.splitlines()[-60:]))
+        if with_trail and found not in (None, HOLDS):
+            print(trail(run, folder))
+        return is_right
+
+
+def untold_mutants():
+    """Mutants that a model defines and no row runs."""
+    told = {(run.model, define) for run in RUNS for define in run.defines.split()}
+    return [f"{model}: {name}" for model in sorted({run.model for run in RUNS})
+            for name in re.findall(r"^#define (\w+) +[1-9]\d* +/\*", mutants_of(model), re.M)
+            if (model, f"MUTANT={name}") not in told]
+
+
+def mutants_of(model):
+    """The part of the model that defines them."""
+    return re.search(r"#define NONE .*?#ifndef MUTANT", (FOLDER / model).read_text(encoding="utf-8"), re.S).group(0)
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("groups", nargs="*", metavar="GROUP", help=f"of {', '.join(GROUPS)}; all unless given")
+    parser.add_argument("--list", action="store_true", help="print the table, run nothing")
+    parser.add_argument("--only", metavar="TEXT", default="", help="rows whose line contains TEXT")
+    parser.add_argument("--trail", action="store_true", help="print the steps of each counter-example")
+    parser.add_argument("--work", metavar="FOLDER", help="where to build")
+    options = parser.parse_args()
+    unknown = [group for group in options.groups if group not in GROUPS]
+    if unknown:
+        parser.error(f"no such group: {', '.join(unknown)}")
+    chosen = [run for run in RUNS if (not options.groups or run.group in options.groups)
+              and options.only in f"{run.group}: {run.what} [{run.defines}; {run.property}]"]
+    if not chosen:
+        parser.error("no such row")
+    if options.list:
+        for run in chosen:
+            print(f"{run.group}: {run.what} [{run.defines or 'as is'}; {run.property}]: {run.expected}")
+        return 0
+    for tool in ("spin", "gcc"):
+        if not shutil.which(tool):
+            print(f"skipped: {tool} is not installed (Debian: apt-get install {tool})")
+            return SKIPPED
+    untold = untold_mutants()
+    if untold:
+        print("no row for " + ", ".join(untold))
+        return 1
+    wrong = [run for run in chosen if not check(run, options.work, options.trail)]
+    print(f"{len(chosen) - len(wrong)} of {len(chosen)} as expected")
+    return 1 if wrong else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

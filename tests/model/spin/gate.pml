@@ -1,0 +1,826 @@
+/*
+ * The gate of a BLOCK session, its producers and its drain: core/wait/gate.c, the strategy that
+ * -DWAKE names (wait_relay.pml, wait_fifo.pml, wait_auto_reset.pml, as in core/wait/),
+ * core/buffers/block.c, and of core/session/ what decides who is served: the drain's attend() and
+ * sweep, the stop. Names are those of the C code; the rules that are spoken of are RELAY's.
+ *
+ * Units (segments) are counted, not told apart. A lock section is one `atomic`; so are some that
+ * follow each other at once, and whatever a thread does between two points at which others could
+ * tell a difference. A goto out of an `atomic` ends it. With -DFINE a popped waiter's word is set
+ * after the lock is free, as in the code; without, in the lock section. That a waiter sleeps and
+ * wakes as if its word were a flag is for grant_word.pml and signal_word.pml to show.
+ *
+ * A producer emits. Between two events it may also stay where it is for ever, with whatever it
+ * holds; all that it does for a while only is among the interleavings. The drain collects what is
+ * retired and hands it over at a grant's worth or when nothing more is retired; then it asks the
+ * gate, and if that is stuck takes back unused grants, and segments that it has met in the sweep
+ * before. It sleeps until it is rung; while somebody waits, its timer ends the sleep. Nothing else
+ * is timed: a wait that ends by itself after a while, as some in the code do, would hide a lost
+ * wake. A retired segment rings the drain only if somebody waits.
+ *
+ * Left out: no-block scopes, nested emission, fork, what a grant's size is, how long a spin is.
+ *
+ * Bound: PRODUCERS 3, UNITS 3, GRANT 1, CAP 1, PLENTY 1, ROOM 1 unless a run says otherwise; any
+ * number of events; all interleavings; memory sequentially consistent. PLENTY stands for a quarter
+ * of the units, which would be none of so few. Exhaustive within it: 26,000 to 1.7 million states a
+ * run where a property holds (check.py prints them).
+ *
+ * Parts, each by -D: LARGE (any event may need two segments at once), DEADLINE (any wait may have a
+ * deadline, which may pass at any time), EXIT (threads exit), UNWANTED (an event may be disabled
+ * while its thread waits), STOP (the session is stopped, once, at any time), SINK (the drain may
+ * stay in the sink for ever), TIMED (any look may be the timer's, which sweeps too).
+ */
+#define RELAY      0
+#define FIFO       1
+#define AUTO_RESET 2
+
+#ifndef WAKE
+#define WAKE RELAY
+#endif
+#ifndef PRODUCERS
+#define PRODUCERS 3 /* at most 3 */
+#endif
+#ifndef UNITS
+#define UNITS 3
+#endif
+#ifndef GRANT
+#define GRANT 1 /* RELAY: what a grant gives, at most */
+#endif
+#ifndef CAP
+#define CAP 1
+#endif
+#ifndef PLENTY
+#define PLENTY 1 /* more free units than this beat the cap */
+#endif
+#ifndef ROOM
+#define ROOM 1 /* events that a segment has room for */
+#endif
+
+/* What is left out or done wrong. */
+#define NONE             0
+#define NO_RULE_5        1  /* the drain, out of work, sleeps until it is rung */
+#define IDLE_OBEYS_CAP   2  /* rule 5 without "beats the cap" */
+#define NO_RULE_6        3  /* plenty does not beat the cap */
+#define NO_REVOCATION    4  /* what idle threads hold stays theirs */
+#define GRANTS_ONLY      5  /* unused grants are revoked, segments are not */
+#define SEGMENTS_ONLY    6  /* segments are revoked, unused grants are not */
+#define CREDIT_WHOLE     7  /* a waiter's whole grant may be revoked before it has used any of it */
+#define NO_REST          8  /* nobody who is granted is ever seen to rest */
+#define UNSERVED_REST    9  /* who stops running does not serve the queue */
+#define UNSERVED_GIVE    10 /* who gives units does not serve the queue */
+#define NO_RING          11 /* who parks does not ring the drain */
+#define EARLY_SLEEP      12 /* the bell's ticket is taken after the look */
+#define BARGE            13 /* rule 1 without "nobody queued" */
+#define LIFO             14 /* the youngest waiter is served first */
+#define NO_HAND_ON       15 /* rule 2 without handing on; a setting of ours, not an error */
+#define NO_HAND_OVER     16 /* the drain hands over at a grant's worth only */
+#define UNSERVED_TIMEOUT 17 /* who gives up does not serve the queue */
+#define LATE_TIMEOUT     18 /* who gives up does not look whether it was granted */
+#define KEPT_GATHERED    19 /* who gives up keeps what it had gathered */
+#define KEPT_UNWANTED    20 /* whose event is not wanted any more keeps its grant */
+#define RUNS_UNWANTED    21 /* ... gives it back, and counts as running */
+#define KEPT_ON_EXIT     22 /* who exits keeps its unused grant */
+#define UNTIMED_SLEEP    23 /* the drain's timer does not end its sleep while somebody waits */
+#define NO_RECHECK       24 /* nobody looks after the head while the drain is in the sink */
+#define ONE_SIGNAL       25 /* FIFO: the head does not signal the next one */
+#define STALE_SIGNAL     26 /* FIFO: who parks keeps the mark of a signal to its last wait */
+#define SIGNAL_UNLOCKED  27 /* FIFO: the signal is stored after the lock is free */
+#define EVENT_REOPENED   28 /* AUTO_RESET: an aborted waiter may reset the event of another one */
+#define EVENT_ONCE       29 /* AUTO_RESET: who takes a unit and leaves some does not set it again */
+#define ABORT_UNPOPPED   30 /* the closer does not take the waiters out of the queue */
+#define PARK_WHEN_CLOSED 31 /* who asks does not look whether the gate is closed */
+
+#ifndef MUTANT
+#define MUTANT NONE
+#endif
+
+/* enum wr_waiter_word */
+#define AWAKE   0 /* or asleep */
+#define GRANTED 1
+#define ABORTED 2
+
+/* enum wr_serve */
+#define GIVE    0
+#define PARK    1
+#define IDLE    2
+#define RECHECK 3 /* as GIVE, while the drain is in the sink */
+
+/* enum wr_gate_state; 0: not asked */
+#define QUIET  1
+#define SERVED 2
+#define STUCK  3
+
+/* enum wr_waited; 0: not over */
+#define WAITED_GRANTED  1
+#define WAITED_ABORTED  2
+#define WAITED_DEADLINE 3
+
+/* LOCK */
+byte free_count = UNITS;
+byte line[PRODUCERS]; /* the queue, oldest first */
+byte waiting;
+byte large; /* of them, those that need more than one unit */
+byte running;
+bool is_running[PRODUCERS];
+byte units[PRODUCERS]; /* gathered or granted; its thread's once the word is set */
+bool is_closing;
+
+/* ANY */
+byte word[PRODUCERS];
+byte credit[PRODUCERS];  /* the unused rest of a grant, on the lane's word */
+byte current[PRODUCERS]; /* the segment that is written to: 0, or 1 + the events it has room for */
+byte retired;            /* segments to be read */
+byte parked;
+bool rung;
+byte pins; /* a bit for each producer that is inside */
+bool away; /* the drain is in the sink */
+
+/* DRAIN */
+byte returned; /* read, not yet handed over */
+byte swept;    /* a bit for each lane whose segment was there in the last sweep */
+
+/* What is asked of the model. */
+bool need[PRODUCERS]; /* it emits, and the event is neither written nor lost */
+byte told;            /* whose loss the closer has counted */
+byte gone;            /* whose thread has exited: nobody looks at its lane again */
+byte rests;           /* who computes for ever */
+bool is_stopping;     /* masks are clear */
+bool is_stopped;
+
+#ifdef LARGE
+byte needed[PRODUCERS];
+#define NEEDED(i) needed[i]
+#else
+#define NEEDED(i) 1
+#endif
+#if WAKE == AUTO_RESET
+#define OLDER large /* with the one event, only large records have a queue */
+#else
+#define OLDER waiting
+#endif
+#ifdef UNWANTED
+#define IS_UNWANTED true
+#else
+#define IS_UNWANTED is_stopping
+#endif
+
+#define BIT(i)     (1 << (i))
+#define LOWEST(m)  ((m) & 1 -> 0 : ((m) & 2 -> 1 : 2))
+#define MIN(a, b)  ((a) < (b) -> (a) : (b))
+#define MAX(a, b)  ((a) > (b) -> (a) : (b))
+#define IN_LINE(i) ((waiting > 0 && line[0] == i) || (waiting > 1 && line[1] == i) || \
+                    (waiting > 2 && line[2] == i))
+
+/* Scratch of lock sections. */
+hidden byte h, n, k, lane, count, wanted, sum, is_served;
+
+#ifdef FINE
+#define WAKE_IN skip
+#define WAKE_OUT wake_all();
+#define WAKE_OUT_LAST wake_all()
+#else
+#define WAKE_IN wake_all()
+#define WAKE_OUT
+#define WAKE_OUT_LAST
+#endif
+
+/* --- The gate, in its lock. ------------------------------------------------------------------- */
+
+/* `wanted` units, or what is free of them. */
+inline take(i)
+{
+    n = MIN(wanted, free_count);
+    units[i] = units[i] + n;
+    free_count = free_count - n
+}
+
+inline enqueue(i)
+{
+    line[waiting] = i;
+    waiting++;
+    large = large + (NEEDED(i) > 1)
+}
+
+inline unlink(i)
+{
+    h = 0;
+    do
+    :: line[h] != i -> h++
+    :: else -> break
+    od;
+    do
+    :: h + 1 < waiting ->
+        line[h] = line[h + 1];
+        h++
+    :: else -> break
+    od;
+    waiting--;
+    line[waiting] = 0;
+    large = large - (NEEDED(i) > 1)
+}
+
+inline set_running(i)
+{
+    running = running + !is_running[i];
+    is_running[i] = true
+}
+
+inline set_resting(i)
+{
+    running = running - is_running[i];
+    is_running[i] = false
+}
+
+inline grant(i)
+{
+    assert(WAKE == AUTO_RESET || line[0] == i); /* nobody older waits */
+    unlink(i);
+    set_running(i)
+}
+
+#if WAKE == RELAY
+#include "wait_relay.pml"
+#elif WAKE == FIFO
+#include "wait_fifo.pml"
+#else
+#include "wait_auto_reset.pml"
+#endif
+
+/* `count` units */
+inline give()
+{
+    free_count = free_count + count;
+    if
+    :: MUTANT != UNSERVED_GIVE -> serve(GIVE)
+    :: else
+    fi
+}
+
+inline rest(i)
+{
+    if
+    :: is_running[i] ->
+        set_resting(i);
+        if
+        :: MUTANT != UNSERVED_REST -> serve(GIVE)
+        :: else
+        fi
+    :: else
+    fi
+}
+
+/* What holds whenever the lock is free. */
+inline unlock()
+{
+    sum = free_count + retired + returned;
+    n = 0;
+    h = 0;
+    do
+    :: h < PRODUCERS ->
+        sum = sum + units[h] + credit[h] + (current[h] > 0);
+        n = n + is_running[h];
+        h++
+    :: else -> break
+    od;
+    assert(sum == UNITS); /* never above the budget, and nothing is lost of it */
+    assert(n == running);
+    assert(IS_SERVED)
+}
+
+inline wake_all()
+{
+    do
+    :: wakes != 0 ->
+        atomic {
+            k = LOWEST(wakes);
+            wakes = wakes & ~BIT(k);
+            word[k] = GRANTED
+        }
+    :: else -> break
+    od;
+#if WAKE == AUTO_RESET
+    if
+    :: set_event ->
+        atomic {
+            set_event = false;
+            event_set()
+        }
+    :: else
+    fi
+#endif
+}
+
+/* --- A producer. ------------------------------------------------------------------------------ */
+
+inline retire(i)
+{
+    if
+    :: current[i] > 0 ->
+        current[i] = 0;
+        swept = swept & ~BIT(i);
+        retired++;
+        rung = rung || parked > 0
+    :: else
+    fi
+}
+
+inline leave(i)
+{
+    need[i] = false;
+    pins = pins & ~BIT(i)
+}
+
+/* Of `count` units it uses what it needs, and keeps the rest. */
+inline use(i)
+{
+    credit[i] = count - NEEDED(i);
+    retired = retired + NEEDED(i) - 1;
+    current[i] = ROOM;
+    leave(i)
+}
+
+/* The same of what it was granted. */
+inline use_granted(i)
+{
+    assert(units[i] >= NEEDED(i) && !(told & BIT(i))); /* not granted and lost */
+    count = units[i];
+    units[i] = 0;
+    waited = 0;
+    use(i)
+}
+
+proctype producer(byte i)
+{
+    byte wakes, waited;
+#if WAKE == AUTO_RESET
+    bool set_event, took;
+#endif
+#ifdef DEADLINE
+    bool has_deadline, is_late;
+#endif
+
+emit:
+    atomic { /* inside the pin, unless it does nothing */
+        if
+        :: is_stopping -> goto end_stopped
+        :: !is_stopping -> /* computes for ever */
+#if WAKE == AUTO_RESET
+            rests = rests | BIT(i);
+#endif
+            goto end_rests
+#ifdef EXIT
+        :: !is_stopping -> goto exit
+#endif
+        :: !is_stopping ->
+            need[i] = true;
+            pins = pins | BIT(i)
+        fi;
+#ifdef LARGE
+        if
+        :: needed[i] = 1
+        :: needed[i] = 2
+        fi;
+#endif
+        if
+        :: current[i] > 1 && NEEDED(i) == 1 ->
+            current[i]--;
+            leave(i);
+            goto emit
+        :: else -> retire(i)
+        fi
+    };
+room:
+    if
+    :: atomic { credit[i] > 0 && NEEDED(i) == 1 ->
+            count = credit[i]; /* exchange; the rest is stored back */
+            use(i)
+        };
+        goto emit
+#ifdef LARGE
+    :: atomic { credit[i] > 0 && NEEDED(i) > 1 -> /* exchange; lock: gives it back */
+            count = credit[i];
+            credit[i] = 0;
+            give();
+            unlock();
+            WAKE_IN
+        };
+        WAKE_OUT
+        goto room
+#endif
+    :: atomic { credit[i] == 0 -> /* lock: asks */
+            if
+            :: is_closing && MUTANT != PARK_WHEN_CLOSED -> waited = WAITED_ABORTED
+            :: !is_closing && free_count >= NEEDED(i) && (OLDER == 0 || MUTANT == BARGE) ->
+                assert(OLDER == 0); /* nobody takes while somebody older waits */
+                wanted = MAX(NEEDED(i), GRANT_UNITS);
+                take(i);
+                set_running(i);
+                waited = WAITED_GRANTED
+            :: else ->
+                word[i] = AWAKE;
+                FORGET_SIGNAL(i);
+                set_resting(i);
+                enqueue(i);
+                parked++;
+#ifdef DEADLINE
+                if
+                :: has_deadline = true
+                :: has_deadline = false
+                fi;
+#endif
+                serve(PARK)
+            fi;
+            unlock();
+            WAKE_IN
+        };
+        WAKE_OUT
+        if
+        :: atomic { waited == WAITED_GRANTED -> use_granted(i) };
+            goto emit
+        :: atomic { waited == WAITED_ABORTED ->
+                waited = 0;
+                leave(i)
+            };
+            goto emit
+        :: atomic { waited == 0 ->
+                rung = rung || MUTANT != NO_RING;
+                pins = pins & ~BIT(i)
+            }
+        fi
+    fi;
+
+sleep:
+    sleep_until_granted(i);
+    goto resume;
+
+#ifdef DEADLINE
+late:
+    atomic { /* lock: gives up, unless it was granted meanwhile */
+        has_deadline = false;
+        if
+        :: IN_LINE(i) ->
+            unlink(i);
+            if
+            :: MUTANT != KEPT_GATHERED ->
+                free_count = free_count + units[i];
+                units[i] = 0
+            :: else
+            fi;
+            if
+            :: MUTANT != UNSERVED_TIMEOUT -> serve(GIVE)
+            :: else
+            fi;
+            waited = WAITED_DEADLINE
+        :: else ->
+            if
+            :: MUTANT == LATE_TIMEOUT -> waited = WAITED_DEADLINE
+            :: else
+            fi
+        fi;
+        unlock();
+        WAKE_IN
+    };
+    WAKE_OUT
+    if
+    :: waited == 0 -> goto sleep
+    :: else
+    fi;
+#endif
+
+resume:
+    atomic { /* inside the pin again; does the session still want the event? */
+        pins = pins | BIT(i);
+        word[i] = AWAKE;
+#ifdef DEADLINE
+        has_deadline = false;
+#endif
+        if
+        :: waited == WAITED_GRANTED && !is_stopping -> waited = 0
+#if defined(STOP) || defined(UNWANTED)
+        :: waited == WAITED_GRANTED && IS_UNWANTED -> /* lock, twice: sends it back */
+            if
+            :: MUTANT != KEPT_UNWANTED ->
+                count = units[i];
+                units[i] = 0;
+                give()
+            :: else
+            fi;
+            if
+            :: MUTANT != RUNS_UNWANTED -> rest(i)
+            :: else
+            fi;
+            assert(!is_running[i]) /* holds nothing: does not run */
+#endif
+        :: waited == WAITED_ABORTED ->
+            assert(told & BIT(i)); /* its loss is counted */
+            told = told & ~BIT(i)
+        :: waited == WAITED_DEADLINE
+        fi;
+        unlock();
+        WAKE_IN
+    };
+    WAKE_OUT
+    if
+    :: atomic { waited == 0 && MUTANT != CREDIT_WHOLE ->
+            parked--;
+            use_granted(i)
+        };
+        goto emit
+    :: atomic { waited == 0 && MUTANT == CREDIT_WHOLE ->
+            parked--;
+            credit[i] = units[i];
+            units[i] = 0
+        };
+        goto room
+    :: atomic { waited != 0 ->
+            assert(units[i] == 0 && !(told & BIT(i))); /* lost once, and nothing is kept */
+            waited = 0;
+            parked--;
+            leave(i)
+        };
+        goto emit
+    fi;
+
+#ifdef EXIT
+exit:
+    atomic {
+        pins = pins | BIT(i);
+        retire(i)
+    };
+    atomic { /* exchange; lock, twice */
+        if
+        :: credit[i] > 0 && MUTANT != KEPT_ON_EXIT ->
+            count = credit[i];
+            credit[i] = 0;
+            give()
+        :: else
+        fi;
+        rest(i);
+        unlock();
+        WAKE_IN
+    };
+    WAKE_OUT
+    atomic {
+        assert(credit[i] == 0 && !is_running[i]);
+        gone = gone | BIT(i);
+        leave(i)
+    };
+#endif
+end_rests:
+end_stopped:
+    false
+}
+
+/* --- The drain. ------------------------------------------------------------------------------- */
+
+inline revoke_grants()
+{
+    lane = 0;
+    count = 0;
+    do
+    :: lane < PRODUCERS ->
+        if
+        :: credit[lane] > 0 && !(gone & BIT(lane)) ->
+            count = count + credit[lane];
+            credit[lane] = 0
+        :: else
+        fi;
+        lane++
+    :: else -> break
+    od;
+    if
+    :: count > 0 -> give()
+    :: else
+    fi
+}
+
+/* Takes the segments that were there in the last sweep, of lanes whose thread is not inside. */
+inline sweep()
+{
+    lane = 0;
+    do
+    :: lane < PRODUCERS ->
+        if
+        :: current[lane] > 0 && (swept & BIT(lane)) ->
+            if
+            :: !(pins & BIT(lane)) ->
+                current[lane] = 0;
+                swept = swept & ~BIT(lane);
+                retired++
+            :: else
+            fi;
+            if
+            :: MUTANT != NO_REST -> rest(lane)
+            :: else
+            fi
+        :: current[lane] > 0 && !(swept & BIT(lane)) -> swept = swept | BIT(lane)
+        :: else
+        fi;
+        lane++
+    :: else -> break
+    od
+}
+
+inline hand_over()
+{
+    atomic { /* lock */
+        count = returned;
+        returned = 0;
+        give();
+        unlock();
+        WAKE_IN
+    };
+    WAKE_OUT_LAST
+}
+
+proctype drain()
+{
+    byte wakes, state;
+#if WAKE == AUTO_RESET
+    bool set_event;
+#endif
+
+look:
+    rung = false; /* a ticket of the bell */
+#ifdef TIMED
+    if
+    :: atomic { true -> /* lock sections: the timer's look sweeps too */
+            sweep();
+            unlock();
+            WAKE_IN
+        };
+        WAKE_OUT
+    :: true
+    fi;
+#endif
+    do
+    :: atomic { retired > 0 && returned < GRANT_UNITS ->
+            retired--;
+            returned++
+        }
+    :: returned == GRANT_UNITS -> hand_over()
+    :: retired == 0 && (returned < GRANT_UNITS) -> break
+    od;
+#ifdef SINK
+    if
+    :: MUTANT != NO_HAND_OVER -> hand_over()
+    :: else
+    fi;
+    away = true;
+    if
+    :: away = false
+    :: goto end_away
+    fi;
+#endif
+    if
+    :: retired > 0 -> goto look
+    :: retired == 0 && returned > 0 && MUTANT != NO_HAND_OVER -> hand_over()
+    :: retired == 0 && (returned == 0 || MUTANT == NO_HAND_OVER)
+    fi;
+    atomic { /* lock: idle */
+        state = QUIET;
+        is_served = false;
+        if
+        :: waiting > 0 && MUTANT != NO_RULE_5 ->
+            serve(IDLE);
+            state = (wakes != 0 || is_served -> SERVED : (free_count == 0 -> STUCK : QUIET))
+        :: else
+        fi;
+        unlock();
+        WAKE_IN
+    };
+    WAKE_OUT
+    if
+    :: state == SERVED ->
+        state = 0;
+        goto look
+    :: atomic { state == STUCK -> /* exchanges; lock sections */
+            state = 0;
+            if
+            :: MUTANT != NO_REVOCATION && MUTANT != SEGMENTS_ONLY -> revoke_grants()
+            :: else
+            fi;
+            if
+            :: MUTANT != NO_REVOCATION && MUTANT != GRANTS_ONLY -> sweep()
+            :: else
+            fi;
+            unlock();
+            WAKE_IN
+        };
+        WAKE_OUT
+        goto look /* in a millisecond at most */
+    :: state == QUIET -> state = 0
+    fi;
+    if
+    :: MUTANT == EARLY_SLEEP -> rung = false
+    :: MUTANT != EARLY_SLEEP
+    fi;
+end_sleep:
+    if
+    :: rung
+    :: parked > 0 && TIMER_ENDS_SLEEP
+    fi;
+    goto look;
+end_away:
+    false
+}
+
+/* --- The stop. -------------------------------------------------------------------------------- */
+
+#ifdef STOP
+proctype stopper()
+{
+    byte left, at;
+    is_stopping = true; /* masks are clear */
+    atomic { /* lock: close */
+        is_closing = true;
+        n = 0;
+        do
+        :: n < waiting ->
+            at = line[n];
+            left = left | BIT(at);
+            free_count = free_count + units[at];
+            units[at] = 0;
+            n++
+        :: else -> break
+        od;
+        if
+        :: MUTANT != ABORT_UNPOPPED ->
+            n = 0;
+            do
+            :: n < waiting -> line[n] = 0; n++
+            :: else -> break
+            od;
+            waiting = 0;
+            large = 0
+        :: else
+        fi;
+        at = 0;
+        unlock()
+    };
+    do
+    :: left != 0 ->
+        atomic {
+            at = LOWEST(left);
+            left = left & ~BIT(at);
+            told = told | BIT(at)
+        };
+        word[at] = ABORTED;
+#if WAKE == AUTO_RESET
+        atomic {
+            event_close()
+        };
+#endif
+        at = 0
+    :: left == 0 -> break
+    od;
+    pins == 0; /* each has been even; then */
+    parked == 0;
+    pins == 0;
+    atomic {
+        n = 0;
+        do
+        :: n < PRODUCERS -> assert(units[n] == 0 && !need[n]); n++
+        :: else -> break
+        od;
+        assert(told == 0 && waiting == 0);
+        is_stopped = true
+    }
+}
+#endif
+
+init {
+    atomic {
+        byte i;
+        do
+        :: i < PRODUCERS -> run producer(i); i++
+        :: else -> break
+        od;
+        i = 0;
+        run drain();
+#ifdef STOP
+        run stopper()
+#endif
+    }
+}
+
+/* --- Properties. ------------------------------------------------------------------------------ */
+
+#ifndef WHO
+#define WHO 0
+#endif
+#define ALL      (BIT(PRODUCERS) - 1)
+#define ALL_NEED (need[0] && need[PRODUCERS - 1])
+
+/* Every producer that needs room gets it. */
+ltl served { [] (need[WHO] -> <> !need[WHO]) }
+/* AUTO_RESET: somebody gets it, if all need it; and the last one does, if the others need nothing. */
+ltl served_some { [] (ALL_NEED -> <> !ALL_NEED) }
+ltl served_last { [] ((need[0] && rests == ALL - 1) -> <> !need[0]) }
+/* Nobody waits for ever while something is free, wherever the drain is. */
+ltl not_kept { ! <> [] (need[WHO] && free_count + returned > 0) }
+/* A stop comes to its end. */
+ltl stops { <> is_stopped }
+/* Must fail, or the above says nothing: they do wait, all of them, and it comes to a revocation. */
+ltl never_all_wait { [] (waiting < PRODUCERS) }
+ltl never_stuck { [] !(waiting > 0 && free_count + retired + returned == 0) }

@@ -1,0 +1,60 @@
+/* RELAY: core/wait/wait_relay.c. */
+
+#define GRANT_UNITS GRANT
+#define FORGET_SIGNAL(i) skip
+#define TIMER_ENDS_SLEEP false /* not needed: the drain sleeps only while nobody waits */
+
+#define MAY_GRANT(why) \
+    ((free_count > PLENTY && MUTANT != NO_RULE_6) || \
+     (!(why == PARK && MUTANT == NO_HAND_ON) && \
+      ((why == IDLE && MUTANT != IDLE_OBEYS_CAP) || running < CAP || (why == RECHECK && away))))
+
+inline serve(why)
+{
+    do
+    :: waiting > 0 && free_count > 0 && MAY_GRANT(why) ->
+        k = line[(MUTANT == LIFO -> waiting - 1 : 0)];
+        wanted = MAX(NEEDED(k), GRANT); /* gathers it */
+        if
+        :: units[k] < wanted ->
+            wanted = wanted - units[k];
+            take(k)
+        :: else
+        fi;
+        if
+        :: units[k] >= NEEDED(k) ->
+            grant(k);
+            wakes = wakes | BIT(k);
+            if
+            :: why == IDLE -> break /* one for each look of the drain */
+            :: else
+            fi
+        :: else -> break
+        fi
+    :: else -> break
+    od
+}
+
+/* Rules 2, 4 and 6, whoever changed something: nobody waits for what they would give. */
+#define IS_SERVED \
+    (waiting == 0 || free_count == 0 || (running >= CAP && free_count <= PLENTY) || MUTANT == NO_HAND_ON)
+
+inline sleep_until_granted(i)
+{
+    atomic {
+        if
+        :: word[i] == GRANTED -> waited = WAITED_GRANTED
+        :: word[i] == ABORTED -> waited = WAITED_ABORTED
+#ifdef DEADLINE
+        :: word[i] == AWAKE && has_deadline -> goto late
+#endif
+#ifdef SINK
+        :: word[i] == AWAKE && away && MUTANT != NO_RECHECK -> /* lock: a tenth of a second is over */
+            serve(RECHECK);
+            unlock();
+            wake_all();
+            goto sleep
+#endif
+        fi
+    }
+}
