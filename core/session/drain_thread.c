@@ -25,8 +25,11 @@ static uint64_t attend(struct weir_session *session)
         return 0;
     wr_block_hand_over(buffers);
     enum wr_gate_state state = wr_gate_idle(&buffers->gate);
+    /* Whoever may take what is free is on its way; it may take the last of it and rest, and then
+     * nobody rings for those behind it. */
     if (state == WR_GATE_QUIET)
-        return UINT64_MAX;
+        return wr_block_has_parked(buffers) ? wr_os_monotonic_ns() + SWEEP_NS_WHEN_STUCK
+                                            : UINT64_MAX;
     if (state == WR_GATE_SERVED)
         return 0;
     uint64_t due_ns = session->drain.sweep_ns + SWEEP_NS_WHEN_STUCK;
