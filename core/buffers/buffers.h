@@ -110,19 +110,26 @@ void wr_buffers_span_open(struct wr_lane *lane, const struct wr_span *span);
  * mark has no room the segment is closed, and the next one's header says where the gap is. */
 void wr_buffers_lose(struct wr_lane *lane, enum weir_loss cause);
 
+/* More threads than half of the segments? */
+static inline bool wr_buffers_is_crowd(const struct wr_buffers *buffers)
+{
+    /* relaxed: a hint */
+    return wr_u32_load_relaxed(&buffers->lanes_now) > buffers->segment_count / 2;
+}
+
 /* DROP: how many of the last free segments are only lent: see buffers/when_full.c. */
 static inline uint32_t wr_buffers_reserve(const struct wr_buffers *buffers)
 {
-    /* relaxed: a hint */
-    bool is_crowd = wr_u32_load_relaxed(&buffers->lanes_now) > buffers->segment_count / 2;
-    return is_crowd ? buffers->segment_count / 2 : 0;
+    return wr_buffers_is_crowd(buffers) ? buffers->segment_count / 2 : 0;
 }
 
-/* A thread that has no segment and has lost so many events looks for one itself. */
-#define WR_STARVED_TRY 256u
+/* A thread that has no segment and has lost so many events looks for one itself: in a crowd sooner,
+ * where it may be lent one. */
+#define WR_STARVED_TRY          256u
+#define WR_STARVED_TRY_IN_CROWD 16u
 
 /* A hint: is there nothing for the lane at this moment, and does the drain know? The thread then
- * loses its event without a further look, but for one time in WR_STARVED_TRY. */
+ * loses its event without a further look, but for one time in so many. */
 static inline bool wr_buffers_is_starved(const struct wr_lane *lane)
 {
     const struct wr_buffers *buffers = lane->buffers;
@@ -136,7 +143,8 @@ static inline bool wr_buffers_is_starved(const struct wr_lane *lane)
     bool is_dry = buffers->overwrite.is_on ? wr_overwrite_is_dry(&buffers->overwrite, lane)
                                            : wr_u32_load_relaxed(&buffers->free_list.count) <=
                                                  wr_buffers_reserve(buffers);
-    return is_dry && lost % WR_STARVED_TRY != 0;
+    uint32_t every = wr_buffers_is_crowd(buffers) ? WR_STARVED_TRY_IN_CROWD : WR_STARVED_TRY;
+    return is_dry && lost % every != 0;
 }
 
 /* Puts the lane on the ready list unless it is there. Also the drain, for a segment it revoked. */
