@@ -149,8 +149,12 @@ static uint64_t gone_before(const struct wr_lane *lane, const struct wr_segment 
 
 static void lane_tell_gone(struct weir_session *session, struct wr_lane *lane, uint64_t count)
 {
+    if (count == 0)
+        return;
     wr_point_tell(session, lane->capture_id, &lane->last_number, WEIR_LOSS_OVERWRITTEN, count);
+    pthread_mutex_lock(&session->buffers.lock);
     lane->records_read += count;
+    pthread_mutex_unlock(&session->buffers.lock);
 }
 
 bool wr_point_tell_gap(struct weir_session *session, struct wr_lane *lane, bool at_point)
