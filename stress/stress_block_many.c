@@ -16,11 +16,13 @@
 #define PACE_US      300u
 #define GAP_NS       UINT64_C(100000000) /* shorter ones are not looked at */
 #define CHANCE_NS    UINT64_C(20000000)
+#define TRIES        3u
 #define CHANCES      200u
 #define STACK_BYTES  (64u << 10)
 #define OTHERS_BYTES (4u << 20) /* what the process needs beside: the reader, the C library */
 
 static uint64_t run_ms = 1500, starved_ms = 1000;
+static uint32_t tries_left;     /* of a run */
 static bool has_begun, is_over; /* ANY */
 
 struct setting {
@@ -173,7 +175,9 @@ static double fairness(const struct member *members, uint32_t count)
     return squares > 0 ? sum * sum / ((double)count * squares) : 0;
 }
 
-static void verdict(const struct member *members, const struct setting *setting, const char *mode,
+/* A machine that is busy with other things starves threads by itself: so a run may be made again.
+ * Returns whether it is good. */
+static bool verdict(const struct member *members, const struct setting *setting, const char *mode,
                     uint64_t gap_ms_max)
 {
     uint64_t gap_ns = 0, starved_ns = 0, least = UINT64_MAX, most = 0, all = 0;
@@ -185,16 +189,19 @@ static void verdict(const struct member *members, const struct setting *setting,
         most = written > most ? written : most;
         all += written;
     }
-    hs_check(starved_ns <= gap_ms_max * 1000000,
+    bool is_good = starved_ns <= gap_ms_max * 1000000;
+    hs_check(is_good || tries_left > 0,
              "%s, %s: a thread had no event written for %llu ms; each wrote %llu to %llu",
              setting->name, mode, (unsigned long long)starved_ns / 1000000,
              (unsigned long long)least, (unsigned long long)most);
+    hs_figure_add("runs_again", !is_good);
     if (!hs_common.json)
         printf("%-40s %-10s %10llu written, %8llu to %8llu each, Jain %.3f, gap %6.1f ms, "
                "starved %6.1f ms\n",
                setting->name, mode, (unsigned long long)all, (unsigned long long)least,
                (unsigned long long)most, fairness(members, setting->threads), (double)gap_ns / 1e6,
                (double)starved_ns / 1e6);
+    return is_good;
 }
 
 /* --- Runs. ----------------------------------------------------------------------------------- */
@@ -207,8 +214,9 @@ static bool discard(void *context, const void *bytes, size_t count)
     return true;
 }
 
-static void drop_run(const struct setting *setting)
+static bool drop_run(const struct setting *setting)
 {
+    bool is_good = false;
     struct member *members = members_new(setting, false);
     struct weir_session_config config = hs_trace_config(setting->budget);
     struct hs_trace trace;
@@ -216,7 +224,7 @@ static void drop_run(const struct setting *setting)
     config.segment_bytes = setting->segment;
     config.write = discard;
     if (!hs_trace_start(&trace, config, HS_SINK_MEMORY, NULL))
-        return;
+        return false;
     members_run(members, setting, trace.session);
     hs_trace_stop(&trace);
     for (uint32_t i = 0; i < setting->threads; i++) {
@@ -228,14 +236,16 @@ static void drop_run(const struct setting *setting)
              (unsigned long long)attempts, (unsigned long long)written,
              (unsigned long long)trace.stats.counts.attempted,
              (unsigned long long)trace.stats.counts.written);
-    verdict(members, setting, "DROP", starved_ms);
+    is_good = verdict(members, setting, "DROP", starved_ms);
     hs_trace_end(&trace);
     members_free(members);
+    return is_good;
 }
 
 /* Every event is written, and takes the place of older ones. */
-static void overwrite_run(const struct setting *setting)
+static bool overwrite_run(const struct setting *setting)
 {
+    bool is_good = false;
     struct member *members = members_new(setting, false);
     struct weir_session_config config = hs_trace_config(setting->budget);
     struct hs_trace trace;
@@ -243,20 +253,22 @@ static void overwrite_run(const struct setting *setting)
     config.mode = WEIR_MODE_OVERWRITE;
     config.segment_bytes = setting->segment;
     if (!hs_trace_start(&trace, config, HS_SINK_MEMORY, NULL))
-        return;
+        return false;
     members_run(members, setting, trace.session);
     hs_trace_stop(&trace);
     for (uint32_t i = 0; i < setting->threads; i++)
         attempts += members[i].emitter->attempts;
     hs_check(trace.stats.counts.attempted == attempts, "%llu attempts; the statistics say %llu",
              (unsigned long long)attempts, (unsigned long long)trace.stats.counts.attempted);
-    verdict(members, setting, "OVERWRITE", starved_ms);
+    is_good = verdict(members, setting, "OVERWRITE", starved_ms);
     hs_trace_end(&trace);
     members_free(members);
+    return is_good;
 }
 
-static void block_run(const struct setting *setting, enum weir_wake wake)
+static bool block_run(const struct setting *setting, enum weir_wake wake)
 {
+    bool is_good = false;
     struct member *members = members_new(setting, true);
     struct hs_pipe pipe = {.is_non_blocking = false};
     struct weir_session_config config = hs_block_config(wake, setting->budget, setting->segment);
@@ -264,12 +276,24 @@ static void block_run(const struct setting *setting, enum weir_wake wake)
         members_run(members, setting, pipe.session);
         hs_pipe_stop(&pipe, members[0].emitter);
         /* The others hand over one by one, each time as late as the scheduler is. */
-        verdict(members, setting, hs_wake_name(wake),
-                wake == WEIR_WAKE_RELAY ? starved_ms : 5 * starved_ms);
+        is_good = verdict(members, setting, hs_wake_name(wake),
+                          wake == WEIR_WAKE_RELAY ? starved_ms : 5 * starved_ms);
         hs_figure_add("events", (double)pipe.events);
         hs_figure_add("parks", (double)pipe.stats.parks);
     }
     members_free(members);
+    return is_good;
+}
+
+static void setting_run(const struct setting *setting)
+{
+    for (tries_left = TRIES; tries_left-- > 0 && !drop_run(setting);) {
+    }
+    for (tries_left = TRIES; tries_left-- > 0 && !overwrite_run(setting);) {
+    }
+    for (int wake = 0; wake < setting->wakes; wake++)
+        for (tries_left = TRIES; tries_left-- > 0 && !block_run(setting, (enum weir_wake)wake);) {
+        }
 }
 
 int main(int argc, char **argv)
@@ -281,12 +305,8 @@ int main(int argc, char **argv)
     hs_init(argc, argv, "More threads than segments: each gets its share.", options);
     hs_emitters_init();
     do {
-        for (size_t i = 0; i < sizeof settings / sizeof settings[0]; i++) {
-            drop_run(&settings[i]);
-            overwrite_run(&settings[i]);
-            for (int wake = 0; wake < settings[i].wakes; wake++)
-                block_run(&settings[i], (enum weir_wake)wake);
-        }
+        for (size_t i = 0; i < sizeof settings / sizeof settings[0]; i++)
+            setting_run(&settings[i]);
     } while (hs_time_is_left() && hs_failures() == 0);
     return hs_finish();
 }

@@ -12,11 +12,13 @@
 #include "park.h"
 #include "sink.h"
 
-#define THREADS    16u
-#define BUDGET     (1u << 20)
-#define BATCH      64u
-#define SAMPLES    400000u
-#define GROWTH_MAX (1u << 20)
+#define THREADS      16u
+#define BUDGET       (1u << 20)
+#define BATCH        64u
+#define BATCH_NS_MAX 20000u
+#define TURNS        20u
+#define TURN_MS      50u
+#define GROWTH_MAX   (1u << 20)
 
 static uint64_t stall_ms = 1000;
 static bool is_over; /* ANY */
@@ -110,23 +112,25 @@ static bool write_slowly(void *context, const void *bytes, size_t count)
     return hs_gate_write(context, bytes, count);
 }
 
+/* How long batches took: how many so many nanoseconds. */
 struct samples {
-    uint32_t *ns; /* of a batch */
-    uint32_t count;
+    uint64_t bins[BATCH_NS_MAX + 1];
+    uint64_t count;
 };
 
-static int by_value(const void *left, const void *right)
+static void sample_add(struct samples *samples, uint64_t ns)
 {
-    const uint32_t *a = left, *b = right;
-    return *a < *b ? -1 : *a > *b;
+    samples->bins[ns < BATCH_NS_MAX ? ns : BATCH_NS_MAX]++;
+    samples->count++;
 }
 
-/* The thousandths of a batch's attempts: a cost for each. */
-static double percentile(struct samples *samples, uint32_t per_mille)
+/* Of an attempt. */
+static double percentile(const struct samples *samples, uint32_t per_mille)
 {
-    qsort(samples->ns, samples->count, sizeof *samples->ns, by_value);
-    return samples->count ? (double)samples->ns[(uint64_t)samples->count * per_mille / 1000] / BATCH
-                          : 0;
+    uint64_t below = samples->count * per_mille / 1000, ns = 0;
+    for (uint64_t seen = samples->bins[0]; seen <= below && ns < BATCH_NS_MAX;)
+        seen += samples->bins[++ns];
+    return (double)ns / BATCH;
 }
 
 /* Emits for a while, and notes the batches of which nothing was written. */
@@ -138,37 +142,40 @@ static void sample(struct samples *samples, struct hs_emitter *emitter, uint64_t
             written += Stress_Fixed(emitter->index, emitter->attempts, 0, 0, 0, 0);
         uint64_t passed_ns = hs_now_ns() - start_ns;
         emitter->written += written;
-        if (written == 0 && samples->count < SAMPLES)
-            samples->ns[samples->count++] =
-                passed_ns < UINT32_MAX ? (uint32_t)passed_ns : UINT32_MAX;
+        if (written == 0)
+            sample_add(samples, passed_ns);
     }
     hs_progress();
 }
 
-/* In turns, so that what else runs on the machine is in both. */
-static void turns(struct samples *stalled, struct samples *healthy, struct hs_emitter *emitter)
+/* In turns, so that what else runs on the machine is in both; but of a long run the stall is one.
+ */
+static void turns(struct samples *stalled, struct samples *healthy, struct samples *until_full,
+                  struct hs_emitter *emitter)
 {
-    uint64_t count = stall_ms > 10000 ? 1 : 5;
+    uint64_t count = stall_ms > 10000 ? 1 : TURNS, healthy_ms = stall_ms / 2 / count;
     for (uint64_t i = 0; i < count; i++) {
-        sample(healthy, emitter, stall_ms > 10000 ? 5000 : stall_ms / count);
+        sample(healthy, emitter, healthy_ms);
         hs_gate_close(&gate);
         hs_gate_wait(&gate);
-        sample(stalled, emitter, 5); /* until it is full */
-        stalled->count = i == 0 ? 0 : stalled->count;
-        for (uint64_t ms = 0; ms < stall_ms / count; ms += 1000)
-            sample(stalled, emitter, stall_ms / count < 1000 ? stall_ms / count : 1000);
+        sample(until_full, emitter, 5);
+        for (uint64_t ms = 0; ms < stall_ms / count; ms += TURN_MS)
+            sample(stalled, emitter, TURN_MS);
         hs_gate_open(&gate);
+        sample(healthy, emitter, healthy_ms);
     }
 }
 
 static void drop_run(void)
 {
     struct hs_emitter emitter = {.index = 0, .capacity = UINT64_MAX};
-    struct samples stalled = {hs_allocate(SAMPLES * 4), 0}, healthy = {hs_allocate(SAMPLES * 4), 0};
+    struct samples *stalled = hs_allocate(sizeof *stalled);
+    struct samples *healthy = hs_allocate(sizeof *healthy);
+    struct samples *until_full = hs_allocate(sizeof *until_full);
     if (!start(hs_trace_config(BUDGET), write_slowly))
         return;
     uint64_t memory = hs_resident_bytes();
-    turns(&stalled, &healthy, &emitter);
+    turns(stalled, healthy, until_full, &emitter);
     hs_check(hs_stats(trace.session).budget_bytes_used <= BUDGET, "more than the budget is in use");
 #ifndef STRESS_SANITIZED
     hs_check(hs_resident_bytes() <= memory + BUDGET + GROWTH_MAX, "memory grows beyond the budget");
@@ -180,17 +187,18 @@ static void drop_run(void)
              "%llu attempts, %llu written; the statistics say %llu and %llu",
              (unsigned long long)emitter.attempts, (unsigned long long)emitter.written,
              (unsigned long long)counts->attempted, (unsigned long long)counts->written);
-    hs_check(stalled.count > 100 && healthy.count > 100, "%u and %u batches were dropped",
-             stalled.count, healthy.count);
-    double stalled_ns = percentile(&stalled, 990), healthy_ns = percentile(&healthy, 990);
-    hs_figure("drop_p50_ns_stalled", percentile(&stalled, 500));
-    hs_figure("drop_p50_ns_healthy", percentile(&healthy, 500));
+    hs_check(stalled->count > 100 && healthy->count > 100, "%llu and %llu batches were dropped",
+             (unsigned long long)stalled->count, (unsigned long long)healthy->count);
+    double stalled_ns = percentile(stalled, 990), healthy_ns = percentile(healthy, 990);
+    hs_figure("drop_p50_ns_stalled", percentile(stalled, 500));
+    hs_figure("drop_p50_ns_healthy", percentile(healthy, 500));
     hs_figure("drop_p99_ns_stalled", stalled_ns);
     hs_figure("drop_p99_ns_healthy", healthy_ns);
     hs_figure("drop_p99_ratio", healthy_ns > 0 ? stalled_ns / healthy_ns : 0);
     end();
-    free(stalled.ns);
-    free(healthy.ns);
+    free(stalled);
+    free(healthy);
+    free(until_full);
 }
 
 int main(int argc, char **argv)

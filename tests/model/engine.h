@@ -11,10 +11,10 @@
 #define ARENA_UNIT    4u
 #define ARENA_UNITS   (ARENA_BYTES / ARENA_UNIT)
 #define LOCATIONS_MAX 192u
-#define MESSAGES_MAX  768u
-#define HISTORY_MAX   64u /* stores to one word */
-#define ORDERED_MAX   64u /* seq_cst accesses, bits of a word */
-#define LENT_MAX      8u  /* static regions of the product */
+#define MESSAGES_MAX  2048u
+#define HISTORY_MAX   256u /* stores to one word */
+#define ORDERED_MAX   64u  /* seq_cst accesses, bits of a word */
+#define LENT_MAX      8u   /* static regions of the product */
 #define EVENTS_MAX    4096u
 #define NODES_MAX     4096u
 
@@ -40,7 +40,7 @@ struct message {
 struct location {
     uint32_t unit; /* where in the arena */
     uint32_t count;
-    uint32_t woken; /* the latest stamp that a futex wake knew of */
+    uint32_t woken;              /* the latest stamp that a futex wake knew of */
     uint16_t order[HISTORY_MAX]; /* messages by stamp */
 };
 
@@ -51,8 +51,8 @@ struct operation {
     enum model_order failure;
     uint32_t location;
     uint32_t unit;
-    uint32_t target; /* of a membarrier: the thread that passes a barrier */
-    bool is_private; /* no other thread can tell when it happens */
+    uint32_t target;        /* of a membarrier: the thread that passes a barrier */
+    bool is_private;        /* no other thread can tell when it happens */
     enum model_sleep sleep; /* of a wait or a futex sleep */
 };
 
@@ -121,6 +121,7 @@ uint32_t memory_only_fresh(const struct thread *thread, uint16_t *list, uint32_t
 uint64_t memory_execute(struct thread *thread, struct operation *operation);
 void memory_barrier(struct thread *thread);
 void memory_wake(const struct thread *thread, uint32_t location);
+void memory_settle(struct thread *thread);
 void memory_woken(struct thread *thread, uint32_t location);
 uint64_t memory_direct(const struct model_request *request);
 

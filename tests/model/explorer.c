@@ -359,8 +359,10 @@ uint64_t model_operation(const struct model_request *request)
     if (!operation->is_private)
         schedule();
     count_step();
-    if (operation->kind == MODEL_WAIT && !is_enabled(thread))
-        return request->argument; /* lazily ended */
+    if (operation->kind == MODEL_WAIT && !is_enabled(thread)) { /* its time has come */
+        memory_settle(thread);
+        return request->argument;
+    }
     uint64_t result = memory_execute(thread, operation);
     wake_disturbed(operation);
     return result;

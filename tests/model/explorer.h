@@ -79,7 +79,8 @@ struct model_site {
 enum model_sleep {
     MODEL_SLEEP_LONG,  /* ends only by what it waits for */
     MODEL_SLEEP_TIMED, /* may end by itself at any time; of a futex only */
-    MODEL_SLEEP_LAZY,  /* ends by itself when nobody else can go on; of a wait only */
+    MODEL_SLEEP_LAZY,  /* ends by itself when nobody else can go on, and all stores have become
+                        * visible by then; of a wait only */
 };
 
 struct model_request {
@@ -101,8 +102,9 @@ void model_membarrier_at(struct model_site *site);
 
 /* As Linux has it: sleeps if the word is `expected`, until a wake that comes after. A wake and a
  * sleep synchronize nothing; all that is promised is that who is woken by a wake, or waits after
- * it, reads nothing older of that word than what the waker knew. A wake may pick any sleeper. True if
- * the sleep ended by itself. The explorer sees a thread that would sleep for ever as a deadlock. */
+ * it, reads nothing older of that word than what the waker knew. A wake may pick any sleeper. True
+ * if the sleep ended by itself. The explorer sees a thread that would sleep for ever as a deadlock.
+ */
 bool model_futex_wait_at(struct model_site *site, const void *word, uint32_t expected,
                          enum model_sleep sleep);
 void model_futex_wake_at(struct model_site *site, const void *word, uint32_t count);

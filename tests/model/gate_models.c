@@ -279,7 +279,7 @@ static void abort_all(void)
     gate_wait_unparked();
 }
 
-#define THREE(name_, about_, setup_, first, second, drain)  \
+#define THREE(name_, about_, setup_, first, second, drain) \
     .model = {.name = name_,                               \
               .about = about_,                             \
               .threads = 3,                                \
@@ -365,8 +365,7 @@ const struct lane_model gate_models[] = {
          give_and_abort)},
     {THREE("abort_grant_auto_reset", "a segment comes, then the end", auto_reset_setup, may_get,
            may_get, give_and_abort),
-     .is_deep = true,
-     .preemptions = 2},
+     .is_deep = true, .preemptions = 2},
     {THREE("abort_grant_fifo", "the same", fifo_setup, may_get, may_get, give_and_abort),
      .is_deep = true},
     {THREE("abort_grant_relay", "the same", relay_setup, may_get, may_get, give_and_abort),

@@ -410,6 +410,17 @@ void memory_woken(struct thread *thread, uint32_t location)
     view_raise(&thread->acquired, location, engine.location[location].woken);
 }
 
+/* Time has passed: all stores have become visible. Which synchronizes nothing. */
+void memory_settle(struct thread *thread)
+{
+    for (uint32_t i = 0; i < engine.locations; i++) {
+        const struct location *location = &engine.location[i];
+        uint32_t newest = engine.message[location->order[location->count - 1]].stamp;
+        view_raise(&thread->current, i, newest);
+        view_raise(&thread->acquired, i, newest);
+    }
+}
+
 /* Before the threads start and after they have ended there is nobody to race with. */
 uint64_t memory_direct(const struct model_request *request)
 {

@@ -41,47 +41,47 @@ _Static_assert(sizeof(void *) == 8, "the explorer keeps pointers in 64 bits");
 /* The accesses of the explorer's own that these make are none of the product's (plain.c). */
 #define MODEL_OWN __attribute__((no_sanitize("thread"))) static inline
 
-#define MODEL_OPERATIONS(name, type, to_bits, from_bits)                                          \
-    MODEL_OWN type model_##name##_load(struct model_site *site, const struct wr_##name *word) \
-    {                                                                                             \
-        struct model_request r = {.site = site, .size = sizeof *word};                            \
-        r.cell = (void *)(uintptr_t)&word->cell;                                                  \
-        return from_bits(model_operation(&r));                                                    \
-    }                                                                                             \
-    MODEL_OWN void model_##name##_store(struct model_site *site, struct wr_##name *word,      \
-                                            type value)                                           \
-    {                                                                                             \
-        struct model_request r = {.site = site, .size = sizeof *word, .value = to_bits(value)};   \
-        r.cell = &word->cell;                                                                     \
-        model_operation(&r);                                                                      \
-    }                                                                                             \
-    MODEL_OWN type model_##name##_modify(struct model_site *site, struct wr_##name *word,     \
-                                             type value)                                          \
-    {                                                                                             \
-        struct model_request r = {.site = site, .size = sizeof *word, .value = to_bits(value)};   \
-        r.cell = &word->cell;                                                                     \
-        return from_bits(model_operation(&r));                                                    \
-    }                                                                                             \
-    MODEL_OWN bool model_##name##_cas(struct model_site *site, struct wr_##name *word,        \
-                                          type *expected, type value)                             \
-    {                                                                                             \
-        uint64_t bits = to_bits(*expected);                                                       \
-        struct model_request r = {.site = site, .size = sizeof *word, .value = to_bits(value)};   \
-        r.cell = &word->cell;                                                                     \
-        r.expected = &bits;                                                                       \
-        bool done = model_operation(&r) != 0;                                                     \
-        *expected = from_bits(bits);                                                              \
-        return done;                                                                              \
-    }                                                                                             \
-    MODEL_OWN type model_##name##_wait(struct model_site *site, const struct wr_##name *word, \
-                                           bool (*until)(uint64_t, uint64_t), uint64_t argument,  \
-                                           enum model_sleep sleep)                                \
-    {                                                                                             \
-        struct model_request r = {.site = site, .size = sizeof *word, .sleep = sleep};            \
-        r.cell = (void *)(uintptr_t)&word->cell;                                                  \
-        r.until = until;                                                                          \
-        r.argument = argument;                                                                    \
-        return from_bits(model_operation(&r));                                                    \
+#define MODEL_OPERATIONS(name, type, to_bits, from_bits)                                        \
+    MODEL_OWN type model_##name##_load(struct model_site *site, const struct wr_##name *word)   \
+    {                                                                                           \
+        struct model_request r = {.site = site, .size = sizeof *word};                          \
+        r.cell = (void *)(uintptr_t)&word->cell;                                                \
+        return from_bits(model_operation(&r));                                                  \
+    }                                                                                           \
+    MODEL_OWN void model_##name##_store(struct model_site *site, struct wr_##name *word,        \
+                                        type value)                                             \
+    {                                                                                           \
+        struct model_request r = {.site = site, .size = sizeof *word, .value = to_bits(value)}; \
+        r.cell = &word->cell;                                                                   \
+        model_operation(&r);                                                                    \
+    }                                                                                           \
+    MODEL_OWN type model_##name##_modify(struct model_site *site, struct wr_##name *word,       \
+                                         type value)                                            \
+    {                                                                                           \
+        struct model_request r = {.site = site, .size = sizeof *word, .value = to_bits(value)}; \
+        r.cell = &word->cell;                                                                   \
+        return from_bits(model_operation(&r));                                                  \
+    }                                                                                           \
+    MODEL_OWN bool model_##name##_cas(struct model_site *site, struct wr_##name *word,          \
+                                      type *expected, type value)                               \
+    {                                                                                           \
+        uint64_t bits = to_bits(*expected);                                                     \
+        struct model_request r = {.site = site, .size = sizeof *word, .value = to_bits(value)}; \
+        r.cell = &word->cell;                                                                   \
+        r.expected = &bits;                                                                     \
+        bool done = model_operation(&r) != 0;                                                   \
+        *expected = from_bits(bits);                                                            \
+        return done;                                                                            \
+    }                                                                                           \
+    MODEL_OWN type model_##name##_wait(struct model_site *site, const struct wr_##name *word,   \
+                                       bool (*until)(uint64_t, uint64_t), uint64_t argument,    \
+                                       enum model_sleep sleep)                                  \
+    {                                                                                           \
+        struct model_request r = {.site = site, .size = sizeof *word, .sleep = sleep};          \
+        r.cell = (void *)(uintptr_t)&word->cell;                                                \
+        r.until = until;                                                                        \
+        r.argument = argument;                                                                  \
+        return from_bits(model_operation(&r));                                                  \
     }
 
 #define MODEL_U32_BITS(value) ((uint64_t)(value))
@@ -158,7 +158,8 @@ MODEL_OPERATIONS(ptr, void *, MODEL_PTR_BITS, MODEL_BITS_PTR)
 #define wr_data_read(bytes, count) \
     model_data_at(MODEL_SITE_OF(MODEL_DATA_READ, MODEL_RELAXED), bytes, (uint32_t)(count))
 
-/* For models only. A lock is 0 when it is free. The wait reads (acquire) a value for which `until(value, argument)` holds. */
+/* For models only. A lock is 0 when it is free. The wait reads (acquire) a value for which
+ * `until(value, argument)` holds. */
 #define model_membarrier() model_membarrier_at(MODEL_SITE_OF(MODEL_MEMBARRIER, MODEL_SEQ_CST))
 #define model_lock_u32(word) \
     ((void)model_u32_modify(MODEL_SITE_OF(MODEL_LOCK, MODEL_ACQUIRE), word, 1))
@@ -166,16 +167,20 @@ MODEL_OPERATIONS(ptr, void *, MODEL_PTR_BITS, MODEL_BITS_PTR)
     model_futex_wait_at(MODEL_SITE_OF(MODEL_FUTEX_WAIT, MODEL_RELAXED), word, expected, sleep)
 #define model_futex_wake(word, count) \
     model_futex_wake_at(MODEL_SITE_OF(MODEL_FUTEX_WAKE, MODEL_RELAXED), word, count)
-#define model_count(word) model_count_at(MODEL_SITE_OF(MODEL_ADD, MODEL_RELAXED), word, sizeof *(word))
-#define model_wait_until_u32(word, until, argument) \
-    model_u32_wait(MODEL_SITE_OF(MODEL_WAIT, MODEL_ACQUIRE), word, until, argument, MODEL_SLEEP_LONG)
+#define model_count(word) \
+    model_count_at(MODEL_SITE_OF(MODEL_ADD, MODEL_RELAXED), word, sizeof *(word))
+#define model_wait_until_u32(word, until, argument)                                 \
+    model_u32_wait(MODEL_SITE_OF(MODEL_WAIT, MODEL_ACQUIRE), word, until, argument, \
+                   MODEL_SLEEP_LONG)
 /* Its last value was `argument` if it ended by itself. */
-#define model_wait_lazily_u32(word, until, argument)                                      \
+#define model_wait_lazily_u32(word, until, argument)                                \
     model_u32_wait(MODEL_SITE_OF(MODEL_WAIT, MODEL_ACQUIRE), word, until, argument, \
                    MODEL_SLEEP_LAZY)
-#define model_wait_until_u64(word, until, argument) \
-    model_u64_wait(MODEL_SITE_OF(MODEL_WAIT, MODEL_ACQUIRE), word, until, argument, MODEL_SLEEP_LONG)
-#define model_wait_until_ptr(word, until, argument) \
-    model_ptr_wait(MODEL_SITE_OF(MODEL_WAIT, MODEL_ACQUIRE), word, until, argument, MODEL_SLEEP_LONG)
+#define model_wait_until_u64(word, until, argument)                                 \
+    model_u64_wait(MODEL_SITE_OF(MODEL_WAIT, MODEL_ACQUIRE), word, until, argument, \
+                   MODEL_SLEEP_LONG)
+#define model_wait_until_ptr(word, until, argument)                                 \
+    model_ptr_wait(MODEL_SITE_OF(MODEL_WAIT, MODEL_ACQUIRE), word, until, argument, \
+                   MODEL_SLEEP_LONG)
 
 #endif

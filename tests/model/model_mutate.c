@@ -21,9 +21,11 @@ struct redundant {
     const char *reason;
 };
 
-#define HINT      "a hint for waking the drain: nothing is read on its account"
-#define BY_MASK   "the mask, stored and loaded after it with release and acquire, publishes it"
-#define BY_LOCK   "written and read under the threads lock"
+#define HINT    "a hint for waking the drain: nothing is read on its account"
+#define BY_MASK "the mask, stored and loaded after it with release and acquire, publishes it"
+#define BY_LOCK "written and read under the threads lock"
+#define BY_REGISTRY \
+    "both sides change the masks under the registry's lock, the one before and the other after it"
 #define BY_PIN    "the even pin, loaded before with acquire, has shown all that the writer did"
 #define NO_RETURN "what the drain did before is nothing that the writer reads"
 #define BY_GATE   "the links are written, and followed by who takes them back, under the gate's lock"
@@ -86,13 +88,18 @@ static const struct redundant redundant[] = {
     {"point.c", "lane_tell_all", MODEL_LOAD, "u64 acquire to relaxed",
      "a count of its own, which orders nothing"},
     {"drain.c", "lanes_release", MODEL_LOAD, "acquire to relaxed", BY_PIN},
-    {"point.c", "tell_unattributed", MODEL_LOAD, "acquire to relaxed", "a count that names no lane"},
+    {"point.c", "tell_unattributed", MODEL_LOAD, "acquire to relaxed",
+     "a count that names no lane"},
     {"point.c", "wr_point_has_losses", MODEL_LOAD, "acquire to relaxed",
      "whether to write a point; what stands in it is loaded again"},
     {"buffers.c", "wr_lane_counts_locked", MODEL_LOAD, "acquire to relaxed", LEFT},
     {"buffers.c", "lane_records_locked", MODEL_LOAD, "acquire to relaxed", LEFT},
 
     /* Stand-ins for the free list and the registry. */
+    {"drain.c", "end_early", MODEL_STORE, "release to relaxed", BY_REGISTRY},
+    {"session_bench.c", "session_start_late", MODEL_LOAD, "acquire to relaxed", BY_REGISTRY},
+    {"product_registry.c", "wr_registry_enable", MODEL_STORE, "*",
+     "only clearing the mask has to precede the loads of the pins"},
     {"product_registry.c", "wr_registry_give_slot", MODEL_STORE, "release to relaxed", BY_MASK},
     {"product_system.c", "wr_free_list_take", MODEL_EXCHANGE, "acq_rel to acquire",
      "who takes a segment has nothing to tell who gives it"},
@@ -162,8 +169,9 @@ static bool begins(const char *text, const char *with)
 static bool is_scaffold(const struct model_site *site)
 {
     const char *file = base_name(site->file);
-    return begins(file, "canary") || begins(file, "gate_models") || begins(site->function, "wr_bell") ||
-           begins(site->function, "product_ring") || begins(site->function, "model_mutex") ||
+    return begins(file, "canary") || begins(file, "gate_models") ||
+           begins(site->function, "wr_bell") || begins(site->function, "product_ring") ||
+           begins(site->function, "model_mutex") ||
            (site->kind >= MODEL_LOCK && site->kind != MODEL_MEMBARRIER);
 }
 
@@ -215,9 +223,8 @@ static bool is_in(const uint64_t *set, size_t model)
 
 static bool fails(const struct lane_model *entry, struct model_result *result)
 {
-    struct model_options options = {.quiet = true,
-                                    .bounded = entry->preemptions > 0,
-                                    .preemptions = entry->preemptions};
+    struct model_options options = {
+        .quiet = true, .bounded = entry->preemptions > 0, .preemptions = entry->preemptions};
     *result = model_explore(&entry->model, &options);
     return !result->complete;
 }
@@ -305,8 +312,7 @@ static void try_site(struct model_site *site, bool verbose, unsigned *fates)
     bool is_free = false; /* its order may be any */
     for (uint32_t i = 0; i < ways; i++) {
         bool is_order = weakenings[i].order != site->order;
-        const struct lane_model *by =
-            is_order && is_free ? NULL : killer_of(site, &weakenings[i]);
+        const struct lane_model *by = is_order && is_free ? NULL : killer_of(site, &weakenings[i]);
         is_free |= weakenings[i].order == MODEL_RELAXED && is_order && by == NULL;
         fates[fate_of(site, &weakenings[i], by, verbose)]++;
     }

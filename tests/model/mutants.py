@@ -12,6 +12,7 @@ from pathlib import Path
 GATE, AUTO_RESET = "wait/gate.c", "wait/wait_auto_reset.c"
 FIFO, RELAY = "wait/wait_fifo.c", "wait/wait_relay.c"
 BLOCK, EMIT, STOP = "buffers/block.c", "event/emit_slow.c", "session/session.c"
+DRAIN = "session/drain_thread.c"
 
 SERVE_GIVE = "gate->strategy->serve(gate, WR_SERVE_GIVE, &wakes);"
 
@@ -53,6 +54,15 @@ MUTANTS = [
      [edit(RELAY, "return why == WR_SERVE_IDLE || (gate->flags & WEIR_WAKE_NO_CAP) || gate->running < gate->cap ||\n"
                   "           drain_is_away(gate);",
            "return (gate->flags & WEIR_WAKE_NO_CAP) || gate->running < gate->cap || drain_is_away(gate);")]),
+    ("quiet_for_ever", "the drain sleeps past waiters if somebody may take what is free", "idle_fifo",
+     [edit(DRAIN, "return wr_block_has_parked(buffers) ? wr_os_monotonic_ns() + SWEEP_NS_WHEN_STUCK\n"
+                  "                                            : UINT64_MAX;",
+           "return UINT64_MAX;")]),
+    ("no_sweep", "the drain takes nothing back from idle threads", "idle_relay",
+     [edit(DRAIN, "wr_drain_sweep(session, true);", "(void)session;")]),
+    ("park_without_ring", "a thread that parks does not ring the drain", "idle_relay",
+     [edit(BLOCK, "wr_bell_ring(&buffers->bell);", "(void)buffers;",
+           after="struct wr_segment *wr_block_take(")]),
     ("exit_keeps_credit", "an exiting thread keeps what it holds unused", "grant_exit",
      [edit(BLOCK, "if (credit)\n        wr_gate_give(&lane->buffers->gate, credit);", "(void)credit;",
            after="void wr_block_exit(")]),

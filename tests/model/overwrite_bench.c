@@ -109,8 +109,8 @@ static void lane_read(struct wr_lane *lane)
         if (is_final)
             wr_lane_unchain(lane);
     }
-    /* What was told to be lost or gone has its place behind the records that were met, or before one
-     * of them: a record that is not met is younger. */
+    /* What was told to be lost or gone has its place behind the records that were met, or before
+     * one of them: a record that is not met is younger. */
     if (lane->oldest)
         model_check(attempts <= last + 1 || lane->oldest->first_number > attempts);
     lane->oldest = lane->newest = NULL;

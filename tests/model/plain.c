@@ -33,26 +33,26 @@ static void access_at(const void *bytes, uint32_t count, const void *from, bool 
         shadow_plain(site_of(from, writes), bytes, count, writes);
 }
 
-#define ACCESSES(size)                                 \
-    void __tsan_read##size(void *bytes);               \
-    void __tsan_write##size(void *bytes);              \
-    void __tsan_unaligned_read##size(void *bytes);     \
-    void __tsan_unaligned_write##size(void *bytes);    \
-    void __tsan_read##size(void *bytes)                \
-    {                                                  \
-        access_at(bytes, size, __builtin_return_address(0), false);                 \
-    }                                                  \
-    void __tsan_write##size(void *bytes)               \
-    {                                                  \
-        access_at(bytes, size, __builtin_return_address(0), true);                  \
-    }                                                  \
-    void __tsan_unaligned_read##size(void *bytes)      \
-    {                                                  \
-        access_at(bytes, size, __builtin_return_address(0), false);                 \
-    }                                                  \
-    void __tsan_unaligned_write##size(void *bytes)     \
-    {                                                  \
-        access_at(bytes, size, __builtin_return_address(0), true);                  \
+#define ACCESSES(size)                                              \
+    void __tsan_read##size(void *bytes);                            \
+    void __tsan_write##size(void *bytes);                           \
+    void __tsan_unaligned_read##size(void *bytes);                  \
+    void __tsan_unaligned_write##size(void *bytes);                 \
+    void __tsan_read##size(void *bytes)                             \
+    {                                                               \
+        access_at(bytes, size, __builtin_return_address(0), false); \
+    }                                                               \
+    void __tsan_write##size(void *bytes)                            \
+    {                                                               \
+        access_at(bytes, size, __builtin_return_address(0), true);  \
+    }                                                               \
+    void __tsan_unaligned_read##size(void *bytes)                   \
+    {                                                               \
+        access_at(bytes, size, __builtin_return_address(0), false); \
+    }                                                               \
+    void __tsan_unaligned_write##size(void *bytes)                  \
+    {                                                               \
+        access_at(bytes, size, __builtin_return_address(0), true);  \
     }
 
 ACCESSES(1)

@@ -24,6 +24,8 @@ struct wr_self *product_self(uint32_t thread);
 /* In setup(): so many of the thread's timed sleeps may end by themselves, at any time; for other
  * threads, and behind that, time stands still. */
 void product_timed(uint32_t thread, uint32_t times);
+/* How much time has passed for a thread. */
+uint64_t product_clock_ns(uint32_t thread);
 /* In setup(): the lock orders nothing and keeps nobody out. What it protects is then either
  * ordered by something else or reported as a race. Saves steps. */
 void product_without_lock(pthread_mutex_t *mutex);

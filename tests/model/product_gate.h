@@ -25,9 +25,9 @@ uint32_t model_spin_look(struct model_site *site, const struct wr_u32 *word);
 #define wr_u64_add_relaxed(word, value)   ((void)model_figure_add(word, value))
 #define wr_u64_cas_release(word, expected, value) \
     (model_figure_set(word, value), *(expected) = (value), true)
-#define wr_u32_load_relaxed(word)                                                             \
-    (__func__[0] == 's' && __func__[1] == 'p'                                                 \
-         ? model_spin_look(MODEL_SITE_OF(MODEL_LOAD, MODEL_RELAXED), word)                    \
+#define wr_u32_load_relaxed(word)                                          \
+    (__func__[0] == 's' && __func__[1] == 'p'                              \
+         ? model_spin_look(MODEL_SITE_OF(MODEL_LOAD, MODEL_RELAXED), word) \
          : MODEL_LOAD_AT(u32, MODEL_RELAXED, word))
 
 #endif

@@ -131,6 +131,11 @@ void product_timed(uint32_t thread, uint32_t times)
     ends_left[thread] = times;
 }
 
+uint64_t product_clock_ns(uint32_t thread)
+{
+    return clock_ns[thread];
+}
+
 uint64_t wr_os_monotonic_ns(void)
 {
     return clock_ns[model_self()];

@@ -17,9 +17,10 @@ const char *model_order_text(enum model_order order)
 
 static const char *kind_text(enum model_kind kind)
 {
-    static const char *const texts[] = {
-        "load",  "store",      "exchange",    "add",        "cas",        "lock",     "wait", "membarrier",
-        "pause", "futex wait", "futex sleep", "futex wake", "data write", "data read"};
+    static const char *const texts[] = {"load",       "store",      "exchange",    "add",
+                                        "cas",        "lock",       "wait",        "membarrier",
+                                        "pause",      "futex wait", "futex sleep", "futex wake",
+                                        "data write", "data read"};
     return texts[kind];
 }
 

@@ -6,15 +6,16 @@
 #define PAYLOAD_BYTES 120u
 #define SEGMENT_BYTES (WR_SEGMENT_HEADER_BYTES + 8u + PAYLOAD_BYTES)
 
+#define FLUSH_MS 100u
+
 struct session_bench session_bench;
 
 static _Alignas(64) unsigned char encode_buffer[WR_NETTRACE_BUFFER_BYTES];
-static struct wr_event_definition definition = {
-    .provider_name = "Model",
-    .schema = {.name = "Event", .id = 1},
-    .index = 1,
-    .payload_bytes = PAYLOAD_BYTES,
-    .is_fixed = true};
+static struct wr_event_definition definition = {.provider_name = "Model",
+                                                .schema = {.name = "Event", .id = 1},
+                                                .index = 1,
+                                                .payload_bytes = PAYLOAD_BYTES,
+                                                .is_fixed = true};
 
 static void prepare_session(enum weir_wake wake, uint32_t grant)
 {
@@ -29,7 +30,7 @@ static void prepare_session(enum weir_wake wake, uint32_t grant)
     session->config.wake_flags = WEIR_WAKE_NO_SPIN;
     session->config.segment_bytes = SEGMENT_BYTES;
     session->config.grant_bytes = (uint64_t)grant * SEGMENT_BYTES;
-    session->config.flush_ms = 100;
+    session->config.flush_ms = FLUSH_MS;
     wr_block_init(buffers, &session->config);
     wr_nettrace_init(&session->drain.nettrace, &session->stream, encode_buffer);
     wr_u32_store_relaxed(&session->state, WR_SESSION_STOPPING);
@@ -48,9 +49,9 @@ static void prepare_session(enum weir_wake wake, uint32_t grant)
 
 static void prepare_emitter(uint32_t index, bool fast)
 {
-    static const char *const pins[EMITTERS_MAX] = {"pin0", "pin1"};
-    static const char *const words[EMITTERS_MAX] = {"word0", "word1"};
-    static const char *const currents[EMITTERS_MAX] = {"current0", "current1"};
+    static const char *const pins[EMITTERS_MAX] = {"pin0", "pin1", "pin2"};
+    static const char *const words[EMITTERS_MAX] = {"word0", "word1", "word2"};
+    static const char *const currents[EMITTERS_MAX] = {"current0", "current1", "current2"};
     struct wr_thread *thread = session_bench.thread[index] = model_memory(sizeof *thread);
     if (index > 0)
         thread->next = session_bench.thread[index - 1];
@@ -77,6 +78,8 @@ void session_prepare(enum weir_wake wake, bool fast, uint32_t emitters, uint32_t
     session_bench.emitters = emitters;
     session_bench.segments = segments;
     product_reset();
+    session_bench.told = model_memory(sizeof *session_bench.told);
+    model_name(session_bench.told, "told");
     session_bench.event = model_memory(sizeof *session_bench.event);
     session_bench.event->definition = &definition;
     product_event(session_bench.event);
@@ -110,9 +113,9 @@ void session_emit(void)
 void session_emit_before(uint32_t thread)
 {
     struct wr_self own = wr_self;
-    wr_self = *product_self(thread);
+    struct wr_thread *record = session_bench.thread[thread];
+    wr_self = (struct wr_self){.thread = record, .ready = wr_thread_fast ? record : NULL};
     emit(thread);
-    *product_self(thread) = wr_self;
     wr_self = own;
 }
 
@@ -133,6 +136,25 @@ static void free_all(void)
         model_free(session_bench.place[i], sizeof *session_bench.place[i]);
     model_free(buffers->arena, session_bench.segments * SEGMENT_BYTES);
     model_free(session_bench.session, sizeof *session_bench.session);
+}
+
+static bool is_one(uint64_t value, uint64_t argument)
+{
+    (void)argument;
+    return value == 1;
+}
+
+void session_emit_and_tell(void)
+{
+    session_emit();
+    wr_u32_store_relaxed(session_bench.told, 1); /* relaxed: the product orders what matters */
+}
+
+void session_emit_and_stop(void)
+{
+    session_emit();
+    model_wait_until_u32(session_bench.told, is_one, 0);
+    session_stop();
 }
 
 static void stop(bool alone)
@@ -180,6 +202,13 @@ void session_check(void)
     model_check(session_bench.has_stopped);
     model_check(!session->has_unwritten);
     model_check(wr_u32_load_relaxed(&session->buffers.gate.parked) == 0);
+}
+
+/* Before the timer of the flush, which would see to anything. */
+void session_check_in_time(void)
+{
+    session_check();
+    model_check(product_clock_ns(DRAIN_THREAD) < UINT64_C(1000000) * FLUSH_MS);
 }
 
 /* --- EARLY. ---------------------------------------------------------------------------------- */

@@ -8,7 +8,9 @@
 #include "product.h"
 #include "product_session.h"
 
-#define EMITTERS_MAX 2
+#define EMITTERS_MAX 3
+
+enum { DRAIN_THREAD = 2 }; /* where it is not the first one */
 
 struct session_bench {
     struct weir_session *session;
@@ -18,6 +20,7 @@ struct session_bench {
     uint32_t written[EMITTERS_MAX]; /* as the emitter was told */
     uint32_t lost[EMITTERS_MAX];
     uint32_t emitters, segments;
+    struct wr_u32 *told; /* the first emitter has emitted */
     bool has_stopped;
 };
 
@@ -32,6 +35,9 @@ void session_prepare(enum weir_wake wake, bool fast, uint32_t emitters, uint32_t
 void session_emit_before(uint32_t thread);
 
 void session_emit(void);
+/* One emitter tells the other that it has emitted; that one stops the session then. */
+void session_emit_and_tell(void);
+void session_emit_and_stop(void);
 void session_thread_exit(void);
 void session_drain(void);
 /* Stops, then frees all that belongs to the session. */
@@ -41,6 +47,9 @@ void session_stop_alone(void);
 
 /* finish(): what was written is read, what was not is counted once. */
 void session_check(void);
+
+/* The same, and the drain has not waited for its timer. */
+void session_check_in_time(void);
 
 /* The end of weir_session_start(), and a drain whose sink fails meanwhile. */
 void session_start_late(void);

@@ -1,6 +1,7 @@
 /*
  * The models of a whole BLOCK session: emit_slow.c, buffers, gate, drain and stop as they are.
  */
+#include <string.h>
 #include "lane_models.h"
 #include "session_bench.h"
 
@@ -65,18 +66,43 @@ static void early_setup(void)
     wr_registry_disable(0);
 }
 
+/* The only segment is held by a thread that has written to it and does nothing more. */
+static void idle_setup(enum weir_wake wake)
+{
+    session_prepare(wake, false, 3, 1, 1);
+    memset(product_self(DRAIN_THREAD), 0, sizeof *product_self(DRAIN_THREAD));
+    session_emit_before(2);
+}
+
+static void idle_relay_setup(void)
+{
+    idle_setup(WEIR_WAKE_RELAY);
+}
+
+static void idle_fifo_setup(void)
+{
+    idle_setup(WEIR_WAKE_FIFO);
+}
+
+static void idle_auto_reset_setup(void)
+{
+    idle_setup(WEIR_WAKE_AUTO_RESET);
+}
+
 static void exit_seq_cst_setup(void)
 {
     session_prepare(WEIR_WAKE_RELAY, false, 1, 1, 1);
 }
 
+#define THREE_OF(name_, about_, setup_, first, second, third, finish_) \
+    .model = {.name = name_,                                           \
+              .about = about_,                                         \
+              .threads = 3,                                            \
+              .setup = setup_,                                         \
+              .run = {first, second, third},                           \
+              .finish = finish_}
 #define THREE(name_, about_, setup_, first, second, third) \
-    .model = {.name = name_,                              \
-              .about = about_,                            \
-              .threads = 3,                               \
-              .setup = setup_,                            \
-              .run = {first, second, third},              \
-              .finish = session_check}
+    THREE_OF(name_, about_, setup_, first, second, third, session_check)
 #define TWO(name_, about_, setup_, first, second) \
     .model = {.name = name_,                      \
               .about = about_,                    \
@@ -84,6 +110,11 @@ static void exit_seq_cst_setup(void)
               .setup = setup_,                    \
               .run = {first, second},             \
               .finish = session_check}
+
+#define IDLE(name_, about_, setup_)                                                              \
+    THREE_OF(name_, about_, setup_, session_emit_and_tell, session_emit_and_stop, session_drain, \
+             session_check_in_time),                                                             \
+        .is_large = true, .preemptions = 1
 
 const struct lane_model session_models[] = {
     {TWO("teardown_one", "a thread emits twice, one segment, stop", exit_setup, emit_twice,
@@ -102,8 +133,7 @@ const struct lane_model session_models[] = {
      .is_deep = true},
     {THREE("teardown_deep", "the same with plain pins and a membarrier", teardown_setup,
            session_emit, session_emit, session_stop_alone),
-     .is_deep = true,
-     .preemptions = 2},
+     .is_deep = true, .preemptions = 2},
     {TWO("teardown_exit", "a thread emits and exits, stop", exit_setup, emit_and_exit,
          session_stop_alone),
      .is_large = true},
@@ -111,30 +141,31 @@ const struct lane_model session_models[] = {
          session_stop_alone)},
     {THREE("exit", "a thread emits and exits, drain, stop", exit_setup, emit_and_exit,
            session_drain, session_stop),
-     .is_large = true,
-     .preemptions = 1},
+     .is_large = true, .preemptions = 1},
     {THREE("exit_seq_cst", "the same with seq_cst pins", exit_seq_cst_setup, emit_and_exit,
            session_drain, session_stop),
-     .is_large = true,
-     .preemptions = 1},
-    {THREE("exit_deep", "the same with plain pins", exit_setup, emit_and_exit, session_drain, session_stop),
-     .is_deep = true,
-     .preemptions = 2},
+     .is_large = true, .preemptions = 1},
+    {THREE("exit_deep", "the same with plain pins", exit_setup, emit_and_exit, session_drain,
+           session_stop),
+     .is_deep = true, .preemptions = 2},
     {THREE("wait", "a thread emits twice, drain, stop", exit_setup, emit_twice, session_drain,
            session_stop),
-     .is_large = true,
-     .preemptions = 1},
+     .is_large = true, .preemptions = 1},
     {THREE("wait_seq_cst", "the same with seq_cst pins", exit_seq_cst_setup, emit_twice,
            session_drain, session_stop),
-     .is_large = true,
-     .preemptions = 1},
-    {THREE("wait_deep", "the same with plain pins", exit_setup, emit_twice, session_drain, session_stop),
-     .is_deep = true,
-     .preemptions = 2},
+     .is_large = true, .preemptions = 1},
+    {THREE("wait_deep", "the same with plain pins", exit_setup, emit_twice, session_drain,
+           session_stop),
+     .is_deep = true, .preemptions = 2},
     {THREE("sink_fails", "the sink fails while a thread is parked, stop", failing_setup, emit_twice,
            session_drain, session_stop),
-     .is_large = true,
-     .preemptions = 1},
+     .is_large = true, .preemptions = 1},
+    {IDLE("idle_relay", "two wait for what an idle thread holds", idle_relay_setup)},
+    {IDLE("idle_fifo", "the same", idle_fifo_setup)},
+    {IDLE("idle_auto_reset", "the same", idle_auto_reset_setup)},
+    {THREE_OF("idle_deep", "two wait for what an idle thread holds", idle_fifo_setup,
+              session_emit_and_tell, session_emit_and_stop, session_drain, session_check_in_time),
+     .is_deep = true, .preemptions = 2},
     {.model = {.name = "early",
                .about = "the sink fails before the event is on",
                .threads = 2,
