@@ -69,9 +69,9 @@ struct weir_park {
     uint64_t grant_bytes;  /* segments granted, in bytes */
 };
 
-/* Takes bytes of the stream, in order; false fails the snapshot, or ends the session: its events are
- * switched off, parked threads go on, and the stop returns WEIR_IO. It may block, but a stop waits
- * for it only until its deadline. It runs on the session's drain thread. */
+/* Takes bytes of the stream, in order; false fails the snapshot, or ends the session: its events
+ * are switched off, parked threads go on, and the stop returns WEIR_IO. It may block, but a stop
+ * waits for it only until its deadline. It runs on the session's drain thread. */
 typedef bool (*weir_write)(void *context, const void *bytes, size_t count);
 
 /*
