@@ -5,8 +5,8 @@
  *     loss      a budget too small for its threads, so that events are lost
  *     threads   threads one after the other
  *     starved   the same while the sink stands still: most of them never get a segment
- *     snapshot  of a flight recorder whose threads have all written more than it keeps, and of which
- *               some are gone
+ *     snapshot  of a flight recorder whose threads have all written more than it keeps, and of
+ * which some are gone
  *
  * usage: interop_writer DIRECTORY
  */

@@ -5,6 +5,7 @@
 #ifndef MODEL_PRODUCT_GATE_H
 #define MODEL_PRODUCT_GATE_H
 
+#include <string.h>
 #include "product_locks.h"
 #include "base/atomic.h"
 
@@ -26,7 +27,7 @@ uint32_t model_spin_look(struct model_site *site, const struct wr_u32 *word);
 #define wr_u64_cas_release(word, expected, value) \
     (model_figure_set(word, value), *(expected) = (value), true)
 #define wr_u32_load_relaxed(word)                                          \
-    (__func__[0] == 's' && __func__[1] == 'p'                              \
+    (strcmp(__func__, "spin") == 0                                         \
          ? model_spin_look(MODEL_SITE_OF(MODEL_LOAD, MODEL_RELAXED), word) \
          : MODEL_LOAD_AT(u32, MODEL_RELAXED, word))
 
