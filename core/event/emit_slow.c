@@ -176,13 +176,14 @@ static bool emit_to_slot(struct wr_thread *thread, uint32_t slot, struct attempt
 static bool emit_to_all(struct wr_thread *thread, uint64_t mask, struct weir_event *event,
                         const void *payload)
 {
+    if (!mask)
+        return false;
     struct attempt attempt; /* not zeroed as a whole: it is large */
     attempt.event = event;
     attempt.payload = payload;
     attempt.ticks = 0;
-    bool is_written = mask != 0;
-    if (mask)
-        wr_payload_measure(event->definition, payload, &attempt.size);
+    bool is_written = true;
+    wr_payload_measure(event->definition, payload, &attempt.size);
     uint64_t blocking = mask & wr_buffers_blocking();
     for (mask &= ~blocking; mask; mask &= mask - 1)
         is_written &= emit_to_slot(thread, (uint32_t)__builtin_ctzll(mask), &attempt);

@@ -47,6 +47,7 @@ WR_INLINE void wr_record_put(struct wr_record_out *out, const void *bytes, uint3
     uint32_t room = (uint32_t)(out->end - out->at);
     while (WR_UNLIKELY(count > room)) {
         wr_data_written(out->at, room);
+        /* NOLINTNEXTLINE(clang-analyzer-core.NonNullParamChecker): the caller sets it */
         memcpy(out->at, from, room);
         from += room;
         count -= room;
@@ -55,6 +56,7 @@ WR_INLINE void wr_record_put(struct wr_record_out *out, const void *bytes, uint3
         room = (uint32_t)(out->end - out->at);
     }
     wr_data_written(out->at, count);
+    /* NOLINTNEXTLINE(clang-analyzer-core.NonNullParamChecker): likewise */
     memcpy(out->at, from, count);
     out->at += count;
 }

@@ -461,8 +461,9 @@ void wr_gate_abort(struct wr_gate *gate, struct wr_waiter *waiter)
 
 bool wr_gate_wait_unparked(struct wr_gate *gate, uint64_t deadline_ns)
 {
-    uint32_t parked = wr_u32_add_acq_rel(&gate->parked, PARKED_IS_AWAITED) | PARKED_IS_AWAITED;
+    uint32_t parked;
     bool is_over;
+    wr_u32_add_acq_rel(&gate->parked, PARKED_IS_AWAITED);
     /* edge UNPARK.acquire */
     while (!(is_over = (parked = wr_u32_load_acquire(&gate->parked)) == PARKED_IS_AWAITED)) {
         uint64_t now = wr_os_monotonic_ns();
