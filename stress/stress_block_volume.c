@@ -58,7 +58,10 @@ static void callback_emits_much(enum weir_wake wake)
              "%s: %llu of %llu events of a callback are written", hs_wake_name(wake),
              (unsigned long long)emitter->written, (unsigned long long)events);
     if (is_started && hs_trace_stop(&trace)) {
+#ifndef STRESS_SANITIZED /* there the callback may be slower than the drain */
         hs_check(trace.stats.parks > 0, "the callback was never parked");
+#endif
+        hs_figure_add("parks", (double)trace.stats.parks);
         hs_check(hs_lost(&trace.stats.counts) == 0, "events are lost");
         hs_oracle_run(emitter, 1, &trace);
     }
