@@ -41,7 +41,10 @@ static void *emit_until_lost(void *argument)
     }
     hs_check(!loser->was_parked || weir_last_loss() == WEIR_LOSS_ABORTED,
              "emitter %u: the loss is %s", loser->emitter->index, weir_loss_name(weir_last_loss()));
-    for (int i = 0; loser->goes_on && i < 100; i++)
+    /* Events are switched off one by one: who found one off may still find the other one on. The
+     * gate closes after the last one is off. */
+    bool are_all_off = weir_last_loss() == WEIR_LOSS_ABORTED;
+    for (int i = 0; loser->goes_on && are_all_off && i < 100; i++)
         hs_check(!hs_emit(loser->emitter, HS_FIXED), "an event is written after the end");
     return NULL;
 }
