@@ -1,0 +1,87 @@
+"""Points of history: one metric of one benchmark at one commit, one line of JSON. results/schema.json is the rule.
+
+Everything that is read is validated, whoever wrote it: a history that holds one bad line draws a wrong graph.
+"""
+import datetime
+import json
+import os
+
+import jsonschema
+
+ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+SCHEMA = os.path.join(ROOT, "results", "schema.json")
+HISTORY = os.path.join(ROOT, "results", "history")
+
+
+class Invalid(Exception):
+    """What is wrong, and where; for a person."""
+
+
+_validators = {}
+
+
+def validator(kind):
+    if kind not in _validators:
+        with open(SCHEMA, encoding="utf-8") as file:
+            schema = json.load(file)
+        _validators[kind] = jsonschema.Draft202012Validator({**schema, "$ref": f"#/$defs/{kind}"})
+    return _validators[kind]
+
+
+def validate(kind, value, where):
+    """`kind`: point, report, environment, gate_row or clock_row."""
+    errors = sorted(validator(kind).iter_errors(value), key=lambda error: list(map(str, error.path)))
+    if errors:
+        field = "/".join(str(part) for part in errors[0].path)
+        raise Invalid(f"{where}: {field + ': ' if field else ''}{errors[0].message[:300]}")
+    return value
+
+
+def refuse_constant(name):
+    raise ValueError(f"{name} is not JSON")
+
+
+def read_json(text, where):
+    """Python's reader takes NaN and Infinity, which are no JSON."""
+    try:
+        return json.loads(text, parse_constant=refuse_constant)
+    except (ValueError, RecursionError) as error:
+        raise Invalid(f"{where}: {error}") from error
+
+
+def read(path):
+    """The points of a file of history, in its order."""
+    points = []
+    with open(path, encoding="utf-8") as file:
+        for number, line in enumerate(file, 1):
+            if line.strip():
+                where = f"{path}:{number}"
+                points.append(validate("point", read_json(line, where), where))
+    return points
+
+
+def append(points, folder=HISTORY):
+    """Adds them to the files of their suites; nothing is written unless all are valid."""
+    by_suite = {}
+    for point in points:
+        validate("point", point, f"point {point.get('bench', '?')}")
+        by_suite.setdefault(point["suite"], []).append(point)
+    os.makedirs(folder, exist_ok=True)
+    for suite, some in sorted(by_suite.items()):
+        with open(os.path.join(folder, f"{suite}.ndjson"), "a", encoding="utf-8") as file:
+            file.writelines(json.dumps(point, sort_keys=False) + "\n" for point in some)
+    return by_suite
+
+
+def now():
+    return datetime.datetime.now(datetime.timezone.utc).strftime("%Y-%m-%dT%H:%M:%SZ")
+
+
+def make(environment, *, commit, suite, bench, metric, unit, better, value, tool, lo=None, hi=None, n=1, cal_ns=None,
+         date=None):
+    """A valid point, or Invalid."""
+    point = {"v": 1, "commit": commit, "date": date or now(), "suite": suite, "bench": bench, "metric": metric,
+             "unit": unit, "better": better, "value": value, "lo": lo, "hi": hi, "n": n,
+             "runner": environment["runner"], "cpu": environment["cpu"], "kernel": environment["kernel"],
+             "compiler": environment["compiler"], "cal_ns": cal_ns, "tool": tool}
+    return validate("point", point, f"{bench} {metric}")
