@@ -4,11 +4,13 @@
 #include <string.h>
 #include "harness.h"
 
-#define POOL_BYTES      65536u
-#define FILE_BYTES_MAX  65535u /* the format's */
-#define TOO_LARGE_BYTES 65520u /* more than that, with what is before them */
-#define HEAD_BYTES      24u    /* Emitter, Counter, Length, Sum */
-#define FIRST_NUMBER    2u     /* 1 introduces the thread */
+#define POOL_BYTES           65536u
+#define FILE_BYTES_MAX       65535u /* the format's */
+#define TOO_LARGE_BYTES      65520u /* more than that, with what is before them */
+#define HEAD_BYTES           24u    /* Emitter, Counter, Length, Sum */
+#define FIRST_NUMBER         2u     /* 1 introduces the thread */
+#define SEGMENT_HEADER_BYTES 256u
+#define RECORD_HEADER_BYTES  16u /* two words */
 
 typedef unsigned long long ull;
 
@@ -24,6 +26,13 @@ void hs_emitters_init(void)
     struct weir_error error = {""};
     hs_check(weir_provider_register(&weir_provider_Stress, NULL, NULL, NULL, &error) == WEIR_OK,
              "register: %s", error.text);
+}
+
+uint32_t hs_large_max(uint64_t budget_bytes, uint32_t segment_bytes)
+{
+    uint64_t most = budget_bytes / segment_bytes / 2 * (segment_bytes - SEGMENT_HEADER_BYTES) -
+                    RECORD_HEADER_BYTES;
+    return most < UINT32_MAX ? (uint32_t)most : UINT32_MAX;
 }
 
 /* --- Emitters. ------------------------------------------------------------------------------- */

@@ -38,6 +38,9 @@ enum hs_shape {
 
 #define HS_SCRATCH_BYTES 65536u
 
+/* The most that a record's payload may be in such a session: what half of its segments hold. */
+uint32_t hs_large_max(uint64_t budget_bytes, uint32_t segment_bytes);
+
 struct hs_emitter {
     uint32_t index;
     bool

@@ -6,9 +6,7 @@
 #include "emitter.h"
 #include "harness.h"
 
-#define SEGMENT_BYTES  4096u
-#define SEGMENT_HEADER 256u
-#define RECORD_HEADER  16u /* its two words */
+#define SEGMENT_BYTES 4096u
 
 static uint64_t threads = 6, events = 10000, budget;
 static struct hs_trace trace;
@@ -26,16 +24,15 @@ static void *emit_all(void *argument)
     return NULL;
 }
 
-/* A session takes records of half of its segments. */
 static void round_run(struct hs_emitter *emitters, uint64_t segments, enum hs_sink sink)
 {
     pthread_t *handles = hs_allocate(threads * sizeof *handles);
     struct weir_session_config config = hs_trace_config(segments * SEGMENT_BYTES);
-    uint64_t most = segments / 2 * (SEGMENT_BYTES - SEGMENT_HEADER) - RECORD_HEADER, large = 0;
+    uint64_t large = 0;
     config.segment_bytes = SEGMENT_BYTES;
     hs_emitters_reset(emitters, (uint32_t)threads);
     for (uint64_t i = 0; i < threads; i++)
-        emitters[i].large_max = most < UINT32_MAX ? (uint32_t)most : UINT32_MAX;
+        emitters[i].large_max = hs_large_max(config.budget_bytes, SEGMENT_BYTES);
     if (hs_trace_start(&trace, config, sink, NULL)) {
         for (uint64_t i = 0; i < threads; i++)
             hs_thread_start(&handles[i], emit_all, &emitters[i]);
