@@ -123,28 +123,32 @@ static inline uint32_t wr_buffers_reserve(const struct wr_buffers *buffers)
     return wr_buffers_is_crowd(buffers) ? buffers->segment_count / 2 : 0;
 }
 
-/* A thread that has no segment and has lost so many events looks for one itself: in a crowd sooner,
+/* A thread that found none looks for a segment again after so many lost events: in a crowd sooner,
  * where it may be lent one. */
-#define WR_STARVED_TRY          256u
-#define WR_STARVED_TRY_IN_CROWD 16u
+#define WR_SKIPS          255u
+#define WR_SKIPS_IN_CROWD 15u
 
-/* A hint: is there nothing for the lane at this moment, and does the drain know? The thread then
- * loses its event without a further look, but for one time in so many. */
-static inline bool wr_buffers_is_starved(const struct wr_lane *lane)
+/* A hint: is there nothing for the lane at this moment, and does the drain know? */
+static inline bool wr_buffers_is_starved(const struct wr_buffers *buffers,
+                                         const struct wr_lane *lane)
 {
-    const struct wr_buffers *buffers = lane->buffers;
-    /* relaxed, all of them: this thread's own, and hints; is_starved is set only after all segments
-     * have been carved from the arena */
-    if (wr_ptr_load_relaxed(&lane->current) || !wr_u32_load_relaxed(&buffers->is_starved) ||
-        buffers->blocks)
+    /* relaxed, both: hints; is_starved is set only after all segments have been carved */
+    if (!wr_u32_load_relaxed(&buffers->is_starved))
         return false;
-    uint64_t lost = wr_u64_load_relaxed(&lane->lost[WEIR_LOSS_FULL]) +
-                    wr_u64_load_relaxed(&lane->lost[WEIR_LOSS_NO_SEGMENT]);
-    bool is_dry = buffers->overwrite.is_on ? wr_overwrite_is_dry(&buffers->overwrite, lane)
-                                           : wr_u32_load_relaxed(&buffers->free_list.count) <=
-                                                 wr_buffers_reserve(buffers);
-    uint32_t every = wr_buffers_is_crowd(buffers) ? WR_STARVED_TRY_IN_CROWD : WR_STARVED_TRY;
-    return is_dry && lost % every != 0;
+    if (WR_UNLIKELY(buffers->overwrite.is_on))
+        return wr_overwrite_is_dry(&buffers->overwrite, lane);
+    uint32_t count = wr_u32_load_relaxed(&buffers->free_list.count);
+    return WR_LIKELY(count == 0) || count <= wr_buffers_reserve(buffers);
+}
+
+/* May the lane lose its event without a look for a segment? For so many events after one look that
+ * found none (wr_when_full_drop), and never in mode BLOCK. */
+static inline bool wr_buffers_skip(struct wr_lane *lane)
+{
+    if (lane->skips == 0 || !wr_buffers_is_starved(lane->buffers, lane))
+        return false;
+    lane->skips--;
+    return true;
 }
 
 /* Puts the lane on the ready list unless it is there. Also the drain, for a segment it revoked. */

@@ -29,8 +29,12 @@ static void starve(struct wr_buffers *buffers)
 
 void wr_when_full_drop(struct wr_lane *lane)
 {
+    const struct wr_buffers *buffers = lane->buffers;
     starve(lane->buffers);
-    wr_lane_lose(lane, lane->held_before ? WEIR_LOSS_FULL : WEIR_LOSS_NO_SEGMENT);
+    if (!buffers->blocks)
+        lane->skips = wr_buffers_is_crowd(buffers) ? WR_SKIPS_IN_CROWD : WR_SKIPS;
+    lane->skip_cause = lane->held_before ? WEIR_LOSS_FULL : WEIR_LOSS_NO_SEGMENT;
+    wr_lane_lose(lane, lane->skip_cause);
 }
 
 static void free_give_all(struct wr_buffers *buffers, struct wr_segment *first)

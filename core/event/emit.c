@@ -28,7 +28,7 @@ WEIR_API bool weir_emit(struct weir_event *event, const void *payload)
     /* A signal handler that emits from here on finds NULL and counts itself as nested. */
     wr_self.ready = NULL;
     wr_compiler_barrier();
-    wr_pin_enter(thread);
+    uint64_t pin = wr_pin_enter(thread);
 
     /* edge ENABLE.acquire: the session behind each bit; QUIESCE: the pin's store, then this load */
     uint64_t mask = wr_mask_load_seq_cst(&event->enabled);
@@ -40,10 +40,13 @@ WEIR_API bool weir_emit(struct weir_event *event, const void *payload)
     struct wr_lane *lane = wr_ptr_load_relaxed(&thread->lanes[__builtin_ctzll(mask)]);
     if (WR_UNLIKELY(!lane))
         return wr_emit_pinned_slow(event, payload);
+    uint32_t end = wr_lane_end(lane);
+    if (WR_UNLIKELY(end == 0))
+        return wr_emit_no_segment_slow(event, thread, lane, pin, payload);
     uint64_t bytes = event->record_bytes, commit;
     struct wr_segment *segment;
-    if (WR_UNLIKELY(!wr_lane_has_room(lane, bytes, &segment, &commit)))
-        return wr_emit_no_room_slow(event, payload, thread, lane);
+    if (WR_UNLIKELY(!wr_lane_fits(lane, end, bytes, &segment, &commit)))
+        return wr_emit_pinned_slow(event, payload);
     unsigned char *record = wr_segment_cursor(segment, commit);
     wr_prefetch_write(record + WR_PREFETCH_BYTES);
     uint64_t ticks = wr_clock_tsc() - segment->base_ticks;

@@ -203,18 +203,19 @@ WR_NOINLINE bool wr_emit_pinned_slow(struct weir_event *event, const void *paylo
     return is_written;
 }
 
-/* From the fast path, which has found no room in its only lane. A thread that has no segment while
- * none is free, and the drain knows it, loses the event at a third of an event's cost; everything
- * else, and the first of such events, goes the whole way. A fixed payload fits into every segment,
- * so FULL is its cause. */
-WR_NOINLINE bool wr_emit_no_room_slow(struct weir_event *event, const void *payload,
-                                      struct wr_thread *thread, struct wr_lane *lane)
+/* From the fast path, whose only lane has no segment. While none is to be had, and the drain knows
+ * it, the event is lost at a fraction of an event's cost: that is what the order of the parameters
+ * is for, and the pin among them, because all the rest would wait for a load of what was just
+ * stored. Everything else, and the first of such events, goes the whole way. A fixed payload fits
+ * into every segment, so the cause is the lane's. */
+WR_NOINLINE bool wr_emit_no_segment_slow(struct weir_event *event, struct wr_thread *thread,
+                                         struct wr_lane *lane, uint64_t pin, const void *payload)
 {
-    if (!wr_buffers_is_starved(lane) ||
-        event->record_bytes > WR_SEGMENT_BYTES_MIN - WR_SEGMENT_HEADER_BYTES)
+    if (event->record_bytes > WR_SEGMENT_BYTES_MIN - WR_SEGMENT_HEADER_BYTES ||
+        !wr_buffers_skip(lane))
         return wr_emit_pinned_slow(event, payload);
-    wr_lane_lose(lane, lane->held_before ? WEIR_LOSS_FULL : WEIR_LOSS_NO_SEGMENT);
-    wr_pin_leave_own(thread);
+    wr_lane_lose(lane, lane->skip_cause);
+    wr_pin_leave(thread, pin);
     wr_compiler_barrier();
     wr_self.ready = thread;
     return false;

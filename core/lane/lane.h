@@ -26,10 +26,12 @@ struct wr_lane {
     /* WRITER, except where an edge is named */
     WR_ALIGNED_LINE struct wr_ptr current; /* ANY(OWN): segment, NULL, or a revoked count */
     struct wr_u32 end;                     /* ANY(REVOKE): offset past the last byte; 0: revoked */
-    uint16_t held_before;                  /* it has held a segment */
-    uint16_t is_borrowed;                  /* the current segment goes back after this record */
-    uint64_t records_retired;              /* in segments that it no longer holds */
-    struct wr_ptr opened; /* ANY(CHAIN): segments the drain has not seen, newest first */
+    uint8_t held_before;                   /* it has held a segment */
+    uint8_t is_borrowed;                   /* the current segment goes back after this record */
+    uint8_t skips;      /* events that are lost without a look for a segment; 0 while it has one */
+    uint8_t skip_cause; /* of their loss */
+    uint64_t records_retired; /* in segments that it no longer holds */
+    struct wr_ptr opened;     /* ANY(CHAIN): segments the drain has not seen, newest first */
     struct wr_u64 lost[WR_LANE_CAUSES]; /* edge LOST */
     struct wr_u64 nested;               /* ANY: added by signal handlers, read by the drain */
     struct wr_u32 exited;               /* edge EXIT: the thread is gone, nothing follows */

@@ -58,15 +58,19 @@ WR_INLINE void wr_pin_leave_own(struct wr_thread *thread)
     wr_pin_leave(thread, wr_u64_load_relaxed(&thread->pin));
 }
 
-/* Is there room for `bytes`? `segment` and `commit` receive where. */
-WR_INLINE bool wr_lane_has_room(struct wr_lane *lane, uint64_t bytes, struct wr_segment **segment,
-                                uint64_t *commit)
+/* Where the current segment ends; 0: there is none, or the drain has taken it. */
+WR_INLINE uint32_t wr_lane_end(const struct wr_lane *lane)
 {
     /* edge REVOKE: the pin's store, then this load; seq_cst for the pins that have no membarrier on
      * the other side (the same instruction as a relaxed load on x86) */
-    uint32_t end = wr_u32_load_seq_cst(&lane->end);
-    if (WR_UNLIKELY(end == 0))
-        return false;
+    return wr_u32_load_seq_cst(&lane->end);
+}
+
+/* Is there room for `bytes` before the end, which is not 0? `segment` and `commit` receive where.
+ */
+WR_INLINE bool wr_lane_fits(struct wr_lane *lane, uint32_t end, uint64_t bytes,
+                            struct wr_segment **segment, uint64_t *commit)
+{
     /* relaxed: this thread stored it; the drain replaces it only while the pin is even */
     *segment = wr_ptr_load_relaxed(&lane->current);
     /* relaxed: only this thread stores the commit word of a segment it holds */
@@ -78,7 +82,8 @@ WR_INLINE bool wr_lane_has_room(struct wr_lane *lane, uint64_t bytes, struct wr_
 WR_INLINE struct wr_segment *wr_lane_room(struct wr_lane *lane, uint32_t bytes, uint64_t *commit)
 {
     struct wr_segment *segment;
-    return wr_lane_has_room(lane, bytes, &segment, commit) ? segment : NULL;
+    uint32_t end = wr_lane_end(lane);
+    return end && wr_lane_fits(lane, end, bytes, &segment, commit) ? segment : NULL;
 }
 
 /* How far ahead of the cursor lines are asked for. A segment that the drain has read on another
@@ -173,6 +178,7 @@ static inline void wr_lane_begin(struct wr_lane *lane, struct wr_segment *segmen
                                  uint32_t segment_bytes)
 {
     lane->held_before = 1;
+    lane->skips = 0;
     /* edge OWN.release: a drain that still holds the segment before this one learns from this word
      * that the writer has left that, and must then see its last commit */
     wr_ptr_store_release(&lane->current, segment);

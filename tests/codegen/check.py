@@ -8,7 +8,7 @@ import sys
 
 import disassembly as dis
 
-SLOW_PATHS = ("wr_emit_slow", "wr_emit_pinned_slow", "wr_emit_no_room_slow")
+SLOW_PATHS = ("wr_emit_slow", "wr_emit_pinned_slow", "wr_emit_no_segment_slow")
 FENCES = ("mfence", "lfence", "sfence", "cpuid", "rdtscp", "syscall")
 LOCKED = re.compile(r"^xchg")
 
