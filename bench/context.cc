@@ -1,10 +1,11 @@
-#include <benchmark/benchmark.h>
+#include <algorithm>
 #include <cstdio>
 #include <fstream>
-#include <string>
 #include <sys/utsname.h>
 
-#include "harness.h"
+#include "bench_commit.h"
+#include "suites.h"
+#include "timing.h"
 
 namespace bench
 {
@@ -60,6 +61,21 @@ std::string event_clock()
     return "unknown";
 }
 
+// Nanoseconds of an iteration of the same arithmetic on every machine: where this moves between two
+// runs, the machine did, not the program.
+std::string calibration_ns()
+{
+    constexpr std::uint64_t count = 500000;
+    double least_s = 1e9;
+    for (int round = 0; round < given.sized(15, 3); round++) {
+        std::uint64_t done;
+        least_s = std::min(least_s, bench_timed_s(bench_arithmetic, count, &done));
+    }
+    char text[32];
+    std::snprintf(text, sizeof text, "%.4f", least_s * 1e9 / static_cast<double>(count));
+    return text;
+}
+
 } // namespace
 
 void add_context()
@@ -77,6 +93,8 @@ void add_context()
     benchmark::AddCustomContext(
         "governor", first_line("/sys/devices/system/cpu/cpu0/cpufreq/scaling_governor"));
     benchmark::AddCustomContext("load", first_line("/proc/loadavg"));
+    benchmark::AddCustomContext("calibration_ns", calibration_ns());
+    benchmark::AddCustomContext("benchmark_version", BENCH_BENCHMARK_VERSION);
 }
 
 } // namespace bench

@@ -1,32 +1,47 @@
 // What the drain can encode: from segments that another processor has filled, in block order, into
-// a sink that discards. Time is processor time of the drain thread; wall time is reported beside
-// it.
-#include <benchmark/benchmark.h>
-
-#include "harness.h"
-#include "kernel.h"
+// a sink that discards, and into a tmpfs. Time is processor time of the drain thread; wall time is
+// reported beside it.
 #include "rig.h"
+#include "suites.h"
+#include "timing.h"
 
 namespace bench
 {
 namespace
 {
 
-// 4 MB of records: more than a second-level cache, as in a session with the default budget.
-constexpr std::uint64_t drain_events = 100000;
+// With 32 bytes of payload, 4 MB of records: more than a second-level cache, as in a session with
+// the default budget.
+constexpr std::uint64_t drain_records_bytes = 4000000;
 
-void encode(benchmark::State &state)
+std::uint64_t events_of(const sized_kernel &sized)
 {
+    return drain_records_bytes / static_cast<std::uint64_t>(sized.payload_bytes + 8);
+}
+
+bench_rig *start(bool to_tmpfs)
+{
+    bench_rig_options options{};
+    options.budget_bytes = 16u << 20;
+    options.segment_bytes = 32768;
+    options.to_tmpfs = to_tmpfs;
     bench_bind(1); // the drain thread stays where it is started
-    bench_rig *rig = bench_rig_start(16u << 20, 32768);
+    bench_rig *rig = bench_rig_start(&options);
     bench_bind(0);
+    return rig;
+}
+
+void drain(benchmark::State &state, sized_kernel sized, bool to_tmpfs)
+{
+    bench_rig *rig = start(to_tmpfs);
+    std::uint64_t batch = events_of(sized), bytes = 0;
+    std::uint64_t least = batch * stream_bytes_min(static_cast<std::uint64_t>(sized.payload_bytes));
     double wall_s = 0;
-    std::uint64_t bytes = 0;
     bool is_whole = true;
-    while (state.KeepRunningBatch(benchmark::IterationCount(drain_events))) {
+    while (state.KeepRunningBatch(benchmark::IterationCount(batch))) {
         bench_drained drained;
-        is_whole &= bench_emit_32(drain_events) == drain_events;
-        is_whole &= bench_rig_drain(rig, drain_events * stream_bytes_min(32), &drained);
+        is_whole &= sized.kernel(batch) == batch;
+        is_whole &= bench_rig_drain(rig, least, &drained);
         state.SetIterationTime(drained.cpu_s);
         wall_s += drained.wall_s;
         bytes += drained.bytes;
@@ -35,17 +50,30 @@ void encode(benchmark::State &state)
     is_whole &= bench_rig_stop(rig);
     auto events = static_cast<double>(state.iterations());
     state.counters["events_per_s"] = benchmark::Counter(events, benchmark::Counter::kIsRate);
+    state.counters["bytes_per_s"] =
+        benchmark::Counter(static_cast<double>(bytes), benchmark::Counter::kIsRate);
+    state.counters["bytes_per_event"] = static_cast<double>(bytes) / events;
     state.counters["wall_ns"] = wall_s * 1e9 / events;
-    state.counters["stream_bytes_per_event"] = static_cast<double>(bytes) / events;
     if (!is_whole)
         state.SkipWithError("events were lost: the figure would be a mixture");
+}
+
+void add(const char *name, const sized_kernel &sized, bool to_tmpfs)
+{
+    std::string full = std::string(name) + "/payload:" + std::to_string(sized.payload_bytes);
+    benchmark::RegisterBenchmark(full.c_str(), drain, sized, to_tmpfs)->UseManualTime();
 }
 
 } // namespace
 
 void register_drain()
 {
-    benchmark::RegisterBenchmark("drain_encode/32", encode)->UseManualTime();
+    for (const sized_kernel &sized : sized_kernels)
+        if (sized.payload_bytes != 16)
+            add("drain/encode", sized, false);
+    for (const sized_kernel &sized : sized_kernels)
+        if (sized.payload_bytes == 32 || sized.payload_bytes == 1024)
+            add("drain/tmpfs", sized, true);
 }
 
 } // namespace bench

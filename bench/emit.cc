@@ -1,11 +1,10 @@
 // Costs of an event, in bursts: between two of them the drain, which stands still while they run,
 // catches up untimed. So these are figures of the emitters' side alone.
-#include <benchmark/benchmark.h>
 #include <pthread.h>
 
-#include "harness.h"
-#include "kernel.h"
 #include "rig.h"
+#include "suites.h"
+#include "timing.h"
 
 namespace bench
 {
@@ -22,24 +21,30 @@ void report(benchmark::State &state, double seconds)
     state.SetIterationTime(seconds * state.threads());
 }
 
-void loop(benchmark::State &state, bench_kernel kernel)
+void disabled(benchmark::State &state)
 {
     std::uint64_t written;
     while (state.KeepRunningBatch(benchmark::IterationCount(burst_events)))
-        report(state, bench_timed_s(kernel, burst_events, &written));
+        report(state, bench_timed_s(bench_disabled, burst_events, &written));
 }
 
 void burst_setup(const benchmark::State &state)
 {
     auto threads = static_cast<std::uint64_t>(state.threads());
-    rig = bench_rig_start(budget_bytes(static_cast<std::uint64_t>(state.range(0)), threads), 32768);
+    bench_rig_options options{};
+    options.budget_bytes = budget_bytes(static_cast<std::uint64_t>(state.range(0)), threads);
+    options.segment_bytes = 32768;
+    rig = bench_rig_start(&options);
     pthread_barrier_init(&barrier, nullptr, static_cast<unsigned>(threads));
 }
 
 // Two segments and a drain that stands still: after the first hundred events there is no room.
 void dropped_setup(const benchmark::State &state)
 {
-    rig = bench_rig_start(2 * 4096, 4096);
+    bench_rig_options options{};
+    options.budget_bytes = 2 * 4096;
+    options.segment_bytes = 4096;
+    rig = bench_rig_start(&options);
     pthread_barrier_init(&barrier, nullptr, static_cast<unsigned>(state.threads()));
 }
 
@@ -95,41 +100,37 @@ void dropped(benchmark::State &state)
         state.SkipWithError("there was room for events that should have been dropped");
 }
 
-void add_loop(const char *name, bench_kernel kernel)
+benchmark::internal::Benchmark *of_payload(benchmark::internal::Benchmark *benchmark,
+                                           int payload_bytes)
 {
-    benchmark::RegisterBenchmark(name, loop, kernel)->UseManualTime()->Threads(1)->Threads(2);
+    return benchmark->ArgName("payload")
+        ->Arg(payload_bytes)
+        ->UseManualTime()
+        ->Threads(1)
+        ->Threads(2);
 }
 
 void add_burst(const char *name, bench_kernel kernel, int payload_bytes)
 {
-    benchmark::RegisterBenchmark(name, burst, kernel)
-        ->Arg(payload_bytes)
+    of_payload(benchmark::RegisterBenchmark(name, burst, kernel), payload_bytes)
         ->Setup(burst_setup)
-        ->Teardown(teardown)
-        ->UseManualTime()
-        ->Threads(1)
-        ->Threads(2);
+        ->Teardown(teardown);
 }
 
 } // namespace
 
 void register_emit()
 {
-    add_loop("empty_loop", bench_empty);
-    add_loop("disabled", bench_disabled);
-    add_loop("floor/32", bench_floor);
-    add_loop("floor_no_clock/32", bench_floor_no_clock);
-    add_burst("enabled", bench_emit_0, 0);
-    add_burst("enabled", bench_emit_16, 16);
-    add_burst("enabled", bench_emit_32, 32);
-    add_burst("enabled", bench_emit_128, 128);
-    add_burst("enabled_no_clock", bench_emit_32_no_clock, 32);
-    benchmark::RegisterBenchmark("dropped/32", dropped)
-        ->Setup(dropped_setup)
-        ->Teardown(teardown)
+    benchmark::RegisterBenchmark("emit/disabled", disabled)
         ->UseManualTime()
         ->Threads(1)
         ->Threads(2);
+    for (const sized_kernel &sized : sized_kernels)
+        add_burst("emit/enabled", sized.kernel, sized.payload_bytes);
+    add_burst("emit/no_clock", bench_emit_32_no_clock, 32);
+    of_payload(benchmark::RegisterBenchmark("emit/dropped", dropped), 32)
+        ->Setup(dropped_setup)
+        ->Teardown(teardown);
 }
 
 } // namespace bench

@@ -30,11 +30,27 @@ uint64_t bench_disabled(uint64_t count);
 uint64_t bench_floor(uint64_t count);
 uint64_t bench_floor_no_clock(uint64_t count);
 
-/* An enabled event of so many bytes of payload, through the library. */
+/*
+ * What times are held against where machines differ: a chain of arithmetic, the floor's clock, a
+ * copy of 64 bytes into a ring that the first-level cache holds, an addition with a lock prefix on
+ * a line of the thread's own, and a word that goes to a sleeping thread on another processor and
+ * comes back.
+ */
+uint64_t bench_arithmetic(uint64_t count);
+uint64_t bench_clock(uint64_t count);
+uint64_t bench_copy_64(uint64_t count);
+uint64_t bench_lock_add(uint64_t count);
+/* At most 2^30; 0 if there can be no second thread. */
+uint64_t bench_futex_round_trips(uint64_t count);
+
+/* An enabled event of so many bytes of payload in the stream, through the library. Up to 128 it is
+ * fields of eight bytes; 1024 is four of these and an array of bytes. */
 uint64_t bench_emit_0(uint64_t count);
+uint64_t bench_emit_8(uint64_t count);
 uint64_t bench_emit_16(uint64_t count);
 uint64_t bench_emit_32(uint64_t count);
 uint64_t bench_emit_128(uint64_t count);
+uint64_t bench_emit_1024(uint64_t count);
 
 /* The library's own emit function with the clock taken out: on processors whose clock hides all
  * that surrounds it, only this shows what surrounds it. */

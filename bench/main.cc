@@ -1,13 +1,20 @@
 // weir-bench: the costs of an event. See README.md of this folder for how to read them.
-#include <benchmark/benchmark.h>
 #include <cstdio>
+#include <cstdlib>
 #include <cstring>
 
-#include "harness.h"
-#include "kernel.h"
+#include "suites.h"
+#include "timing.h"
+
+namespace bench
+{
+settings given;
+}
 
 namespace
 {
+
+constexpr double brim_seconds_min = 0.01, brim_seconds_max = 600;
 
 // The report on the standard output is for a program; nothing may be added to it.
 bool is_for_program(int argc, char **argv)
@@ -19,21 +26,80 @@ bool is_for_program(int argc, char **argv)
     return false;
 }
 
+void help()
+{
+    std::puts(
+        "usage: weir-bench [OPTION]...\n\n"
+        "What an event costs, by suite: floor, emit, drain, brim, reader, ratio.\n\n"
+        "  --smoke             as little of each as shows that it works; the figures mean nothing\n"
+        "  --brim_seconds=S    length of a run of suite brim, 0.01 to 600; default 0.25\n"
+        "  --help              this text\n\n"
+        "and what Google Benchmark takes:\n");
+    benchmark::PrintDefaultHelp();
+    std::puts("\nExit status: 0 it ran (a benchmark that failed says so in its row), 1 it could "
+              "not go on, "
+              "2 wrong usage.");
+}
+
+bool take_seconds(const char *text)
+{
+    char *end = nullptr;
+    double seconds = std::strtod(text, &end);
+    if (end == text || *end || !(seconds >= brim_seconds_min && seconds <= brim_seconds_max)) {
+        std::fprintf(stderr, "weir-bench: --brim_seconds: '%s' is not a number from 0.01 to 600\n",
+                     text);
+        return false;
+    }
+    bench::given.brim_seconds = seconds;
+    return true;
+}
+
+// Takes out what is ours; the rest is the benchmark library's. False: wrong usage.
+bool take_options(int *argc, char **argv)
+{
+    int kept = 1;
+    bool is_right = true;
+    for (int i = 1; i < *argc; i++) {
+        if (std::strcmp(argv[i], "--smoke") == 0)
+            bench::given.is_smoke = true;
+        else if (std::strncmp(argv[i], "--brim_seconds=", 15) == 0)
+            is_right = is_right && take_seconds(argv[i] + 15);
+        else
+            argv[kept++] = argv[i];
+    }
+    argv[kept] = nullptr;
+    *argc = kept;
+    return is_right;
+}
+
+void register_all()
+{
+    bench::register_floor();
+    bench::register_emit();
+    bench::register_drain();
+    bench::register_reader();
+    bench::register_ratios();
+    bench::register_sessions();
+    bench::register_brim();
+}
+
 } // namespace
 
 int main(int argc, char **argv)
 {
+    bench_bind(-1); // while this thread may still go where the process may
+    if (!take_options(&argc, argv))
+        return 2;
     std::FILE *lines_to = is_for_program(argc, argv) ? stderr : stdout;
-    benchmark::Initialize(&argc, argv);
+    benchmark::Initialize(&argc, argv, help);
     if (benchmark::ReportUnrecognizedArguments(argc, argv))
         return 2;
     if (!bench_events_register())
         return 1;
     bench::add_context();
-    bench::register_emit();
-    bench::register_drain();
-    bench::register_ratios();
-    benchmark::RunSpecifiedBenchmarks();
+    register_all();
+    if (benchmark::RunSpecifiedBenchmarks() == 0)
+        return 2; // the filter fits none, and the library has said so
     benchmark::Shutdown();
     std::fputs(bench::ratio_lines().c_str(), lines_to);
     return 0;

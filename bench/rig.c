@@ -1,65 +1,56 @@
 #include "rig.h"
 
 #include <pthread.h>
-#include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <time.h>
 #include <unistd.h>
 #include <weir/session.h>
+#include "session.h"
+#include "timing.h"
+#include "tmpfs.h"
 
-#define DRAIN_SECONDS_MAX 2
+#define DRAIN_SECONDS_MAX 10
 
 struct bench_rig {
     struct weir_session *session;
+    int fd; /* -1: the sink discards */
     pthread_mutex_t lock;
     pthread_cond_t changed;
     /* LOCK */
     bool is_open;    /* the session starts or stops: the sink holds nobody */
     bool is_held;    /* the drain is in the sink */
     bool has_failed; /* once is enough: nothing is waited for any more */
+    bool is_refused; /* the file took no more */
     uint64_t wanted; /* bytes that pass before the drain is held again */
     struct bench_drained drained;
     double opened_wall_s, opened_cpu_s;
 };
 
-static double now_s(clockid_t clock)
-{
-    struct timespec time;
-    clock_gettime(clock, &time);
-    return (double)time.tv_sec + (double)time.tv_nsec * 1e-9;
-}
-
-double bench_timed_s(bench_kernel kernel, uint64_t count, uint64_t *written)
-{
-    double start_s = now_s(CLOCK_THREAD_CPUTIME_ID);
-    *written = kernel(count);
-    return now_s(CLOCK_THREAD_CPUTIME_ID) - start_s;
-}
-
 static void hold_locked(struct bench_rig *rig)
 {
-    rig->drained.wall_s = now_s(CLOCK_MONOTONIC) - rig->opened_wall_s;
-    rig->drained.cpu_s = now_s(CLOCK_THREAD_CPUTIME_ID) - rig->opened_cpu_s;
+    rig->drained.wall_s = bench_now_s(CLOCK_MONOTONIC) - rig->opened_wall_s;
+    rig->drained.cpu_s = bench_now_s(CLOCK_THREAD_CPUTIME_ID) - rig->opened_cpu_s;
     rig->is_held = true;
     pthread_cond_broadcast(&rig->changed);
     while (rig->is_held && !rig->is_open)
         pthread_cond_wait(&rig->changed, &rig->lock);
-    rig->opened_wall_s = now_s(CLOCK_MONOTONIC);
-    rig->opened_cpu_s = now_s(CLOCK_THREAD_CPUTIME_ID);
+    rig->opened_wall_s = bench_now_s(CLOCK_MONOTONIC);
+    rig->opened_cpu_s = bench_now_s(CLOCK_THREAD_CPUTIME_ID);
 }
 
 /* The sink: on the drain thread. */
-static bool discard(void *context, const void *bytes, size_t count)
+static bool take(void *context, const void *bytes, size_t count)
 {
     struct bench_rig *rig = context;
-    (void)bytes;
+    bool is_taken = rig->fd < 0 || bench_tmpfs_write(rig->fd, bytes, count);
     pthread_mutex_lock(&rig->lock);
     rig->drained.bytes += count;
+    rig->is_refused |= !is_taken;
     if (!rig->is_open && rig->drained.bytes >= rig->wanted)
         hold_locked(rig);
     pthread_mutex_unlock(&rig->lock);
-    return true;
+    return is_taken;
 }
 
 static bool wait_until_held_locked(struct bench_rig *rig)
@@ -85,6 +76,8 @@ bool bench_rig_drain(struct bench_rig *rig, uint64_t bytes, struct bench_drained
     if (drained)
         *drained = rig->drained;
     pthread_mutex_unlock(&rig->lock);
+    if (is_held && rig->fd >= 0)
+        bench_tmpfs_clear(rig->fd);
     return is_held;
 }
 
@@ -96,32 +89,29 @@ static void gate_set(struct bench_rig *rig, bool is_open)
     pthread_mutex_unlock(&rig->lock);
 }
 
-static enum weir_result session_start(struct bench_rig *rig, uint64_t budget_bytes,
-                                      uint32_t segment_bytes, struct weir_error *error)
+static void session_start(struct bench_rig *rig, const struct bench_rig_options *options)
 {
     struct weir_session_config config = WEIR_SESSION_CONFIG_INIT;
-    config.providers = "WeirBench";
-    config.write = discard;
+    config.write = take;
     config.write_context = rig;
-    config.budget_bytes = budget_bytes;
-    config.segment_bytes = segment_bytes;
+    config.budget_bytes = options->budget_bytes;
+    config.segment_bytes = options->segment_bytes;
+    config.mode = options->blocks ? WEIR_MODE_BLOCK : WEIR_MODE_DROP;
     /* The gate wakes the drain; the timer is for bursts that are too small to. */
     config.flush_ms = 10;
-    enum weir_result result = weir_session_create(&config, &rig->session, error);
-    return result == WEIR_OK ? weir_session_start(rig->session, error) : result;
+    rig->session = bench_session_start(&config);
 }
 
-struct bench_rig *bench_rig_start(uint64_t budget_bytes, uint32_t segment_bytes)
+struct bench_rig *bench_rig_start(const struct bench_rig_options *options)
 {
     struct bench_rig *rig = calloc(1, sizeof *rig);
-    struct weir_error error = {"no memory"};
-    if (rig)
-        rig->is_open = true; /* a start waits for the stream's header */
-    if (!rig || pthread_mutex_init(&rig->lock, NULL) || pthread_cond_init(&rig->changed, NULL) ||
-        session_start(rig, budget_bytes, segment_bytes, &error) != WEIR_OK) {
-        fprintf(stderr, "weir-bench: %s\n", error.text);
+    if (!rig || pthread_mutex_init(&rig->lock, NULL) || pthread_cond_init(&rig->changed, NULL)) {
+        fprintf(stderr, "weir-bench: no memory\n");
         exit(1);
     }
+    rig->is_open = true; /* a start waits for the stream's header */
+    rig->fd = options->to_tmpfs ? bench_tmpfs_open() : -1;
+    session_start(rig, options);
     gate_set(rig, false);
     bench_emit_32(1); /* something to write, so that the drain comes to the gate */
     if (!bench_rig_drain(rig, 1, NULL)) {
@@ -134,27 +124,13 @@ struct bench_rig *bench_rig_start(uint64_t budget_bytes, uint32_t segment_bytes)
 bool bench_rig_stop(struct bench_rig *rig)
 {
     gate_set(rig, true);
-    bool is_whole = weir_session_stop(rig->session) == WEIR_OK;
-    struct weir_stats stats = {.size = sizeof stats};
-    is_whole &= weir_session_stats(rig->session, &stats) == WEIR_OK;
-    uint64_t accounted = stats.counts.written;
-    for (unsigned cause = 0; cause < WEIR_LOSS_COUNT; cause++)
-        accounted += stats.counts.lost[cause];
+    struct weir_stats stats;
+    bool is_whole = bench_session_stop(rig->session, &stats) && !rig->is_refused;
     weir_session_destroy(rig->session);
+    if (rig->fd >= 0)
+        close(rig->fd);
     pthread_cond_destroy(&rig->changed);
     pthread_mutex_destroy(&rig->lock);
     free(rig);
-    return is_whole && accounted == stats.counts.attempted;
-}
-
-void bench_bind(int processor)
-{
-    cpu_set_t set;
-    CPU_ZERO(&set);
-    size_t count = (size_t)sysconf(_SC_NPROCESSORS_ONLN);
-    for (size_t i = 0; i < count; i++)
-        if (processor < 0 || i == (size_t)processor % count)
-            CPU_SET(i, &set);
-    /* A system that refuses gives noisier figures, not wrong ones. */
-    (void)sched_setaffinity(0, sizeof set, &set);
+    return is_whole;
 }

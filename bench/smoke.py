@@ -1,35 +1,59 @@
-"""Runs weir-bench as briefly as it can and looks at the report, not at the speed."""
-import json
-import subprocess
+"""Runs every benchmark of weir-bench as briefly as it can be, and looks at the report, not at the speed.
+
+    smoke.py WEIR_BENCH
+
+Each that is registered must have a row without an error and a name that follows the rules, the report must tell
+all of the machine, and all of it must be fit for results/history/.
+"""
+import os
+import re
 import sys
 
-EXPECTED = ("empty_loop", "disabled", "floor/", "floor_no_clock/", "enabled/", "enabled_no_clock/",
-            "dropped/", "drain_encode/", "ratio/enabled", "ratio/dropped", "ratio/disabled")
-CONTEXT = ("cpu", "kernel", "c_compiler", "commit", "event_clock", "governor", "load")
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "judge"))
+import benchmark  # noqa: E402  pylint: disable=wrong-import-position
+import command  # noqa: E402  pylint: disable=wrong-import-position
+import convert  # noqa: E402  pylint: disable=wrong-import-position
+
+# What the bars of the architecture are about: these may not go away unnoticed.
+EXPECTED = (
+    "floor/32/threads:1", "floor/32_no_clock/threads:1", "floor/empty_loop/threads:1", "floor/clock", "floor/copy_64",
+    "floor/futex_round_trip", "floor/lock_add", "floor/arithmetic", "emit/disabled/threads:1",
+    "emit/enabled/payload:32/threads:1", "emit/enabled/payload:32/threads:2", "emit/dropped/payload:32/threads:1",
+    "emit/no_clock/payload:32/threads:1", "emit/sustained/payload:32/producers:1",
+    "emit/sustained/payload:32/producers:2", "emit/short_lived",
+    "drain/encode/payload:32", "drain/tmpfs/payload:32", "reader/decode/payload:32",
+    "brim/block/relay/producers:1/segment:32768", "brim/block/relay/producers:8/segment:32768",
+    "brim/block/fifo/producers:8/segment:4096", "brim/drop/producers:4/segment:32768/payload:1024",
+    "brim/stop_parked/producers:32", "ratio/enabled", "ratio/enabled_block", "ratio/dropped", "ratio/disabled",
+    "ratio/sustained")
+CONTEXT = ("cpu", "kernel", "c_compiler", "cxx_compiler", "build_type", "commit", "event_clock", "system_clock",
+           "governor", "load", "calibration_ns", "benchmark_version")
+NAME = re.compile(r"(floor|emit|drain|brim|reader|ratio)(/[a-z0-9_-]+)+(/[a-z0-9_]+:[A-Za-z0-9_.-]+)*")
+
+
+def faults(listed, report):
+    rows = [row["name"] for row in report["benchmarks"]]
+    plain = [benchmark.plain(name) for name in rows]
+    yield from (f"{convert.ADDED.sub('', name)}: registered, but not in the report" for name in listed
+                if benchmark.plain(name) not in plain)
+    yield from (f"{name}: no longer measured" for name in EXPECTED if name not in plain)
+    yield from (f"{name}: twice" for name in sorted(set(plain)) if plain.count(name) > 1)
+    yield from (f"{name}: not suite/what/key:value" for name in plain if not NAME.fullmatch(name))
+    yield from (f"context: no {key}" for key in CONTEXT if not report["context"].get(key))
+    yield from (f"{name}: {reason}" for name, reason in benchmark.failures(report))
+    told = {point["bench"] for point in convert.from_weir_bench(report, "the report").points}
+    yield from (f"{name}: no figure of it is one that is kept" for name in plain if name not in told)
 
 
 def main():
-    program, report = sys.argv[1:3]
-    run = subprocess.run([program, "--benchmark_min_time=0.0001", "--benchmark_out=" + report,
-                          "--benchmark_out_format=json"], capture_output=True, text=True, check=False)
-    print(run.stdout)
-    print(run.stderr, file=sys.stderr)
-    if run.returncode != 0:
-        sys.exit(f"it ended with {run.returncode}")
-    if "enabled/floor at 32 bytes: " not in run.stdout:
-        sys.exit("the ratio is not reported")
-    with open(report, encoding="utf-8") as file:
-        content = json.load(file)
-    missing = [key for key in CONTEXT if not content["context"].get(key)]
-    names = [row["name"] for row in content["benchmarks"]]
-    missing += [prefix for prefix in EXPECTED if not any(name.startswith(prefix) for name in names)]
-    if missing:
-        sys.exit("not in the report: " + ", ".join(missing))
-    failed = [row["name"] + ": " + row["error_message"] for row in content["benchmarks"]
-              if row.get("error_occurred")]
-    if failed:
-        sys.exit("\n".join(failed))
+    if len(sys.argv) != 2:
+        raise command.Usage("the program to run, and nothing else")
+    listed = benchmark.names(sys.argv[1])
+    report = benchmark.run(sys.argv[1], min_time=0.0001, options=["--smoke"], seconds_max=240)
+    found = list(faults(listed, report))
+    print("\n".join(found) or f"{len(report['benchmarks'])} benchmarks run")
+    return 1 if found else 0
 
 
 if __name__ == "__main__":
-    main()
+    command.run("smoke", main)

@@ -1,5 +1,6 @@
 #include "brim_kernel.h"
 
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -14,7 +15,8 @@
 #define POOL_SHIFTS     1024u
 #define POOL_BYTES      (BRIM_PAYLOAD_BYTES_MAX + POOL_SHIFTS)
 
-static unsigned char pool[POOL_BYTES]; /* CONST after brim_event_define() */
+static unsigned char pool[POOL_BYTES]; /* CONST after the first brim_event_define() */
+static bool is_pool_full;
 
 /* --- Content. -------------------------------------------------------------------------------- */
 
@@ -100,15 +102,29 @@ static void fields_fill(struct weir_field *fields, char (*names)[8], uint32_t co
 
 static void pool_fill(uint64_t seed)
 {
+    if (is_pool_full)
+        return;
+    is_pool_full = true;
     for (size_t i = 0; i < POOL_BYTES; i++)
         pool[i] = (unsigned char)(random_of(seed, 0, i) >> 40);
+}
+
+/* The provider is registered with the first event. */
+static bool event_add(const struct weir_schema *schema, struct weir_event **event,
+                      struct weir_error *error)
+{
+    static struct weir_provider *provider;
+    if (!provider &&
+        weir_provider_create(BRIM_PROVIDER_NAME, NULL, NULL, &provider, error) != WEIR_OK)
+        return false;
+    return weir_event_define(provider, schema, event, error) == WEIR_OK;
 }
 
 struct weir_event *brim_event_define(uint64_t payload_bytes, uint64_t seed)
 {
     static char names[WORDS_MAX][8];
+    static uint16_t defined;
     struct weir_field fields[WORDS_MAX + 1];
-    struct weir_provider *provider = NULL;
     struct weir_event *event = NULL;
     struct weir_error error = {""};
     bool is_fixed = payload_bytes <= FIXED_BYTES_MAX;
@@ -116,12 +132,15 @@ struct weir_event *brim_event_define(uint64_t payload_bytes, uint64_t seed)
     fields_fill(fields, names, count);
     if (!is_fixed)
         fields[count++] = (struct weir_field){"Data", WEIR_TYPE_array_u8};
-    struct weir_schema schema = {
-        .name = "Event", .id = 1, .level = WEIR_LEVEL_INFO, .fields = fields, .field_count = count};
+    struct weir_schema schema = {.name = "Event",
+                                 .id = ++defined,
+                                 .level = WEIR_LEVEL_INFO,
+                                 .fields = fields,
+                                 .field_count = count};
     pool_fill(seed);
-    if (weir_provider_create(BRIM_PROVIDER_NAME, NULL, NULL, &provider, &error) != WEIR_OK ||
-        weir_event_define(provider, &schema, &event, &error) != WEIR_OK) {
-        fprintf(stderr, "weir-stress: the event cannot be defined: %s\n", error.text);
+    if (!event_add(&schema, &event, &error)) {
+        fprintf(stderr, "%s: the event cannot be defined: %s\n", program_invocation_short_name,
+                error.text);
         exit(1);
     }
     return event;

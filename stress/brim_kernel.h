@@ -1,5 +1,5 @@
 /*
- * The event that weir-stress floods a session with, and the loop that emits it.
+ * The events that weir-stress and the benchmarks flood a session with, and the loop that emits it.
  *
  * The loop is C in a file of its own, so that the benchmarks run the very same one. A payload is
  * made from the emitter's index, its own counter and the seed alone, so that whoever reads it can
@@ -43,7 +43,8 @@ struct brim_emitter {
     char padding[112];
 };
 
-/* Registers the provider with an event of that payload. Once per process; ends the program with a
+/* Adds an event of that payload to the provider, which the first call registers; the bytes of large
+ * payloads come of the first call's seed. Not from two threads at a time; ends the program with a
  * message if that fails. */
 struct weir_event *brim_event_define(uint64_t payload_bytes, uint64_t seed);
 

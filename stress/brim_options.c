@@ -396,15 +396,7 @@ static error_t take(int key, char *text, struct argp_state *state)
 void brim_options_parse(int argc, char **argv, struct brim_options *options)
 {
     static const struct argp argp = {table, take, NULL, purpose, NULL, NULL, NULL};
-    *options = (struct brim_options){.threads = 4,
-                                     .seed = 1,
-                                     .repeat = 1,
-                                     .mode = WEIR_MODE_DROP,
-                                     .wake = WEIR_WAKE_RELAY,
-                                     .budget_bytes = UINT64_C(1) << 20,
-                                     .segment_bytes = 32768,
-                                     .payload_bytes = 32,
-                                     .sink_text = "fast"};
+    *options = (struct brim_options)BRIM_OPTIONS_DEFAULT;
     struct parsing parsing = {.options = options};
     argp_err_exit_status = 2;
     error_t error = argp_parse(&argp, argc, argv, 0, NULL, &parsing);

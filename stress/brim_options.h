@@ -1,5 +1,5 @@
 /*
- * What weir-stress is asked to do.
+ * What a run is asked to do, and the command line of weir-stress that says so.
  */
 #ifndef STRESS_BRIM_OPTIONS_H
 #define STRESS_BRIM_OPTIONS_H
@@ -53,6 +53,14 @@ struct brim_options {
     bool json;
     bool bins;
 };
+
+/* What is not asked for. Without `events` and `seconds` there is no end. */
+#define BRIM_OPTIONS_DEFAULT                                                                   \
+    {                                                                                          \
+        .threads = 4, .seed = 1, .repeat = 1, .mode = WEIR_MODE_DROP, .wake = WEIR_WAKE_RELAY, \
+        .budget_bytes = UINT64_C(1) << 20, .segment_bytes = 32768, .payload_bytes = 32,        \
+        .sink_text = "fast"                                                                    \
+    }
 
 /* A stream that is kept for the reader is at most this long. */
 #define BRIM_FILE_BYTES_MAX (UINT64_C(4) << 30)

@@ -1,5 +1,6 @@
 #include "brim_order.h"
 
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/mman.h>
@@ -11,7 +12,7 @@ void brim_order_init(struct brim_order *order)
     order->grants = mmap(NULL, BYTES, PROT_READ | PROT_WRITE,
                          MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     if (order->grants == MAP_FAILED) {
-        fprintf(stderr, "weir-stress: no memory for the order of waits\n");
+        fprintf(stderr, "%s: no memory for the order of waits\n", program_invocation_short_name);
         exit(1);
     }
 }

@@ -12,18 +12,13 @@ struct waits {
     double p50, p99, p999, max, mean;
 };
 
-static double percentile(const struct histogram *waits, uint32_t per_mille)
+static struct waits waits_of(const struct brim_result *result)
 {
-    uint64_t value;
-    return histogram_percentile(waits, per_mille, &value) ? (double)value : NAN;
-}
-
-static struct waits waits_of(const struct histogram *waits)
-{
+    const struct histogram *waits = result->waits;
     bool any = waits->count > 0;
-    return (struct waits){.p50 = percentile(waits, 500),
-                          .p99 = percentile(waits, 990),
-                          .p999 = percentile(waits, 999),
+    return (struct waits){.p50 = brim_park_ns(result, 500),
+                          .p99 = brim_park_ns(result, 990),
+                          .p999 = brim_park_ns(result, 999),
                           .max = any ? (double)waits->max : NAN,
                           .mean = any ? waits->sum / (double)waits->count : NAN};
 }
@@ -31,17 +26,6 @@ static struct waits waits_of(const struct histogram *waits)
 static double per_second(double ns)
 {
     return ns > 0 ? 1e9 / ns : NAN;
-}
-
-static double events_per_s(const struct brim_result *result)
-{
-    return result->seconds > 0 ? (double)result->stats.counts.written / result->seconds : NAN;
-}
-
-static double cpu_ns_per_event(const struct brim_result *result)
-{
-    double written = (double)result->stats.counts.written;
-    return written > 0 ? result->cpu_seconds * 1e9 / written : NAN;
 }
 
 /* What the law tells: many a grant needs no wait. */
@@ -109,7 +93,7 @@ static void json_lost(const struct weir_counts *counts)
 
 static void json_waits(const struct brim_result *result)
 {
-    struct waits waits = waits_of(result->waits);
+    struct waits waits = waits_of(result);
     json_name("park_ns");
     putchar('{');
     json_number("p50", waits.p50, ", ");
@@ -149,7 +133,7 @@ static void json_load(const struct brim_result *result)
     json_count("written", result->stats.counts.written);
     json_lost(&result->stats.counts);
     json_number("seconds", result->seconds, ", ");
-    json_number("events_per_s", events_per_s(result), ", ");
+    json_number("events_per_s", brim_events_per_s(result), ", ");
     json_bool("ended_early", result->ended_early);
 }
 
@@ -181,7 +165,7 @@ static void json_brim(const struct brim_result *result)
 
 static void json_speed(const struct brim_result *result)
 {
-    json_number("cpu_ns_per_event", cpu_ns_per_event(result), ", ");
+    json_number("cpu_ns_per_event", brim_cpu_ns_per_event(result), ", ");
     json_number("drain_ceiling_events_per_s", per_second(result->ceilings.drain_ns), ", ");
     json_number("producer_ceiling_events_per_s", per_second(result->ceilings.producer_ns), ", ");
     json_number("bound_events_per_s", result->bound_events_per_s, ", ");
@@ -271,9 +255,9 @@ static void text_counts(const struct brim_result *result)
 static void text_speed(const struct brim_result *result)
 {
     field("written per second");
-    figure(events_per_s(result), 1e6, 2);
+    figure(brim_events_per_s(result), 1e6, 2);
     printf(" million, ");
-    figure(100 * events_per_s(result) / result->bound_events_per_s, 1, 1);
+    figure(100 * brim_events_per_s(result) / result->bound_events_per_s, 1, 1);
     printf(" %% of the bound ");
     figure(result->bound_events_per_s, 1e6, 2);
     putchar('\n');
@@ -284,7 +268,7 @@ static void text_speed(const struct brim_result *result)
     figure(per_second(result->ceilings.producer_ns), 1e6, 2);
     printf(" million per second\n");
     field("processor time");
-    figure(cpu_ns_per_event(result), 1, 1);
+    figure(brim_cpu_ns_per_event(result), 1, 1);
     printf(" ns per event written\n");
     if (isfinite(result->sink_cost_ns)) {
         field("cost in the sink");
@@ -294,7 +278,7 @@ static void text_speed(const struct brim_result *result)
 
 static void text_waits(const struct brim_result *result)
 {
-    struct waits waits = waits_of(result->waits);
+    struct waits waits = waits_of(result);
     field("parked, us");
     printf("p50 ");
     figure(waits.p50, 1e3, 1);

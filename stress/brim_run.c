@@ -81,9 +81,10 @@ static struct weir_session_config config_of(struct run *run)
 
 static void give_up(enum weir_result result, const char *what, const char *text)
 {
-    fprintf(stderr, "weir-stress: %s: %s: %s\n", what, weir_result_text(result), text);
+    fprintf(stderr, "%s: %s: %s: %s\n", program_invocation_short_name, what,
+            weir_result_text(result), text);
     if (result == WEIR_BAD_ARGUMENT)
-        fprintf(stderr, "Try `weir-stress --help' for more information.\n");
+        fprintf(stderr, "Try `%s --help' for more information.\n", program_invocation_short_name);
     exit(result == WEIR_BAD_ARGUMENT ? 2 : 1);
 }
 
@@ -121,8 +122,8 @@ static void sink_open(struct run *run)
     if (run->options->sink == BRIM_SINK_PIPE)
         run->sink.fd = brim_verifier_pipe_start(&run->verifier);
     if (run->options->verifies && !brim_sink_open_file(&run->sink, run->options->trace_folder)) {
-        fprintf(stderr, "weir-stress: no file in %s: %s\n", run->options->trace_folder,
-                strerror(errno));
+        fprintf(stderr, "%s: no file in %s: %s\n", program_invocation_short_name,
+                run->options->trace_folder, strerror(errno));
         exit(1);
     }
 }
@@ -174,7 +175,7 @@ static void wait_for_end(struct run *run)
 
 /* --- Checks. --------------------------------------------------------------------------------- */
 
-static uint64_t lost_of(const struct weir_counts *counts)
+uint64_t brim_lost(const struct weir_counts *counts)
 {
     uint64_t lost = 0;
     for (unsigned cause = 0; cause < WEIR_LOSS_COUNT; cause++)
@@ -200,12 +201,12 @@ static void check_producer(const struct run *run, const struct brim_producer *pr
     uint64_t attempts = producer->emitter.counter, written = producer->emitter.written;
     bool has_failed = brim_sink_wants_end(&run->sink);
     bool may_be_gone = has_failed || run->options->mode == WEIR_MODE_OVERWRITE;
-    hs_check(counts->attempted == counts->written + lost_of(counts) &&
+    hs_check(counts->attempted == counts->written + brim_lost(counts) &&
                  (counts->attempted == attempts || (has_failed && counts->attempted < attempts)),
              "producer %u: %" PRIu64 " attempts; its thread has attempted %" PRIu64
              ", written %" PRIu64 ", lost %" PRIu64,
              producer->emitter.index, attempts, counts->attempted, counts->written,
-             lost_of(counts));
+             brim_lost(counts));
     hs_check(counts->written == written || (may_be_gone && counts->written < written),
              "producer %u: %" PRIu64 " events written; its thread says %" PRIu64,
              producer->emitter.index, written, counts->written);
@@ -240,7 +241,7 @@ static void check_sums(const struct run *run)
     bool has_failed = brim_sink_wants_end(&run->sink);
     bool is_lossless = run->options->mode == WEIR_MODE_BLOCK && !run->options->max_block_ms &&
                        run->options->sink != BRIM_SINK_RANDOM_CLOSE;
-    uint64_t lost = lost_of(counts), emitted = calls_of(run->crowd);
+    uint64_t lost = brim_lost(counts), emitted = calls_of(run->crowd);
     hs_check(counts->attempted == counts->written + lost,
              "%" PRIu64 " attempts are not %" PRIu64 " written and %" PRIu64 " lost",
              counts->attempted, counts->written, lost);
@@ -398,6 +399,22 @@ void brim_run(const struct brim_options *options, const struct brim_cpus *cpus,
     verify(run);
     run_free(run);
     free(run);
+}
+
+double brim_events_per_s(const struct brim_result *result)
+{
+    return ratio((double)result->stats.counts.written, result->seconds);
+}
+
+double brim_cpu_ns_per_event(const struct brim_result *result)
+{
+    return ratio(result->cpu_seconds * NS_PER_S, (double)result->stats.counts.written);
+}
+
+double brim_park_ns(const struct brim_result *result, uint32_t per_mille)
+{
+    uint64_t value;
+    return histogram_percentile(result->waits, per_mille, &value) ? (double)value : NAN;
 }
 
 void brim_result_free(struct brim_result *result)

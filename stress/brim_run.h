@@ -1,5 +1,6 @@
 /*
- * One run of weir-stress: its session, its producers, its checks, and what came of it.
+ * One run of weir-stress, or of a benchmark: its session, its producers, its checks, and what came
+ * of it.
  */
 #ifndef STRESS_BRIM_RUN_H
 #define STRESS_BRIM_RUN_H
@@ -43,5 +44,13 @@ struct brim_result {
 void brim_run(const struct brim_options *options, const struct brim_cpus *cpus,
               struct weir_event *event, uint64_t seed, struct brim_result *result);
 void brim_result_free(struct brim_result *result);
+
+/* Of the events written. */
+double brim_events_per_s(const struct brim_result *result);
+/* Of all of the process, but only the events written count. */
+double brim_cpu_ns_per_event(const struct brim_result *result);
+/* A percentile of the waits; NAN where too few samples are above it. */
+double brim_park_ns(const struct brim_result *result, uint32_t per_mille);
+uint64_t brim_lost(const struct weir_counts *counts);
 
 #endif

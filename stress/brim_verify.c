@@ -124,7 +124,7 @@ int brim_verifier_pipe_start(struct brim_verifier *verifier)
 {
     int ends[2];
     if (pipe2(ends, O_CLOEXEC) != 0) {
-        fprintf(stderr, "weir-stress: no pipe: %s\n", strerror(errno));
+        fprintf(stderr, "%s: no pipe: %s\n", program_invocation_short_name, strerror(errno));
         exit(1);
     }
     fcntl(ends[1], F_SETPIPE_SZ, PIPE_BYTES); /* refused: slower, no worse */

@@ -20,7 +20,6 @@
 
 struct hs_common hs_common = {.seconds = 0, .seed = 1, .json = false};
 
-static const char *program;
 static uint64_t start_ns;
 static uint64_t progress; /* ANY */
 static uint64_t failures; /* ANY */
@@ -73,7 +72,7 @@ void hs_stacks_print(pid_t process)
         dup2(STDERR_FILENO, STDOUT_FILENO);
         execlp("gdb", "gdb", "-batch", "-nx", "-p", pid, "-ex", "thread apply all bt",
                (char *)NULL);
-        fprintf(stderr, "%s: no gdb here, so no stacks\n", program);
+        fprintf(stderr, "%s: no gdb here, so no stacks\n", program_invocation_short_name);
         _exit(1);
     }
     if (child > 0)
@@ -91,8 +90,8 @@ static void *watchdog(void *argument)
             idle_s = 0;
         seen = now;
     }
-    fprintf(stderr, "%s: no progress for %d s; seed %llu\n", program, WATCHDOG_S,
-            (unsigned long long)hs_common.seed);
+    fprintf(stderr, "%s: no progress for %d s; seed %llu\n", program_invocation_short_name,
+            WATCHDOG_S, (unsigned long long)hs_common.seed);
     hs_stacks_print(getpid());
     abort();
 }
@@ -113,7 +112,7 @@ static void watchdog_start(void)
 
 static void print_help(const char *purpose, const struct hs_option *options)
 {
-    printf("usage: %s [OPTION]...\n\n%s\n\n", program, purpose);
+    printf("usage: %s [OPTION]...\n\n%s\n\n", program_invocation_short_name, purpose);
     for (; options && options->name; options++)
         printf("  --%-18s %s (%s%llu)\n", options->name, options->help,
                options->text ? "a text; default none, " : "default ",
@@ -127,7 +126,7 @@ static void print_help(const char *purpose, const struct hs_option *options)
 
 static void usage(const char *what, const char *text)
 {
-    fprintf(stderr, "%s: %s '%s'; try --help\n", program, what, text);
+    fprintf(stderr, "%s: %s '%s'; try --help\n", program_invocation_short_name, what, text);
     exit(2);
 }
 
@@ -180,8 +179,6 @@ static void parse(int argc, char **argv, const char *purpose, const struct hs_op
 
 void hs_init(int argc, char **argv, const char *purpose, const struct hs_option *options)
 {
-    const char *slash = strrchr(argv[0], '/');
-    program = slash ? slash + 1 : argv[0];
     parse(argc, argv, purpose, options);
     start_ns = hs_now_ns();
     watchdog_start();
@@ -199,7 +196,7 @@ bool hs_check(bool holds, const char *format, ...)
         va_start(arguments, format);
         vsnprintf(text, sizeof text, format, arguments);
         va_end(arguments);
-        fprintf(stderr, "%s: FAILED: %s\n", program, text);
+        fprintf(stderr, "%s: FAILED: %s\n", program_invocation_short_name, text);
     }
     return false;
 }
@@ -239,7 +236,8 @@ int hs_finish(void)
     double seconds = (double)(hs_now_ns() - start_ns) / 1e9;
     if (hs_common.json) {
         printf("{\"program\": \"%s\", \"seed\": %llu, \"seconds\": %.3f, \"failed_checks\": %llu",
-               program, (unsigned long long)hs_common.seed, seconds, (unsigned long long)failed);
+               program_invocation_short_name, (unsigned long long)hs_common.seed, seconds,
+               (unsigned long long)failed);
         for (size_t i = 0; i < figure_count; i++)
             printf(", \"%s\": %.15g", figures[i].name, figures[i].value);
         puts("}");
@@ -284,7 +282,7 @@ uint64_t hs_checksum(uint64_t sum, const void *bytes, size_t count)
 
 static void out_of(const char *what, int error)
 {
-    fprintf(stderr, "%s: no %s: %s\n", program, what, strerror(error));
+    fprintf(stderr, "%s: no %s: %s\n", program_invocation_short_name, what, strerror(error));
     exit(1);
 }
 

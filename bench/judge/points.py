@@ -12,6 +12,9 @@ ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)
 SCHEMA = os.path.join(ROOT, "results", "schema.json")
 HISTORY = os.path.join(ROOT, "results", "history")
 
+LINE_BYTES_MAX = 16 << 10
+FILE_BYTES_MAX = 32 << 20
+
 
 class Invalid(Exception):
     """What is wrong, and where; for a person."""
@@ -49,15 +52,45 @@ def read_json(text, where):
         raise Invalid(f"{where}: {error}") from error
 
 
+def read_text(path, limit=FILE_BYTES_MAX):
+    """The whole of a file that somebody else may have written: not larger than the limit, and UTF-8."""
+    try:
+        with open(path, "rb") as file:
+            content = file.read(limit + 1)
+        if len(content) > limit:
+            raise Invalid(f"{path}: larger than {limit} bytes")
+        return content.decode("utf-8")
+    except OSError as error:
+        raise Invalid(f"{path}: {error.strerror}") from error
+    except UnicodeDecodeError as error:
+        raise Invalid(f"{path}: not UTF-8: {error.reason} at byte {error.start}") from error
+
+
 def read(path):
     """The points of a file of history, in its order."""
     points = []
-    with open(path, encoding="utf-8") as file:
-        for number, line in enumerate(file, 1):
-            if line.strip():
-                where = f"{path}:{number}"
-                points.append(validate("point", read_json(line, where), where))
+    with open(path, "rb") as file:
+        # A line's rest, where it is longer than the limit, would be read as a line of its own: so one is enough.
+        for number, line in enumerate(iter(lambda: file.readline(LINE_BYTES_MAX + 1), b""), 1):
+            where = f"{path}:{number}"
+            if len(line) > LINE_BYTES_MAX:
+                raise Invalid(f"{where}: a line of more than {LINE_BYTES_MAX} bytes")
+            try:
+                text = line.decode("utf-8")
+            except UnicodeDecodeError as error:
+                raise Invalid(f"{where}: not UTF-8: {error.reason}") from error
+            if text.strip():
+                points.append(validate("point", read_json(text, where), where))
     return points
+
+
+def read_report(path):
+    """What ./dev bench ab wrote, or somebody who says so."""
+    report = validate("report", read_json(read_text(path), path), path)
+    for row in report["clock"]:
+        if not (row["lo"] <= row["ratio"] <= row["hi"] and row["control_lo"] <= row["control_hi"]):
+            raise Invalid(f"{path}: {row['bench']}: the ratio is not within its interval")
+    return report
 
 
 def append(points, folder=HISTORY):
@@ -84,4 +117,6 @@ def make(environment, *, commit, suite, bench, metric, unit, better, value, tool
              "unit": unit, "better": better, "value": value, "lo": lo, "hi": hi, "n": n,
              "runner": environment["runner"], "cpu": environment["cpu"], "kernel": environment["kernel"],
              "compiler": environment["compiler"], "cal_ns": cal_ns, "tool": tool}
+    if "load" in environment:
+        point["load"] = environment["load"]
     return validate("point", point, f"{bench} {metric}")

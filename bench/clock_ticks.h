@@ -1,0 +1,23 @@
+/* The clock of the floor and of the queues: the processor's own where there is one. */
+#ifndef BENCH_CLOCK_TICKS_H
+#define BENCH_CLOCK_TICKS_H
+
+#include <stdint.h>
+#include <time.h>
+
+#if defined(__x86_64__)
+#include <x86intrin.h>
+#endif
+
+static inline uint64_t clock_ticks(void)
+{
+#if defined(__x86_64__)
+    return __rdtsc();
+#else
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+#endif
+}
+
+#endif

@@ -1,0 +1,51 @@
+// What limits everything: loops without Weir in them, the first of which an event is held against.
+#include "rig.h"
+#include "suites.h"
+#include "timing.h"
+
+namespace bench
+{
+namespace
+{
+
+constexpr std::uint64_t round_trips = 200;
+
+// The benchmark library divides the time of all threads by their number and by the iterations of
+// all of them. An event's cost is that of one thread.
+void loop(benchmark::State &state, bench_kernel kernel)
+{
+    std::uint64_t done;
+    while (state.KeepRunningBatch(benchmark::IterationCount(burst_events)))
+        state.SetIterationTime(bench_timed_s(kernel, burst_events, &done) * state.threads());
+}
+
+void round_trip(benchmark::State &state)
+{
+    while (state.KeepRunningBatch(benchmark::IterationCount(round_trips))) {
+        double start_s = bench_now_s(CLOCK_MONOTONIC);
+        if (bench_futex_round_trips(round_trips) != round_trips)
+            state.SkipWithError("there can be no second thread");
+        state.SetIterationTime(bench_now_s(CLOCK_MONOTONIC) - start_s);
+    }
+}
+
+benchmark::internal::Benchmark *add(const char *name, bench_kernel kernel)
+{
+    return benchmark::RegisterBenchmark(name, loop, kernel)->UseManualTime();
+}
+
+} // namespace
+
+void register_floor()
+{
+    add("floor/32", bench_floor)->Threads(1)->Threads(2);
+    add("floor/32_no_clock", bench_floor_no_clock)->Threads(1)->Threads(2);
+    add("floor/empty_loop", bench_empty)->Threads(1)->Threads(2);
+    add("floor/arithmetic", bench_arithmetic);
+    add("floor/clock", bench_clock);
+    add("floor/copy_64", bench_copy_64);
+    add("floor/lock_add", bench_lock_add);
+    benchmark::RegisterBenchmark("floor/futex_round_trip", round_trip)->UseManualTime();
+}
+
+} // namespace bench

@@ -1,0 +1,48 @@
+"""What all commands do alike: reasons as one line, exit codes, progress on a terminal, a file that is whole or not
+there."""
+import contextlib
+import os
+import sys
+
+import points
+
+# The runs of weir-stress have their own reader, and progress its own class; both are there already.
+sys.path.append(os.path.join(points.ROOT, "stress"))
+import runs  # noqa: E402  pylint: disable=wrong-import-position
+
+Progress = runs.Progress
+
+
+class Usage(Exception):
+    """The words of the command are off; it ends with exit code 2."""
+
+
+def run(name, main):
+    """Calls a command's main function, which returns its exit code; 1 with the reason, 2 for its words, 130 if
+    interrupted."""
+    def guarded():
+        try:
+            return main()
+        except Usage as error:
+            print(f"{name}: {error}\nTry ./dev bench {name} --help.", file=sys.stderr)
+            return 2
+        except points.Invalid as error:
+            raise runs.Failed(str(error)) from error
+        except OSError as error:
+            raise runs.Failed(f"{error.filename or name}: {error.strerror or error}") from error
+    runs.run_command(name, guarded)
+
+
+def write(path, text):
+    """The whole file or the old one, also if we are interrupted; its folder is made."""
+    folder = os.path.dirname(path)
+    if folder:
+        os.makedirs(folder, exist_ok=True)
+    part = f"{path}.part"
+    try:
+        with open(part, "w", encoding="utf-8", newline="\n") as file:
+            file.write(text)
+        os.replace(part, path)
+    finally:
+        with contextlib.suppress(FileNotFoundError):
+            os.remove(part)

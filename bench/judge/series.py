@@ -1,0 +1,103 @@
+"""The history as series: one metric of one benchmark on one class of machine, processor and compiler, in order of
+commits.
+
+The order is that of git where it knows the commits: a clock that was wrong once does not turn a graph around. Points of
+commits that git does not know (a history that was rewritten) stand where their date says.
+"""
+import datetime
+import os
+import re
+import subprocess
+from typing import NamedTuple
+
+import points
+
+KEY = ("suite", "bench", "metric", "runner", "cpu", "compiler")
+SUITES = ("count", "floor", "ratio", "emit", "drain", "brim", "reader")
+LAST = 200
+
+
+class Commit(NamedTuple):
+    place: int  # from the oldest on
+    time: float  # never before that of a commit that comes earlier
+    subject: str
+
+
+def _git(*arguments, root=points.ROOT):
+    return subprocess.run(["git", "-C", root, *arguments], capture_output=True, text=True, check=True).stdout
+
+
+def commits(root=points.ROOT):
+    """All that HEAD has come from, by their full name; empty outside a checkout."""
+    try:
+        lines = _git("log", "--topo-order", "--reverse", "--format=%H %ct %s", root=root).splitlines()
+    except (OSError, subprocess.CalledProcessError):
+        return {}
+    found, latest = {}, 0.0
+    for place, line in enumerate(lines):
+        name, time, subject = (line.split(" ", 2) + [""])[:3]
+        latest = max(latest, float(time))
+        found[name] = Commit(place, latest, subject)
+    return found
+
+
+def ancestors(revision, root=points.ROOT):
+    """The full names of all commits that are in a revision."""
+    try:
+        return set(_git("rev-list", "--end-of-options", revision, root=root).split())
+    except (OSError, subprocess.CalledProcessError) as error:
+        raise points.Invalid(f"'{revision}' is no revision that git knows here") from error
+
+
+class Names:
+    """Full names of commits for the short ones that points have."""
+
+    def __init__(self, known):
+        self.known, self.by_start = known, {}
+        for name in known:
+            self.by_start.setdefault(name[:7], []).append(name)
+
+    def full(self, short):
+        plain = short.removesuffix("-dirty")
+        found = [name for name in self.by_start.get(plain[:7], ()) if name.startswith(plain)]
+        return found[0] if len(found) == 1 else None
+
+
+def _seconds(date):
+    return datetime.datetime.fromisoformat(date.replace("Z", "+00:00")).timestamp()
+
+
+def order(point, known, names):
+    """What to sort by: the commit's time and place, then when it was measured."""
+    measured, name = _seconds(point["date"]), names.full(point["commit"])
+    at = known[name] if name else None
+    return (at.time, at.place, measured) if at else (measured, -1, measured)
+
+
+def load(history=points.HISTORY):
+    """All points of a history, of all suites; none if there is no history yet."""
+    if not os.path.isdir(history):
+        return []
+    paths = sorted(os.path.join(history, name) for name in os.listdir(history) if name.endswith(".ndjson"))
+    return [point for path in paths for point in points.read(path)]
+
+
+def natural(key):
+    """Suites from the clock up to whole sessions; in a name 8 comes before 32."""
+    place = SUITES.index(key[0]) if key[0] in SUITES else len(SUITES)
+    return place, *([(int(part) if part.isdigit() else 0, part) for part in re.split(r"(\d+)", word)] for word in key)
+
+
+def group(found, known, last=LAST):
+    """The series, by key: each a list of its last points in order."""
+    names = Names(known)
+    by_key = {}
+    for point in sorted(found, key=lambda point: order(point, known, names)):
+        by_key.setdefault(tuple(point[name] for name in KEY), []).append(point)
+    return {key: by_key[key][-last:] for key in sorted(by_key, key=natural)}
+
+
+def describe(key):
+    """"brim/block/relay events_per_s on AMD EPYC, GNU 12.2.0, runner"."""
+    _, bench, metric, runner, cpu, compiler = key
+    return f"{bench} {metric} on {cpu}, {compiler}, {runner}"

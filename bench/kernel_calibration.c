@@ -1,0 +1,38 @@
+#include "kernel.h"
+
+#include <stdatomic.h>
+#include <string.h>
+
+#define COPY_BYTES 64u
+#define RING_BYTES 32768u
+
+/* A chain of multiplications and additions, each waiting for the one before: what the processor's
+ * clock does to this, it does to all that waits for nothing but the processor. */
+uint64_t bench_arithmetic(uint64_t count)
+{
+    uint64_t x = count;
+    for (uint64_t i = 0; i < count; i++) {
+        x = x * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);
+        __asm__ volatile("" : "+r"(x));
+    }
+    return count;
+}
+
+uint64_t bench_copy_64(uint64_t count)
+{
+    static _Alignas(64) __thread unsigned char ring[RING_BYTES];
+    _Alignas(64) unsigned char source[COPY_BYTES] = {1};
+    for (uint64_t i = 0; i < count; i++) {
+        memcpy(ring + i * COPY_BYTES % RING_BYTES, source, COPY_BYTES);
+        __asm__ volatile("" : : "r"(source) : "memory"); /* each copy happens */
+    }
+    return count;
+}
+
+uint64_t bench_lock_add(uint64_t count)
+{
+    static _Alignas(64) __thread _Atomic uint64_t word;
+    for (uint64_t i = 0; i < count; i++)
+        atomic_fetch_add_explicit(&word, 1, memory_order_seq_cst);
+    return count;
+}

@@ -1,0 +1,33 @@
+#include "session.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+struct weir_session *bench_session_start(struct weir_session_config *config)
+{
+    struct weir_session *session = NULL;
+    struct weir_error error = {""};
+    config->providers = "WeirBench";
+    config->stop_ms_max = 60000;
+    if (weir_session_create(config, &session, &error) == WEIR_OK &&
+        weir_session_start(session, &error) == WEIR_OK)
+        return session;
+    fprintf(stderr, "weir-bench: %s\n", error.text);
+    exit(1);
+}
+
+uint64_t bench_lost(const struct weir_stats *stats)
+{
+    uint64_t lost = 0;
+    for (unsigned cause = 0; cause < WEIR_LOSS_COUNT; cause++)
+        lost += stats->counts.lost[cause];
+    return lost;
+}
+
+bool bench_session_stop(struct weir_session *session, struct weir_stats *stats)
+{
+    bool is_whole = weir_session_stop(session) == WEIR_OK;
+    *stats = (struct weir_stats){.size = sizeof *stats};
+    is_whole &= weir_session_stats(session, stats) == WEIR_OK;
+    return is_whole && stats->counts.attempted == stats->counts.written + bench_lost(stats);
+}

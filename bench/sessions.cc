@@ -1,0 +1,179 @@
+// Whole sessions: how fast producers go whose drain has to keep up, what a thread's life costs, and
+// how long a stop takes that finds everybody parked.
+#include <algorithm>
+
+#include "rig.h"
+#include "sessions.h"
+#include "suites.h"
+#include "timing.h"
+#include "tmpfs.h"
+
+namespace bench
+{
+namespace
+{
+
+constexpr std::uint32_t parked_producers = 32;
+constexpr int warm_rounds = 2;                // the first touch of pages is not what is measured
+constexpr std::uint64_t side_events = 100000; // 4 MB of records
+
+std::uint64_t sustained_events()
+{
+    return given.sized<std::uint64_t>(2000000, 100000);
+}
+
+// Wall time of one producer: from its first event until the last byte of all has been written.
+void sustained(benchmark::State &state, std::uint32_t producers)
+{
+    std::uint64_t events = sustained_events();
+    bool is_whole = true;
+    double lost = 0, written = 0, producer_s = 0;
+    while (state.KeepRunningBatch(benchmark::IterationCount(events))) {
+        bench_sustained run = bench_sustain(producers, events);
+        state.SetIterationTime(run.wall_s);
+        is_whole &= run.is_whole;
+        lost += static_cast<double>(run.lost);
+        written += static_cast<double>(producers * events);
+        producer_s += run.producer_s;
+    }
+    state.counters["events_per_s"] = benchmark::Counter(written, benchmark::Counter::kIsRate);
+    state.counters["producer_ns"] = producer_s * 1e9 / static_cast<double>(state.iterations());
+    state.counters["loss"] = lost / written;
+    if (!is_whole || lost > 0)
+        state.SkipWithError("mode BLOCK has lost events, or they are not accounted for");
+}
+
+// --- Sustained, against what it is made of. ------------------------------------------------------
+
+struct parts {
+    std::vector<double> burst_ns, encode_ns, write_ns, sustained_ns;
+    std::vector<double> quotient; // of the sustained event and what its parts allow
+    bool is_whole = true;
+};
+
+double per_event_ns(double seconds, std::uint64_t events)
+{
+    return seconds * 1e9 / static_cast<double>(events);
+}
+
+bench_rig *start_rig()
+{
+    bench_rig_options options{};
+    options.budget_bytes = 16u << 20;
+    options.segment_bytes = 32768;
+    bench_bind(1); // the drain thread
+    bench_rig *rig = bench_rig_start(&options);
+    bench_bind(-1);
+    return rig;
+}
+
+// Each alone: a burst, then its encoding on the other processor.
+void measure_sides(parts *all)
+{
+    bench_rig *rig = start_rig();
+    std::vector<double> burst_ns, encode_ns;
+    bench_bind(0);
+    for (int round = -warm_rounds; round < given.sized(7, 2); round++) {
+        std::uint64_t written;
+        bench_drained drained;
+        double burst_s = bench_timed_s(bench_emit_32, side_events, &written);
+        all->is_whole &= written == side_events &&
+                         bench_rig_drain(rig, side_events * stream_bytes_min(32), &drained);
+        if (round < 0)
+            continue;
+        burst_ns.push_back(per_event_ns(burst_s, side_events));
+        encode_ns.push_back(per_event_ns(drained.cpu_s, side_events));
+    }
+    bench_bind(-1);
+    all->is_whole &= bench_rig_stop(rig); // or the session that comes next would not be alone
+    all->burst_ns.push_back(median(burst_ns));
+    all->encode_ns.push_back(median(encode_ns));
+}
+
+// Together; and the same bytes, in pieces of the same size, written alone.
+void measure_whole(parts *all)
+{
+    bench_sustained run = bench_sustain(1, sustained_events());
+    double write_s = bench_tmpfs_timed_s(run.bytes, run.bytes / run.pieces);
+    all->sustained_ns.push_back(per_event_ns(run.wall_s, sustained_events()));
+    all->write_ns.push_back(per_event_ns(write_s, run.events));
+    all->is_whole &= run.is_whole && run.lost == 0 && write_s > 0;
+    double allowed_ns =
+        std::max(1.25 * all->burst_ns.back(), 1.1 * (all->encode_ns.back() + all->write_ns.back()));
+    all->quotient.push_back(all->sustained_ns.back() / allowed_ns);
+}
+
+void sustained_ratio(benchmark::State &state)
+{
+    parts all;
+    for (auto _ : state) {
+        for (int group = 0; group < given.sized(7, 1); group++) {
+            measure_sides(&all);
+            measure_whole(&all);
+        }
+        state.SetIterationTime(median(all.sustained_ns) * 1e-9);
+    }
+    if (!all.is_whole) {
+        state.SkipWithError("events were lost: the figure would be a mixture");
+        return;
+    }
+    report_ratio(state, "sustained/max(1.25 burst, 1.1 (encode + write)) at 32 bytes",
+                 spread_of(all.quotient), false);
+    state.counters["burst_ns"] = median(all.burst_ns);
+    state.counters["encode_ns"] = median(all.encode_ns);
+    state.counters["write_ns"] = median(all.write_ns);
+    state.counters["sustained_ns"] = median(all.sustained_ns);
+}
+
+// --- Lives and stops. ----------------------------------------------------------------------------
+
+void short_lived(benchmark::State &state)
+{
+    bench_lives lives{};
+    for (auto _ : state) {
+        lives = bench_lives_run(given.sized(10000u, 500u));
+        state.SetIterationTime(lives.traced_ns * 1e-9);
+    }
+    state.counters["difference_ns"] = lives.traced_ns - lives.plain_ns;
+    state.counters["measured_ns"] = lives.traced_ns;
+    state.counters["reference_ns"] = lives.plain_ns;
+    state.counters["resident_growth_bytes"] = static_cast<double>(lives.growth_bytes);
+    state.counters["loss"] = static_cast<double>(lives.lost) / static_cast<double>(lives.events);
+    if (!lives.is_whole || lives.lost)
+        state.SkipWithError("a thread or an event is not accounted for");
+}
+
+void stop_parked(benchmark::State &state)
+{
+    std::vector<double> seconds;
+    for (auto _ : state) {
+        for (int round = 0; round < given.sized(9, 1); round++)
+            seconds.push_back(bench_stop_parked_s(parked_producers));
+        state.SetIterationTime(median(seconds));
+    }
+    spread of = spread_of(seconds);
+    state.counters["least_ns"] = of.least * 1e9;
+    state.counters["greatest_ns"] = of.greatest * 1e9;
+    if (of.least <= 0)
+        state.SkipWithError("not all producers were parked, or events are not accounted for");
+}
+
+void add_once(const char *name, void (*run)(benchmark::State &))
+{
+    benchmark::RegisterBenchmark(name, run)->UseManualTime()->Iterations(1);
+}
+
+} // namespace
+
+void register_sessions()
+{
+    benchmark::RegisterBenchmark("emit/sustained/payload:32/producers:1", sustained, 1u)
+        ->UseManualTime();
+    benchmark::RegisterBenchmark("emit/sustained/payload:32/producers:2", sustained, 2u)
+        ->UseManualTime();
+    add_once("emit/short_lived", short_lived);
+    add_once("brim/stop_parked/producers:32", stop_parked);
+    add_once("ratio/sustained", sustained_ratio);
+}
+
+} // namespace bench

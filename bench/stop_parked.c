@@ -1,0 +1,114 @@
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <time.h>
+
+#include "session.h"
+#include "sessions.h"
+#include "timing.h"
+
+#define BUDGET_BYTES   (UINT64_C(1) << 20)
+#define BATCH_EVENTS   64u
+#define PARK_LOOKS_MAX 5000
+#define NS_PER_MS      1000000
+
+/* A sink that stands still. */
+struct gate {
+    pthread_mutex_t lock;
+    pthread_cond_t changed;
+    bool is_open; /* LOCK */
+};
+
+struct producer {
+    pthread_t thread;
+    uint32_t must_end; /* ANY, relaxed */
+};
+
+static bool take(void *context, const void *bytes, size_t count)
+{
+    struct gate *gate = context;
+    (void)bytes;
+    (void)count;
+    pthread_mutex_lock(&gate->lock);
+    while (!gate->is_open)
+        pthread_cond_wait(&gate->changed, &gate->lock);
+    pthread_mutex_unlock(&gate->lock);
+    return true;
+}
+
+static void gate_set(struct gate *gate, bool is_open)
+{
+    pthread_mutex_lock(&gate->lock);
+    gate->is_open = is_open;
+    pthread_cond_broadcast(&gate->changed);
+    pthread_mutex_unlock(&gate->lock);
+}
+
+static void *produce(void *argument)
+{
+    struct producer *producer = argument;
+    while (!__atomic_load_n(&producer->must_end, __ATOMIC_RELAXED))
+        bench_emit_32(BATCH_EVENTS);
+    return NULL;
+}
+
+static void producers_start(struct producer *producers, uint32_t count)
+{
+    for (uint32_t i = 0; i < count; i++) {
+        producers[i] = (struct producer){.must_end = 0};
+        if (pthread_create(&producers[i].thread, NULL, produce, &producers[i]) == 0)
+            continue;
+        fprintf(stderr, "weir-bench: no thread\n");
+        exit(1);
+    }
+}
+
+static bool wait_until_parked(struct weir_session *session, uint32_t count)
+{
+    const struct timespec millisecond = {.tv_nsec = NS_PER_MS};
+    for (int look = 0; look < PARK_LOOKS_MAX; look++) {
+        struct weir_stats stats = {.size = sizeof stats};
+        if (weir_session_stats(session, &stats) == WEIR_OK && stats.parked_now == count)
+            return true;
+        nanosleep(&millisecond, NULL);
+    }
+    return false;
+}
+
+/* Producers that wake go on to the end of their batch, whose events no session wants any more. */
+static double stop_timed_s(struct weir_session *session, struct gate *gate,
+                           struct producer *producers, uint32_t count, bool *is_whole)
+{
+    struct weir_stats stats;
+    double start_s = bench_now_s(CLOCK_MONOTONIC);
+    for (uint32_t i = 0; i < count; i++)
+        __atomic_store_n(&producers[i].must_end, 1, __ATOMIC_RELAXED);
+    gate_set(gate, true);
+    *is_whole = bench_session_stop(session, &stats) && stats.parked_now == 0;
+    for (uint32_t i = 0; i < count; i++)
+        pthread_join(producers[i].thread, NULL);
+    return bench_now_s(CLOCK_MONOTONIC) - start_s;
+}
+
+double bench_stop_parked_s(uint32_t count)
+{
+    struct gate gate = {PTHREAD_MUTEX_INITIALIZER, PTHREAD_COND_INITIALIZER, true};
+    struct producer *producers = calloc(count, sizeof *producers);
+    struct weir_session_config config = WEIR_SESSION_CONFIG_INIT;
+    config.mode = WEIR_MODE_BLOCK;
+    config.write = take;
+    config.write_context = &gate;
+    config.budget_bytes = BUDGET_BYTES;
+    if (!producers) {
+        fprintf(stderr, "weir-bench: no memory for threads\n");
+        exit(1);
+    }
+    struct weir_session *session = bench_session_start(&config); /* it writes its header */
+    gate_set(&gate, false);
+    producers_start(producers, count);
+    bool is_whole, are_parked = wait_until_parked(session, count);
+    double seconds = stop_timed_s(session, &gate, producers, count, &is_whole);
+    weir_session_destroy(session);
+    free(producers);
+    return are_parked && is_whole ? seconds : 0;
+}

@@ -1,0 +1,41 @@
+#include "timing.h"
+
+#include <sched.h>
+#include <stdbool.h>
+
+double bench_now_s(clockid_t clock)
+{
+    struct timespec time;
+    clock_gettime(clock, &time);
+    return (double)time.tv_sec + (double)time.tv_nsec * 1e-9;
+}
+
+double bench_timed_s(bench_kernel kernel, uint64_t count, uint64_t *written)
+{
+    double start_s = bench_now_s(CLOCK_THREAD_CPUTIME_ID);
+    *written = kernel(count);
+    return bench_now_s(CLOCK_THREAD_CPUTIME_ID) - start_s;
+}
+
+/* The processors that the process was given. */
+static const cpu_set_t *allowed(void)
+{
+    static cpu_set_t set;
+    static bool is_known;
+    if (!is_known)
+        is_known = sched_getaffinity(0, sizeof set, &set) == 0;
+    return &set;
+}
+
+void bench_bind(int processor)
+{
+    const cpu_set_t *all = allowed();
+    int count = CPU_COUNT(all), seen = 0;
+    cpu_set_t set;
+    CPU_ZERO(&set);
+    for (size_t i = 0; i < CPU_SETSIZE; i++)
+        if (CPU_ISSET(i, all) && (processor < 0 || seen++ == processor % count))
+            CPU_SET(i, &set);
+    /* A system that refuses gives noisier figures, not wrong ones. */
+    (void)sched_setaffinity(0, sizeof set, &set);
+}
