@@ -1,0 +1,34 @@
+# Programs that are run under callgrind: what is counted is the same in each run (judge/count.py).
+find_file(BENCH_CALLGRIND_H valgrind/callgrind.h)
+if(NOT BENCH_CALLGRIND_H)
+    message(STATUS "No valgrind/callgrind.h (Debian: valgrind): without the programs that count")
+    return()
+endif()
+
+# The header comes before the sources' own wish for all of the system's names, as they write it: empty.
+target_compile_options(weir_counted PRIVATE -D_GNU_SOURCE= -include ${CMAKE_CURRENT_SOURCE_DIR}/count_fixed.h)
+foreach(program emit drain)
+    add_executable(weir-count-${program} count_${program}.c count.c kernel_emit.c kernel_events.c kernel_loop.c)
+    target_compile_definitions(weir-count-${program} PRIVATE _GNU_SOURCE
+        COUNT_COMPILER="${CMAKE_C_COMPILER_ID} ${CMAKE_C_COMPILER_VERSION}")
+    # Addresses in a profile are those that objdump prints.
+    set_target_properties(weir-count-${program} PROPERTIES POSITION_INDEPENDENT_CODE OFF)
+    target_link_options(weir-count-${program} PRIVATE -no-pie)
+    target_link_libraries(weir-count-${program} PRIVATE weir_build_flags)
+endforeach()
+target_link_libraries(weir-count-emit PRIVATE weir::weir Threads::Threads)
+target_sources(weir-count-drain PRIVATE count_fixed.c)
+foreach(function clock clock_gettime nanosleep syscall time)
+    target_link_options(weir-count-drain PRIVATE -Wl,--wrap=${function})
+endforeach()
+target_link_libraries(weir-count-drain PRIVATE weir_counted weir_nettrace_reader)
+add_custom_target(weir-count DEPENDS weir-count-emit weir-count-drain weir_shared)
+
+# The committed baselines are of optimized builds.
+if(WEIR_BUILD_TESTS AND CMAKE_BUILD_TYPE STREQUAL "Release" AND NOT WEIR_SANITIZE)
+    add_test(NAME codegen_count COMMAND ${bench_python} -B
+        ${CMAKE_CURRENT_SOURCE_DIR}/judge/cmd_count.py --skip-code --build ${CMAKE_BINARY_DIR})
+    set_tests_properties(codegen_count PROPERTIES LABELS "codegen" SKIP_RETURN_CODE 77 TIMEOUT 120)
+    add_test(NAME bench_ab_long COMMAND ${bench_python} -B ${CMAKE_CURRENT_SOURCE_DIR}/judge/long_ab.py)
+    set_tests_properties(bench_ab_long PROPERTIES LABELS "long" TIMEOUT 3600 RUN_SERIAL TRUE)
+endif()

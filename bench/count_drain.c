@@ -1,0 +1,228 @@
+/*
+ * weir-count-drain: the drain and the reader, what an emitter does at the brim, and how many bytes
+ * an event takes: all that depends on the time, or on when the drain looks.
+ *
+ * The library is the single-threaded one, with a fixed clock: weir_poll() is the drain thread's
+ * look, on this thread, whenever this program says so.
+ */
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+#include "count.h"
+#include "count_fixed.h"
+#include "kernel.h"
+#include "reader.h"
+
+#define BUDGET_BYTES     (UINT64_C(64) << 20)
+#define SMALL_BYTES      (UINT64_C(1) << 20)
+#define SEGMENT_BYTES    32768u
+#define WARM_EVENTS      2000u
+#define SECONDS_OF_FLUSH 60
+#define PAYLOAD_BYTES    32u
+
+/* A session, and what fills it. */
+struct stream {
+    struct weir_session *session;
+    bench_kernel kernel;
+};
+
+static bool discard(void *context, const void *bytes, size_t count)
+{
+    (void)bytes;
+    *(uint64_t *)context += count;
+    return true;
+}
+
+static struct weir_session_config config_of(enum weir_mode mode)
+{
+    struct weir_session_config config = weir_session_config_init();
+    config.providers = "WeirBench,WeirCount";
+    config.mode = mode;
+    return config;
+}
+
+/* --- The drain. ------------------------------------------------------------------------------ */
+
+static bool fill(void *context, uint64_t events)
+{
+    struct stream *stream = context;
+    /* The next look is a timed one, which leaves nothing behind. */
+    count_clock_pass(SECONDS_OF_FLUSH * UINT64_C(1000000000));
+    return stream->kernel(events) == events;
+}
+
+static bool poll_once(void *context, uint64_t events)
+{
+    struct stream *stream = context;
+    (void)events;
+    return weir_poll(stream->session) == WEIR_OK;
+}
+
+static uint64_t bytes_sent(struct weir_session *session)
+{
+    struct weir_stats stats = {.size = sizeof stats};
+    return weir_session_stats(session, &stats) == WEIR_OK ? stats.bytes_sent : 0;
+}
+
+static void count_drain(const char *name, uint64_t events, bench_kernel kernel,
+                        const struct weir_session_config *config)
+{
+    struct stream stream = {count_session(*config, BUDGET_BYTES, SEGMENT_BYTES), kernel};
+    if (!fill(&stream, WARM_EVENTS) || !poll_once(&stream, WARM_EVENTS))
+        count_fail(name, "the drain does not write");
+    count_twice(name, events, fill, poll_once, &stream);
+    if (bytes_sent(stream.session) < (WARM_EVENTS + 3 * events) * PAYLOAD_BYTES)
+        count_fail(name, "the drain has not written all");
+    weir_session_stop(stream.session);
+    weir_session_destroy(stream.session);
+}
+
+/* Into a function that discards. */
+static void count_encode(const char *name, uint64_t events, bench_kernel kernel)
+{
+    uint64_t bytes = 0;
+    struct weir_session_config config = config_of(WEIR_MODE_DROP);
+    config.write = discard;
+    config.write_context = &bytes;
+    count_drain(name, events, kernel, &config);
+}
+
+/* Into a descriptor: what is asked of the system. */
+static void count_write(const char *name, uint64_t events)
+{
+    struct weir_session_config config = config_of(WEIR_MODE_DROP);
+    config.fd = open("/dev/null", O_WRONLY | O_CLOEXEC);
+    if (config.fd < 0)
+        count_fail(name, "there is no /dev/null");
+    count_drain(name, events, bench_emit_32, &config);
+    close(config.fd);
+}
+
+/* --- The brim. ------------------------------------------------------------------------------- */
+
+static bool overwrite(void *context, uint64_t events)
+{
+    (void)context;
+    return bench_emit_32(events) == events;
+}
+
+static bool drop(void *context, uint64_t events)
+{
+    (void)context;
+    return bench_emit_32(events) == 0;
+}
+
+/* The budget is full before anything is counted, and nobody looks. */
+static void count_at_brim(const char *name, uint64_t events, enum weir_mode mode, count_work work)
+{
+    uint64_t bytes = 0;
+    struct weir_session_config config = config_of(mode);
+    config.write = discard;
+    config.write_context = &bytes;
+    struct weir_session *session = count_session(config, SMALL_BYTES, SEGMENT_BYTES);
+    bench_emit_32(SMALL_BYTES / PAYLOAD_BYTES);
+    count_twice(name, events, NULL, work, NULL);
+    weir_session_stop(session);
+    weir_session_destroy(session);
+}
+
+/* --- Bytes, and the reader. ------------------------------------------------------------------ */
+
+/* How many events a budget holds that nobody empties. */
+static uint64_t events_in(uint64_t budget_bytes)
+{
+    uint64_t bytes = 0, events = 0;
+    struct weir_session_config config = config_of(WEIR_MODE_DROP);
+    config.write = discard;
+    config.write_context = &bytes;
+    struct weir_session *session = count_session(config, budget_bytes, SEGMENT_BYTES);
+    while (bench_emit_32(1))
+        events++;
+    weir_session_stop(session);
+    weir_session_destroy(session);
+    return events;
+}
+
+/* What a session has written. */
+struct recording {
+    uint8_t *bytes;
+    uint64_t size;
+};
+
+/* A whole session with so many events; the bytes are the caller's to free. */
+static struct recording recorded(uint64_t events)
+{
+    const void *bytes;
+    struct recording recording = {0};
+    struct weir_session_config config = config_of(WEIR_MODE_DROP);
+    config.memory_bytes_max = BUDGET_BYTES;
+    struct weir_session *session = count_session(config, BUDGET_BYTES, SEGMENT_BYTES);
+    if (bench_emit_32(events) != events || weir_session_stop(session) != WEIR_OK ||
+        weir_session_memory(session, &bytes, &recording.size) != WEIR_OK)
+        count_fail("stream", "it is not whole");
+    recording.bytes = malloc(recording.size);
+    if (!recording.bytes)
+        count_fail("stream", "no memory");
+    memcpy(recording.bytes, bytes, recording.size);
+    weir_session_destroy(session);
+    return recording;
+}
+
+static void on_event(void *context, const struct wt_event *event)
+{
+    *(uint64_t *)context += event->payload_size;
+}
+
+static bool record(void *context, uint64_t events)
+{
+    struct recording *recording = context;
+    free(recording->bytes);
+    *recording = recorded(events);
+    return true;
+}
+
+static bool read_all(void *context, uint64_t events)
+{
+    const struct recording *recording = context;
+    struct wt_memory_source memory = {.bytes = recording->bytes, .size = recording->size};
+    struct wt_source source = wt_source_memory(&memory);
+    struct wt_handlers handlers = {.event = on_event};
+    struct wt_reader *reader;
+    uint64_t payload_bytes = 0;
+    if (wt_reader_create(&reader, &source, NULL, &handlers, &payload_bytes) != WT_OK)
+        return false;
+    wt_reader_run(reader);
+    bool is_whole =
+        wt_reader_totals(reader)->events >= events && payload_bytes >= events * PAYLOAD_BYTES;
+    wt_reader_destroy(reader);
+    return is_whole;
+}
+
+static void tell_bytes(uint64_t events)
+{
+    struct recording one = recorded(events), two = recorded(2 * events);
+    free(one.bytes);
+    free(two.bytes);
+    uint64_t lane = events_in(2 * SMALL_BYTES) - events_in(SMALL_BYTES);
+    printf("bytes/lane/payload:32 %.6f\n", (double)SMALL_BYTES / (double)lane);
+    printf("bytes/file/payload:32 %.6f\n", (double)(two.size - one.size) / (double)events);
+}
+
+int main(int argc, char **argv)
+{
+    uint64_t events = count_begin(argc, argv);
+    if (!bench_events_register() || !count_events_register())
+        count_fail("providers", "they cannot be registered");
+    count_encode("drain/encode/payload:32", events, bench_emit_32);
+    count_encode("drain/encode/text:32", events, count_emit_text);
+    count_write("drain/write/payload:32", events);
+    count_at_brim("emit/overwrite/payload:32", events, WEIR_MODE_OVERWRITE, overwrite);
+    count_at_brim("emit/dropped/payload:32", events, WEIR_MODE_DROP, drop);
+    struct recording recording = {0};
+    count_twice("reader/read/payload:32", events, record, read_all, &recording);
+    free(recording.bytes);
+    tell_bytes(events);
+    return 0;
+}

@@ -1,0 +1,99 @@
+/*
+ * weir-count-emit: the emitters' side, in the library that is shipped.
+ *
+ * The drain thread is held in the sink's function from the stream's first bytes on, asleep: nothing
+ * but the emitter executes anything, and no segment comes back.
+ */
+#include <semaphore.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include "count.h"
+#include "kernel.h"
+
+#define BUDGET_BYTES  (UINT64_C(64) << 20)
+#define SEGMENT_BYTES 32768u
+#define WARM_EVENTS   2000u
+#define SESSIONS_MAX  2
+
+struct held {
+    struct weir_session *session;
+    sem_t arrived, may_go;
+};
+
+static struct held held[SESSIONS_MAX];
+
+static bool hold(void *context, const void *bytes, size_t count)
+{
+    struct held *one = context;
+    (void)bytes;
+    (void)count;
+    sem_post(&one->arrived);
+    while (sem_wait(&one->may_go) != 0) {
+    }
+    sem_post(&one->may_go); /* from now on it goes at once */
+    return true;
+}
+
+static void start(struct held *one, enum weir_mode mode)
+{
+    struct weir_session_config config = weir_session_config_init();
+    sem_init(&one->arrived, 0, 0);
+    sem_init(&one->may_go, 0, 0);
+    config.providers = "WeirBench,WeirCount";
+    config.mode = mode;
+    config.write = hold;
+    config.write_context = one;
+    one->session = count_session(config, BUDGET_BYTES, SEGMENT_BYTES);
+    while (sem_wait(&one->arrived) != 0) {
+    }
+}
+
+static void stop(struct held *one)
+{
+    sem_post(&one->may_go);
+    weir_session_stop(one->session);
+    weir_session_destroy(one->session);
+    sem_destroy(&one->arrived);
+    sem_destroy(&one->may_go);
+}
+
+static bool emit(void *context, uint64_t events)
+{
+    bench_kernel *kernel = context;
+    return (*kernel)(events) == events;
+}
+
+static void count(const char *name, uint64_t events, bench_kernel kernel)
+{
+    kernel(WARM_EVENTS);
+    count_twice(name, events, NULL, emit, &kernel);
+}
+
+static void count_enabled(uint64_t events)
+{
+    start(&held[0], WEIR_MODE_DROP);
+    count("emit/enabled/payload:32", events, bench_emit_32);
+    count("emit/enabled/text:32", events, count_emit_text);
+    start(&held[1], WEIR_MODE_DROP);
+    count("emit/enabled/payload:32/sessions:2", events, bench_emit_32);
+    stop(&held[1]);
+    stop(&held[0]);
+}
+
+static void count_block(uint64_t events)
+{
+    start(&held[0], WEIR_MODE_BLOCK);
+    count("emit/block/payload:32", events, bench_emit_32);
+    stop(&held[0]);
+}
+
+int main(int argc, char **argv)
+{
+    uint64_t events = count_begin(argc, argv);
+    if (!bench_events_register() || !count_events_register())
+        count_fail("providers", "they cannot be registered");
+    count("emit/disabled", events, bench_disabled);
+    count_enabled(events);
+    count_block(events);
+    return 0;
+}

@@ -1,0 +1,180 @@
+"""Processes of base, of head, and of a copy of base, in turn: what makes two builds comparable on a machine whose
+speed changes from minute to minute.
+
+What two repetitions inside one process say is not independent: they share their pages, their place in the caches, the
+moment. So the process is the unit. A round is six of them, a random order of the three programs and then the same order
+backwards (base head copy copy head base): what drifts cancels.
+
+Where a benchmark's time is of the processor, a process gives the least of its repetitions: whatever else goes on can only
+make one slower, and not all of them are hit. Here that varied by 2 to 4 % from process to process where their medians did by 10 to
+20 %. What waits for others, as at the brim, has no such floor, and gives its median.
+"""
+import os
+import random
+import re
+import shutil
+import time
+from dataclasses import dataclass
+
+import numpy
+
+import benchmark
+import convert
+import verdict
+from command import runs
+
+SIDES = ("base", "head", "control")
+LEAST, MEDIAN = 0.0, 0.5  # quantiles
+PROCESS_SECONDS_MAX = 120
+
+
+@dataclass
+class Group:
+    """Benchmarks that one process runs: names as the results have them, and how much of each."""
+    names: tuple  # regular expressions over whole names
+    min_time: float
+    repetitions: int
+    quantile: float  # of the repetitions of a process
+    options: tuple = ()
+
+
+# Few benchmarks, since the rarest chance grows with their number, and short ones, since processes are what counts.
+FAST = (Group(("emit/enabled/payload:32/threads:1", "emit/no_clock/payload:32/threads:1",
+               "emit/dropped/payload:32/threads:1", "drain/encode/payload:32"), 0.001, 10, LEAST),
+        Group(("brim/block/relay/producers:8/segment:32768",), 0.01, 1, MEDIAN, ("--brim_seconds=0.08",)))
+FULL = (Group(("emit/(disabled|enabled/payload:[0-9]+|no_clock/payload:32|dropped/payload:32)/threads:1",
+               "drain/(encode|tmpfs)/payload:[0-9]+", "reader/decode/payload:(0|32|1024)"), 0.001, 10, LEAST),
+        Group(("brim/block/(relay|fifo|auto-reset)/producers:(1|8)/segment:32768",
+               "brim/overwrite/producers:8/segment:32768"), 0.01, 1, MEDIAN, ("--brim_seconds=0.1",)))
+
+
+def plain(name):
+    """As the results call it: without what Google Benchmark adds."""
+    return convert.ADDED.sub("", name)
+
+
+def group_of(name):
+    """That benchmark alone, with the settings that its kind has."""
+    like = FULL[1] if name.startswith("brim/") else FULL[0]
+    return Group((re.escape(name),), like.min_time, like.repetitions, like.quantile, like.options)
+
+
+def filtered(groups, pattern):
+    """The groups, with those of their names only that fit."""
+    return tuple(Group(tuple(f"(?=.*(?:{pattern})){name}" for name in group.names), group.min_time, group.repetitions,
+                       group.quantile, group.options) for group in groups)
+
+
+class Programs:
+    """The three, in folders whose names are equally long: where the stack begins depends on the length of a path."""
+
+    def __init__(self, folder, base, head):
+        self.paths = {}
+        shutil.rmtree(folder, ignore_errors=True)
+        for side, source in zip(SIDES, (base, head, base)):
+            where = os.path.join(folder, f"{SIDES.index(side)}")
+            os.makedirs(where)
+            self.paths[side] = shutil.copy2(source, os.path.join(where, "weir-bench"))
+
+    def names(self, side):
+        return {plain(name): name for name in benchmark.names(self.paths[side])}
+
+    def common(self):
+        """The names that base and head have, as base calls them, and those that only one of them has."""
+        base, head = self.names("base"), self.names("head")
+        return {name: base[name] for name in base if name in head}, sorted(base.keys() ^ head.keys())
+
+
+class Round:
+    """Runs groups of the programs' benchmarks, and keeps a value of each process."""
+
+    def __init__(self, programs, groups, available, seed):
+        self.programs, self.random = programs, random.Random(seed)
+        self.groups = [(group, self.wanted(group, available)) for group in groups]
+        self.groups = [(group, names) for group, names in self.groups if names]
+        self.values = {name: {side: [] for side in SIDES} for _, names in self.groups for name in names}
+        self.failures = {}
+
+    @staticmethod
+    def wanted(group, available):
+        return {name: full for name, full in available.items() if any(re.fullmatch(one, name) for one in group.names)}
+
+    def process(self, side):
+        """{name: value} of one process for each group; a benchmark that could not measure has none."""
+        found = {}
+        for group, names in self.groups:
+            exact = "^(" + "|".join(re.escape(full).replace("\\-", "-") for full in names.values()) + ")$"
+            report = benchmark.run(self.programs.paths[side], exact, group.min_time, group.repetitions, group.options,
+                                   seconds_max=PROCESS_SECONDS_MAX)
+            for name, reason in benchmark.failures(report):
+                self.failures[plain(name)] = reason
+            for name, row in convert.rows_by_name(report, "weir-bench").items():
+                if not row.error and row.iterations and name in names:
+                    times = [convert.time_ns(one, "weir-bench") for one in row.iterations]
+                    found[name] = float(numpy.quantile(times, group.quantile))
+        return found
+
+    def run(self):
+        """Two processes of each side. A benchmark that failed in one of the six loses the round, and only that one."""
+        order = self.random.sample(SIDES, len(SIDES))
+        found = {side: [] for side in SIDES}
+        for side in order + order[::-1]:
+            found[side].append(self.process(side))
+        for name, sides in self.values.items():
+            values = {side: [one.get(name) for one in found[side]] for side in SIDES}
+            if all(value for both in values.values() for value in both):
+                for side in SIDES:
+                    sides[side] += values[side]
+
+    def samples(self):
+        """Of the benchmarks that have enough of them."""
+        return [verdict.Samples(name, "ns", "less", sides["base"], sides["head"], sides["control"])
+                for name, sides in self.values.items() if len(sides["base"]) >= verdict.PAIRS_MIN]
+
+    def missing(self):
+        """(name, reason) of the others."""
+        return [(name, self.failures.get(name, "too few processes")) for name, sides in self.values.items()
+                if len(sides["base"]) < verdict.PAIRS_MIN]
+
+
+def repeat(rounds, seconds, pairs_max, progress, what):
+    """Rounds for so many seconds, or until there are so many pairs; at least enough to judge."""
+    start = time.monotonic()
+    done, longest = 0, 0.0
+    while done < verdict.PAIRS_MIN // 2 or (2 * done < pairs_max and time.monotonic() - start + longest < seconds):
+        began = time.monotonic()
+        rounds.run()
+        done += 1
+        longest = max(longest, time.monotonic() - began)
+        progress.show(f"{what}: {2 * done} pairs, {time.monotonic() - start:.0f} of {seconds:.0f} s")
+    return 2 * done
+
+
+def pin():
+    """All that is started from here stays on two processors, so that both sides have the same ones."""
+    processors = sorted(os.sched_getaffinity(0))
+    os.sched_setaffinity(0, processors[:2])
+
+
+def measure(programs, groups, available, seed, seconds_of, progress):
+    """The judged rows. What regressed is measured again, by itself, with twice the pairs; the repeat's verdict stands.
+
+    seconds_of(part) tells how long "first" and "repeat" may take."""
+    first = Round(programs, groups, available, seed)
+    if not first.groups:
+        raise runs.Failed("no benchmark of both fits; --filter takes a regular expression over names such as emit/enabled/payload:32")
+    for side in SIDES:
+        first.process(side)  # from the disk, and not kept
+    count = repeat(first, seconds_of("first"), 1 << 30, progress, "comparing")
+    rows = verdict.judge(first.samples())
+    slower = {row["bench"] for row in rows if row["verdict"] == "regressed"}
+    missing = first.missing()
+    if slower:
+        again = Round(programs, groups, {name: available[name] for name in slower}, seed + 1)
+        repeat(again, seconds_of("repeat"), 2 * count, progress, f"again, {len(slower)} that looked slower")
+        repeated = {row["bench"]: row for row in verdict.judge(again.samples(), was_repeated=True)}
+        missing += [(name, "the repeat failed: " + reason) for name, reason in again.missing()]
+        rows = [repeated.get(row["bench"], row) if row["bench"] in slower else row for row in rows]
+        rows = [row for row in rows if row["bench"] not in slower or row["bench"] in repeated]
+    progress.end()
+    return rows, missing

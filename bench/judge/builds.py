@@ -1,0 +1,110 @@
+"""Builds of a revision or of the current tree: each revision once, in a git worktree of its own under out/.
+
+The user's checkout is never touched: not its files, not its branch, not its index.
+"""
+import contextlib
+import fcntl
+import os
+import shutil
+import subprocess
+
+from command import Progress, Usage, runs
+from points import ROOT
+
+FOLDER = os.path.join(ROOT, "out", "bench", "builds")
+LOG_LINES = 40
+
+
+class NoTarget(runs.Failed):
+    """The revision is older than the program."""
+
+
+def git_done(*arguments, root=None):
+    return subprocess.run(["git", "-C", root or ROOT, *arguments], capture_output=True, text=True, check=False)
+
+
+def git(*arguments, root=None):
+    done = git_done(*arguments, root=root)
+    if done.returncode != 0:
+        raise runs.Failed(f"git {' '.join(arguments)}: {last_lines(done.stderr, 3)}")
+    return done.stdout.strip()
+
+
+def last_lines(text, count=LOG_LINES):
+    return "\n".join(text.strip().splitlines()[-count:])
+
+
+def resolve(revision):
+    """The whole name of a commit. HEAD~2, a branch, a tag, a part of a name."""
+    try:
+        return git("rev-parse", "--verify", "--quiet", "--end-of-options", revision + "^{commit}")
+    except runs.Failed:
+        raise Usage(f"'{revision}' is no commit of this repository") from None
+
+
+def run(command, where, what):
+    done = subprocess.run(command, cwd=where, capture_output=True, text=True, check=False)
+    if done.returncode != 0:
+        raise runs.Failed(f"{what}: {' '.join(command)} failed:\n{last_lines(done.stdout + done.stderr)}")
+    return done.stdout
+
+
+@contextlib.contextmanager
+def locked():
+    """Two comparisons at a time build one after the other."""
+    os.makedirs(FOLDER, exist_ok=True)
+    with open(os.path.join(FOLDER, ".lock"), "w", encoding="utf-8") as file:
+        fcntl.flock(file, fcntl.LOCK_EX)
+        yield
+
+
+def checkout(commit):
+    """The worktree of a commit, made if it is not there or not whole."""
+    tree = os.path.join(FOLDER, commit[:12])
+    if os.path.exists(os.path.join(tree, ".whole")):
+        return tree
+    shutil.rmtree(tree, ignore_errors=True)
+    git("worktree", "prune")
+    git("worktree", "add", "--quiet", "--detach", "--force", tree, commit)
+    with open(os.path.join(tree, ".whole"), "w", encoding="utf-8") as file:
+        file.write(commit + "\n")
+    return tree
+
+
+def has_target(folder, target):
+    listed = run(["cmake", "--build", folder, "--target", "help"], ROOT, "targets")
+    return any(line.split(":")[0].strip() == target for line in listed.splitlines())
+
+
+def make(tree, targets, preset, name):
+    """Configures and builds in a tree; what is up to date costs a second."""
+    folder = os.path.join(tree, "build", preset)
+    progress = Progress()
+    progress.show(f"building {name} ...")
+    try:
+        run(["cmake", "--preset", preset], tree, name)
+        for target in targets:
+            if not has_target(folder, target):
+                raise NoTarget(f"{name} has no {target}")
+        run(["cmake", "--build", folder, "--target", *targets], tree, name)
+    finally:
+        progress.end()
+    return folder
+
+
+def build(revision, targets, preset="bench"):
+    """The build folder of a revision, or of the current tree (None), with these targets built in it."""
+    if revision is None:
+        return make(ROOT, targets, preset, "the current tree")
+    commit = resolve(revision)
+    with locked():
+        tree = checkout(commit)
+        stamp = os.path.join(tree, ".built-" + preset)
+        built = open(stamp, encoding="utf-8").read().split() if os.path.exists(stamp) else []
+        folder = os.path.join(tree, "build", preset)
+        if set(targets) <= set(built):
+            return folder
+        make(tree, targets, preset, commit[:12])
+        with open(stamp, "w", encoding="utf-8") as file:
+            file.write("\n".join(sorted({*built, *targets})) + "\n")
+        return folder

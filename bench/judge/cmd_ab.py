@@ -1,0 +1,194 @@
+"""./dev bench ab: is this slower than that? Builds both, counts what their events execute (the gate), and then lets
+processes of base, head and a copy of base run in turn (the clock).
+
+The gate is exact and red at once. The clock is red only where the 95 % interval of the ratio lies wholly over 5 % or over
+twice what base differs from its own copy by, and that again in a second run with up to twice the pairs.
+
+  regressed  slower, seen twice                 unstable   the machine is too restless to tell
+  improved   faster by the same measure         same       no difference that this could see
+
+Exit code: 0 nothing regressed; 1 something did, by gate or clock, or it could not be measured; 2 usage.
+"""
+import argparse
+import json
+import os
+import re
+import shlex
+import sys
+import time
+
+import alternate
+import builds
+import command
+import count
+import environment
+import gate
+import gate_text
+import points
+from command import Progress, runs
+
+FOLDER = os.path.join(points.ROOT, "out", "bench", "ab")
+# Seconds in all, after the builds; the rest of them after the first run is for the repeat.
+SECONDS, SECONDS_FAST = 480, 90
+SHARE_FIRST = 0.62
+WORDS = {"regressed": "REGRESSED", "improved": "improved", "unstable": "unstable", "same": "same"}
+
+
+def regular_expression(text):
+    try:
+        re.compile(text)
+    except re.error as error:
+        raise argparse.ArgumentTypeError(f"'{text}' is no regular expression: {error}") from error
+    return text
+
+
+def seconds(text):
+    try:
+        value = float(text)
+    except ValueError:
+        value = 0
+    if not 10 <= value <= 36000:
+        raise argparse.ArgumentTypeError(f"'{text}' is not from 10 to 36000")
+    return value
+
+
+def usage():
+    parser = argparse.ArgumentParser(prog="./dev bench ab", description=__doc__,
+                                     formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--base", metavar="REV", required=True, help="the revision to compare with, such as main or HEAD~1")
+    parser.add_argument("--head", metavar="REV", help="the revision to judge; default: the current tree as it is")
+    parser.add_argument("--fast", action="store_true", help=f"few benchmarks, {SECONDS_FAST} s after the builds instead of {SECONDS}")
+    parser.add_argument("--seconds", type=seconds, metavar="S", help="in all, after the builds")
+    parser.add_argument("--filter", type=regular_expression, metavar="RE",
+                        help="only benchmarks of the set whose names fit; the gate is not filtered")
+    parser.add_argument("--seed", type=int, default=1, metavar="N", help="of the order of processes; default 1")
+    parser.add_argument("--json", action="store_true", help="print the report instead of tables")
+    parser.add_argument("--report", metavar="FILE", help="write the report to a file, too")
+    return parser.parse_args()
+
+
+# --- The gate. ------------------------------------------------------------------------------------------------------
+
+
+def gate_rows(base, head):
+    """Rows, and why they were not compared."""
+    try:
+        head_figures = count.measure(builds.build(head, count.TARGETS))
+    except builds.NoTarget as error:
+        return [], str(error)
+    try:
+        base_figures = count.measure(builds.build(base, count.TARGETS))
+    except builds.NoTarget as error:
+        return gate.not_compared(head_figures, str(error)), str(error)
+    why = gate.why_not_comparable(base_figures, head_figures)
+    if why:
+        return gate.not_compared(head_figures, why), why
+    return gate.compare(base_figures, head_figures, is_baseline=False), None
+
+
+# --- The clock. -----------------------------------------------------------------------------------------------------
+
+
+def program_of(revision):
+    return os.path.join(builds.build(revision, ["weir-bench"]), "bin", "weir-bench")
+
+
+def clock_rows(options, programs, start, total):
+    available, lonely = programs.common()
+    groups = alternate.FAST if options.fast else alternate.FULL
+    if options.filter:
+        groups = alternate.filtered(groups, options.filter)
+    chosen = [name for name in lonely if any(alternate.Round.wanted(group, {name: name}) for group in groups)]
+    for name in chosen:
+        print(f"ab: {name}: only one of the two has it; left out", file=sys.stderr)
+
+    def seconds_of(part):
+        left = total - (time.monotonic() - start)
+        return max(0.0, left - total * (1 - SHARE_FIRST) if part == "first" else left)
+
+    alternate.pin()
+    rows, missing = alternate.measure(programs, groups, available, options.seed, seconds_of, Progress())
+    for name, reason in missing:
+        print(f"ab: {name}: left out: {reason}", file=sys.stderr)
+    return rows
+
+
+# --- The report. ----------------------------------------------------------------------------------------------------
+
+
+def name_of(revision):
+    return environment.commit(points.ROOT) if revision is None else builds.resolve(revision)[:12]
+
+
+def repeat_command(options, base, head):
+    words = ["./dev", "bench", "ab", *(["--fast"] if options.fast else []), "--base", base]
+    words += ["--head", head] if options.head else []
+    words += ["--filter", options.filter] if options.filter else []
+    words += ["--seconds", f"{options.seconds:g}"] if options.seconds else []
+    return shlex.join(words + ["--seed", str(options.seed)])[:200]
+
+
+def make_report(options, rows, clock, started):
+    base, head = name_of(options.base), name_of(options.head)
+    return points.validate("report", {
+        "v": 1, "base": base, "head": head, "command": repeat_command(options, base, head),
+        "seconds": round(time.monotonic() - started, 1), "environment": environment.collect(), "gate": rows,
+        "clock": clock}, "report")
+
+
+def print_clock(rows):
+    if not rows:
+        return
+    width = max(len(row["bench"]) for row in rows)
+    print(f"\n{'benchmark':{width}}  {'base':>9}  {'head':>9}   ratio  95 % interval   base/copy       pairs  verdict")
+    for row in rows:
+        again = ", seen twice" if row["was_repeated"] and row["verdict"] == "regressed" else \
+            ", not seen again" if row["was_repeated"] else ""
+        print(f"{row['bench']:{width}}  {row['base']:6.3g} {row['unit']}  {row['head']:6.3g} {row['unit']}   {row['ratio']:.3f}  "
+              f"{row['lo']:.3f} to {row['hi']:.3f}  {row['control_lo']:.3f} to {row['control_hi']:.3f}  {row['pairs']:5}  "
+              f"{WORDS[row['verdict']]}{again}")
+
+
+def print_report(report, why_no_gate):
+    if why_no_gate:
+        print(f"gate: not compared: {why_no_gate}")
+    else:
+        gate_text.print_table(report["gate"], with_same=False)
+        print(f"gate: {gate_text.summary(report['gate'])}")
+    print_clock(report["clock"])
+    regressed = [row for row in report["gate"] + report["clock"] if row["verdict"] == "regressed"]
+    print(f"\n{report['base']} and {report['head']}: {len(regressed) or 'nothing'} regressed; repeat with\n{report['command']}")
+
+
+def write_report(path, report):
+    command.write(path, json.dumps(report, indent=1) + "\n")
+
+
+def main():
+    options = usage()
+    builds.resolve(options.base)
+    if options.head:
+        builds.resolve(options.head)
+    programs = alternate.Programs(FOLDER, program_of(options.base), program_of(options.head))
+    for revision in (options.base, options.head):
+        try:
+            builds.build(revision, count.TARGETS)  # now, so that what follows is not about compilers
+        except builds.NoTarget:
+            pass
+    started = time.monotonic()
+    rows, why_no_gate = gate_rows(options.base, options.head)
+    if why_no_gate:
+        print(f"ab: the gate was not compared: {why_no_gate}", file=sys.stderr)
+    total = options.seconds or (SECONDS_FAST if options.fast else SECONDS)
+    report = make_report(options, rows, clock_rows(options, programs, started, total), started)
+    if options.report:
+        write_report(options.report, report)
+    if options.json:
+        print(json.dumps(report, indent=1))
+    else:
+        print_report(report, why_no_gate)
+    return 1 if any(row["verdict"] == "regressed" for row in rows + report["clock"]) else 0
+
+
+if __name__ == "__main__":
+    command.run("ab", main)

@@ -1,0 +1,119 @@
+"""The deterministic figures of a build: what an event executes, and how large things are.
+
+    events     instructions, locked instructions, calls per event; allocations and system calls per 10^6 events
+    bytes      per event in the lane and in the file
+    code       the emit function and the library
+    exports    the names that the shared library exports
+
+All of it is exact: the same build counts the same, on every machine with the same C library. measure() counts
+twice; a figure that differs depends on time or on other threads, and is none.
+"""
+import os
+from dataclasses import dataclass, field
+
+import callgrind
+from callgrind import check, disassembly
+from command import runs
+
+TARGETS = ["weir-count"]
+PROGRAMS = ("weir-count-emit", "weir-count-drain")
+EVENTS = 20000
+
+# Of each work: (figure, unit, per how many events).
+FIGURES = (("instructions", "instructions/event", 1), ("locked", "locked instructions/event", 1),
+           ("calls", "calls/event", 1), ("allocations", "allocations/10^6 events", 1000000),
+           ("system_calls", "system calls/10^6 events", 1000000))
+
+# Where the machine has no invariant counter or no membarrier, each event takes the slow way.
+SLOW_WAY = "wr_emit_slow"
+NEVER_SLOW = "emit/enabled/payload:32"
+
+
+@dataclass
+class Figures:
+    compiler: str  # "GNU 12.2.0"
+    libc: str
+    values: dict  # name: (value, unit)
+    exports: list
+    note: str = ""  # why some are missing
+    differing: dict = field(default_factory=dict)  # name: what was counted the first and the second time
+
+
+def family_major(compiler):
+    """"GNU 12.2.0" is gnu-12: the name of its baseline."""
+    family, _, version = compiler.partition(" ")
+    return f"{family.lower()}-{version.split('.')[0]}"
+
+
+def read_facts(text):
+    """Lines of "name value"; what the program is of, and what it found without callgrind."""
+    return dict(line.split(" ", 1) for line in text.splitlines() if " " in line)
+
+
+def per_event(profiles, work):
+    """Of N events and of 2N: their difference is of N events, without what belongs to none."""
+    counts = sorted(profiles.items())
+    if len(counts) != 2 or counts[1][0] != 2 * counts[0][0]:
+        raise runs.Failed(f"{work}: profiles for {[events for events, _ in counts]} events, expected N and 2N")
+    (events, once), (_, twice) = counts
+    figures = FIGURES[:1] if work.startswith("reader/") else FIGURES  # a reader may allocate as it likes
+    return {f"{work}/{figure}": (round((twice[figure] - once[figure]) * scale / events, 6), unit)
+            for figure, unit, scale in figures}
+
+
+def executed(folder, events):
+    """Figures of the programs' works, and their facts."""
+    values, facts, is_slow = {}, {}, False
+    for name in PROGRAMS:
+        output, works = callgrind.run(os.path.join(folder, "bin", name), events)
+        facts.update(read_facts(output))
+        is_slow |= any(SLOW_WAY in profile["functions"] for profile in works.get(NEVER_SLOW, {}).values())
+        for work, profiles in sorted(works.items()):
+            values.update(per_event(profiles, work))
+    for name, value in facts.items():
+        if name.startswith("bytes/"):
+            values[name] = (float(value), "bytes/event")
+    if is_slow:
+        values = {name: value for name, value in values.items() if not name.startswith("emit/enabled")}
+    return values, facts, is_slow
+
+
+def code(folder):
+    """Static figures, and the exported names."""
+    library = os.path.join(folder, "core", "libweir.so")
+    body = disassembly.functions(library).get("weir_emit")
+    if not body:
+        raise runs.Failed(f"{library} has no function weir_emit")
+    exports = sorted(check.names_of(library, "-D") - set(check.LINKER_SYMBOLS))
+    locked, calls = sum(map(check.is_locked, body)), sum(i.is_call for i in body)
+    return {"code/weir_emit/locked": (locked, "locked instructions"), "code/weir_emit/calls": (calls, "calls"),
+            "code/weir_emit/size": (symbol_bytes(library, "weir_emit"), "bytes"),
+            "code/libweir/text": (text_bytes(library), "bytes"),
+            "code/libweir/exports": (len(exports), "names")}, exports
+
+
+def symbol_bytes(path, name):
+    for line in disassembly.output_of([disassembly.tool("nm"), "-S", "--defined-only", path]).splitlines():
+        words = line.split()
+        if len(words) == 4 and words[3] == name:
+            return int(words[1], 16)
+    raise runs.Failed(f"{path} does not say how large {name} is")
+
+
+def text_bytes(path):
+    for line in disassembly.output_of([disassembly.tool("size"), "-A", path]).splitlines():
+        words = line.split()
+        if len(words) >= 2 and words[0] == ".text":
+            return int(words[1])
+    raise runs.Failed(f"{path} has no .text")
+
+
+def measure(folder, events=EVENTS):
+    """The figures of a build folder."""
+    first, facts, is_slow = executed(folder, events)
+    second, _, _ = executed(folder, events)
+    differing = {name: (first[name][0], second[name][0]) for name in first.keys() & second.keys() if first[name] != second[name]}
+    static, exports = code(folder)
+    values = {name: value for name, value in {**first, **static}.items() if name not in differing}
+    note = "this machine has no invariant counter or no membarrier: the fast path was not counted" if is_slow else ""
+    return Figures(facts["compiler"], facts["libc"], values, exports, note, differing)

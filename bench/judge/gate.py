@@ -1,0 +1,184 @@
+"""Compares deterministic figures with those of a baseline or of another build: rows of results/schema.json's
+`gate_row`, and what may be more by how much.
+
+The baseline of a compiler is results/baseline/FAMILY-MAJOR.json. It is changed by `./dev bench count --update` and
+reviewed like code, so what it allows cannot creep: the tolerance is over it, not over the last commit.
+"""
+import json
+import os
+
+import count
+import points
+from points import ROOT
+
+BASELINES = os.path.join(ROOT, "results", "baseline")
+
+# By the end of a name: how much more is one more. What happens once a segment, some eight hundred events, is not
+# once an event; a call of the system or of the allocator is told at any rate.
+TOLERANCES = {"instructions": 0.5, "locked": 0.1, "calls": 0.1, "allocations": 1e-6, "system_calls": 1e-6,
+              "payload:32": 0.01}
+# These only warn, over one part in a hundred.
+WARNS = ("code/weir_emit/size", "code/libweir/text", "reader/")
+WARN_OVER = 0.01
+# An emitter that asks the system or the allocator is wrong, whatever was so before.
+MUST_BE_ZERO = ("allocations", "system_calls", "code/weir_emit/locked", "code/weir_emit/calls")
+
+
+def is_figure(name):
+    """Is this the name of a figure, and not of a benchmark?"""
+    return name.startswith(("bytes/", "code/")) or name.rpartition("/")[2] in {figure for figure, _, _ in count.FIGURES}
+
+
+def is_warning_only(name):
+    return name.startswith(WARNS)
+
+
+def must_be_zero(name):
+    return name.startswith(("emit/", "code/")) and name.endswith(MUST_BE_ZERO)
+
+
+def tolerance(name):
+    if name.startswith("code/"):
+        return 0
+    return next(value for end, value in TOLERANCES.items() if name.endswith(end))
+
+
+def is_worse(name, base, head):
+    """Would this figure make the gate red?"""
+    return not is_warning_only(name) and head - base > tolerance(name) - 1e-9 and head > base
+
+
+def row(name, unit, base, head, verdict, note=""):
+    return points.validate("gate_row", {"name": name, "unit": unit, "base": base, "head": head, "verdict": verdict,
+                                        "note": note[:300]}, name)
+
+
+def change(base, head):
+    if base == 0:
+        return "was none"
+    return f"{(head - base) / base:+.1%}"
+
+
+def compare_warning(name, unit, base, head):
+    is_over = base and head > base * (1 + WARN_OVER)
+    return row(name, unit, base, head, "same", f"warning: {change(base, head)}" if is_over else "")
+
+
+def compare_value(name, unit, base, head):
+    if must_be_zero(name) and head > 0:
+        return row(name, unit, base, head, "regressed", "there must be none")
+    if is_warning_only(name):
+        return compare_warning(name, unit, base, head)
+    if is_worse(name, base, head):
+        return row(name, unit, base, head, "regressed", f"{head - base:+.6g}")
+    if is_worse(name, head, base):
+        return row(name, unit, base, head, "improved", f"{head - base:+.6g}")
+    return row(name, unit, base, head, "same")
+
+
+def compare_exports(unit, base, head):
+    new, gone = sorted(set(head) - set(base)), sorted(set(base) - set(head))
+    note = "; ".join(f"{word}: {', '.join(names)}" for word, names in (("new", new), ("gone", gone)) if names)
+    return row("code/libweir/exports", unit, len(base), len(head), "regressed" if note else "same", note)
+
+
+def compare(base, head, is_baseline):
+    """Rows of two Figures of one compiler. What a baseline has and the head has not is a guard that went missing."""
+    rows = not_exact(base, head)
+    for name in sorted((base.values.keys() | head.values.keys()) - (base.differing.keys() | head.differing.keys())):
+        value, unit = head.values.get(name, (None, None))
+        base_value, base_unit = base.values.get(name, (None, None))
+        if name == "code/libweir/exports" and value is not None and base_value is not None:
+            rows.append(compare_exports(unit, base.exports, head.exports))
+        elif base_value is None:
+            rows.append(not_in_base(name, unit, value))
+        elif value is None:
+            rows.append(not_in_head(name, base_unit, base_value, head, is_baseline))
+        else:
+            rows.append(compare_value(name, unit, base_value, value))
+    return rows
+
+
+def not_exact(base, head):
+    """Of what counts differently each time: red if it did not before."""
+    rows = []
+    for name in sorted(base.differing.keys() | head.differing.keys()):
+        is_new = name in head.differing and name not in base.differing
+        first, second = head.differing.get(name) or base.differing[name]
+        rows.append(row(name, head.values.get(name, base.values.get(name, (0, "count")))[1], base.values.get(name, (None,))[0],
+                        head.values.get(name, (None,))[0], "regressed" if is_new else "not_compared",
+                        f"not exact: {first:.6g} and then {second:.6g}; what is counted must not depend on time or threads"))
+    return rows
+
+
+def not_in_base(name, unit, value):
+    is_wrong = must_be_zero(name) and value > 0
+    return row(name, unit, None, value, "regressed" if is_wrong else "not_compared",
+               "there must be none" if is_wrong else "new")
+
+
+def not_in_head(name, unit, value, head, is_baseline):
+    if head.note:
+        return row(name, unit, value, None, "not_compared", head.note)
+    return row(name, unit, value, None, "regressed" if is_baseline else "not_compared", "is not counted any more")
+
+
+def not_compared(head, why):
+    """Rows without a base. What must be none must be none all the same."""
+    rows = [not_in_base(name, unit, value) for name, (value, unit) in sorted(head.values.items())]
+    return not_exact(head, head) + [each if each["verdict"] == "regressed" else {**each, "note": why[:300]} for each in rows]
+
+
+def faults(figures):
+    """What a baseline cannot have."""
+    rows = [each for each in not_compared(figures, "") if each["note"]]
+    return ([figures.note] if figures.note else []) + [f"{each['name']}: {each['note']}" for each in rows]
+
+
+# --- Baselines. ------------------------------------------------------------------------------------------------------
+
+def baseline_path(compiler):
+    return os.path.join(BASELINES, count.family_major(compiler) + ".json")
+
+
+def read_baseline(path):
+    """Figures as write_baseline() wrote them."""
+    with open(path, encoding="utf-8") as file:
+        content = points.read_json(file.read(), path)
+    try:
+        values = {}
+        for name, (value, unit) in content["values"].items():
+            points.validate("gate_row", {"name": name, "unit": unit, "base": value, "head": value, "verdict": "same",
+                                         "note": ""}, f"{path}: {name}")
+            if value is None:
+                raise points.Invalid(f"{path}: {name} has no value")
+            if not is_warning_only(name) and not name.startswith("code/"):
+                tolerance(name)
+            values[name] = (value, unit)
+        if not all(isinstance(name, str) for name in content["exports"]):
+            raise points.Invalid(f"{path}: exports: not a list of names")
+        return count.Figures(str(content["compiler"]), str(content["libc"]), values, list(content["exports"]))
+    except (KeyError, TypeError, ValueError, AttributeError, StopIteration) as error:
+        raise points.Invalid(f"{path}: not a baseline ({type(error).__name__}: {error}); ./dev bench count --update writes one"
+                      ) from error
+
+
+def write_baseline(path, figures):
+    content = {"compiler": figures.compiler, "libc": figures.libc,
+               "values": {name: list(value) for name, value in sorted(figures.values.items())},
+               "exports": figures.exports}
+    os.makedirs(os.path.dirname(path), exist_ok=True)
+    text = json.dumps(content, indent=2)
+    # One figure a line, so that a change of one is a change of one line.
+    text = text.replace("[\n      ", "[ ").replace(",\n      ", ", ").replace("\n    ]", " ]")
+    with open(path, "w", encoding="utf-8") as file:
+        file.write(text + "\n")
+
+
+def why_not_comparable(baseline, figures):
+    """None if the figures of the two mean the same."""
+    if count.family_major(baseline.compiler) != count.family_major(figures.compiler):
+        return f"the compiler is {figures.compiler}, the other figures are of {baseline.compiler}"
+    if baseline.libc != figures.libc:
+        return f"the C library is {figures.libc}, the other figures are with {baseline.libc}"
+    return None

@@ -1,0 +1,46 @@
+"""Statistics of paired samples: Hodges-Lehmann estimate with its interval, Wilcoxon's signed-rank test, Holm's correction.
+
+The samples are logarithms of ratios, so what comes out of a pair is a ratio. Nothing is assumed of the noise but that it
+is as often for the one as for the other: no normal distribution, and a third of the pairs may be anything at all.
+"""
+import math
+
+import numpy
+from scipy import stats
+
+CONFIDENCE = 0.95
+
+
+def walsh_averages(samples):
+    """Of each pair of samples, and of each with itself, in order."""
+    samples = numpy.asarray(samples, dtype=float)
+    first, second = numpy.triu_indices(len(samples))
+    return numpy.sort((samples[first] + samples[second]) / 2)
+
+
+def hodges_lehmann(samples):
+    """(estimate, low, high): the median of the Walsh averages, and the interval that Wilcoxon's test would not refuse."""
+    averages = walsh_averages(samples)
+    count = len(samples)
+    spread = math.sqrt(count * (count + 1) * (2 * count + 1) / 24)
+    outside = math.floor(len(averages) / 2 - stats.norm.ppf((1 + CONFIDENCE) / 2) * spread - 0.5)
+    outside = min(max(outside, 0), (len(averages) - 1) // 2)
+    return float(numpy.median(averages)), float(averages[outside]), float(averages[-1 - outside])
+
+
+def p_value(samples):
+    """Of the samples' being as often above zero as below, by as much."""
+    samples = numpy.asarray(samples, dtype=float)
+    if not numpy.any(samples):
+        return 1.0
+    return float(stats.wilcoxon(samples, zero_method="zsplit").pvalue)
+
+
+def holm(p_values):
+    """Corrected for there being several: each as large as it must be for all of them to hold together."""
+    order = sorted(range(len(p_values)), key=lambda index: p_values[index])
+    corrected, highest = [1.0] * len(p_values), 0.0
+    for rank, index in enumerate(order):
+        highest = max(highest, min(1.0, (len(p_values) - rank) * p_values[index]))
+        corrected[index] = highest
+    return corrected

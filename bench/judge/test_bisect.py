@@ -1,0 +1,152 @@
+"""cmd_bisect.py and builds.py on a small repository: the search, skipped commits, ends that are not as they are said to be,
+and that nothing of the user's checkout moves."""
+import contextlib
+import io
+import os
+import subprocess
+import sys
+import tempfile
+import unittest
+from unittest import mock
+
+import builds
+import cmd_bisect
+from command import Usage, runs
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+
+
+class Written:
+    """What a commit's file `value` says, in the place of a count; 'broken' cannot be built."""
+
+    def __init__(self, name, good):
+        self.name, self.good = name, self.value(good)
+
+    def value(self, commit):
+        text = builds.git("show", f"{commit}:value")
+        if text == "broken":
+            raise runs.Failed("it cannot be built")
+        return float(text)
+
+    def is_bad(self, value):
+        return cmd_bisect.gate.is_worse(self.name, self.good, value)
+
+    accept, told_good, told = cmd_bisect.Counted.accept, cmd_bisect.Counted.told_good, staticmethod(cmd_bisect.Counted.told)
+
+
+class Repository(unittest.TestCase):
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory(prefix="weir-bisect-")
+        self.addCleanup(folder.cleanup)
+        self.root = os.path.join(folder.name, "checkout")
+        os.makedirs(self.root)
+        for patch in (mock.patch.object(builds, "ROOT", self.root),
+                      mock.patch.object(builds, "FOLDER", os.path.join(folder.name, "builds")),
+                      mock.patch.object(cmd_bisect, "TREE", os.path.join(folder.name, "bisect")),
+                      mock.patch.object(cmd_bisect, "Counted", Written)):
+            patch.start()
+            self.addCleanup(patch.stop)
+        self.git("init", "--quiet", "--initial-branch=main")
+
+    def git(self, *words):
+        return subprocess.run(["git", "-C", self.root, "-c", "user.name=A", "-c", "user.email=a@example.org", *words], check=True,
+                              capture_output=True, text=True).stdout.strip()
+
+    def commits(self, *values):
+        """One commit each; their names."""
+        names = []
+        for number, value in enumerate(values):
+            for name, text in (("value", value), ("number", str(number))):
+                with open(os.path.join(self.root, name), "w", encoding="utf-8") as file:
+                    file.write(text + "\n")
+            self.git("add", "-A")
+            self.git("commit", "--quiet", "-m", f"change {number}")
+            names.append(self.git("rev-parse", "HEAD"))
+        return names
+
+    def bisect(self, good, bad, name="emit/enabled/payload:32/instructions"):
+        output = io.StringIO()
+        with mock.patch.object(sys, "argv", ["bisect", name, "--good", good, "--bad", bad]), contextlib.redirect_stdout(output):
+            self.assertEqual(cmd_bisect.main(), 0)
+        return output.getvalue()
+
+
+class Search(Repository):
+    def test_the_first_bad_one_is_found_wherever_it_is(self):
+        for at in range(1, 8):
+            with self.subTest(at):
+                names = self.commits(*["100"] * at, *["101"] * (8 - at))
+                told = self.bisect(names[0], names[-1])
+                self.assertIn(f"The first bad commit is\n{names[at][:7]}", told)
+                self.assertIn(f"change {at}", told)
+                self.assertIn("100 before, 101 with it", told)
+
+    def test_less_than_one_more_is_not_bad(self):
+        names = self.commits("100", "100.2", "100.1", "101.1", "101.1")
+        self.assertIn("change 3", self.bisect(names[0], names[-1]))
+
+    def test_commits_that_cannot_be_built_are_skipped(self):
+        names = self.commits("100", "100", "broken", "100", "101", "101", "101")
+        told = self.bisect(names[0], names[-1])
+        self.assertIn("change 4", told)
+
+    def test_if_only_such_are_left_they_are_named(self):
+        names = self.commits("100", "100", "broken", "broken", "101")
+        with self.assertRaisesRegex(runs.Failed, names[2]):
+            self.bisect(names[0], names[-1])
+
+    def test_ends_that_are_not_so(self):
+        names = self.commits("100", "100", "100")
+        with self.assertRaisesRegex(runs.Failed, "that is not worse"):
+            self.bisect(names[0], names[-1])
+        with self.assertRaises(Usage):
+            self.bisect(names[-1], names[0])
+        with self.assertRaises(Usage):
+            self.bisect("nowhere", names[0])
+
+    def test_the_checkout_is_left_as_it_is(self):
+        names = self.commits("100", "100", "100", "101", "101")
+        with open(os.path.join(self.root, "number"), "w", encoding="utf-8") as file:
+            file.write("not committed\n")
+        before = self.git("status", "--porcelain", "--branch")
+        self.bisect(names[0], names[-1])
+        self.assertEqual(self.git("status", "--porcelain", "--branch"), before)
+        self.assertEqual(self.git("rev-parse", "HEAD"), names[-1])
+        self.assertEqual(len(self.git("worktree", "list").splitlines()), 1)
+        self.assertEqual(self.git("for-each-ref", "refs/bisect"), "")
+
+
+class Trees(Repository):
+    def test_a_revision_is_checked_out_once_and_again_if_it_is_not_whole(self):
+        first, second = self.commits("1", "2")
+        tree = builds.checkout(first)
+        self.assertEqual(builds.git("show", "HEAD:value", root=tree), "1")
+        self.assertEqual(builds.checkout(first), tree)
+        os.remove(os.path.join(tree, ".whole"))
+        os.remove(os.path.join(tree, "value"))
+        self.assertTrue(os.path.exists(os.path.join(builds.checkout(first), "value")))
+        self.assertEqual(self.git("rev-parse", "HEAD"), second)
+
+    def test_names_of_revisions(self):
+        first, second = self.commits("1", "2")
+        self.assertEqual([builds.resolve("main~1"), builds.resolve(second[:9])], [first, second])
+        for wrong in ("nope", "--help", "", "HEAD~9"):
+            with self.subTest(wrong), self.assertRaises(Usage):
+                builds.resolve(wrong)
+
+
+class Words(unittest.TestCase):
+    def test_wrong_words_end_with_two(self):
+        for command, words in (("bisect", ["x"]), ("bisect", ["x", "--good", "HEAD", "--bad", "nowhere"]),
+                               ("bisect", ["x", "--good", "HEAD", "--bad", "HEAD", "--seconds", "0"]),
+                               ("ab", []), ("ab", ["--base", "nowhere"]), ("ab", ["--base", "HEAD", "--filter", "("]),
+                               ("ab", ["--base", "HEAD", "--seconds", "x"])):
+            with self.subTest(command=command, words=words):
+                done = subprocess.run([sys.executable, "-B", os.path.join(HERE, f"cmd_{command}.py"), *words], capture_output=True,
+                                      text=True, check=False)
+                self.assertEqual(done.returncode, 2, done.stderr)
+                self.assertNotIn("Traceback", done.stderr)
+
+
+if __name__ == "__main__":
+    unittest.main()

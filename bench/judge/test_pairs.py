@@ -1,0 +1,192 @@
+"""pairs.py, verdict.py, alternate.py: the statistics on samples whose truth is known, through the real order of processes."""
+import math
+import random
+import unittest
+
+import alternate
+import pairs
+import verdict
+
+NAMES = [f"suite/bench:{number}" for number in range(5)]
+
+
+class Machine(alternate.Round):
+    """Rounds whose processes take what a model of noise says, in the order in which they would run."""
+
+    def __init__(self, noise, slower, seed):
+        group = alternate.Group((".*",), 1, 1, alternate.LEAST)
+        super().__init__(None, (group,), {name: name for name in NAMES}, seed)
+        self.noise, self.slower, self.moment = noise, slower, 0
+        self.chance = random.Random(seed * 7 + 1)
+
+    def process(self, side):
+        self.moment += 1
+        factor = self.slower if side == "head" else 1.0
+        return {name: 10 * factor * math.exp(self.noise(self.chance, self.moment)) for name in NAMES}
+
+
+def quiet(chance, _):
+    return chance.gauss(0, 0.02)
+
+
+def loud(chance, _):
+    return chance.gauss(0, 0.15)
+
+
+def drifting(chance, moment):
+    return 0.004 * moment + chance.gauss(0, 0.02)
+
+
+def stepping(chance, moment):
+    """The machine becomes half as fast for a while."""
+    return (0.7 if moment // 40 % 2 else 0.0) + chance.gauss(0, 0.02)
+
+
+def bimodal(chance, _):
+    """A process is fast or slow for its whole life."""
+    return chance.choice((0.0, 0.5)) + chance.gauss(0, 0.02)
+
+
+def disturbed(chance, _):
+    """One in ten is hit by something large."""
+    return chance.gauss(0, 0.02) + (chance.expovariate(1) if chance.random() < 0.1 else 0)
+
+
+NOISES = (quiet, loud, drifting, stepping, bimodal, disturbed)
+
+
+def verdicts(noise, slower, seed, rounds=15):
+    machine = Machine(noise, slower, seed)
+    for _ in range(rounds):
+        machine.run()
+    return [row["verdict"] for row in verdict.judge(machine.samples())]
+
+
+class Pairs(unittest.TestCase):
+    def test_estimate_of_a_known_sample(self):
+        # Hollander and Wolfe, depression scale factors: R's wilcox.test says 0.46, and 0.010 to 0.786 for 96.1 %.
+        before = [1.83, 0.50, 1.62, 2.48, 1.68, 1.88, 1.55, 3.06, 1.30]
+        after = [0.878, 0.647, 0.598, 2.05, 1.06, 1.29, 1.06, 3.14, 1.29]
+        differences = [a - b for a, b in zip(before, after)]
+        middle, low, high = pairs.hodges_lehmann(differences)
+        self.assertAlmostEqual(middle, 0.46, places=3)
+        self.assertAlmostEqual(low, 0.010, places=3)
+        self.assertAlmostEqual(high, 0.786, places=3)
+        self.assertAlmostEqual(pairs.p_value(differences), 0.0390625, places=7)
+
+    def test_the_interval_holds_the_truth(self):
+        chance = random.Random(1)
+        held = 0
+        for _ in range(400):
+            _, low, high = pairs.hodges_lehmann([chance.gauss(0.3, 1) for _ in range(16)])
+            held += low <= 0.3 <= high
+        self.assertGreaterEqual(held, 0.93 * 400)
+
+    def test_no_difference_at_all(self):
+        self.assertEqual(pairs.hodges_lehmann([0.0] * 12), (0.0, 0.0, 0.0))
+        self.assertEqual(pairs.p_value([0.0] * 12), 1.0)
+
+    def test_holm(self):
+        self.assertEqual(pairs.holm([0.01, 0.04, 0.03]), [0.03, 0.06, 0.06])
+        self.assertEqual(pairs.holm([0.6, 0.7]), [1.0, 1.0])
+
+
+class FalseReds(unittest.TestCase):
+    """Base against itself: five benchmarks, and none of them may look slower more than once in a hundred runs, before
+    the repeat that a regression needs."""
+
+    def test_each_noise(self):
+        for noise in NOISES:
+            with self.subTest(noise.__name__):
+                found = [verdicts(noise, 1.0, seed) for seed in range(100)]
+                red = sum("regressed" in one for one in found)
+                self.assertLessEqual(red, 1, f"{red} of 100 runs")
+
+
+class Power(unittest.TestCase):
+    def shown(self, noise, slower, wanted, at_least):
+        found = [verdicts(noise, slower, seed)[0] for seed in range(40)]
+        self.assertGreaterEqual(found.count(wanted), at_least * 40, f"{noise.__name__}: {found}")
+
+    def test_a_fifth_slower_is_seen(self):
+        for noise, at_least in ((quiet, 1), (drifting, 0.95), (stepping, 0.95), (disturbed, 0.7)):
+            with self.subTest(noise.__name__):
+                self.shown(noise, 1.2, "regressed", at_least)
+
+    def test_a_fifth_faster_is_seen(self):
+        self.shown(quiet, 1 / 1.2, "improved", 0.95)
+
+    def test_what_is_under_the_limit_is_not_red(self):
+        self.shown(quiet, 1.03, "same", 1)
+
+    def test_a_machine_that_cannot_tell_says_so(self):
+        self.shown(bimodal, 1.0, "unstable", 0.9)
+
+
+class Rules(unittest.TestCase):
+    """say(): of the interval of logarithms of how much slower, the control's width, and p."""
+
+    def test_limits(self):
+        for low, high, width, p, wanted in (
+                (0.06, 0.20, 0.01, 0.001, "regressed"), (0.04, 0.20, 0.01, 0.001, "same"), (0.06, 0.20, 0.04, 0.001, "same"),
+                (0.09, 0.20, 0.04, 0.001, "regressed"), (0.06, 0.20, 0.01, 0.02, "same"), (0.3, 0.5, 0.12, 0.001, "regressed"),
+                (0.06, 0.5, 0.12, 0.001, "unstable"), (-0.2, -0.06, 0.01, 0.001, "improved"), (-0.2, -0.04, 0.01, 0.001, "same")):
+            with self.subTest(low=low, high=high, width=width, p=p):
+                self.assertEqual(verdict.say(low, high, width, p), wanted)
+
+    def test_more_is_better(self):
+        base = [100 + number % 3 for number in range(16)]
+        head = [value * 0.7 for value in base]
+        for better, wanted in (("less", "improved"), ("more", "regressed")):
+            row, = verdict.judge([verdict.Samples("b", "u", better, base, head, list(reversed(base)))])
+            self.assertEqual(row["verdict"], wanted)
+            self.assertAlmostEqual(row["ratio"], 0.7)
+
+    def test_rows_fit_the_schema(self):
+        machine = Machine(quiet, 1.1, 3)
+        for _ in range(8):
+            machine.run()
+        for row in verdict.judge(machine.samples(), was_repeated=True):
+            alternate.convert.points.validate("clock_row", row, row["bench"])
+            self.assertEqual(row["pairs"], 16)
+
+
+class Order(unittest.TestCase):
+    def test_a_round_is_a_palindrome_of_all_three(self):
+        machine = Machine(quiet, 1.0, 5)
+        sides = []
+        machine.process = lambda side: sides.append(side) or {name: 1.0 for name in NAMES}
+        orders = set()
+        for _ in range(50):
+            sides.clear()
+            machine.run()
+            self.assertEqual(sides, sides[::-1])
+            self.assertEqual(sorted(sides[:3]), sorted(alternate.SIDES))
+            orders.add(tuple(sides[:3]))
+        self.assertEqual(len(orders), 6)
+
+    def test_a_benchmark_that_fails_loses_its_round_only(self):
+        machine = Machine(quiet, 1.0, 5)
+        real, calls = machine.process, []
+
+        def process(side):
+            values = real(side)
+            calls.append(side)
+            if len(calls) == 3:
+                del values[NAMES[0]]
+            return values
+        machine.process = process
+        for _ in range(7):
+            machine.run()
+        counts = {one.bench: len(one.base) for one in machine.samples()}
+        self.assertEqual(counts, {NAMES[0]: 12, **{name: 14 for name in NAMES[1:]}})
+
+    def test_too_few_are_told(self):
+        machine = Machine(quiet, 1.0, 5)
+        machine.run()
+        self.assertEqual([name for name, _ in machine.missing()], NAMES)
+        self.assertEqual(machine.samples(), [])
+
+
+if __name__ == "__main__":
+    unittest.main()

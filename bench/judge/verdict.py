@@ -1,0 +1,73 @@
+"""Base, head, and base against a copy of itself, from alternating processes: what is said of the clock.
+
+    regressed  the interval lies wholly beyond the limit, which is 5 % or twice what base differs from itself by, and
+               the difference is no chance
+    improved   the same in the other direction
+    unstable   not decided, and base differs from itself by more than 10 %: the machine cannot tell
+    same       the rest: if there is a difference, it is not one that this could see
+
+A regression is said only after it was seen twice: see cmd_ab.py.
+"""
+import math
+from dataclasses import dataclass
+
+import numpy
+
+import pairs
+
+LIMIT = 0.05
+CONTROL_FACTOR = 2
+UNSTABLE_OVER = 0.10
+P_BELOW = 0.01
+# With fewer, the rarest outcome of the test is not rare enough for several benchmarks.
+PAIRS_MIN = 12
+
+
+@dataclass
+class Samples:
+    """A figure of one benchmark: one value of each process, those at the same place in the lists side by side in time."""
+    bench: str
+    unit: str
+    better: str  # less or more
+    base: list
+    head: list
+    control: list  # a copy of base
+
+
+def log_ratios(values, others):
+    return numpy.log(numpy.asarray(values, dtype=float) / numpy.asarray(others, dtype=float))
+
+
+def control_width(low, high):
+    """By how much base differs from itself at worst, as a part of one: of an interval of logarithms."""
+    return math.expm1(max(abs(low), abs(high)))
+
+
+def say(low, high, width, p):
+    """`low` and `high`: of the logarithm of how much slower head is."""
+    limit = math.log1p(max(LIMIT, CONTROL_FACTOR * width))
+    if p < P_BELOW and low > limit:
+        return "regressed"
+    if p < P_BELOW and high < -limit:
+        return "improved"
+    return "unstable" if width > UNSTABLE_OVER else "same"
+
+
+def judge(all_samples, was_repeated=False):
+    """Rows as results/schema.json's clock_row, in the order of the samples. They are judged together: the more there are,
+    the less a rare chance means."""
+    ratios = [log_ratios(one.head, one.base) for one in all_samples]
+    p_values = pairs.holm([pairs.p_value(one) for one in ratios])
+    return [row(one, logs, p, was_repeated) for one, logs, p in zip(all_samples, ratios, p_values)]
+
+
+def row(samples, logs, p, was_repeated):
+    middle, low, high = pairs.hodges_lehmann(logs)
+    _, control_low, control_high = pairs.hodges_lehmann(log_ratios(samples.control, samples.base))
+    width = control_width(control_low, control_high)
+    slower = (low, high) if samples.better == "less" else (-high, -low)
+    return {"bench": samples.bench, "unit": samples.unit, "better": samples.better,
+            "base": float(numpy.median(samples.base)), "head": float(numpy.median(samples.head)),
+            "ratio": math.exp(middle), "lo": math.exp(low), "hi": math.exp(high), "p": p,
+            "control_lo": math.exp(control_low), "control_hi": math.exp(control_high), "pairs": len(samples.base),
+            "verdict": say(*slower, width, p), "was_repeated": was_repeated}
