@@ -1,0 +1,183 @@
+"""Where a series changes its level: E-divisive means (Matteson and James, 2014), with a permutation test for each.
+
+The statistic compares distances between the points of two neighbouring stretches with the distances within them; it
+asks for no distribution. What it finds in shuffled copies of the series is what chance finds. The series is cut in two
+at the greatest one that chance does not reach, and the parts are searched again.
+
+A test asks whether the order matters, so slow drift and host weather are found too. Hence each change point says what
+it is: a step of the code's, a drift, or the host's, if the calibration loop or the kernel changed at the same place.
+"""
+import functools
+from typing import NamedTuple, Optional
+
+import numpy
+
+LEVEL = 0.001  # a page has hundreds of series
+PERMUTATIONS = 999  # the fewest that can reach the level: the first shuffled copy that does as well ends the test
+STRETCH_MIN = 3  # points before and after; fewer are outliers
+CHANGE_MIN = 0.02  # of a figure that has noise at all; smaller ones are not worth a look
+NEAR = 10  # points: the farthest apart that the marks of one change in two series are looked for
+TOLD_APART = 6.0  # of twice the logarithm of likelihood: less, and the figures do not tell two places apart
+
+
+class Change(NamedTuple):
+    at: int  # the first point of the new level
+    before: float  # median of the stretch before
+    after: float
+    p: float
+    kind: str  # step, drift or host
+    why: Optional[str]  # for the host
+
+    @property
+    def ratio(self):
+        return self.after / self.before if self.before else None
+
+
+@functools.lru_cache(maxsize=64)
+def weights(n):
+    """What the sums of distances between, in the first and in the second stretch count for, by cut and end; and which
+    pairs of those are long enough."""
+    first, second = numpy.arange(n + 1)[:, None], numpy.arange(n + 1)[None, :] - numpy.arange(n + 1)[:, None]
+    allowed = (first >= STRETCH_MIN) & (second >= STRETCH_MIN)
+    first, second = numpy.where(allowed, first, 2), numpy.where(allowed, second, 2)
+    share = first * second / (first + second)
+    return (numpy.where(allowed, 2 * share / (first * second), 0),
+            numpy.where(allowed, share / (first * (first - 1)), 0),
+            numpy.where(allowed, share / (second * (second - 1)), 0))
+
+
+def statistics(distance):
+    """For each cut i and end j, the energy of [0, i) against [i, j); 0 where a stretch would be too short."""
+    n = len(distance)
+    total = numpy.zeros((n + 1, n + 1))
+    numpy.cumsum(numpy.cumsum(distance, 0), 1, out=total[1:, 1:])
+    whole, left = numpy.diag(total)[None, :], numpy.diag(total)[:, None]
+    between = total - left
+    right = whole - left - 2 * between
+    of_between, of_left, of_right = weights(n)
+    return between * of_between - left * of_left - right * of_right
+
+
+def best_cut(distance):
+    """The strongest cut and its statistic. Ends other than the last let it see a bump that goes back."""
+    scaled = statistics(distance)
+    cut, end = numpy.unravel_index(numpy.argmax(scaled), scaled.shape)
+    return int(cut), float(scaled[cut, end])
+
+
+def tested_cut(values, random):
+    """The strongest cut with its p, or None if chance finds one as strong."""
+    if len(values) < 2 * STRETCH_MIN or numpy.ptp(values) == 0:
+        return None
+    distance = numpy.abs(values[:, None] - values[None, :])
+    cut, strength = best_cut(distance)
+    if strength <= 0:
+        return None
+    for _ in range(PERMUTATIONS):
+        shuffled = random.permutation(len(values))
+        if best_cut(distance[numpy.ix_(shuffled, shuffled)])[1] >= strength * (1 - 1e-9):
+            return None
+    return cut, 1 / (PERMUTATIONS + 1)
+
+
+def cuts(values, seed=1):
+    """{first point of a new level: p}, found by halving."""
+    values = numpy.asarray(values, dtype=float)
+    random, found, open_parts = numpy.random.default_rng(seed), {}, [(0, len(values))]
+    while open_parts:
+        start, end = open_parts.pop()
+        tested = tested_cut(values[start:end], random)
+        if tested:
+            found[start + tested[0]] = tested[1]
+            open_parts += [(start, start + tested[0]), (start + tested[0], end)]
+    return found
+
+
+def is_drift(values, places):
+    """A line explains the values better than levels that change at these places, for the parameters that each needs."""
+    n, at = len(values), numpy.arange(len(values))
+    line = values - numpy.polyval(numpy.polyfit(at, values, 1), at)
+    levels = numpy.concatenate([part - part.mean() for part in numpy.split(values, places)])
+    cost = lambda rest, parameters: n * numpy.log(max((rest**2).sum(), 1e-300) / n) + parameters * numpy.log(n)
+    return cost(line, 2) < cost(levels, 2 * len(places) + 1)
+
+
+def merge_drifts(values, places):
+    """(cuts, is drift): neighbouring changes of one direction are one if they are the stairs of a slope."""
+    ends = [0, *places, len(values)]
+    levels = [numpy.median(values[start:end]) for start, end in zip(ends, ends[1:])]
+    merged, first = [], 0
+    while first < len(places):
+        last = first
+        rises = levels[first + 1] > levels[first]
+        while last + 1 < len(places) and (levels[last + 2] > levels[last + 1]) == rises:
+            last += 1
+        span = values[ends[first]:ends[last + 2]]
+        run = places[first:last + 1]
+        if is_drift(span, [place - ends[first] for place in run]):
+            merged.append((run, True))
+        else:
+            merged += [([place], False) for place in run]
+        first = last + 1
+    return merged
+
+
+def is_small(before, after):
+    """A figure without noise may change by one; one with noise not by less than is worth a look."""
+    has_noise = numpy.ptp(before) > 0 or numpy.ptp(after) > 0
+    low, high = sorted([abs(numpy.median(before)), abs(numpy.median(after))])
+    return has_noise and high - low < CHANGE_MIN * high and numpy.median(before) * numpy.median(after) > 0
+
+
+def host_changes(series):
+    """{place: why} where what is not our code changed: the calibration loop, or the kernel."""
+    found = {}
+    calibration = [point["cal_ns"] for point in series]
+    if None not in calibration:
+        for at in cuts(calibration):
+            before, after = numpy.median(calibration[:at]), numpy.median(calibration[at:])
+            found[at] = f"the calibration loop went from {before:.3g} to {after:.3g} ns"
+    for at in range(1, len(series)):
+        if series[at]["kernel"] != series[at - 1]["kernel"]:
+            found[at] = f"the kernel went from {series[at - 1]['kernel']} to {series[at]['kernel']}"
+    return found
+
+
+def rest(values, at):
+    """What is left of the variation when the values are two levels with this step."""
+    return sum(float(((part - part.mean()) ** 2).sum()) for part in (values[:at], values[at:]))
+
+
+def host_place(values, at, places):
+    """The host's change that a step in these values at this place may as well be, or None."""
+    here = max(rest(values, at), 1e-300)
+    fitting = [place for place in places if 0 < place < len(values) and abs(place - at) <= NEAR
+               and len(values) * numpy.log(max(rest(values, place), 1e-300) / here) < TOLD_APART]
+    return min(fitting, key=lambda place: abs(place - at), default=None)
+
+
+def find(series):
+    """The changes of a series: points of history, in order."""
+    values = numpy.array([point["value"] for point in series], dtype=float)
+    found = cuts(values)
+    if not found:
+        return []
+    host, places = host_changes(series), sorted(found)
+    ends, changes = [0, *places, len(values)], []
+    for run, is_slope in merge_drifts(values, places):
+        first, last = ends.index(run[0]), ends.index(run[-1])
+        before, after = values[ends[first - 1]:run[0]], values[run[-1]:ends[last + 1]]
+        at = run[len(run) // 2]
+        if is_small(before, after):
+            continue
+        start = ends[first - 1]
+        place = host_place(values[start:ends[last + 1]], at - start, [place - start for place in host])
+        kind = "host" if place is not None else "drift" if is_slope else "step"
+        changes.append(Change(at, float(numpy.median(before)), float(numpy.median(after)), found[at], kind,
+                              None if place is None else host[start + place]))
+    return changes
+
+
+def worse(change, better):
+    """True, False, or None where neither way is better."""
+    return None if better == "none" else (change.after > change.before) == (better == "less")

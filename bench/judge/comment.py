@@ -1,0 +1,170 @@
+"""The report of a comparison as a comment in Markdown: verdict first, at most 20 rows in sight, the rest folded.
+
+The report may be a stranger's. It has been held against the schema; here every word of it is put into a code span, in
+which Markdown, HTML, mentions and links are dead, after what could end the span or the table's cell has been replaced.
+Figures are written by us, and the command to repeat it is made here, not taken from there.
+"""
+import math
+import re
+
+import metrics
+
+MARKER = "<!-- weir-bench -->"
+ROWS_MAX = 20
+LENGTH_MAX = 60000  # GitHub takes 65536
+
+SIGN = {"regressed": "❌", "improved": "✅", "unstable": "〰️", "same": "", "not_compared": "❔"}
+WORD = {"regressed": "regressed", "improved": "improved", "unstable": "unstable", "same": "~",
+        "not_compared": "not compared"}
+ARROW = {"less": "↓", "more": "↑"}
+RANK = {"regressed": 0, "improved": 1, "unstable": 2, "not_compared": 3, "same": 4}
+
+# What steers what is shown: controls, marks of direction, characters without width, surrogates and private ones.
+UNSEEN = re.compile("[\x00-\x1f\x7f-\x9f\xad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180e\u200b-\u200f\u2028-\u202f"
+                    "\u2060-\u206f\u3164\ud800-\uf8ff\ufe00-\ufe0f\ufeff\uffa0\ufff0-\uffff\U000e0000-\U0010ffff]")
+COMMAND = re.compile(r"\./dev bench ab(?: --fast| --(?:base|head) [0-9a-f]{7,40}| --se(?:ed|conds) [0-9.]{1,9}"
+                     r"| --filter [A-Za-z0-9_/:.]{1,80})*")
+
+
+def code(text):
+    """Somebody else's words, inert, also in a table."""
+    plain = UNSEEN.sub("?", str(text)).replace("`", "'").replace("|", "¦").strip()
+    return f"`{plain}`" if plain else ""
+
+
+def short(commit):
+    return code(commit[:12] + ("-dirty" if commit.endswith("-dirty") else ""))
+
+
+# --- Counting. ----------------------------------------------------------------------------------------------
+
+
+def count(report):
+    found = dict.fromkeys(RANK, 0)
+    for row in report["gate"] + report["clock"]:
+        found[row["verdict"]] += 1
+    return found
+
+
+def verdict(report):
+    """"1 regression, 2 improvements, 61 unchanged, 4 unstable"."""
+    found = count(report)
+    plural = lambda number, word: f"{number} {word}{'' if number == 1 else 's'}"
+    parts = [plural(found["regressed"], "regression") if found["regressed"] else "no regression"]
+    parts += [plural(found["improved"], "improvement")] if found["improved"] else []
+    parts += [f"{found['same']} unchanged"] if found["same"] else []
+    parts += [f"{found['unstable']} unstable"] if found["unstable"] else []
+    parts += [f"{found['not_compared']} not compared"] if found["not_compared"] else []
+    return ", ".join(parts)
+
+
+# --- Rows. --------------------------------------------------------------------------------------------------
+
+
+def change_told(base, head):
+    if base is None or head is None:
+        return "–"
+    if base == head:
+        return "0"
+    if base == 0:
+        return f"{head:+.6g}"
+    percent = 100 * (head / base - 1)
+    if abs(percent) >= 1e6:
+        return "> 1,000,000 %"
+    return f"{'+' if percent > 0 else '−'}{metrics.significant(abs(percent))} %"
+
+
+def exact(value):
+    """Counts are told in full: one instruction more is the news."""
+    return "–" if value is None else f"{value:,.10g}"
+
+
+def gate_row(row):
+    return (f"| {SIGN[row['verdict']]} {code(row['name'])} | {exact(row['base'])} | {exact(row['head'])} "
+            f"| {change_told(row['base'], row['head'])} | {code(row['unit'])} | {code(row['note'])} |")
+
+
+def clock_row(row):
+    factor, unit = metrics.scale(row["base"], row["unit"])
+    base, head = (metrics.significant(value / factor) for value in (row["base"], row["head"]))
+    word = f"**{WORD[row['verdict']]}**" if row["verdict"] in ("regressed", "improved") else WORD[row["verdict"]]
+    cells = [f"{SIGN[row['verdict']]} {code(row['bench'])}", base, head, f"{code(unit)} {ARROW[row['better']]}",
+             f"{row['ratio']:.3g} [{row['lo']:.3g}, {row['hi']:.3g}]",
+             f"[{row['control_lo']:.3g}, {row['control_hi']:.3g}]", word + (" (2 runs)" if row["was_repeated"] else "")]
+    return "| " + " | ".join(cells) + " |"
+
+
+GATE_HEAD = ["| counted, exact | base | head | change | unit | |", "|---|--:|--:|--:|---|---|"]
+CLOCK_HEAD = ["| wall clock | base | head | unit | head / base [95 %] | base / base [95 %] | |",
+              "|---|--:|--:|---|---|---|---|"]
+
+
+def weight(row):
+    """What is to be seen first: the verdict, then the size of the change; counts that are the same come last."""
+    base, head = row["base"], row["head"]
+    known = base is not None and head is not None and base > 0 and head > 0
+    return RANK[row["verdict"]], "ratio" not in row and base == head, -abs(math.log(head / base)) if known else 0.0
+
+
+def tables(gate, clock):
+    lines = []
+    for head, rows, line in ((GATE_HEAD, gate, gate_row), (CLOCK_HEAD, clock, clock_row)):
+        if rows:
+            lines += [*head, *map(line, rows), ""]
+    return lines
+
+
+def split(report):
+    """Rows in sight and rows that are folded, of the gate and of the clock: at most 20 in sight, what changed first."""
+    tagged = [("gate", row) for row in report["gate"]] + [("clock", row) for row in report["clock"]]
+    tagged.sort(key=lambda pair: weight(pair[1]))
+    part = lambda some, kind: [row for tag, row in some if tag == kind]
+    seen, folded = tagged[:ROWS_MAX], tagged[ROWS_MAX:]
+    return (part(seen, "gate"), part(seen, "clock")), (part(folded, "gate"), part(folded, "clock"))
+
+
+# --- The comment. -------------------------------------------------------------------------------------------
+
+
+def repeat(report):
+    """The report's own command if it is nothing but ours; otherwise one that compares the same commits."""
+    if COMMAND.fullmatch(report["command"]):
+        return report["command"]
+    clean = [report[side].removesuffix("-dirty") for side in ("base", "head")]
+    return "./dev bench ab" + "".join(f" --{side} {name}" for side, name in zip(("base", "head"), clean)
+                                      if name != "unknown")
+
+
+def environment(report):
+    told = report["environment"]
+    return ["| | |", "|---|---|", *(f"| {name.replace('_', ' ')} | {code(told[name])} |" for name in
+            ("cpu", "cores", "kernel", "compiler", "clock_source", "governor", "load", "runner")), ""]
+
+
+def legend(report):
+    pairs = sorted({row["pairs"] for row in report["clock"]})
+    many = f"{pairs[0]} to {pairs[-1]}" if len(pairs) > 1 else f"{pairs[0]}" if pairs else "no"
+    return (f"Counts are exact. For the clock, {many} pairs of processes of base and head in turn; *base / base* is a "
+            "copy of base against base in the same run: what is within it is noise. ↓ less is better, ↑ more is "
+            "better, ~ no difference shown.")
+
+
+def render(report, graph_url=None):
+    """The whole comment. graph_url is ours, never the report's."""
+    (gate, clock), (gate_more, clock_more) = split(report)
+    links = f"[Graph]({graph_url}) · " if graph_url else ""
+    top = [MARKER, f"### {'❌' if count(report)['regressed'] else '✅'} Benchmarks: {verdict(report)}", "",
+           f"{short(report['base'])} → {short(report['head'])} · {links}`{repeat(report)}`", "", *tables(gate, clock)]
+    more = len(gate_more) + len(clock_more)
+    folded = [f"<details><summary>{more} more row{'s' if more > 1 else ''}</summary>", "",
+              *tables(gate_more, clock_more), "</details>", ""] if more else []
+    about = ["<details><summary>How it was measured, and how to repeat it</summary>", "", legend(report), "",
+             *environment(report),
+             f"It took {metrics.significant(report['seconds'])} s. To repeat it, and to draw it:", "", "```sh",
+             f"{repeat(report)} --report out/bench/report.json", "./dev bench plot --report out/bench/report.json",
+             "```", "</details>"]
+    text = "\n".join([*top, *folded, *about]) + "\n"
+    if len(text) <= LENGTH_MAX:
+        return text
+    folded = [f"{more} more rows are in the report itself: they do not fit into a comment.", ""]
+    return "\n".join([*top, *folded, *about]) + "\n"

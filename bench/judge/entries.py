@@ -1,0 +1,142 @@
+"""Entries of results/: a folder per measurement that something is claimed by. Added, never changed; tables are made,
+not typed."""
+import json
+import os
+import re
+import shutil
+import tempfile
+
+import metrics
+import points
+from points import Invalid
+
+RESULTS = os.path.join(points.ROOT, "results")
+INDEX = "README.md"
+INDEX_HEAD = "| what it shows | entry | repeat |"
+
+
+# --- Names. -------------------------------------------------------------------------------------------------
+
+
+def processor_name(cpu):
+    """"AMD EPYC (family 25, model 17, stepping 1)" as "epyc-f25m17": short, and told apart where the name is cut short.
+    """
+    words, _, numbers = cpu.partition("(family ")
+    words = re.sub(r"\((R|TM|r|tm)\)|@.*|\d+-Core", " ", words)
+    kept = [word.lower() for word in re.findall(r"[A-Za-z0-9]+", words)
+            if word.lower() not in ("amd", "intel", "cpu", "processor", "core", "genuine", "virtual")]
+    family, model = re.match(r"\d+", numbers), re.search(r"model (\d+)", numbers)
+    suffix = f"f{family.group()}" + (f"m{model.group(1)}" if model else "") if family else ""
+    return "-".join([*(kept[:2] or ["cpu"]), suffix]).strip("-")
+
+
+def entry_name(date, cpu, name):
+    if not re.fullmatch(r"[a-z0-9]+(-[a-z0-9]+)*", name):
+        raise Invalid(f"--name '{name}': small letters, digits and single '-' between them")
+    return f"{date[:10]}-{processor_name(cpu)}-{name}"
+
+
+# --- The notes. ---------------------------------------------------------------------------------------------
+
+
+def cell(text):
+    """In a table of Markdown that is ours, but whose words are not."""
+    return re.sub(r"([\\|`*_<>\[\]])", r"\\\1", re.sub(r"\s+", " ", str(text)))
+
+
+def table(head, rows):
+    lines = [head, *rows]
+    yield from ("| " + " | ".join(line) + " |" for line in lines[:1])
+    yield "|" + "---|" * len(head)
+    yield from ("| " + " | ".join(line) + " |" for line in lines[1:])
+
+
+def suite_tables(found):
+    """A table for each suite: benchmarks down, metrics across; median, and in brackets the least and the greatest."""
+    for suite in sorted({point["suite"] for point in found}):
+        mine = [point for point in found if point["suite"] == suite]
+        names = list(dict.fromkeys(point["bench"] for point in mine))
+        columns = list(dict.fromkeys((point["metric"], point["better"]) for point in mine))
+        at = {(point["bench"], point["metric"]): point for point in mine}
+        arrows = {"less": " ↓", "more": " ↑", "none": ""}
+        head = [f"{suite}", *(cell(metric) + arrows[better] for metric, better in columns), "n"]
+        rows = []
+        for name in names:
+            here = [at.get((name, metric)) for metric, _ in columns]
+            told = [metrics.told(p["value"], p["unit"], (p["lo"], p["hi"])) if p else "" for p in here]
+            rows.append([f"`{name}`", *told, str(max(p["n"] for p in here if p))])
+        yield from table(head, rows)
+        yield ""
+
+
+def notes(title, note, sources, environment, commit):
+    """What the entry says to a person."""
+    found = [point for source in sources for point in source.points]
+    lines = [f"# {title}", "", *([note, ""] if note else [])]
+    lines += table(["measured on", ""], [[cell(name.replace("_", " ")), cell(value)] for name,
+                                         value in environment.items()])
+    cal_ns = next((source.cal_ns for source in sources if source.cal_ns is not None), None)
+    lines += [f"| commit | {cell(commit)} |"]
+    lines += [f"| calibration loop | {metrics.told(cal_ns, 'ns')} an iteration |"] if cal_ns is not None else []
+    lines += ["", "Repeat with what `command.txt` says. Of n repetitions the median, and in brackets the extremes;",
+              "↓ less is better, ↑ more is better. Made by `./dev bench record` from the files beside it.", ""]
+    lines += suite_tables(found)
+    skipped = [pair for source in sources for pair in source.skipped]
+    if skipped:
+        lines += ["Not measured:", "", *(f"* `{cell(name)}`: {cell(reason)}" for name, reason in skipped), ""]
+    return "\n".join(lines).rstrip("\n") + "\n"
+
+
+# --- The folder, and its line in the index. -----------------------------------------------------------------
+
+
+def index_with(text, what, name, command, where):
+    """The index with one line more at the end of its table."""
+    lines = text.split("\n")
+    if INDEX_HEAD not in lines:
+        raise Invalid(f"{where}: there is no table that begins with '{INDEX_HEAD}'")
+    at = lines.index(INDEX_HEAD)
+    while at < len(lines) and lines[at].startswith("|"):
+        at += 1
+    repeat = cell(command.strip().split("\n")[0])
+    lines.insert(at, f"| {cell(what)} | [{name}]({name}/notes.md) | {repeat} |")
+    return "\n".join(lines)
+
+
+def check_new(name, files, results):
+    """Nothing that is there changes, and no file of an entry takes another's place."""
+    folder = os.path.join(results, name)
+    if os.path.lexists(folder):
+        raise Invalid(f"{folder}: there is such an entry already; entries are added, never changed")
+    names = [os.path.basename(path) for path in files]
+    for one in names:
+        if names.count(one) > 1 or one in ("env.json", "command.txt", "notes.md"):
+            raise Invalid(f"{one}: an entry cannot have two files of this name")
+
+
+def make(name, *, note, sources, files, command, environment, commit, dirty_allowed, results=RESULTS):
+    """The folder with all in it, or none; and the index's line."""
+    check_new(name, files, results)
+    folder, index = os.path.join(results, name), os.path.join(results, INDEX)
+    with open(index, encoding="utf-8") as file:
+        changed = index_with(file.read(), (note or name).split("\n")[0], name, command, index)
+    about = {"commit": commit, "dirty_allowed": dirty_allowed, "environment": environment,
+             "date": max(point["date"] for source in sources for point in source.points),
+             "calibration_ns": next((source.cal_ns for source in sources if source.cal_ns is not None), None)}
+    texts = {"env.json": json.dumps(about, indent=2) + "\n", "command.txt": command.strip() + "\n",
+             "notes.md": notes(name, note, sources, environment, commit)}
+    part = tempfile.mkdtemp(prefix=".entry-", dir=results)
+    try:
+        for file_name, text in texts.items():
+            with open(os.path.join(part, file_name), "w", encoding="utf-8") as file:
+                file.write(text)
+        for path in files:
+            shutil.copyfile(path, os.path.join(part, os.path.basename(path)))
+        os.chmod(part, 0o755)
+        os.rename(part, folder)
+    except BaseException:
+        shutil.rmtree(part, ignore_errors=True)
+        raise
+    with open(index, "w", encoding="utf-8") as file:
+        file.write(changed)
+    return folder

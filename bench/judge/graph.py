@@ -1,0 +1,189 @@
+"""The report of a comparison as one SVG: small multiples of base and head by suite, and the counts that changed as a
+table.
+
+Right is always worse: for figures of which more is better, the axis has base / head. The file is the same for the same
+report, to the byte, so that it can be compared.
+"""
+import io
+import math
+
+import matplotlib
+
+matplotlib.use("svg")
+
+import matplotlib.pyplot as pyplot  # noqa: E402  pylint: disable=wrong-import-position
+
+import comment  # noqa: E402  pylint: disable=wrong-import-position
+import metrics  # noqa: E402  pylint: disable=wrong-import-position
+import series  # noqa: E402  pylint: disable=wrong-import-position
+
+INK, FAINT, RULE, BAND = "#1f2328", "#57606a", "#d0d7de", "#d8dde3"
+# Colours that stay apart for the colour-blind (Okabe and Ito), and a mark for each, for print.
+LOOK = {"regressed": ("#d55e00", ">"), "improved": ("#009e73", "<"), "unstable": ("#cc79a7", "D"),
+        "same": ("#0072b2", "o"),
+        "not_compared": (FAINT, "o")}
+WIDTH, ROW, NAMES, FIGURES = 11.5, 0.235, 4.0, 3.6  # inches
+COUNTS_MAX = 24
+
+STYLE = {"svg.fonttype": "none", "svg.hashsalt": "weir", "text.parse_math": False, "font.family": "sans-serif",
+         "font.sans-serif": ["DejaVu Sans"], "font.size": 9, "text.color": INK, "axes.edgecolor": RULE,
+         "xtick.color": FAINT}
+
+
+def plain(text, length):
+    """Somebody else's words: nothing unseen, and not longer than its place."""
+    text = comment.UNSEEN.sub("?", str(text))
+    return text if len(text) <= length else text[:length - 1] + "…"
+
+
+def cost(row):
+    """Ratio and interval and control, turned so that more is worse."""
+    values = [row[name] for name in ("ratio", "lo", "hi", "control_lo", "control_hi")]
+    if row["better"] == "less":
+        return values
+    ratio, low, high, control_low, control_high = values
+    return [1 / ratio, 1 / high, 1 / low, 1 / control_high, 1 / control_low]
+
+
+def suites(report):
+    """From the clock up, as on the page."""
+    key = lambda row: series.natural((row["bench"].partition("/")[0], row["bench"]))
+    found = {}
+    for row in sorted(report["clock"], key=key):
+        found.setdefault(row["bench"].partition("/")[0], []).append(row)
+    return found
+
+
+def limits(rows):
+    """The same for all panels, to about one, and not wider than what can be told apart."""
+    ends = [abs(math.log(value)) for row in rows for value in cost(row)]
+    most = min(max(ends, default=0.0), math.log(16))
+    return math.exp(-max(most, math.log(1.1)) * 1.08), math.exp(max(most, math.log(1.1)) * 1.08)
+
+
+def ticks(high):
+    """Round ratios on both sides of one."""
+    steps = next(steps for end, steps in ((1.13, (1.05, 1.1)), (1.3, (1.1, 1.2)), (2.2, (1.25, 1.5, 2)),
+                                          (5, (1.5, 2, 4)),
+                                          (1e9, (2, 4, 8, 16))) if high <= end)
+    some = [step for step in steps if step <= high]
+    return [1 / step for step in reversed(some)] + [1] + some
+
+
+# --- Panels of the clock. -----------------------------------------------------------------------------------
+
+
+def draw_row(axes, y, row, low, high):
+    ratio, start, end, control_start, control_end = cost(row)
+    within = lambda value: min(max(value, low), high)
+    colour, mark = LOOK[row["verdict"]]
+    axes.barh(y, within(control_end) - within(control_start), left=within(control_start), height=0.72, color=BAND,
+              linewidth=0)
+    axes.plot([1], [y], marker="o", markersize=4, markerfacecolor="white", markeredgecolor=FAINT, linestyle="none")
+    axes.plot([within(start), within(end)], [y, y], color=colour, linewidth=2, solid_capstyle="butt")
+    axes.plot([within(ratio)], [y], marker=mark, markersize=6.5, color=colour, linestyle="none")
+    bold = "bold" if row["verdict"] in ("regressed", "improved") else "normal"
+    axes.annotate(plain(row["bench"], 58), (0, y), xycoords=("axes fraction", "data"), xytext=(-8, 0),
+                  textcoords="offset points",
+                  ha="right", va="center", fontsize=8, fontweight=bold)
+    factor, unit = metrics.scale(row["base"], row["unit"])
+    told = [metrics.significant(row[side] / factor) for side in ("base", "head")]
+    times = f"×{metrics.significant(row['ratio'])}"
+    text = f"{told[0]} → {told[1]} {plain(unit, 16)} {comment.ARROW[row['better']]} · {times}"
+    word = "" if row["verdict"] == "same" else f" · {row['verdict']}"
+    axes.annotate(text + word, (1, y), xycoords=("axes fraction", "data"), xytext=(8, 0), textcoords="offset points",
+                  ha="left",
+                  va="center", fontsize=8, color=colour if word else INK, fontweight=bold)
+
+
+def draw_suite(axes, name, rows, span, is_last):
+    low, high = span
+    axes.set_xscale("log")
+    axes.set_xlim(low, high)
+    axes.set_ylim(len(rows) - 0.4, -0.6)
+    axes.axvline(1, color=FAINT, linewidth=0.8, zorder=0)
+    for y, row in enumerate(rows):
+        draw_row(axes, y, row, low, high)
+    # At the left edge of the names, not of the axes.
+    axes.set_title(plain(name, 40), loc="left", x=-(NAMES - 0.2) / (WIDTH - NAMES - FIGURES), fontsize=10,
+                   fontweight="bold", pad=4)
+    axes.set_yticks([])
+    axes.minorticks_off()
+    places = ticks(high)
+    axes.set_xticks(places, [f"×{place:.2f}" for place in places] if is_last else [])
+    axes.tick_params(axis="x", length=3, labelsize=8)
+    axes.grid(axis="x", color=RULE, linewidth=0.5)
+    axes.set_axisbelow(True)
+    for side in ("top", "right", "left"):
+        axes.spines[side].set_visible(False)
+    if is_last:
+        axes.set_xlabel("← better · what head costs, in units of base · worse →", fontsize=9, color=FAINT)
+
+
+# --- The counts. --------------------------------------------------------------------------------------------
+
+
+def draw_counts(axes, rows, same, total):
+    axes.set_axis_off()
+    axes.set_xlim(0, WIDTH)
+    axes.set_ylim(len(rows) + 1.2, -0.6)
+    text = lambda x, y, what, **look: axes.text(x, y, what, va="center", fontsize=8, **look)
+    axes.set_title("counted, exact", loc="left", fontsize=10, fontweight="bold", pad=4)
+    for y, row in enumerate(rows):
+        colour, mark = LOOK[row["verdict"]]
+        axes.plot([0.12], [y], marker=mark, markersize=6, color=colour, linestyle="none")
+        text(0.3, y, plain(row["name"], 58), fontweight="bold" if row["verdict"] == "regressed" else "normal")
+        text(5.6, y, comment.exact(row["base"]), ha="right")
+        text(6.6, y, comment.exact(row["head"]), ha="right")
+        text(7.6, y, comment.change_told(row["base"], row["head"]), ha="right", color=colour)
+        text(7.8, y, " · ".join(filter(None, (plain(row["unit"], 24), plain(row["note"], 40)))), color=FAINT)
+    text(0.3, len(rows) + 0.2, f"{same} of {total} counts are the same", color=FAINT)
+
+
+# --- The whole. ---------------------------------------------------------------------------------------------
+
+
+def heading(figure, report, height):
+    top = lambda inches: 1 - inches / height
+    figure.text(0.22 / WIDTH, top(0.26), f"Benchmarks: {comment.verdict(report)}", fontsize=13, fontweight="bold",
+                va="center")
+    told = report["environment"]
+    about = [f"{plain(report['base'], 18)} → {plain(report['head'], 18)}", plain(told["cpu"], 60),
+             plain(told["compiler"], 24),
+             plain(told["runner"], 34)]
+    figure.text(0.22 / WIDTH, top(0.50), " · ".join(about), fontsize=8, color=FAINT, va="center")
+    legend = ("Bars are 95 % intervals. Grey: base against a copy of itself in the same run; a dot within it is noise. "
+              "Ring: base.")
+    figure.text(0.22 / WIDTH, top(0.68), legend, fontsize=8, color=FAINT, va="center")
+
+
+def changed_counts(report):
+    rows = sorted((row for row in report["gate"] if row["verdict"] != "same"), key=comment.weight)
+    return rows[:COUNTS_MAX], sum(row["verdict"] == "same" for row in report["gate"])
+
+
+def draw(report):
+    """The SVG as text."""
+    groups, (counts, same) = suites(report), changed_counts(report)
+    span = limits(report["clock"])
+    parts = [("clock", name, rows, len(rows) * ROW + 0.1) for name, rows in groups.items()]
+    if report["gate"]:
+        parts.insert(0, ("gate", "", counts, (len(counts) + 1.8) * ROW))
+    gap = 0.42
+    height = 0.9 + sum(part[3] + gap for part in parts) + 0.35
+    with pyplot.rc_context(STYLE):
+        figure = pyplot.figure(figsize=(WIDTH, height))
+        heading(figure, report, height)
+        at = height - 0.9
+        for kind, name, rows, tall in parts:
+            at -= tall + gap
+            left, wide = (0.2, WIDTH - 0.4) if kind == "gate" else (NAMES, WIDTH - NAMES - FIGURES)
+            axes = figure.add_axes((left / WIDTH, (at + 0.15) / height, wide / WIDTH, tall / height))
+            if kind == "gate":
+                draw_counts(axes, rows, same, len(report["gate"]))
+            else:
+                draw_suite(axes, name, rows, span, name == list(groups)[-1])
+        text = io.StringIO()
+        figure.savefig(text, format="svg", facecolor="white", metadata={"Date": None, "Creator": None})
+        pyplot.close(figure)
+    return "\n".join(line.rstrip() for line in text.getvalue().splitlines()) + "\n"

@@ -1,0 +1,262 @@
+"""comment.py, graph.py and the commands that use them: the verdict first, and nothing of a stranger's report alive."""
+import http.server
+import json
+import os
+import re
+import threading
+import unittest
+import xml.etree.ElementTree
+
+import comment
+import graph
+import samples
+from samples import clock_row, gate_row, report
+
+# What is alive in Markdown or HTML somewhere, in each field that takes words.
+HOSTILE = ["@everyone", "#1", "https://example.org/x", "www.example.org", "[a](https://example.org)",
+           "![a](https://example.org/a.png)",
+           "<img src=x onerror=alert(1)>", "</details>", "`</code>`", "``` x", "| a | b |", "\\`| x", "trailing\\",
+           "<!-- ", "-->",
+           "&lt;b&gt;", "**b**", "$\\frac{1}{2}$", "a\u202eb", "a\u200bb\ufeff", "\u2028", "x" * 200, "'; DROP",
+           "someone@example.org", "]]>"]
+
+
+def of_all_verdicts():
+    gate = [gate_row("emit/enabled/instructions", 33, 34, "regressed", "one more"),
+            gate_row("drain/encode/instructions", 74, 61, "improved"),
+            gate_row("emit/calls", 0, 0), gate_row("reader/x", None, 5, "not_compared", "no such figure in base")]
+    clock = [clock_row("drain/encode", 0.8, "regressed", "more", was_repeated=True),
+             clock_row("emit/dropped", 0.85, "improved"),
+             clock_row("brim/relay", 1.1, "unstable", half=0.3)] + [clock_row(f"brim/block/producers:{n}")
+                                                                    for n in range(1, 31)]
+    return report(gate, clock)
+
+
+def hostile(word):
+    """A report that the schema takes, with the word wherever it takes one."""
+    fields = ("cpu", "kernel", "compiler", "clock_source", "governor", "load")
+    unit = re.sub(r"[\x00-\x1f\x7f]", "", word)
+    return report([gate_row(note=word, unit=unit, verdict="regressed", head=40.0)], [clock_row(unit=unit)],
+                  command=word,
+                  environment={**samples.ENVIRONMENT, **dict.fromkeys(fields, word)})
+
+
+def without_code(text):
+    """What Markdown would look at: all but the code spans, and the fenced block that we write."""
+    text = re.sub(r"^```sh\n.*?^```$", "", text, flags=re.S | re.M)
+    return re.sub(r"`[^`\n]*`", "CODE", text)
+
+
+class Render(unittest.TestCase):
+    def test_verdict_first(self):
+        lines = comment.render(of_all_verdicts()).splitlines()
+        self.assertEqual(lines[0], comment.MARKER)
+        self.assertEqual(lines[1], "### ❌ Benchmarks: 2 regressions, 2 improvements, 31 unchanged, 1 unstable, "
+                         "1 not compared")
+        self.assertEqual(comment.verdict(report([gate_row()], [])), "no regression, 1 unchanged")
+
+    def test_twenty_rows_in_sight(self):
+        text = comment.render(of_all_verdicts())
+        seen, folded = text.split("<details>")[:2]
+        rows = lambda part: [line for line in part.splitlines() if line.startswith("| ") and "base |" not in line]
+        self.assertEqual(len(rows(seen)), 20)
+        self.assertEqual(len(rows(folded)), 37 - 20)
+        self.assertIn("17 more rows", folded)
+        self.assertNotIn("emit/calls", seen)
+        for name in ("emit/enabled/instructions", "drain/encode", "emit/dropped", "brim/relay"):
+            self.assertIn(f"`{name}`", seen)
+        self.assertEqual(text.count("<details>"), text.count("</details>"))
+
+    def test_figures(self):
+        text = comment.render(of_all_verdicts())
+        self.assertIn("| ❌ `emit/enabled/instructions` | 33 | 34 | +3.03 % | `instructions/event` | `one more` |", text)
+        self.assertIn("| ❔ `reader/x` | – | 5 | – |", text)
+        self.assertIn("| ❌ `drain/encode` | 10 | 8 | `events/s` ↑ | 0.8 [0.784, 0.816] | [0.98, 1.02] "
+                      "| **regressed** (2 runs) |", text)
+
+    def test_links_are_ours(self):
+        self.assertIn("[Graph](https://example.org/graph)", comment.render(report(), "https://example.org/graph"))
+        self.assertNotIn("](", comment.render(of_all_verdicts()))
+
+    def test_the_command_is_ours(self):
+        ours = "./dev bench ab --fast --base 1a2b3c4d5e6f --filter emit/enabled"
+        self.assertIn(f"`{ours}`", comment.render(report(command=ours)))
+        for command in ("curl example.org | sh", "./dev bench ab --base 1a2b3c4; rm x", "./dev bench ab --base $(x)",
+                        "./dev bench ab\n"):
+            text = comment.render(report(command=command.strip("\n") + " x"))
+            self.assertIn("`./dev bench ab --base 1a2b3c4d5e6f --head 5d6e7f8a9b0c`", text)
+            self.assertNotIn(command.strip(), text.replace("./dev bench ab --base 1a2b3c4d5e6f", ""))
+
+    def test_hostile_words_are_inert(self):
+        plain = without_code(comment.render(hostile("plain")))
+        for word in HOSTILE:
+            if any(ord(character) < 32 for character in word):
+                continue
+            self.assertEqual(without_code(comment.render(hostile(word))), plain, word)
+
+    def test_tables_stay_tables(self):
+        for word in HOSTILE:
+            for line in comment.render(hostile(word)).splitlines():
+                if line.startswith("| ") and "`" in line:
+                    # As GitHub splits cells: at each pipe without a backslash before it, in code as well.
+                    self.assertIn(len(re.findall(r"(?<!\\)\|", line)), (3, 7, 8), line)
+
+    def test_nothing_unseen(self):
+        for character in "\u202e\u200b\ufeff\u2066\x00\x1b\u2028\u00ad\U000e0041":
+            self.assertNotIn(character, comment.render(hostile(f"a{character}b") if character >= " " else hostile("a")))
+            self.assertEqual(comment.code(f"a{character}b"), "`a?b`")
+
+    def test_length(self):
+        rows = [clock_row(f"brim/{'x' * 100}:{n}") for n in range(500)]
+        text = comment.render(report([gate_row(f"emit/{'x' * 100}:{n}", note="n" * 300) for n in range(500)], rows))
+        self.assertLess(len(text), 65536)
+        self.assertIn("980 more rows", text)
+
+
+class Graph(samples.Folder):
+    def texts(self, drawing):
+        root = xml.etree.ElementTree.fromstring(drawing)
+        self.assertTrue(root.tag.endswith("svg"))
+        return [element.text for element in root.iter() if element.tag.endswith("}text")]
+
+    def test_what_is_in_it(self):
+        texts = self.texts(graph.draw(of_all_verdicts()))
+        for expected in ("Benchmarks: 2 regressions, 2 improvements, 31 unchanged, 1 unstable, 1 not compared",
+                         "emit/enabled/instructions",
+                         "10 → 8 events/s ↑ · ×0.800 · regressed", "brim/block/producers:30",
+                         "1 of 4 counts are the same"):
+            self.assertIn(expected, texts)
+
+    def test_the_same_to_the_byte(self):
+        self.assertEqual(graph.draw(of_all_verdicts()), graph.draw(of_all_verdicts()))
+        self.assertNotEqual(graph.draw(of_all_verdicts()), graph.draw(report()))
+
+    def test_more_is_better_is_turned(self):
+        self.assertEqual(graph.cost(clock_row(ratio=0.8, better="more", half=0.1))[0], 1.25)
+        low, high = graph.cost(clock_row(ratio=0.8, better="more", half=0.1))[1:3]
+        self.assertTrue(low < 1.25 < high)
+
+    def test_hostile_and_extreme(self):
+        for word in HOSTILE:
+            drawing = graph.draw(hostile(word))
+            self.texts(drawing)
+            self.assertNotIn("<img", drawing)
+            self.assertNotIn("<script", drawing)
+        tiny = clock_row(ratio=1e-6, half=0.5) | {"base": -1e18, "head": 1e18, "control_lo": 1e-9, "control_hi": 1e9}
+        for made in (report(), report([gate_row()] * 500), report([], [tiny]),
+                     report([gate_row(base=None, head=None)], [])):
+            self.texts(graph.draw(made))
+            comment.render(made)
+
+    def test_of_a_report(self):
+        """What a person does after ./dev bench ab --base A --head B --report FILE; test_ab.py does it with a real one.
+        """
+        path = os.environ.get("WEIR_BENCH_REPORT") or self.write("report.json", of_all_verdicts())
+        done = self.command("plot", "--report", path, "-o", self.path("pr"))
+        self.assertIn("comment.md and graph.svg", done.stdout)
+        self.assertTrue(self.text("pr", "comment.md").startswith(comment.MARKER))
+        self.texts(self.text("pr", "graph.svg"))
+
+    def test_refusals(self):
+        bad = self.write("report.json", {**of_all_verdicts(), "head": "$(x)"})
+        self.assertIn("head: ", self.command("plot", "--report", bad, "-o", self.path("pr"), code=1).stderr)
+        self.assertFalse(os.path.exists(self.path("pr")))
+        self.assertIn("No such file", self.command("plot", "--report", self.path("none"), code=1).stderr)
+        self.command("plot", "--report", bad, "--last", "5", code=2)
+        self.command("plot", "--graph-url", "x", code=2)
+
+
+class GitHub(http.server.BaseHTTPRequestHandler):
+    """As much of GitHub as is asked of it."""
+
+    def reply(self, value, code=200):
+        body = json.dumps(value).encode()
+        self.send_response(code)
+        self.send_header("Content-Length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body)
+
+    def log_message(self, *_):
+        pass
+
+    def handle_any(self):
+        length = int(self.headers.get("Content-Length") or 0)
+        self.server.asked.append((self.command, self.path, json.loads(self.rfile.read(length)) if length else None,
+                                  self.headers["Authorization"]))
+        path = self.path.partition("?")[0]
+        if self.server.broken:
+            self.reply({}, 403)
+        elif path.endswith("/pulls"):
+            self.reply(self.server.pulls)
+        elif self.command == "GET":
+            page = int(re.search(r"[?&]page=(\d+)", self.path).group(1))
+            self.reply(self.server.comments[100 * (page - 1):100 * page])
+        else:
+            self.reply({})
+
+    do_GET = do_POST = do_PATCH = handle_any
+
+
+class Post(samples.Folder):
+    SHA = "5d6e7f8a9b0c" + "0" * 28
+
+    def setUp(self):
+        super().setUp()
+        self.server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), GitHub)
+        self.server.asked, self.server.broken, self.server.comments = [], False, []
+        self.server.pulls = [{"number": 6, "head": {"sha": "1" * 40}}, {"number": 7, "head": {"sha": self.SHA}}]
+        threading.Thread(target=self.server.serve_forever, daemon=True).start()
+        self.addCleanup(self.server.server_close)
+        self.addCleanup(self.server.shutdown)
+        self.report = self.write("report.json", of_all_verdicts())
+
+    def post(self, code=0, sha=SHA, token="secret", branch="a&b=c"):
+        return self.command("comment", self.report, "--repository", "weir/weir", "--head-owner", "someone",
+                            "--head-branch", branch,
+                            "--head-sha", sha, code=code, GITHUB_TOKEN=token,
+                            GITHUB_API_URL=f"http://127.0.0.1:{self.server.server_port}",
+                            no_proxy="*")
+
+    def changes(self):
+        return [(method, path, body) for method, path, body, _ in self.server.asked if method != "GET"]
+
+    def test_added_then_edited(self):
+        self.assertIn("Added the comment of pull request 7", self.post().stdout)
+        ((method, path, body),) = self.changes()
+        self.assertEqual((method, path), ("POST", "/repos/weir/weir/issues/7/comments"))
+        self.assertTrue(body["body"].startswith(comment.MARKER))
+        self.assertIn("head=someone%3Aa%26b%3Dc", self.server.asked[0][1])
+        self.server.asked.clear()
+        others = [{"id": n, "user": {"login": "someone"}, "body": comment.MARKER} for n in range(150)]
+        self.server.comments = others + [{"id": 777, "user": {"login": "github-actions[bot]"}, "body": comment.MARKER
+                                          + "\nold"}]
+        self.assertIn("Edited", self.post().stdout)
+        self.assertEqual([change[:2] for change in self.changes()], [("PATCH", "/repos/weir/weir/issues/comments/777")])
+
+    def test_others_are_not_edited(self):
+        self.server.comments = [{"id": 1, "user": {"login": "someone"}, "body": comment.MARKER},
+                                {"id": 2, "user": {"login": "github-actions[bot]"}, "body": "hello " + comment.MARKER}]
+        self.assertIn("Added", self.post().stdout)
+
+    def test_a_branch_that_moved_on(self):
+        self.server.pulls = self.server.pulls[:1]
+        self.assertIn("nothing to comment", self.post().stdout)
+        self.assertEqual(self.changes(), [])
+
+    def test_refusals(self):
+        self.assertIn("the report is about", self.post(sha="2" * 40, code=1).stderr)
+        self.assertIn("GITHUB_TOKEN", self.post(token="", code=1).stderr)
+        self.assertEqual(self.server.asked, [])
+        self.server.broken = True
+        done = self.post(code=1)
+        self.assertIn("403", done.stderr)
+        self.assertNotIn("secret", done.stderr + done.stdout)
+        self.post(sha="abc", code=2)
+
+    def test_printed_without_a_repository(self):
+        self.assertEqual(self.command("comment", self.report).stdout, comment.render(of_all_verdicts()))
+        self.assertEqual(self.server.asked, [])
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,245 @@
+"""The page of the history, in a headless Chromium from file://: panels, marks, hover, filter, and not a word on the
+console."""
+import html
+import json
+import os
+import re
+import shutil
+import subprocess
+import tempfile
+import unittest
+
+import numpy
+
+import page
+import points
+import samples
+
+CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
+OFFLINE = ("ENOTFOUND", "EAI_AGAIN", "ECONNREFUSED", "ECONNRESET", "ETIMEDOUT", "ENETUNREACH", "network")
+EVIL = "</script><script>document.title='evil'</script><img src=x onerror=document.title='evil'>"
+
+# In the page's head: what goes wrong is kept, and so is every wish for a network.
+LISTEN = """<script>
+window.wrong = [];
+addEventListener("error", (event) => wrong.push(String(event.message)));
+addEventListener("unhandledrejection", (event) => wrong.push(String(event.reason)));
+addEventListener("securitypolicyviolation", (event) => wrong.push("policy: " + event.violatedDirective));
+</script>"""
+
+# At its end: what a person would do, and what is then to be seen, as JSON in the document.
+ACT = """<script>addEventListener("load", () => setTimeout(() => {
+  const by = (id) => document.getElementById(id), told = {};
+  const isShown = (panel) => !panel.root.hidden && !panel.root.closest("section").hidden;
+  const shown = () => weirPage.panels.filter(isShown).map((panel) => panel.words);
+  const input = (id) => by(id).dispatchEvent(new Event("input"));
+  const filter = (words) => { by("words").value = words; input("words"); return shown().length; };
+  told.drawn = weirPage.panels.filter((panel) => panel.chart).length;
+  weirPage.drawAll();
+  told.panels = weirPage.panels.map(({ chart, series, root }) => {
+    const { width, height } = chart.ctx.canvas, pixels = chart.ctx.getImageData(0, 0, width, height).data;
+    return { bench: series.bench, metric: series.metric, unit: chart.axes[1].label, head: root.textContent,
+             ink: pixels.some((value) => value > 0), low: chart.scales.y.min, high: chart.scales.y.max,
+             x: chart.data[0].length };
+  });
+  const over = (panel, n) => { weirPage.hover(panel, n); return by("tip").hidden ? null : by("tip").innerText; };
+  if (weirPage.panels.length) {
+    told.tip = over(weirPage.panels[0], 70);
+    const { over: area } = weirPage.panels[0].chart, box = area.getBoundingClientRect();
+    const at = { clientX: box.left + box.width - 1, clientY: box.top + 20, bubbles: true };
+    area.dispatchEvent(new MouseEvent("mouseenter"));
+    area.dispatchEvent(new MouseEvent("mousemove", at));
+  }
+  told.all = filter("");
+  told.relay = filter("RELAY producers:8");
+  told.none = filter("no such thing");
+  told.nothing = !by("nothing").hidden;
+  filter("");
+  by("changed").checked = true;
+  input("changed");
+  told.changed = shown();
+  by("changed").checked = false;
+  input("changed");
+  told.list = [...document.querySelectorAll("#changes li")].map((item) => item.innerText);
+  document.querySelector("#changes button")?.click();
+  told.found = document.querySelector(".panel.found h3")?.innerText;
+  const paper = () => getComputedStyle(document.body).backgroundColor;
+  told.paper = [paper()];
+  weirPage.switchTheme();
+  told.paper.push(paper());
+  setTimeout(() => {
+    told.pointed = by("tip").hidden ? null : by("tip").innerText;
+    told.title = document.title;
+    told.wrong = wrong;
+    told.headings = [...document.querySelectorAll("h2")].map((heading) => heading.innerText);
+    const account = Object.assign(document.createElement("pre"), { id: "told", textContent: JSON.stringify(told) });
+    document.body.replaceChildren(account);
+  }, 200);
+}, 100));</script>"""
+
+
+def history():
+    """A step for the worse, a step of the host's, counts, words that would be markup, and a commit measured twice."""
+    noise = lambda seed: 1 + 0.02 * numpy.random.default_rng(seed).standard_normal(90)
+    worse, host = 10 * noise(1), 4e7 * noise(2)
+    worse[70:] *= 1.2
+    host[45:] /= 1.2
+    spread = lambda point: {**point, "lo": point["value"] * 0.97, "hi": point["value"] * 1.04, "n": 7}
+    relay = {"suite": "brim", "bench": "brim/block/relay/producers:8", "metric": "events_per_s", "unit": "events/s",
+             "better": "more"}
+    evil = {**samples.ENVIRONMENT, "cpu": EVIL, "kernel": EVIL, "load": EVIL}
+    found = [spread(point) for point in samples.history(worse)]
+    found += samples.history(host, cal_ns=lambda n: 1.9 if n < 45 else 2.3, **relay)
+    found += samples.history([33.0] * 60 + [34.0] * 30, suite="count", bench="emit/enabled", metric="instructions",
+                             unit="instructions/event")
+    found += samples.history([0.0, 0.0, 0.0], suite="brim", bench="brim/drop", metric="loss", unit="lost/attempted")
+    found += [samples.point(1.0, 5, environment=evil, bench="emit/x"),
+              samples.point(1.1, 5, environment=evil, bench="emit/x", date=samples.date(6))]
+    return found
+
+
+class Library(samples.Folder):
+    def lock(self):
+        for name in ("package.json", "package-lock.json"):
+            shutil.copy(os.path.join(page.FOLDER, name), self.folder)
+
+    def test_the_lock_names_no_host(self):
+        with open(os.path.join(page.FOLDER, "package-lock.json"), encoding="utf-8") as file:
+            text = file.read()
+        self.assertNotIn("://", text)
+        packages = {name: one for name, one in json.loads(text)["packages"].items() if name}
+        for one in packages.values():
+            self.assertRegex(one["integrity"], "^sha512-")
+            self.assertEqual(one["license"], "MIT")
+            self.assertRegex(one["version"], r"^\d+\.\d+\.\d+$")
+
+    def test_nothing_fetched_is_committed(self):
+        done = subprocess.run(["git", "-C", page.FOLDER, "ls-files", "."], capture_output=True, text=True, check=False)
+        if done.returncode != 0:
+            self.skipTest("not a checkout")
+        self.assertFalse([name for name in done.stdout.split() if "node_modules" in name])
+
+    def test_without_npm_and_without_a_registry(self):
+        self.lock()
+        path, os.environ["PATH"] = os.environ["PATH"], self.folder
+        try:
+            with self.assertRaisesRegex(points.Invalid, "apt-get install npm"):
+                page.install(self.folder)
+        finally:
+            os.environ["PATH"] = path
+        if shutil.which("npm"):
+            self.write(".npmrc", "registry=http://127.0.0.1:9/\nfetch-retries=0\nprefer-online=true\ncache=./cache\n")
+            with self.assertRaisesRegex(points.Invalid, "npm cannot install.*in reach, run: npm --prefix"):
+                page.install(self.folder)
+
+
+class Data(unittest.TestCase):
+    def test_embedded_json_cannot_end_its_element(self):
+        text = page.embedded({"a": EVIL + "<!--\u2028&"})
+        self.assertFalse(set("<>&\u2028") & set(text))
+        self.assertEqual(json.loads(text), {"a": EVIL + "<!--\u2028&"})
+        self.assertRaises(ValueError, page.embedded, float("nan"))
+
+    def test_places(self):
+        data = page.data_of(history())
+        self.assertEqual(len(data["commits"]), 90)
+        self.assertEqual(len(data["places"]), 91)
+        xs = [place["x"] for place in data["places"]]
+        self.assertEqual(xs, sorted(set(xs)))
+        relay = next(one for one in data["series"] if "relay" in one["bench"])
+        self.assertEqual(relay["unit"], "M events/s")
+        self.assertEqual([(c["kind"], c["worse"]) for c in relay["changes"]], [("host", True)])
+        self.assertEqual(page.data_of([])["series"], [])
+
+
+class Browser(samples.Folder):
+    """Skipped only where there is no Chromium, or no registry for npm; a page that is wrong fails."""
+
+    @classmethod
+    def setUpClass(cls):
+        if CHROMIUM is None:
+            raise unittest.SkipTest("there is no chromium")
+        try:
+            page.install()
+        except points.Invalid as error:
+            if any(word in str(error) for word in (*OFFLINE, "apt-get install npm")):
+                raise unittest.SkipTest(str(error)) from error
+            raise
+
+    def open(self, name):
+        """The page's own account, and what Chromium logged of its console."""
+        with tempfile.TemporaryDirectory(dir=self.folder) as profile:
+            done = subprocess.run(
+                [CHROMIUM, "--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run",
+                 "--disable-background-networking",
+                 "--disable-component-update", "--disable-sync", "--disable-dev-shm-usage", "--enable-logging=stderr",
+                 "--window-size=1300,900",
+                 f"--user-data-dir={profile}", "--virtual-time-budget=10000", "--dump-dom",
+                 f"file://{self.path(name)}"],
+                capture_output=True, text=True, check=False, timeout=120)
+        match = re.search(r'<pre id="told">(.*?)</pre>', done.stdout, re.S)
+        self.assertTrue(match, done.stdout[-2000:] + done.stderr[-2000:])
+        self.assertEqual([line for line in done.stderr.splitlines() if "CONSOLE" in line], [])
+        return json.loads(html.unescape(match.group(1)))
+
+    def made(self, found):
+        os.mkdir(self.path("history"))
+        if found:
+            points.append(found, self.path("history"))
+        told = self.command("plot", "--history", self.path("history"), "-o", self.path("index.html")).stdout
+        text = self.text("index.html")
+        self.assertIn("The MIT License", text)
+        self.assertIn("Leon Sorokin", text)
+        self.assertEqual(re.findall(r"(?:src|href)\s*=\s*[\"']?(?:https?:)?//[^\s\"'>]+", text), [])
+        acted = text.replace("<title>", LISTEN + "<title>", 1).replace("</body>", ACT + "</body>")
+        self.assertNotEqual(acted, text)
+        self.write("acted.html", acted)
+        return told, self.open("acted.html")
+
+    def test_the_page(self):
+        told, seen = self.made(history())
+        self.assertIn("5 series, 3 change points", told)
+        self.assertEqual(seen["wrong"], [])
+        self.assertEqual(seen["title"], "Weir: benchmarks by commit")
+        self.assertEqual(seen["headings"][0].split()[0], "Changes")
+        self.check_panels({(panel["bench"], panel["metric"]): panel for panel in seen["panels"]})
+        self.check_hover(seen)
+        self.check_filter(seen)
+
+    def check_panels(self, panels):
+        self.assertEqual(len(panels), 5)
+        for panel in panels.values():
+            self.assertTrue(panel["ink"], panel["bench"])
+            self.assertEqual(panel["x"], 91, "all panels have the same commits on x")
+            self.assertTrue(panel["low"] < panel["high"])
+        relay, loss = panels["brim/block/relay/producers:8", "events_per_s"], panels["brim/drop", "loss"]
+        self.assertEqual((relay["unit"], loss["unit"], loss["low"]), ("M events/s", "lost/attempted", 0))
+        self.assertIn("↑ more is better", relay["head"])
+        self.assertIn("↓ less is better", loss["head"])
+
+    def check_hover(self, seen):
+        self.assertEqual(seen["panels"][0]["bench"], "emit/enabled")
+        for word in ("34 instructions/event", "commit", f"{0x1000000 + 70:07x}", "2026-01-03 22:00:00 UTC",
+                     "AMD EPYC (family 25, model 17", "GNU 12.2.0",
+                     "Linux 6.1.0", "0.10 0.20 0.30", "1.9 ns", "test-x86_64-2cpu"):
+            self.assertIn(word, seen["tip"])
+        self.assertIsNotNone(seen["pointed"], "the pointer over a chart shows what is under it")
+        self.assertIn(f"{0x1000000 + 89:07x}", seen["pointed"])
+
+    def check_filter(self, seen):
+        self.assertEqual((seen["all"], seen["relay"], seen["none"], seen["nothing"]), (5, 1, 0, True))
+        self.assertEqual(len(seen["changed"]), 3)
+        self.assertEqual(len(seen["list"]), 3)
+        self.assertTrue(any("+3.03 %" in item for item in seen["list"]))
+        self.assertIn("the machine's: the calibration loop", seen["list"][-1])
+        self.assertIsNotNone(seen["found"])
+        self.assertNotEqual(*seen["paper"])
+
+    def test_without_history(self):
+        told, seen = self.made([])
+        self.assertIn("0 series", told)
+        self.assertEqual((seen["wrong"], seen["panels"], seen["headings"][0]), ([], [], "There is no history yet"))
+
+
+if __name__ == "__main__":
+    unittest.main()

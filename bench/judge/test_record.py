@@ -1,0 +1,269 @@
+"""convert.py, entries.py and the command record: from what the programs print to points and entries."""
+import json
+import os
+import sys
+import unittest
+
+import convert
+import entries
+import metrics
+import points
+import samples
+from samples import aggregate, bench_report, repetition
+
+sys.path.append(os.path.join(points.ROOT, "stress"))
+import fake_program  # noqa: E402  pylint: disable=wrong-import-position
+
+
+def figures(source):
+    return {(point["bench"], point["metric"]): (point["value"], point["lo"], point["hi"], point["n"])
+            for point in source.points}
+
+
+class WeirBench(samples.Folder):
+    def read(self, *rows, **changes):
+        return convert.read(self.write("quick.json", bench_report(*rows, **changes)), samples.ENVIRONMENT)
+
+    def test_repetitions_are_one_point(self):
+        name = "emit/enabled/payload:32/iterations:1/manual_time/threads:2"
+        source = self.read(*(repetition(name, time, park_p50_ns=time * 2) for time in (12, 9, 10)),
+                           aggregate(name, "mean", 10.3), aggregate(name, "median", 10), aggregate(name, "stddev", 1),
+                           aggregate(name, "cv", 0.1))
+        self.assertEqual(figures(source), {("emit/enabled/payload:32/threads:2", "ns_per_event"): (10, 9, 12, 3),
+                                           ("emit/enabled/payload:32/threads:2", "park_p50_ns"): (20, 18, 24, 3)})
+        first = source.points[0]
+        self.assertEqual((first["suite"], first["commit"], first["date"], first["cal_ns"], first["unit"],
+                          first["better"]),
+                         ("emit", "91d52fe", "2026-11-21T13:29:00Z", 1.93, "ns", "less"))
+        self.assertEqual((first["kernel"], first["load"], first["tool"]),
+                         ("Linux 6.1.0 x86_64", "3.95 3.51 3.07 3/79 23266", "weir-bench, Google Benchmark 1.7.1"))
+
+    def test_aggregates_only(self):
+        source = self.read(*(aggregate("floor/32/manual_time", kind, time) for kind, time in
+                             (("mean", 11), ("median", 10), ("stddev", 1), ("cv", 0.1))))
+        self.assertEqual(figures(source), {("floor/32", "ns_per_event"): (10, None, None, 3)})
+        source = self.read(aggregate("floor/32", "mean", 11), repetition("floor/64", 5))
+        self.assertEqual([name for name, _ in source.skipped], ["floor/32"])
+
+    def test_names_keep_what_was_measured(self):
+        for name, expected in (("emit/real_time/process_time", "emit"), ("emit/iterations:12/x", "emit/x"),
+                               ("emit/iterations:1x", "emit/iterations:1x"),
+                               ("drain/threads:4/repeats:3", "drain/threads:4")):
+            self.assertEqual(self.read(repetition(name, 1)).points[0]["bench"], expected)
+
+    def test_units_counters_and_ratios(self):
+        source = self.read({**repetition("stop/parked", 1.5), "time_unit": "ms"},
+                           repetition("brim/block", 20, jain=0.99, other=7),
+                           repetition("ratio/enabled", 10, ratio=1.02, least=1.0, greatest=1.1, measured_ns=10))
+        self.assertEqual(figures(source), {("stop/parked", "ns_per_event"): (1.5e6, None, None, 1),
+                                           ("brim/block", "ns_per_event"): (20, None, None, 1),
+                                           ("brim/block", "jain"): (0.99, None, None, 1),
+                                           ("ratio/enabled", "ratio"): (1.02, 1.0, 1.1, 1)})
+        for point in source.points:
+            self.assertEqual((point["unit"], point["better"]), tuple(metrics.TABLE[point["metric"]]))
+
+    def test_failed_ones_are_told(self):
+        source = self.read({**repetition("peer/lttng", 0), "error_occurred": True,
+                            "error_message": "no lttng-sessiond"},
+                           repetition("floor/32", 10))
+        self.assertEqual(source.skipped, [("peer/lttng", "no lttng-sessiond")])
+        self.assertEqual(len(source.points), 1)
+
+    def test_a_counter_without_a_value(self):
+        text = json.dumps(bench_report(repetition("brim/block", 10, park_p99_ns=12345, jain=1)))
+        source = convert.read(self.write("a.json", text.replace("12345", "NaN")), samples.ENVIRONMENT)
+        self.assertEqual({metric for _, metric in figures(source)}, {"ns_per_event", "jain"})
+
+    def test_commits(self):
+        for said, expected in (("91d52fe", "91d52fe"), ("v0.1-3-g91d52fe", "91d52fe"),
+                               ("91d52fe-dirty", "91d52fe-dirty"),
+                               ("v0.1", "unknown"), (None, "unknown"), (7, "unknown")):
+            self.assertEqual(self.read(repetition("floor/32", 1), commit=said).commit, expected)
+
+    def refused(self, reason, content):
+        with self.assertRaisesRegex(points.Invalid, reason):
+            convert.read(self.write("a.json", content), samples.ENVIRONMENT)
+
+    def test_refusals(self):
+        self.refused("neither a report", "")
+        self.refused("neither a report", "{")
+        self.refused("neither a report", [])
+        self.refused("neither a report", "[" * 100000)
+        self.refused("'context' is not", {"context": [], "benchmarks": []})
+        self.refused("'benchmarks' is not", {"context": samples.context(), "benchmarks": {}})
+        self.refused("without a name", bench_report({"real_time": 1}))
+        self.refused("no time", bench_report({**repetition("a/b", 1), "time_unit": "days"}))
+        self.refused("no time", bench_report(repetition("a/b", None)))
+        self.refused("bench: ", bench_report(repetition("a/<script>", 1)))
+        self.refused("the date", bench_report(repetition("a/b", 1), date="now"))
+        self.refused("no time zone", bench_report(repetition("a/b", 1), date="2026-11-21T15:29:00"))
+        self.refused("calibration_ns", bench_report(repetition("a/b", 1), calibration_ns="fast"))
+
+    def test_another_machine(self):
+        path = self.write("a.json", bench_report(repetition("a/b", 1), cpu="Z80"))
+        with self.assertRaisesRegex(points.Invalid, "another machine.*--environment"):
+            convert.read(path)
+
+
+class WeirStress(samples.Folder):
+    def read(self, *runs):
+        return convert.read(self.write("runs.ndjson", "".join(json.dumps(run) + "\n" for run in runs)),
+                            samples.ENVIRONMENT)
+
+    def test_repetitions_by_setting(self):
+        source = self.read(*(fake_program.run(wake=wake, threads=8, seed=seed, pin=True) for seed in (1, 2, 3)
+                             for wake in ("fifo", "relay")))
+        name = "brim/block/{}/producers:8/segment:32768/budget:1048576/payload:32/sink:fast/pinned"
+        found = figures(source)
+        for wake in ("fifo", "relay"):
+            value, low, high, n = found[name.format(wake), "events_per_s"]
+            self.assertTrue(low < value < high and n == 3)
+            self.assertIn((name.format(wake), "of_bound"), found)
+            self.assertNotIn((name.format(wake), "loss"), found)
+        self.assertEqual(source.commit, "0123abc")
+
+    def test_drop_has_loss_and_no_waits(self):
+        found = figures(self.read(fake_program.run(mode="drop")))
+        by_metric = {metric: value[0] for (_, metric), value in found.items()}
+        self.assertTrue(0 < by_metric["loss"] < 1)
+        self.assertNotIn("park_p99_ns", by_metric)
+
+    def test_refusals(self):
+        with self.assertRaisesRegex(points.Invalid, "2 machines or commits"):
+            self.read(fake_program.run(), fake_program.run(commit="7654321"))
+        with self.assertRaisesRegex(points.Invalid, "BLOCK lost"):
+            self.read(fake_program.run(emitted=10, written=9, lost={"FULL": 1}))
+        with self.assertRaisesRegex(convert.runs.Failed, "not a number"):
+            self.read(fake_program.run(), {**fake_program.run(), "seconds": "long"})
+
+    def test_the_entry_of_the_brim(self):
+        path = os.path.join(points.ROOT, "results", "2026-11-21-epyc-f25m17-brim", "runs.ndjson")
+        source = convert.read(path, samples.ENVIRONMENT)
+        self.assertEqual(source.commit, "78d300e")
+        self.assertEqual({point["n"] for point in source.points if point["metric"] == "events_per_s"}, {7})
+
+
+class Count(samples.Folder):
+    def test_figures_are_points(self):
+        figure = lambda name, unit, value: {"name": name, "unit": unit, "value": value}
+        rows = [figure("emit/dropped/payload:32/instructions", "instructions/event", 31.5),
+                figure("bytes/file/payload:32", "bytes/event", 34), figure("code/libweir/exports", "names", 21),
+                figure("reader/x", "calls", None)]
+        counts = {"v": 1, "rows": rows, "commit": "91d52fe", "environment": samples.ENVIRONMENT,
+                  "date": samples.date(0)}
+        source = convert.read(self.write("count.json", counts))
+        self.assertEqual(figures(source), {("emit/dropped/payload:32", "instructions"): (31.5, None, None, 1),
+                                           ("bytes/file/payload:32", "bytes_per_event"): (34, None, None, 1),
+                                           ("code/libweir", "exports"): (21, None, None, 1)})
+        self.assertEqual([(p["suite"], p["better"], p["cal_ns"]) for p in source.points],
+                         [("count", "less", None), ("count", "less", None), ("count", "none", None)])
+        for name, value, reason in (("commit", None, "of which commit"), ("environment", None, "environment"),
+                                    ("rows", [], "not a list"), ("rows", [{}], "without name")):
+            path = self.write("count.json", {**counts, name: value})
+            with self.assertRaisesRegex(points.Invalid, reason):
+                convert.read(path)
+
+
+class ForHistory(unittest.TestCase):
+    def test_once_is_enough(self):
+        point = lambda bench, metric, value: samples.point(value, bench=bench, metric=metric)
+        found = [point("brim/block/relay", "ns_per_event", 20), point("brim/block/relay", "events_per_s", 50e6),
+                 point("brim/block/relay", "loss", 0),
+                 point("brim/drop", "loss", 0), point("brim/block/fifo", "loss", 0.1),
+                 point("emit/x", "ns_per_event", 20),
+                 point("emit/x", "events_per_s", 40e6), point("emit/y", "ns_per_event", 20)]
+        self.assertEqual(convert.for_history(found), [found[1], *found[3:]])
+
+
+class Record(samples.Folder):
+    def setUp(self):
+        super().setUp()
+        table = f"{entries.INDEX_HEAD}\n|---|---|---|\n| old | [old](old/notes.md) | x |"
+        self.write("results/README.md", f"# Results\n\n{table}\n\nEnd.\n")
+        self.environment = self.write("environment.json", samples.ENVIRONMENT)
+
+    def record(self, *arguments, code=0):
+        return self.command("record", "--results", self.path("results"), "--environment", self.environment, *arguments,
+                            code=code)
+
+    def quick(self, name="quick.json", **changes):
+        return self.write(name, bench_report(*(repetition("floor/32", time) for time in (10, 11, 12)),
+                                             repetition("emit/x", 5, loss=0.5),
+                                             **changes))
+
+    def snapshot(self):
+        return {os.path.join(folder, name): self.text(folder, name) for folder, _,
+                names in os.walk(self.path("results")) for name in names}
+
+    def test_history(self):
+        self.record(self.quick())
+        self.assertEqual(len(points.read(self.path("results", "history", "emit.ndjson"))), 2)
+        self.assertIn("is recorded already", self.record(self.quick(), code=1).stderr)
+        self.record(self.quick(date="2026-11-22T15:29:00+00:00"))
+        self.assertEqual(len(points.read(self.path("results", "history", "floor.ndjson"))), 2)
+
+    def test_dirty(self):
+        before = self.snapshot()
+        for commit in ("91d52fe-dirty", "unknown"):
+            self.assertIn("nobody can get again", self.record(self.quick(commit=commit), code=1).stderr)
+        self.assertEqual(self.snapshot(), before)
+        self.record("--allow-dirty", "--name", "dirty", "--command", "x", self.quick(commit="91d52fe-dirty"))
+        about = json.loads(self.text("results", "2026-11-21-epyc-f25m17-dirty", "env.json"))
+        self.assertEqual((about["commit"], about["dirty_allowed"]), ("91d52fe-dirty", True))
+
+    def test_entry(self):
+        quick = self.quick()
+        self.record("--name", "idle", "--note", "Costs | on an idle machine", "--command", "./dev bench quick", quick)
+        entry = "2026-11-21-epyc-f25m17-idle"
+        self.assertEqual(sorted(os.listdir(self.path("results", entry))),
+                         ["command.txt", "env.json", "notes.md", "quick.json"])
+        self.assertEqual(self.text("results", entry, "quick.json"), self.text("quick.json"))
+        self.assertEqual(self.text("results", entry, "command.txt"), "./dev bench quick\n")
+        notes = self.text("results", entry, "notes.md")
+        self.assertIn("| `floor/32` | 11 ns (10–12) | 3 |", notes)
+        self.assertIn("| `emit/x` | 5 ns | 0.500 lost/attempted | 1 |", notes)
+        points.validate("environment", json.loads(self.text("results", entry, "env.json"))["environment"], "env.json")
+        lines = self.text("results", "README.md").splitlines()
+        self.assertEqual(lines[5], f"| Costs \\| on an idle machine | [{entry}]({entry}/notes.md) "
+                         "| ./dev bench quick |")
+        self.assertEqual(lines[6:], ["", "End."])
+
+    def test_entries_are_only_added(self):
+        self.record("--name", "idle", "--command", "x", "--no-history", self.quick())
+        before = self.snapshot()
+        later = self.quick("later.json", date="2026-11-21T20:00:00+00:00")
+        self.assertIn("never changed", self.record("--name", "idle", "--command", "y", "--no-history", later,
+                                                   code=1).stderr)
+        self.assertEqual(self.snapshot(), before)
+        self.assertFalse(os.path.exists(self.path("results", "history")))
+
+    def test_refusals_leave_nothing(self):
+        before = self.snapshot()
+        other = self.quick("other.json", commit="7654321")
+        self.assertIn("different commits", self.record(self.quick(), other, code=1).stderr)
+        self.assertIn("--command", self.record("--name", "a", self.quick(), code=1).stderr)
+        self.assertIn("small letters", self.record("--name", "../A", "--command", "x", self.quick(), code=1).stderr)
+        self.assertIn("two files", self.record("--name", "a", "--command", "x", "--attach",
+                                               self.write("b/quick.json", "x"), self.quick(),
+                                               code=1).stderr)
+        self.assertIn("needs --name", self.record("--note", "x", self.quick(), code=2).stderr)
+        self.assertIn("No such file", self.record(self.path("none.json"), code=1).stderr)
+        self.assertIn("same figure twice", self.record(self.quick(), self.quick("again.json"), code=1).stderr)
+        self.assertEqual(self.snapshot(), before)
+
+    def test_names_of_processors(self):
+        for cpu, name in ((samples.ENVIRONMENT["cpu"], "epyc-f25m17"),
+                          ("AMD EPYC 9R14 96-Core Processor (family 25, model 17)", "epyc-9r14-f25m17"),
+                          ("Intel(R) Xeon(R) Platinum 8370C CPU @ 2.80GHz (family 6, model 106)",
+                           "xeon-platinum-f6m106"), ("aarch64", "aarch64")):
+            self.assertEqual(entries.processor_name(cpu), name)
+
+    def test_the_index_has_its_table(self):
+        with open(os.path.join(entries.RESULTS, entries.INDEX), encoding="utf-8") as file:
+            text = file.read()
+        more = entries.index_with(text, "a", "b", "c", "README")
+        self.assertEqual(len(more.splitlines()), len(text.splitlines()) + 1)
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,55 @@
+"""The comment and the graph of two commits, made here as CI makes them: ./dev bench ab, then ./dev bench plot. Builds
+both."""
+import os
+import subprocess
+import sys
+import unittest
+import xml.etree.ElementTree
+
+import points
+import samples
+
+
+def git(*arguments):
+    return subprocess.run(["git", "-C", points.ROOT, *arguments], capture_output=True, text=True, check=False)
+
+
+def commits():
+    """The last two of this checkout; the last one twice where the one before is not there, or cannot be compared yet.
+    """
+    names = git("rev-list", "--first-parent", "--max-count=2", "HEAD").stdout.split()
+    if not names:
+        return None
+    can_compare = git("cat-file", "-e", f"{names[-1]}:bench/judge/cmd_ab.py").returncode == 0
+    return (names[-1] if can_compare else names[0]), names[0]
+
+
+class TwoCommits(samples.Folder):
+    def test_comment_and_graph(self):
+        if commits() is None:
+            self.skipTest("not a checkout")
+        base, head = commits()
+        path = self.path("report.json")
+        # 1 is a verdict too: it is not speed that is tested here.
+        done = subprocess.run([sys.executable, "-B", f"{samples.HERE}/cmd_ab.py", "--base", base, "--head", head,
+                               "--seconds", "10",
+                               "--filter", "emit/dropped", "--report", path], capture_output=True, text=True,
+                              check=False)
+        self.assertIn(done.returncode, (0, 1), done.stderr)
+        self.assertTrue(os.path.exists(path), done.stderr)
+        report = points.read_report(path)
+        self.assertEqual((report["base"], report["head"]), (base[:12], head[:12]))
+        self.command("plot", "--report", path, "-o", self.path("pr"))
+        comment = self.text("pr", "comment.md")
+        self.assertIn(f"`{base[:12]}` → `{head[:12]}`", comment)
+        self.assertIn(f"./dev bench ab --base {base[:12]} --head {head[:12]} --filter emit/dropped --seconds 10 "
+                      "--seed 1", comment)
+        texts = [element.text for element in xml.etree.ElementTree.fromstring(self.text("pr", "graph.svg")).iter()]
+        for row in report["clock"]:
+            self.assertIn(f"`{row['bench']}`", comment)
+            self.assertIn(row["bench"], texts)
+        self.assertTrue(report["clock"] or report["gate"], done.stderr)
+
+
+if __name__ == "__main__":
+    unittest.main()
