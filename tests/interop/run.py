@@ -93,8 +93,8 @@ class Readers:
             if stamp.exists() and stamp.read_text() == key and self.summary_dll.exists() and self.trace_tool.exists():
                 return
             stamp.unlink(missing_ok=True)
-            self.timed("restore TraceEvent", self.restore_traceevent, sources[0])
-            self.timed("build traceevent-summary", self.build_summary, sources[0])
+            self.timed("restore TraceEvent", self.restore_project, READER, sources[0])
+            self.timed("build traceevent-summary", self.build_project, sources[0])
             self.timed("install dotnet-trace", self.install_tool)
             stamp.write_text(key)
 
@@ -111,18 +111,18 @@ class Readers:
         except Failed as e:
             raise Skip(f"{what} cannot be restored: {e}") from None
 
-    def restore_traceevent(self, project):
-        done = self.fetch(READER, [self.dotnet, "restore", project, "--artifacts-path", self.cache / "artifacts"])
+    def restore_project(self, what, project):
+        done = self.fetch(what, [self.dotnet, "restore", project, "--artifacts-path", self.cache / "artifacts"])
         if done.returncode:
             # NU11xx: package or version not found, NU13xx: source not reachable. The rest would be our own mistake.
             outcome = Skip if re.search(r"\bNU1[13]\d\d\b", done.stdout + done.stderr) else Failed
-            raise outcome(f"{READER} cannot be restored:\n    {tail(done)}")
+            raise outcome(f"{what} cannot be restored:\n    {tail(done)}")
 
-    def build_summary(self, project):
+    def build_project(self, project):
         done = call([self.dotnet, "build", project, "--no-restore", "-c", "Release", "--artifacts-path", self.cache / "artifacts",
                      "-nodeReuse:false", "-p:UseSharedCompilation=false"], 300, env=self.env, cwd=self.cache)
         if done.returncode:
-            raise Failed(f"traceevent-summary does not build:\n    {tail(done, 20)}")
+            raise Failed(f"{project.stem} does not build:\n    {tail(done, 20)}")
 
     def install_tool(self):
         shutil.rmtree(self.cache / "tools", ignore_errors=True)  # the installer refuses to replace a version

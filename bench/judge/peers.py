@@ -1,0 +1,378 @@
+"""The same events through this library and through others: what one costs, how many arrive.
+
+Each measure is a process of bench/peers/; all run in turn, A B C ... A B C ..., so that what the machine does meanwhile
+meets all of them. Figures are medians over the rounds, with the least and the greatest; ratios are taken within a
+round. What the programs say they delivered is counted again by a reader where there is a trace to read.
+bench/peers/README.md has each peer's configuration.
+
+    rows = peers.measure(["burst", "flood"], rounds=5, names=["weir", "lttng:blocking"])
+"""
+import contextlib
+import dataclasses
+import json
+import os
+import shutil
+import statistics
+import subprocess
+import sys
+import time
+
+import jsonschema
+import peers_eventpipe
+import peers_lttng
+import peers_rig
+from peers_rig import Failed, Missing
+from points import ROOT
+
+sys.path.append(os.path.join(ROOT, "stress"))
+import runs  # noqa: E402  pylint: disable=wrong-import-position
+
+FOLDER = os.path.join(ROOT, "build", "bench")
+MIB = 1 << 20
+TIMEOUT_S = 120
+FLOOR = "floor"
+
+# What is told of each: medians over the rounds.
+FIGURES = ("ns_per_event", "cpu_ns_per_event", "seconds", "seconds_delivered", "delivered", "lost", "told_lost",
+           "bytes_per_event", "of_floor", "of_weir")
+
+
+@dataclasses.dataclass(frozen=True)
+class Case:
+    kind: str
+    threads: int
+    events: int  # of each thread
+    budget: int  # of all threads together
+
+
+@dataclasses.dataclass(frozen=True)
+class Peer:
+    """`variant` is the user's word, `option` the program's; `budget` where it is not the case's."""
+    program: str
+    variant: str
+    kinds: tuple
+    option: str = None
+    budget: int = None
+
+    @property
+    def name(self):
+        return self.program if self.program == FLOOR else f"{self.program}:{self.variant}"
+
+    @property
+    def waits(self):
+        return self.variant in ("block", "blocking", "wait")
+
+
+ALL = ("burst", "sustained", "flood")
+PEERS = (
+    Peer("floor", "unread", ALL),
+    Peer("weir", "drop", ("burst", "flood")),
+    Peer("weir", "block", ALL),
+    Peer("weir", "overwrite", ("flood",)),
+    Peer("lttng", "discard", ALL),
+    Peer("lttng", "blocking", ALL),
+    Peer("dpdk", "overwrite", ALL),
+    Peer("dpdk", "discard", ("flood",)),
+    Peer("ck-ring", "drop", ("burst", "flood")),
+    Peer("ck-ring", "wait", ("sustained", "flood")),
+    Peer("boost", "drop", ("burst", "flood")),
+    Peer("boost", "wait", ("sustained", "flood")),
+    Peer("eventpipe", "1MB", ("flood",), "nostack", MIB),
+    Peer("eventpipe", "1MB+stack", ("flood",), "stack", MIB),
+    Peer("eventpipe", "256MB", ALL, "nostack", 256 * MIB),
+    Peer("eventpipe", "256MB+stack", ALL, "stack", 256 * MIB),
+)
+
+COUNT = {"type": "integer", "minimum": 0}
+COUNT_OR_NULL = {"type": ["integer", "null"], "minimum": 0}
+NUMBER = {"type": "number", "minimum": 0}
+NUMBER_OR_NULL = {"type": ["number", "null"], "minimum": 0}
+RUN = {
+    "title": "What a program of bench/peers/ prints",
+    "type": "object",
+    "additionalProperties": False,
+    "properties": {
+        "peer": {"type": "string"}, "variant": {"type": "string"}, "version": {"type": "string", "minLength": 1},
+        "case": {"enum": list(ALL)}, "threads": COUNT, "payload_bytes": {"const": 32}, "events": COUNT,
+        "emitted": COUNT, "delivered": COUNT_OR_NULL, "lost": COUNT_OR_NULL, "told_lost": COUNT_OR_NULL,
+        "ns_per_event": NUMBER, "cpu_ns_per_event": NUMBER, "seconds": NUMBER, "seconds_delivered": NUMBER_OR_NULL,
+        "budget_bytes": COUNT, "buffer_bytes": COUNT_OR_NULL, "bytes_per_event": NUMBER_OR_NULL,
+        "pinned": {"type": "boolean"}, "note": {"type": "string"}},
+}
+RUN["required"] = list(RUN["properties"])
+
+
+# --- What is measured. ---------------------------------------------------------------------------------------
+
+
+def case(kind, threads, events=None, budget=None):
+    """Its usual size: 31 bursts; 3,000,000 events of each thread; 1,000,000 of all threads together through 1 MiB."""
+    usual = {"burst": (310_000, 4 * MIB * threads), "sustained": (3_000_000, 4 * MIB * threads),
+             "flood": (max(1, 1_000_000 // threads), MIB)}[kind]
+    return Case(kind, threads, events or usual[0], budget or usual[1])
+
+
+def usual_cases(kinds=ALL, threads=None):
+    usual_threads = {"burst": (1,), "sustained": (1, 2), "flood": (1, 4, 16)}
+    return [case(kind, count) for kind in kinds for count in threads or usual_threads[kind]]
+
+
+def select(names=None):
+    """The peers of these names: "weir", all its variants, or "weir:block". ValueError for one that is not known."""
+    programs = list(dict.fromkeys(peer.program for peer in PEERS))
+    for name in names or ():
+        if not any(name in (peer.name, peer.program) for peer in PEERS):
+            raise ValueError(f"'{name}' is not a peer; known are {', '.join(programs)}, and with their variants "
+                             f"{', '.join(peer.name for peer in PEERS if ':' in peer.name)}")
+    return [peer for peer in PEERS if not names or peer.name in names or peer.program in names]
+
+
+# --- Building. -------------------------------------------------------------------------------------------------
+
+
+def build():
+    """What is not there is not built; peers.json says why. Raises Failed with the end of the output."""
+    for command in (["cmake", "--preset", "bench"],
+                    ["cmake", "--build", "--preset", "bench", "--target", "peers", "weir_tool"]):
+        done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+        if done.returncode != 0:
+            end = "\n".join((done.stdout + done.stderr).splitlines()[-25:])
+            raise Failed(f"{' '.join(command)} failed:\n{end}")
+
+
+def program_of(folder, name):
+    """Its path; Missing with the reason if it was not built."""
+    listed = os.path.join(folder, "bench", "peers", "peers.json")
+    try:
+        with open(listed, encoding="utf-8") as file:
+            reason = json.load(file).get(name, {"missing": f"it is not in {listed}"})["missing"]
+    except OSError:
+        raise Missing(f"the peers are not built: there is no {listed}") from None
+    if reason:
+        raise Missing(reason)
+    return os.path.join(folder, "bin", f"peer-{name}")
+
+
+# --- Running. --------------------------------------------------------------------------------------------------
+
+
+class Runner:
+    """Runs peers in a workplace. What surrounds one (a daemon, a build) is made when it is first needed."""
+
+    def __init__(self, workplace, pins=False, timeout_s=TIMEOUT_S, folder=FOLDER):
+        self.workplace, self.pins, self.timeout_s, self.folder = workplace, pins, timeout_s, folder
+        self.surroundings = {}
+
+    def surrounding(self, name, make):
+        """Made once, and missing once."""
+        if name not in self.surroundings:
+            try:
+                self.surroundings[name] = make()
+            except Missing as missing:
+                self.surroundings[name] = missing
+        if isinstance(self.surroundings[name], Missing):
+            raise self.surroundings[name]
+        return self.surroundings[name]
+
+    def prepare(self, peer):
+        """Raises Missing if the peer cannot run here."""
+        if peer.program == "eventpipe":
+            return self.surrounding("eventpipe", lambda: peers_eventpipe.EventPipe(self.workplace))
+        program = program_of(self.folder, peer.program)
+        if peer.program == "lttng":
+            return self.surrounding("lttng", lambda: peers_lttng.Lttng(self.workplace, program))
+        return program
+
+    def arguments(self, peer, of):
+        words = ["--case", of.kind, "--events", of.events, "--threads", of.threads, "--json",
+                 "--budget", peer.budget or of.budget, "--variant", peer.option or peer.variant,
+                 *(["--pin"] if self.pins else [])]
+        return [str(word) for word in words]
+
+    def run(self, peer, of):
+        """One process: its report, with what reading the trace adds. Raises Missing or Failed."""
+        place, arguments = self.prepare(peer), self.arguments(peer, of)
+        try:
+            if peer.program == "lttng":
+                out, known = place.run(arguments, of.kind, of.budget, peer.variant, self.drain_set(of), self.timeout_s)
+            else:
+                out, known = self.run_into_folder(peer, place, arguments)
+            return self.report(peer, out, known)
+        except Failed as error:
+            raise Failed(f"{peer.name}, {of.kind}, threads {of.threads}: {error}") from None
+
+    def drain_set(self, of):
+        """Where what drains may run: with --pin, the last processor if that one does not emit."""
+        allowed = sorted(os.sched_getaffinity(0))
+        return {allowed[-1]} if self.pins and of.threads < len(allowed) else set(allowed)
+
+    def run_into_folder(self, peer, place, arguments):
+        folder = self.workplace.make_folder("output")
+        try:
+            if peer.program == FLOOR:
+                return self.workplace.run([place, *arguments], self.timeout_s), {}
+            arguments = [*arguments, "--output", folder]
+            if peer.program == "eventpipe":
+                return self.workplace.run([*place.command, *arguments], self.timeout_s, env=place.environment), {}
+            return self.workplace.run([place, *arguments], self.timeout_s), self.read_back(peer, folder)
+        finally:
+            shutil.rmtree(folder, ignore_errors=True)
+
+    def read_back(self, peer, folder):
+        """What a reader that is not the writer finds."""
+        if peer.program == "weir":
+            return {"read": self.weir_events(os.path.join(folder, "weir.nettrace"))}
+        if peer.program == "dpdk":
+            if not shutil.which("babeltrace2"):
+                return {"note": "what was delivered is not known: there is no babeltrace2"}
+            return {"delivered": peers_rig.ctf_events(self.workplace, folder, self.timeout_s),
+                    "bytes": peers_rig.trace_bytes(folder, "channel")}
+        return {}
+
+    def weir_events(self, path):
+        """Events of ours in a trace; `weir stat` ends with 3 where some were lost, which is no failure here."""
+        tool = os.path.join(self.folder, "bin", "weir")
+        out = self.workplace.run(["sh", "-c", '"$0" stat --json "$1" || [ $? -eq 3 ]', tool, path], self.timeout_s)
+        return sum(event["count"] for event in json.loads(out)["events"] if event["provider"] == "WeirBench")
+
+    @staticmethod
+    def report(peer, out, known):
+        try:
+            run = json.loads(out)
+            delivered = known.get("delivered", run["delivered"])
+            run |= {name: known[name] for name in ("delivered", "told_lost", "buffer_bytes", "note") if name in known}
+            run["lost"] = None if delivered is None else run["emitted"] - delivered
+            if known.get("bytes") is not None and delivered:
+                run["bytes_per_event"] = known["bytes"] / delivered
+            jsonschema.validate(run, RUN)
+        except (ValueError, KeyError, TypeError, jsonschema.ValidationError) as error:
+            what = error.message if isinstance(error, jsonschema.ValidationError) else error
+            raise Failed(f"what it printed is no report: {what}") from None
+        if known.get("read", delivered) != delivered:
+            raise Failed(f"it says that {delivered} events were delivered, and {known['read']} are in the trace")
+        return run | {"variant": peer.variant}
+
+
+# --- Rounds. ---------------------------------------------------------------------------------------------------
+
+
+def reference(peer, of):
+    """Which of ours does the same as this peer: the one that waits, or the one that drops."""
+    return "weir:block" if peer.waits or of.kind == "sustained" else "weir:drop"
+
+
+def add_ratios(round_of):
+    """`round_of` maps (peer, case) to the reports of one round."""
+    by_name = {(peer.name, of): run for (peer, of), run in round_of.items()}
+    for (peer, of), run in round_of.items():
+        for name, other in (("of_floor", FLOOR), ("of_weir", reference(peer, of))):
+            base = by_name.get((other, of), {}).get("ns_per_event")
+            run[name] = run["ns_per_event"] / base if base else None
+
+
+def row_of(peer, of, found, reason):
+    """One peer in one case. `found` are its reports; without any, `skipped` or `failed` says why."""
+    row = {"name": peer.name, "peer": peer.program, "variant": peer.variant, "case": of.kind, "threads": of.threads,
+           "skipped": None, "failed": None, "rounds": len(found), "events": of.events,
+           "emitted": of.events * of.threads, "budget_bytes": peer.budget or of.budget}
+    if reason is not None:
+        row["skipped" if isinstance(reason, Missing) else "failed"] = str(reason)
+    if found:
+        row |= {name: found[-1][name] for name in ("version", "payload_bytes", "buffer_bytes", "pinned", "note")}
+    for name in FIGURES:
+        values = [run[name] for run in found if run[name] is not None]
+        row[name] = statistics.median(values) if values else None
+        row.setdefault("least", {})[name] = min(values, default=None)
+        row.setdefault("greatest", {})[name] = max(values, default=None)
+    return row | {"runs": found}
+
+
+class Rounds:
+    def __init__(self, runner, peers, cases, show):
+        self.runner, self.show = runner, show
+        self.plan = [(peer, of) for of in cases for peer in peers if of.kind in peer.kinds]
+        self.found = {step: [] for step in self.plan}
+        self.reasons = {}
+        self.done = 0
+
+    def go(self):
+        """One round. A peer that is missing or has failed is not asked again."""
+        round_of = {}
+        for number, (peer, of) in enumerate(self.plan, 1):
+            self.show(f"round {self.done + 1}: {number}/{len(self.plan)} {peer.name}, {of.kind}, threads {of.threads}")
+            if (peer, of) in self.reasons:
+                continue
+            try:
+                round_of[peer, of] = self.runner.run(peer, of)
+            except (Missing, Failed) as reason:
+                self.reasons[peer, of] = reason
+        add_ratios(round_of)
+        for step, run in round_of.items():
+            self.found[step].append(run)
+        self.done += 1
+
+    def rows(self):
+        return [row_of(peer, of, self.found[peer, of], self.reasons.get((peer, of))) for peer, of in self.plan]
+
+
+def measure(cases, rounds, names=None, *, threads=None, pins=False, seconds=None, show=None, builds=True):
+    """Rows of all peers of these names in these cases: of burst, sustained, flood, in their usual sizes, or Case.
+
+    A row's figures are medians over the rounds, None where a peer cannot tell; row["least"] and row["greatest"] have
+    the same names. row["skipped"] says why a peer is missing on this machine, row["failed"] what went wrong; else they
+    are None. Rounds end after `seconds`, but there is one. Raises Failed if the programs cannot be built, ValueError
+    for a name that is not known.
+    """
+    wanted = [of if isinstance(of, Case) else usual for of in cases
+              for usual in ([of] if isinstance(of, Case) else usual_cases([of], threads))]
+    peers = select(names)
+    if builds:
+        build()
+    started_s, longest_s = time.monotonic(), 0
+    with contextlib.ExitStack() as stack:
+        workplace = stack.enter_context(peers_rig.Workplace())
+        going = Rounds(Runner(workplace, pins), peers, wanted, show or (lambda _text: None))
+        while going.done < rounds:
+            before_s = time.monotonic()
+            if seconds and going.done and before_s - started_s + longest_s > seconds:
+                break
+            going.go()
+            longest_s = max(longest_s, time.monotonic() - before_s)
+        return going.rows()
+
+
+# --- Words. ----------------------------------------------------------------------------------------------------
+
+
+def spread(row, name):
+    """20.1 (18.5..24.0)"""
+    if row[name] is None:
+        return "-"
+    middle, least, greatest = map(runs.significant, (row[name], row["least"][name], row["greatest"][name]))
+    return middle if row["rounds"] == 1 else f"{middle} ({least}..{greatest})"
+
+
+def share_lost(row):
+    return "-" if row["lost"] is None else f"{100 * row['lost'] / row['emitted']:.1f} %"
+
+
+def cells(row):
+    count = "-" if row["delivered"] is None else f"{row['delivered']:,.0f}"
+    return [row["name"], spread(row, "ns_per_event"), runs.significant(row["cpu_ns_per_event"]),
+            spread(row, "of_floor"), spread(row, "of_weir"), count, share_lost(row),
+            runs.significant(row["bytes_per_event"])]
+
+
+HEAD = ["peer", "ns/event", "cpu ns", "x floor", "x weir", "delivered", "lost", "bytes/event"]
+
+
+def tables(rows):
+    """Lines: a table for each case, and under it why a peer is not in it."""
+    for (kind, threads), members in runs.group(rows, lambda row: (row["case"], row["threads"])).items():
+        first = members[0]
+        yield (f"{kind}, threads {threads}, {first['emitted']:,} events, budget {runs.size(first['budget_bytes'])}, "
+               f"rounds {max(row['rounds'] for row in members)}")
+        yield from runs.table([HEAD, *(cells(row) for row in members if row["rounds"])])
+        for word in ("skipped", "failed"):
+            yield from (f"{row['name']} {word}: {row[word]}" for row in members if row[word])
+        yield ""

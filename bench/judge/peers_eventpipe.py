@@ -1,0 +1,56 @@
+"""EventPipe's program: restored and built with the .NET SDK, once, as the interop tests do with theirs."""
+import fcntl
+import hashlib
+import importlib.util
+import os
+import pathlib
+
+import points
+from peers_rig import Failed, Missing
+
+SOURCE = pathlib.Path(points.ROOT) / "bench" / "peers" / "eventpipe"
+CACHE = pathlib.Path(points.ROOT) / "build" / "eventpipe"
+
+
+def interop():
+    """tests/interop/run.py: the one place that knows how to get along with dotnet and its package sources."""
+    path = os.path.join(points.ROOT, "tests", "interop", "run.py")
+    specification = importlib.util.spec_from_file_location("interop_run", path)
+    module = importlib.util.module_from_spec(specification)
+    specification.loader.exec_module(module)
+    return module
+
+
+def build(readers):
+    """Restores and builds unless the sources are those of the last time."""
+    project = SOURCE / "peer-eventpipe.csproj"
+    program = CACHE / "artifacts" / "bin" / "peer-eventpipe" / "release" / "peer-eventpipe.dll"
+    sources = [project, *sorted(SOURCE.glob("*.cs"))]
+    key = hashlib.sha256(b"\0".join([path.read_bytes() for path in sources] + [readers.sdk.encode()])).hexdigest()
+    stamp = CACHE / "built"
+    with open(CACHE / "lock", "w", encoding="ascii") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        if not (program.exists() and stamp.exists() and stamp.read_text(encoding="ascii") == key):
+            stamp.unlink(missing_ok=True)
+            readers.restore_project("Microsoft.Diagnostics.NETCore.Client 0.2.745401 and TraceEvent", project)
+            readers.build_project(project)
+            stamp.write_text(key, encoding="ascii")
+    return program
+
+
+class EventPipe:
+    """The command that runs the program, and its environment; Missing where there is no SDK or no package source."""
+
+    def __init__(self, workplace):
+        module = interop()
+        try:
+            readers = module.Readers(CACHE)
+            program = build(readers)
+        except module.Skip as error:
+            raise Missing(" ".join(str(error).split())[:300]) from None
+        except module.Failed as error:
+            raise Failed(" ".join(str(error).split())[:300]) from None
+        self.command = [readers.dotnet, str(program)]
+        # The program traces one that it starts itself; their sockets are in a folder of ours. What measures has none.
+        self.environment = workplace.environment({name: value for name, value in readers.env.items()
+                                                  if name.startswith(("DOTNET_", "NUGET_"))})

@@ -1,0 +1,168 @@
+// peer-eventpipe: EventPipe, as ../peer.h asks it of all peers.
+//
+// Starts itself once more as the traced process, opens a session in it from outside, streams that into a file, and
+// has TraceEvent count what arrived. A session that is thrown away comes first, so that what is measured is compiled.
+
+using System.Diagnostics;
+using System.Diagnostics.Tracing;
+using System.Text.Json;
+using Microsoft.Diagnostics.NETCore.Client;
+using Microsoft.Diagnostics.Tracing;
+
+static class Program
+{
+    static int Main(string[] args)
+    {
+        bool emits = args is ["--emit", ..];
+        if (args is ["--help"] or ["-h"])
+        {
+            Console.WriteLine(Options.Usage);
+            return 0;
+        }
+        try
+        {
+            Options options = Options.Parse(emits ? args[1..] : args);
+            return emits ? Emitter.Run(options) : Trace(options, args);
+        }
+        catch (ArgumentException e)
+        {
+            Fail($"{e.Message}; try --help");
+            return 2;
+        }
+        catch (Exception e)
+        {
+            return Fail($"{e.GetType().Name}: {e.Message}");
+        }
+    }
+
+    public static int Fail(string what)
+    {
+        Console.Error.WriteLine($"peer-eventpipe: {what.ReplaceLineEndings(" ")}");
+        return 1;
+    }
+
+    static int Trace(Options options, string[] args)
+    {
+        string folder = options.Output != "" ? options.Output : Directory.CreateTempSubdirectory("peer-eventpipe-").FullName;
+        string file = Path.Combine(folder, "eventpipe.nettrace");
+        try
+        {
+            using Process traced = Start(args);
+            try
+            {
+                Report(options, Sessions(options, traced, file), file);
+            }
+            finally
+            {
+                End(traced);
+            }
+        }
+        finally
+        {
+            if (options.Output == "")
+                Directory.Delete(folder, recursive: true);
+        }
+        return 0;
+    }
+
+    static Process Start(string[] args)
+    {
+        var start = new ProcessStartInfo(Environment.ProcessPath!) { RedirectStandardInput = true, RedirectStandardOutput = true };
+        start.ArgumentList.Add(typeof(Program).Assembly.Location);
+        start.ArgumentList.Add("--emit");
+        foreach (string arg in args)
+            start.ArgumentList.Add(arg);
+        start.Environment["DOTNET_EnableDiagnostics"] = "1";
+        Process traced = Process.Start(start)!;
+        Answer(traced, null);
+        return traced;
+    }
+
+    /// It leaves when it is told no more, and takes its sockets with it; one that hangs is killed.
+    static void End(Process traced)
+    {
+        traced.StandardInput.Close();
+        if (!traced.WaitForExit(5000))
+            traced.Kill();
+        traced.WaitForExit();
+    }
+
+    /// Says a word to the traced process and waits for its line.
+    static string Answer(Process traced, string? word)
+    {
+        if (word != null)
+            traced.StandardInput.WriteLine(word);
+        return traced.StandardOutput.ReadLine() ?? throw new InvalidOperationException("the traced process has ended early");
+    }
+
+    static (Figures Figures, long End) Sessions(Options options, Process traced, string file)
+    {
+        Session(options with { Budget = 256L << 20 }, traced, "/dev/null", "warm");
+        (string said, long end) = Session(options, traced, file, "go");
+        return (JsonSerializer.Deserialize<Figures>(said)!, end);
+    }
+
+    static (string Said, long End) Session(Options options, Process traced, string file, string word)
+    {
+        var client = new DiagnosticsClient(traced.Id);
+        var provider = new EventPipeProvider(PeerSource.ProviderName, EventLevel.Informational);
+        var configuration = new EventPipeSessionConfiguration([provider], options.Megabytes, requestRundown: false, requestStackwalk: options.Stacks);
+        using EventPipeSession session = client.StartEventPipeSession(configuration);
+        using var output = new FileStream(file, FileMode.Create, FileAccess.Write);
+        Task copied = session.EventStream.CopyToAsync(output);
+        string said = Answer(traced, word);
+        session.Stop();
+        copied.Wait();
+        long end = Stopwatch.GetTimestamp();
+        Answer(traced, null); // it has seen that the session is over
+        return (said, end);
+    }
+
+    static (long Delivered, long ToldLost) Count(string file)
+    {
+        long delivered = 0;
+        using var source = new EventPipeEventSource(file);
+        source.Dynamic.All += e =>
+        {
+            if ((int)e.ID == PeerSource.EventId && e.ProviderName == PeerSource.ProviderName)
+                delivered++;
+        };
+        source.Process();
+        return (delivered, source.EventsLost); // complete only after Process
+    }
+
+    static void Report(Options options, (Figures Figures, long End) run, string file)
+    {
+        (long delivered, long toldLost) = Count(file);
+        long emitted = options.Events * options.Threads;
+        if (!options.Json)
+        {
+            Console.WriteLine($"eventpipe {options.Variant}, {options.Case}, {options.Threads} threads: "
+                + $"{run.Figures.NsPerEvent:F2} ns an event, {delivered} of {emitted} delivered");
+            return;
+        }
+        Console.WriteLine(JsonSerializer.Serialize(new Dictionary<string, object?>
+        {
+            ["peer"] = "eventpipe",
+            ["variant"] = options.Variant,
+            ["version"] = Environment.Version.ToString(),
+            ["case"] = options.Case,
+            ["threads"] = options.Threads,
+            ["payload_bytes"] = 4 * sizeof(ulong),
+            ["events"] = options.Events,
+            ["emitted"] = emitted,
+            ["delivered"] = delivered,
+            ["lost"] = emitted - delivered,
+            ["told_lost"] = toldLost,
+            ["ns_per_event"] = run.Figures.NsPerEvent,
+            ["cpu_ns_per_event"] = run.Figures.CpuNsPerEvent,
+            ["seconds"] = run.Figures.Seconds,
+            ["seconds_delivered"] = Stopwatch.GetElapsedTime(run.Figures.Start, run.End).TotalSeconds,
+            ["budget_bytes"] = options.Budget,
+            ["buffer_bytes"] = (long)options.Megabytes << 20,
+            ["bytes_per_event"] = delivered > 0 ? (double)new FileInfo(file).Length / delivered : null,
+            ["pinned"] = options.Pin,
+            ["note"] = "",
+        }));
+    }
+}

@@ -1,0 +1,80 @@
+/*
+ * Concurrency Kit's ring, one for each thread, with one reader: elements by value. Its size must be
+ * a power of two, so the budget is rounded down to that; one slot always stays empty.
+ */
+#include <ck_ring.h>
+#include <stdlib.h>
+
+#include "peer_queues.h"
+
+CK_RING_PROTOTYPE(element, peer_element)
+
+/* The ring keeps the indices of writer and reader on lines of their own; so do we with the rest. */
+struct queue {
+    _Alignas(128) ck_ring_t ring;
+    struct peer_element *elements;
+    uint64_t refused; /* WRITER */
+};
+
+static const char *const variants[] = {"drop", "wait", NULL};
+static struct queue *queues; /* CONST between open and close, but for what the threads own */
+static uint32_t queue_count;
+static uint64_t queue_elements;
+static bool waits;
+
+static size_t take(uint32_t queue, struct peer_element *to, size_t max)
+{
+    size_t count = 0;
+    while (count < max &&
+           CK_RING_DEQUEUE_SPSC(element, &queues[queue].ring, queues[queue].elements, &to[count]))
+        count++;
+    return count;
+}
+
+static void open_rings(const struct peer_options *options)
+{
+    uint64_t share = peer_queue_elements(options);
+    for (queue_elements = 4; queue_elements * 2 <= share;)
+        queue_elements *= 2;
+    queue_count = options->threads;
+    waits = peer_variant_is(options, "wait");
+    queues = aligned_alloc(_Alignof(struct queue), queue_count * sizeof *queues);
+    if (!queues)
+        peer_fail("no memory");
+    for (uint32_t i = 0; i < queue_count; i++) {
+        queues[i].refused = 0;
+        queues[i].elements = calloc(queue_elements, sizeof *queues[i].elements);
+        if (!queues[i].elements)
+            peer_fail("no memory");
+        ck_ring_init(&queues[i].ring, (unsigned int)queue_elements);
+    }
+    peer_queues_start(options, take);
+}
+
+static void emit_ring(uint32_t thread, uint64_t first, uint64_t count)
+{
+    struct queue *queue = &queues[thread];
+    for (uint64_t i = first; i < first + count; i++) {
+        struct peer_element element = peer_element_of(i, thread);
+        while (!CK_RING_ENQUEUE_SPSC(element, &queue->ring, queue->elements, &element)) {
+            if (!waits) {
+                queue->refused++;
+                break;
+            }
+            sched_yield();
+        }
+    }
+}
+
+static void close_rings(struct peer_outcome *outcome)
+{
+    uint64_t refused = 0;
+    for (uint32_t i = 0; i < queue_count; i++)
+        refused += queues[i].refused;
+    peer_queues_stop(outcome, refused, queue_elements * queue_count);
+    for (uint32_t i = 0; i < queue_count; i++)
+        free(queues[i].elements);
+    free(queues);
+}
+
+const struct peer peer = {"ck-ring", variants, open_rings, close_rings, emit_ring, NULL};

@@ -1,0 +1,40 @@
+/*
+ * LTTng-UST, its provider linked statically. Buffers, session and daemons are those of whoever runs
+ * the program: peers.py starts a session daemon of its own, and says in the variant what the
+ * channel does when it is full.
+ */
+#define LTTNG_UST_TRACEPOINT_CREATE_PROBES
+#define LTTNG_UST_TRACEPOINT_DEFINE
+#include "peer_lttng_event.h"
+
+#include <stdlib.h>
+#include "peer.h"
+
+static const char *const variants[] = {"discard", "blocking", NULL};
+
+/* The library has met the daemon before main() and has been told what is enabled. */
+static void open_trace(const struct peer_options *options)
+{
+    const char *allowed = getenv("LTTNG_UST_ALLOW_BLOCKING");
+    if (options->output)
+        peer_fail("--output is the session's: give it to 'lttng create'");
+    if (peer_variant_is(options, "blocking") && !allowed)
+        peer_fail("for --variant blocking, set LTTNG_UST_ALLOW_BLOCKING=1, and enable the channel "
+                  "with --blocking-timeout=inf");
+    if (!lttng_ust_tracepoint_enabled(peer, event))
+        peer_fail("no session wants the event peer:event; ./dev bench peers starts one");
+}
+
+static void emit_event(uint32_t thread, uint64_t first, uint64_t count)
+{
+    for (uint64_t i = first; i < first + count; i++)
+        lttng_ust_tracepoint(peer, event, PEER_EMIT(i, thread));
+}
+
+/* What arrived is in the session's files. */
+static void close_trace(struct peer_outcome *outcome)
+{
+    (void)outcome;
+}
+
+const struct peer peer = {"lttng", variants, open_trace, close_trace, emit_event, NULL};

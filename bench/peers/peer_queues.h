@@ -1,0 +1,58 @@
+/*
+ * For peers that are queues of elements and nothing more: what is written into one, and a thread
+ * that reads all of them, as whoever uses such a queue for tracing has to write it.
+ *
+ * An element is what a tracer without a compact record keeps: a stamp, an id, the payload. The
+ * reader takes from each queue in turn, writes what it has got to a file, and sleeps for half a
+ * millisecond after each round that gave little: a reader that spins makes each event several
+ * times as expensive, since each published index is pulled away from the writer.
+ */
+#ifndef BENCH_PEER_QUEUES_H
+#define BENCH_PEER_QUEUES_H
+
+#include <sched.h>
+#include <stddef.h>
+#include <stdint.h>
+#include "clock_ticks.h"
+#include "peer.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+struct peer_element {
+    uint64_t ticks;
+    uint64_t id;
+    uint64_t words[4];
+};
+
+/* Takes up to `max` elements out of a queue; on the reader's thread. */
+typedef size_t (*peer_queue_take)(uint32_t queue, struct peer_element *to, size_t max);
+
+/* Begins to read `options->threads` queues. */
+void peer_queues_start(const struct peer_options *options, peer_queue_take take);
+
+/* Reads what is left, ends the reader, fills in what it got. `refused` is the number of elements
+ * that found no room, `capacity` that of elements in all queues. */
+void peer_queues_stop(struct peer_outcome *outcome, uint64_t refused, uint64_t capacity);
+
+static inline struct peer_element peer_element_of(uint64_t i, uint32_t thread)
+{
+    struct peer_element element = {clock_ticks(), 1, {PEER_EMIT(i, thread)}};
+    return element;
+}
+
+/* Elements for each of the queues that the budget is shared by. */
+static inline uint64_t peer_queue_elements(const struct peer_options *options)
+{
+    uint64_t elements = options->budget_bytes / sizeof(struct peer_element) / options->threads;
+    if (elements < 4)
+        peer_fail("a budget of %llu bytes is too small for %u threads",
+                  (unsigned long long)options->budget_bytes, options->threads);
+    return elements;
+}
+
+#ifdef __cplusplus
+}
+#endif
+#endif
