@@ -1,0 +1,114 @@
+"""Measures what README, docs and the architecture page claim about speed, in one run of at most 20 minutes.
+
+What is claimed, what measures it, and the bar are data: bench/claims/. Samples that several claims need are taken once
+a round; rounds are interleaved, and a verdict is of their median (bars may say otherwise). Exit codes: 0 all that is
+built is met, 1 something is missed or failed, 2 usage, 130 interrupted: what was measured until then is written and
+says that it is partial.
+"""
+import argparse
+import difflib
+import json
+import os
+import shlex
+import sys
+import time
+
+import claims
+import claims_judge
+import claims_run
+import claims_sources
+import claims_text
+import command
+import environment
+import points
+from stress_modules import runs
+
+OUT = os.path.join("out", "bench", "claims.json")
+MINUTES_MAX = 20.0
+
+
+def usage(argv):
+    parser = argparse.ArgumentParser(prog="./dev bench claims", description=__doc__,
+                                     formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--only", nargs="+", metavar="ID", help="these claims; --list tells their names")
+    parser.add_argument("--quick", action="store_true", help="one round of each, and nothing that takes longer than "
+                        f"{claims_run.QUICK_SAMPLE_S} s: to see that all can be measured")
+    parser.add_argument("--minutes", type=float, default=MINUTES_MAX,
+                        help="at most; fewer rounds if that is short; default and most 20")
+    parser.add_argument("--list", action="store_true", help="what is claimed and where; measures nothing")
+    parser.add_argument("--json", action="store_true", help="print the report as JSON instead of the table")
+    parser.add_argument("-o", "--output", default=OUT, metavar="FILE", help=f"the report; default {OUT}")
+    parser.add_argument("--programs", metavar="FOLDER",
+                        help="take weir-bench, weir-stress, ... from there instead of building them")
+    arguments = parser.parse_args(argv)
+    if not 0 < arguments.minutes <= MINUTES_MAX:
+        parser.error("--minutes is more than 0 and at most 20")
+    return arguments
+
+
+def choose(book, only):
+    if not only:
+        return book.claims
+    known = {claim["id"]: claim for claim in book.claims}
+    for name in only:
+        if name not in known:
+            near = difflib.get_close_matches(name, known, 3)
+            hint = f"there is {', '.join(near)}" if near else "--list tells all"
+            raise command.Usage(f"there is no claim '{name}'; {hint}")
+    return [known[name] for name in dict.fromkeys(only)]
+
+
+def measure(plan, seconds):
+    """The finished run, and how busy others kept the machine meanwhile."""
+    estimate = runs.duration(min(plan.seconds(), seconds))
+    print(f"{len(plan.taken())} samples, about {estimate}.", file=sys.stderr, flush=True)
+    others = runs.Others()
+    run = claims_run.Run(plan, seconds)
+    run.run()
+    return run, others.processors()
+
+
+def report_of(book, chosen, plan, run, others, argv):
+    calibrations, results = claims_judge.judge_all(book, run.measured, chosen)
+    said = [run.why and f"Not all rounds: {run.why}.", runs.sentence_of_others(others)]
+    report = {"v": 1, "command": shlex.join(["./dev", "bench", "claims", *argv]),
+              "commit": environment.commit(points.ROOT), "date": points.now(),
+              "seconds": round(run.clock() - run.started, 1), "is_complete": run.is_complete,
+              "is_quick": plan.is_quick, "note": " ".join(words for words in said if words),
+              "environment": environment.collect(), "calibrations": calibrations, "settings": plan.settings(),
+              "claims": results}
+    return claims.validate("report", report, "the report")
+
+
+def exit_code(report, run):
+    if run.was_interrupted:
+        return 130
+    return 1 if any(result["verdict"] in ("missed", "failed") for result in report["claims"]) else 0
+
+
+def main(argv=None, sources=None):
+    argv = sys.argv[1:] if argv is None else argv
+    arguments = usage(argv)
+    book = claims.load()
+    chosen = choose(book, arguments.only)
+    if arguments.list:
+        print("\n".join(claims_text.listing(book)))
+        return 0
+    programs, started = claims_sources.Programs(arguments.programs), time.monotonic()
+    plan = claims_run.Plan(book, chosen, sources or claims_sources.all_sources(programs), arguments.quick)
+    try:
+        plan.prepare()
+        prepared = time.monotonic() - started - programs.build_s
+        run, others = measure(plan, arguments.minutes * 60 - prepared)
+    finally:
+        plan.close()
+    report = report_of(book, chosen, plan, run, others, argv)
+    text = json.dumps(report, indent=1) + "\n"
+    command.write(arguments.output, text)
+    print(text if arguments.json else "\n".join(claims_text.terminal(report)), end="" if arguments.json else "\n")
+    print(f"Wrote {arguments.output}.", file=sys.stderr)
+    return exit_code(report, run)
+
+
+if __name__ == "__main__":
+    command.run("claims", main)
