@@ -5,9 +5,9 @@ What two repetitions inside one process say is not independent: they share their
 moment. So the process is the unit. A round is six of them, a random order of the three programs and then the same order
 backwards (base head copy copy head base): what drifts cancels.
 
-Where a benchmark's time is of the processor, a process gives the least of its repetitions: whatever else goes on can only
-make one slower, and not all of them are hit. Here that varied by 2 to 4 % from process to process where their medians did by 10 to
-20 %. What waits for others, as at the brim, has no such floor, and gives its median.
+Where a benchmark's time is of the processor, a process gives the least of its repetitions: whatever else goes on can
+only make one slower, and not all of them are hit. Where this was tried, that varied half as much from process to
+process as their medians did. What waits for others, as at the brim, has no such floor, and gives its median.
 """
 import os
 import random
@@ -162,7 +162,8 @@ def measure(programs, groups, available, seed, seconds_of, progress):
     seconds_of(part) tells how long "first" and "repeat" may take."""
     first = Round(programs, groups, available, seed)
     if not first.groups:
-        raise runs.Failed("no benchmark of both fits; --filter takes a regular expression over names such as emit/enabled/payload:32")
+        raise runs.Failed("no benchmark of both fits; --filter takes a regular expression over names such as "
+                          "emit/enabled/payload:32")
     for side in SIDES:
         first.process(side)  # from the disk, and not kept
     count = repeat(first, seconds_of("first"), 1 << 30, progress, "comparing")

@@ -1,8 +1,8 @@
 """./dev bench ab: is this slower than that? Builds both, counts what their events execute (the gate), and then lets
 processes of base, head and a copy of base run in turn (the clock).
 
-The gate is exact and red at once. The clock is red only where the 95 % interval of the ratio lies wholly over 5 % or over
-twice what base differs from its own copy by, and that again in a second run with up to twice the pairs.
+The gate is exact and red at once. The clock is red only where the 95 % interval of the ratio lies wholly over 5 %, or
+over twice what base differs from its own copy by, and that again in a second run with up to twice the pairs.
 
   regressed  slower, seen twice                 unstable   the machine is too restless to tell
   improved   faster by the same measure         same       no difference that this could see
@@ -55,9 +55,10 @@ def seconds(text):
 def usage():
     parser = argparse.ArgumentParser(prog="./dev bench ab", description=__doc__,
                                      formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--base", metavar="REV", required=True, help="the revision to compare with, such as main or HEAD~1")
+    parser.add_argument("--base", metavar="REV", required=True, help="what to compare with, such as main or HEAD~1")
     parser.add_argument("--head", metavar="REV", help="the revision to judge; default: the current tree as it is")
-    parser.add_argument("--fast", action="store_true", help=f"few benchmarks, {SECONDS_FAST} s after the builds instead of {SECONDS}")
+    parser.add_argument("--fast", action="store_true",
+                        help=f"few benchmarks, {SECONDS_FAST} s after the builds instead of {SECONDS}")
     parser.add_argument("--seconds", type=seconds, metavar="S", help="in all, after the builds")
     parser.add_argument("--filter", type=regular_expression, metavar="RE",
                         help="only benchmarks of the set whose names fit; the gate is not filtered")
@@ -140,13 +141,13 @@ def print_clock(rows):
     if not rows:
         return
     width = max(len(row["bench"]) for row in rows)
-    print(f"\n{'benchmark':{width}}  {'base':>9}  {'head':>9}   ratio  95 % interval   base/copy       pairs  verdict")
+    print(f"\n{'benchmark':{width}}  {'base':>9}  {'head':>9}   ratio  95 % interval   copy of base    pairs  verdict")
     for row in rows:
         again = ", seen twice" if row["was_repeated"] and row["verdict"] == "regressed" else \
             ", not seen again" if row["was_repeated"] else ""
-        print(f"{row['bench']:{width}}  {row['base']:6.3g} {row['unit']}  {row['head']:6.3g} {row['unit']}   {row['ratio']:.3f}  "
-              f"{row['lo']:.3f} to {row['hi']:.3f}  {row['control_lo']:.3f} to {row['control_hi']:.3f}  {row['pairs']:5}  "
-              f"{WORDS[row['verdict']]}{again}")
+        both = "  ".join(f"{row[side]:6.3g} {row['unit']}" for side in ("base", "head"))
+        print(f"{row['bench']:{width}}  {both}   {row['ratio']:.3f}  {row['lo']:.3f} to {row['hi']:.3f}  "
+              f"{row['control_lo']:.3f} to {row['control_hi']:.3f}  {row['pairs']:5}  {WORDS[row['verdict']]}{again}")
 
 
 def print_report(report, why_no_gate):
@@ -157,7 +158,8 @@ def print_report(report, why_no_gate):
         print(f"gate: {gate_text.summary(report['gate'])}")
     print_clock(report["clock"])
     regressed = [row for row in report["gate"] + report["clock"] if row["verdict"] == "regressed"]
-    print(f"\n{report['base']} and {report['head']}: {len(regressed) or 'nothing'} regressed; repeat with\n{report['command']}")
+    print(f"\n{report['base']} and {report['head']}: {len(regressed) or 'nothing'} regressed; repeat with\n"
+          f"{report['command']}")
 
 
 def write_report(path, report):

@@ -112,7 +112,8 @@ def measure(folder, events=EVENTS):
     """The figures of a build folder."""
     first, facts, is_slow = executed(folder, events)
     second, _, _ = executed(folder, events)
-    differing = {name: (first[name][0], second[name][0]) for name in first.keys() & second.keys() if first[name] != second[name]}
+    differing = {name: (first[name][0], second[name][0])
+                 for name in first.keys() & second.keys() if first[name] != second[name]}
     static, exports = code(folder)
     values = {name: value for name, value in {**first, **static}.items() if name not in differing}
     note = "this machine has no invariant counter or no membarrier: the fast path was not counted" if is_slow else ""
