@@ -50,18 +50,19 @@ def number_at(fields, path):
 
 
 def series(book, measured, quantity, cell, where):
-    """The quantity by round; None in rounds without a figure."""
-    keys = {name: claims.key_of(book.sample(name, cell, where)) for name, _ in claims_quantity.leaves(quantity)}
-    rounds = max((measured.count(key) for key in keys.values()), default=0)
-    if rounds == 0:
-        return []
-
-    def look_in(index):
-        # A sample that is taken fewer times than the others stands for all rounds with what it has.
-        return lambda name, field: measured.field(keys[name], min(index, measured.count(keys[name]) - 1), field)
-
+    """The quantity by round; None in rounds without a figure. There are as many rounds as all of its samples have, so
+    that they are of the same moment; one that wants a single round, a count, stands for all of them."""
+    samples = {name: book.sample(name, cell, where) for name in claims_quantity.sample_names([quantity])}
+    keys = {name: claims.key_of(sample) for name, sample in samples.items()}
     if any(measured.count(key) == 0 for key in keys.values()):
         return []
+    once = {name for name, sample in samples.items() if claims.rounds_wanted(sample) == 1}
+    counts = [measured.count(keys[name]) for name in samples if name not in once]
+    rounds = min(counts, default=len(once) and 1)
+
+    def look_in(index):
+        return lambda name, field: measured.field(keys[name], 0 if name in once else index, field)
+
     return [claims_quantity.evaluate(quantity, look_in(index)) for index in range(rounds)]
 
 

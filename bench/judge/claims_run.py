@@ -47,7 +47,7 @@ class Plan:
         return self.source(key).takes(self.samples[key])
 
     def rounds(self, key):
-        wanted = self.samples[key].get("rounds", claims.ROUNDS_DEFAULT)
+        wanted = claims.rounds_wanted(self.samples[key])
         return min(wanted, QUICK_ROUNDS) if self.is_quick else wanted
 
     def taken(self):

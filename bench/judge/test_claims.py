@@ -164,8 +164,8 @@ class Files(unittest.TestCase):
 
 
 class Verdicts(unittest.TestCase):
-    def judged(self, claim, cells, calibrations=None, **reasons):
-        book = book_of(claim)
+    def judged(self, claim, cells, calibrations=None, samples=None, **reasons):
+        book = book_of(claim, samples=samples)
         measured = measured_of(book, cells)
         for verdict, (sample, producers, reason) in reasons.items():
             getattr(measured, verdict)[claims.key_of(book.sample(sample, {"producers": producers}, "test"))] = reason
@@ -249,8 +249,17 @@ class Verdicts(unittest.TestCase):
         self.assertIn("the drain is the bottleneck is not so", result["cells"][1]["reason"])
 
     def test_a_sample_that_is_taken_once_stands_for_all_rounds(self):
+        once = {**SAMPLES, "samples": SAMPLES["samples"] | {"slow": SAMPLES["samples"]["slow"] | {"rounds": 1}}}
         cells = self.pair([12, 14, 16], [10])
-        self.assertEqual(self.judged(CLAIM, cells)["cells"][0]["values"], [1.2, 1.4, 1.6])
+        self.assertEqual(self.judged(CLAIM, cells, samples=once)["cells"][0]["values"], [1.2, 1.4, 1.6])
+        claim = changed(CLAIM, measure="slow.events_per_s")
+        self.assertEqual(self.judged(claim, cells, samples=once)["cells"][0]["values"], [10])
+
+    def test_only_rounds_that_both_sides_have_are_compared(self):
+        for cells in (self.pair([10, 20, 30, 40, 50], [1, 2, 3]), self.pair([10, 20, 30], [1, 2, 3, 4, 5])):
+            with self.subTest(cells):
+                found = self.judged(CLAIM, cells)["cells"][0]
+                self.assertEqual((found["values"], found["measured"]["rounds"]), ([10, 10, 10], 3))
 
     def test_beside_has_no_verdict(self):
         claim = changed(CLAIM, each={"producers": [1]}, measure="fast.events_per_s",
