@@ -12,6 +12,8 @@ from stress_modules import compare
 
 OPS = {"<=": operator.le, ">=": operator.ge}
 PAIRS_MIN = compare.PAIRS_MIN
+# A claim has the first of these that one of its cells has: it is met only where all that it applies to were judged.
+OF_CLAIM = ("failed", "missed", "skipped", "met", "excluded")
 NO_FIGURE = "no round had a figure"
 
 
@@ -140,16 +142,17 @@ def beside(book, measured, claim, cell):
 
 
 def applies(book, measured, claim, cell):
-    """None, or why the cell is not judged."""
+    """None, or (verdict, reason) of a cell that is not judged."""
     when = claim.get("when")
     if not when:
         return None
     found = spread(series(book, measured, when["measure"], cell, claim["id"]))
     if found is None:
-        return f"not known whether {when['words']}"
+        return "skipped", f"not known whether {when['words']}"
     if OPS[when["op"]](found["median"], when["value"]):
         return None
-    return f"does not apply: {when['words']} is not so ({found['median']:.3g}, not {when['op']} {when['value']:g})"
+    told = f"{found['median']:.3g}, not {when['op']} {when['value']:g}"
+    return "excluded", f"does not apply: {when['words']} is not so ({told})"
 
 
 def judged_samples(book, claim, cell):
@@ -168,13 +171,13 @@ def judge_cell(book, measured, claim, cell, calibrations):
         values = series(book, measured, claim["measure"], cell, claim["id"])
         found, here = spread(values), bar_here(claim["bar"], claim["unit"], calibrations)
         known = {"measured": found, "bar": here, "values": values, "beside": others}
-        reason = applies(book, measured, claim, cell)
+        not_judged = applies(book, measured, claim, cell)
     except (KeyError, TypeError) as error:
         return cell_result(cell, "failed", f"what was measured has no field {error}")
+    if not_judged:
+        return cell_result(cell, *not_judged, **known)
     if found is None or here is None:
         return cell_result(cell, "skipped", NO_FIGURE if found is None else "its calibration was not measured", **known)
-    if reason:
-        return cell_result(cell, "skipped", reason, **known)
     verdict, reason, ends = verdict_of(claim["bar"], here, values)
     return cell_result(cell, verdict, reason, interval=ends, **known)
 
@@ -204,8 +207,9 @@ def judge(book, measured, claim, calibrations):
         return result
     result["cells"] = [judge_cell(book, measured, claim, cell, calibrations) for cell in claims.cells_of(claim)]
     found = [cell["verdict"] for cell in result["cells"]]
-    result["verdict"] = next(verdict for verdict in ("failed", "missed", "met", "skipped") if verdict in found)
-    result["reason"] = worst(result)["reason"] if result["verdict"] in ("failed", "skipped") else ""
+    result["verdict"] = next(verdict for verdict in OF_CLAIM if verdict in found)
+    if result["verdict"] not in ("met", "missed"):
+        result["reason"] = next(cell["reason"] for cell in result["cells"] if cell["verdict"] == result["verdict"])
     return result
 
 

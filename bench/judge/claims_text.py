@@ -4,7 +4,8 @@ import entries
 import metrics
 from stress_modules import runs
 
-VERDICTS = {"met": "met", "missed": "missed", "failed": "failed", "skipped": "skipped", "not_built": "not built"}
+VERDICTS = {"met": "met", "missed": "missed", "failed": "failed", "skipped": "skipped",
+            "excluded": "does not apply", "not_built": "not built"}
 SIGNS = {"<=": "≤", ">=": "≥"}
 
 
@@ -44,15 +45,16 @@ def bar_words(result, calibrations):
 def notes(result):
     """What else there is to say, a line each."""
     cells, bar = result["cells"], result["bar"]
-    if result["reason"]:
-        yield result["reason"]
     judged = [cell for cell in cells if cell["verdict"] in ("met", "missed")]
+    if result["reason"] and not (judged and result["verdict"] == "skipped"):  # then it is told of the cells below
+        yield result["reason"]
     if len(cells) > 1 and judged:
         met = sum(cell["verdict"] == "met" for cell in judged)
         yield f"{met} of {len(judged)} cells met; the worst is {cell_words(claims_judge.worst(result)['cell'])}"
-    others = [cell["reason"] for cell in cells if cell["verdict"] == "skipped"] if judged else []
-    if others:
-        yield f"{len(others)} not judged: {others[0]}"
+    for verdict, words in (("skipped", "not judged"), ("excluded", "left out")):
+        others = [cell["reason"] for cell in cells if cell["verdict"] == verdict]
+        if judged and others:
+            yield f"{len(others)} of {len(cells)} cells {words}: {others[0]}"
     worst = claims_judge.worst(result)
     if worst and bar and bar.get("of") == "interval" and worst["interval"]:
         yield "95 % interval {} to {}".format(*(metrics.told(end, result["unit"]).strip() for end in worst["interval"]))
@@ -84,7 +86,7 @@ def calibration_words(report):
 
 def warnings(report):
     if not report["is_complete"]:
-        yield "Partial: not all was measured."
+        yield "Partial: not all rounds were taken."
     if report["is_quick"]:
         yield "Quick: one round of each, so no spread, and no verdict to rely on."
     if report["note"]:

@@ -244,9 +244,29 @@ class Verdicts(unittest.TestCase):
         cells["fast", 1] = [{"events_per_s": 12, "share": 0.5}]
         cells["fast", 8] = [{"events_per_s": 1, "share": 0.9}]
         result = self.judged(claim, cells)
-        self.assertEqual([cell["verdict"] for cell in result["cells"]], ["met", "skipped"])
+        self.assertEqual([cell["verdict"] for cell in result["cells"]], ["met", "excluded"])
         self.assertEqual(result["verdict"], "met")
         self.assertIn("the drain is the bottleneck is not so", result["cells"][1]["reason"])
+        self.assertIn("1 of 2 cells left out: does not apply", " ".join(claims_text.notes(result)))
+
+    def test_when_nowhere_or_not_known(self):
+        claim = changed(CLAIM, when={"words": "it is slow", "measure": "fast.share", "op": "<=", "value": 0.8})
+        cells = self.pair([12], [10])
+        for shares, verdict in (((0.9, 0.9), "excluded"), ((0.5, None), "skipped"), ((0.9, None), "skipped")):
+            with self.subTest(shares):
+                for producers, share in zip((1, 8), shares):
+                    cells["fast", producers] = [{"events_per_s": 12, "share": share}]
+                result = self.judged(claim, cells)
+                self.assertEqual(result["verdict"], verdict)
+                self.assertRegex(result["reason"], "is not so" if verdict == "excluded" else "not known whether")
+
+    def test_one_cell_that_is_not_judged_is_not_met(self):
+        result = self.judged(CLAIM, self.pair([12], [10]), skipped=("slow", 8, "no package"))
+        self.assertEqual((result["verdict"], result["reason"]), ("skipped", "no package"))
+        self.assertEqual(list(claims_text.notes(result)), ["1 of 1 cells met; the worst is producers 1",
+                                                           "1 of 2 cells not judged: no package"])
+        result = self.judged(CLAIM, self.pair([11], [10]), skipped=("slow", 8, "no package"))
+        self.assertEqual(result["verdict"], "missed")
 
     def test_a_sample_that_is_taken_once_stands_for_all_rounds(self):
         once = {**SAMPLES, "samples": SAMPLES["samples"] | {"slow": SAMPLES["samples"]["slow"] | {"rounds": 1}}}
