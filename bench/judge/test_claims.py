@@ -60,6 +60,7 @@ class Quantities(unittest.TestCase):
         self.assertEqual(self.value({"max": ["s.a", {"product": [1.25, "s.b"]}, {"sum": ["s.a", 1]}]}, a=6, b=4), 7)
         self.assertEqual(self.value({"min": ["s.a", "s.b"]}, a=6, b=4), 4)
         self.assertEqual(self.value({"distance": ["s.b", "s.a"]}, a=6, b=4), 2)
+        self.assertEqual(self.value({"difference": ["s.b", "s.a"]}, a=6, b=4), -2)
         self.assertEqual(self.value(3), 3)
 
     def test_what_is_not_known_is_none(self):
@@ -116,6 +117,45 @@ class Files(unittest.TestCase):
         book = claims.load()
         self.assertGreater(len(book.claims), 20)
         self.assertTrue(any(claim["state"] == "not_built" for claim in book.claims))
+
+    def judged(self, name, sample, *rounds):
+        """The verdict of a claim of the project's own, and its first cell."""
+        book, measured = claims.load(), claims_judge.Measured()
+        claim = next(claim for claim in book.claims if claim["id"] == name)
+        cell = claims.cells_of(claim)[0]
+        for fields in rounds:
+            measured.add(claims.key_of(book.sample(sample, cell, "test")), fields)
+        calibration = {"words": "x", "measured": {"median": 10100, "least": 10100, "greatest": 10100, "rounds": 1}}
+        result = claims_judge.judge(book, measured, claim, {"futex": calibration})
+        return result["verdict"], result["cells"][0]
+
+    def test_a_serializing_read_that_is_cheaper_does_not_cost_more(self):
+        for serialized, verdict in ((17, "met"), (21, "missed"), (3, "missed"), (10, "missed")):
+            fields = {"clock_ns": 10, "clock_serialized_ns": serialized}
+            self.assertEqual(self.judged("clock-serialized", "footprint", fields)[0], verdict, serialized)
+
+    def test_what_may_never_be_exceeded_is_held_against_every_round(self):
+        for name, sample, good, bad in (("first-start", "footprint", {"first_start_ms": 19}, {"first_start_ms": 21}),
+                                        ("relay-grant", "relay", {"grant_bytes": 131072}, {"grant_bytes": 131073}),
+                                        ("stop-parked", "stop-parked", {"greatest_ns": 4e6, "ns_per_event": 1e6},
+                                         {"greatest_ns": 6e6, "ns_per_event": 1e6})):
+            with self.subTest(name):
+                self.assertEqual(self.judged(name, sample, good, bad, good)[1]["verdict"], "missed")
+                self.assertEqual(self.judged(name, sample, good, good, good)[1]["verdict"], "met")
+
+    def test_without_a_fence_needs_that_fences_are_counted(self):
+        rows = {"code/weir_emit/locked": 0, "code/weir_emit/calls": 0, "emit/enabled/payload:32/system_calls": 0,
+                "emit/enabled/payload:32/allocations": 0, "emit/enabled/payload:32/instructions": 60}
+        verdict, cell = self.judged("enabled-instructions", "gate", rows)
+        self.assertEqual((verdict, cell["reason"]),
+                         ("skipped", "./dev bench count has no row 'code/weir_emit/fences' here"))
+        for fences, verdict in ((0, "met"), (1, "missed")):
+            found = self.judged("enabled-instructions", "gate", rows | {"code/weir_emit/fences": fences})
+            self.assertEqual(found[0], verdict)
+        del rows["emit/enabled/payload:32/instructions"]
+        verdict, cell = self.judged("enabled-instructions", "gate", rows | {"code/weir_emit/fences": 0})
+        self.assertEqual(verdict, "met")
+        self.assertRegex(cell["beside"][0]["reason"], "no row 'emit/enabled/payload:32/instructions'")
 
     def test_claims_that_are_wrong(self):
         cases = ((changed(CLAIM, bar=None), "'bar' is a required property"),
@@ -219,6 +259,8 @@ class Verdicts(unittest.TestCase):
         self.assertEqual(self.judged(claim, self.pair([12, 12, 10], [10, 10, 10]))["verdict"], "met")
         result = self.judged(claim, self.pair([12, 12, 9], [10, 10, 10]))
         self.assertEqual((result["verdict"], result["cells"][0]["reason"]), ("missed", "in 1 of 3 rounds"))
+        result = self.judged(claim, self.pair([10, 10, 10], [10, 10, 10], eight=[12, 12, 9]))
+        self.assertEqual(claims_judge.worst(result)["cell"], {"producers": 8})  # though its median is higher
 
     def test_interval(self):
         claim = changed(CLAIM, bar={"op": ">=", "value": 1, "of": "interval"})
