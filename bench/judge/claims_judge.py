@@ -8,7 +8,7 @@ import statistics
 
 import claims
 import claims_quantity
-from stress_modules import compare
+from borrow import compare
 
 OPS = {"<=": operator.le, ">=": operator.ge}
 PAIRS_MIN = compare.PAIRS_MIN

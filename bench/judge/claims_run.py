@@ -4,7 +4,7 @@ import time
 import claims
 import claims_judge
 from points import Invalid
-from stress_modules import matrix, runs
+from borrow import matrix, runs
 
 QUICK_ROUNDS = 1
 QUICK_SAMPLE_S = 5  # what takes longer has no place in a quick run

@@ -2,7 +2,7 @@
 import claims_judge
 import entries
 import metrics
-from stress_modules import runs
+from borrow import runs
 
 VERDICTS = {"met": "met", "missed": "missed", "failed": "failed", "skipped": "skipped",
             "excluded": "does not apply", "not_built": "not built"}

@@ -22,7 +22,7 @@ import claims_text
 import command
 import environment
 import points
-from stress_modules import runs
+from borrow import runs
 
 OUT = os.path.join("out", "bench", "claims.json")
 MINUTES_MAX = 20.0

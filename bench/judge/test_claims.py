@@ -6,6 +6,7 @@ import shutil
 import tempfile
 import unittest
 
+import borrow
 import claims
 import claims_judge
 import claims_quantity
@@ -48,6 +49,15 @@ def measured_of(book, cells):
 
 def rates(*values):
     return [{"events_per_s": value} for value in values]
+
+
+class Borrowed(unittest.TestCase):
+    def test_from_its_folder_or_not_at_all(self):
+        for folder, name in (("stress", "runs"), ("tests/codegen", "check"), ("tests/interop", "run")):
+            found = borrow.module(folder, name)
+            self.assertTrue(os.path.samefile(found.__file__, os.path.join(borrow.ROOT, folder, f"{name}.py")))
+        with self.assertRaisesRegex(ImportError, "tests/codegen/runs.py cannot be imported: .*runs.py has the same"):
+            borrow.module("tests/codegen", "runs")
 
 
 class Quantities(unittest.TestCase):

@@ -17,7 +17,7 @@ import cmd_claims
 import command
 import peers
 from points import Invalid
-from stress_modules import runs
+from borrow import runs
 from test_claims import CLAIM, NOT_BUILT, SAMPLES, book_of, changed
 
 CLOCK = {"ns_per_event": 10}
