@@ -236,7 +236,7 @@ class Verdicts(unittest.TestCase):
         self.assertEqual([cell["verdict"] for cell in result["cells"]], ["met", "missed"])
         self.assertEqual(result["verdict"], "missed")
         self.assertEqual(claims_judge.worst(result)["cell"], {"producers": 8})
-        self.assertIn("1 of 2 cells met; the worst is producers 8", list(claims_text.notes(result)))
+        self.assertIn("1 of 2 cells met; the worst is producers 8", list(claims_text.notes(result, {})))
 
     def test_not_built_is_never_met(self):
         result = claims_judge.judge(book_of(NOT_BUILT), claims_judge.Measured(), NOT_BUILT, {})
@@ -299,7 +299,7 @@ class Verdicts(unittest.TestCase):
         self.assertEqual([cell["verdict"] for cell in result["cells"]], ["met", "excluded"])
         self.assertEqual(result["verdict"], "met")
         self.assertIn("the drain is the bottleneck is not so", result["cells"][1]["reason"])
-        self.assertIn("1 of 2 cells left out: does not apply", " ".join(claims_text.notes(result)))
+        self.assertIn("1 of 2 cells left out: does not apply", " ".join(claims_text.notes(result, {})))
 
     def test_when_nowhere_or_not_known(self):
         claim = changed(CLAIM, when={"words": "it is slow", "measure": "fast.share", "op": "<=", "value": 0.8})
@@ -315,7 +315,7 @@ class Verdicts(unittest.TestCase):
     def test_one_cell_that_is_not_judged_is_not_met(self):
         result = self.judged(CLAIM, self.pair([12], [10]), skipped=("slow", 8, "no package"))
         self.assertEqual((result["verdict"], result["reason"]), ("skipped", "no package"))
-        self.assertEqual(list(claims_text.notes(result)), ["1 of 1 cells met; the worst is producers 1",
+        self.assertEqual(list(claims_text.notes(result, {})), ["1 of 1 cells met; the worst is producers 1",
                                                            "1 of 2 cells not judged: no package"])
         result = self.judged(CLAIM, self.pair([11], [10]), skipped=("slow", 8, "no package"))
         self.assertEqual(result["verdict"], "missed")

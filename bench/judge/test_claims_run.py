@@ -172,8 +172,8 @@ class Command(Folder):
     def test_all_met(self):
         code, printed = self.run_command()
         self.assertEqual(code, 0)
-        self.assertRegex(printed, r"(?m)^met +1\.20 x +≥ 1\.15 x +It is fast\. \[speed\]$")
-        self.assertRegex(printed, r"(?m)^not built +– +– +It will be\. \[later\]$")
+        self.assertRegex(printed, r"(?m)^met +speed +1\.20 x +≥ 1\.15 x\n    It is fast\.$")
+        self.assertRegex(printed, r"(?m)^not built +later +– +–\n    It will be\.\n    - nobody has built it$")
         self.assertIn("Calibration: clock read 10 ns.", printed)
         self.assertIn("1 met, 1 not built.", printed)
         report = self.report()
@@ -185,7 +185,7 @@ class Command(Folder):
     def test_missed(self):
         code, printed = self.run_command(answer=lambda *_: {"events_per_s": 10})
         self.assertEqual(code, 1)
-        self.assertRegex(printed, r"(?m)^MISSED +1 x ")
+        self.assertRegex(printed, r"(?m)^MISSED +speed +1 x ")
 
     def test_failed(self):
         code, printed = self.run_command(answer=mock.Mock(side_effect=runs.Failed("it fell over")))
@@ -227,7 +227,7 @@ class Command(Folder):
     def test_list_measures_nothing(self):
         code, printed = self.run_command("--list", answer=mock.Mock(side_effect=AssertionError))
         self.assertEqual(code, 0)
-        self.assertRegex(printed, r"(?m)^later +not built +emit +It will be\. +architecture, section 10$")
+        self.assertRegex(printed, r"(?m)^later +not built +emit +architecture, section 10\n    It will be\.$")
         self.assertFalse(os.path.exists(self.out))
 
     def test_quick_says_so(self):
