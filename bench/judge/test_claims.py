@@ -139,6 +139,12 @@ class Files(unittest.TestCase):
         result = claims_judge.judge(book, measured, claim, {"futex": calibration})
         return result["verdict"], result["cells"][0]
 
+    def test_lists_fit_a_terminal(self):
+        for width in (60, 120):
+            lines = list(claims_text.listing(claims.load(), width))
+            below = [line for line in lines if line.startswith(" ")]
+            self.assertLessEqual(max(map(len, lines if width == 120 else below)), width)
+
     def test_a_serializing_read_that_is_cheaper_does_not_cost_more(self):
         for serialized, verdict in ((17, "met"), (21, "missed"), (3, "missed"), (10, "missed")):
             fields = {"clock_ns": 10, "clock_serialized_ns": serialized}
