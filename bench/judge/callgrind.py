@@ -9,15 +9,12 @@ import os
 import re
 import shutil
 import subprocess
-import sys
 import tempfile
 
-from command import runs
-from points import ROOT
+import borrow
+from borrow import runs
 
-sys.path.insert(0, os.path.join(ROOT, "tests", "codegen"))
-import check  # noqa: E402  pylint: disable=wrong-import-position
-import disassembly  # noqa: E402  pylint: disable=wrong-import-position
+check, disassembly = (borrow.module("tests/codegen", name) for name in ("check", "disassembly"))
 
 # The C library has several memcpy and takes the one for the processor; here it takes the same one everywhere.
 HWCAPS = ("AVX", "AVX2", "AVX512F", "AVX512VL", "AVX512BW", "AVX_Fast_Unaligned_Load", "ERMS", "FSRM", "BMI1", "BMI2",

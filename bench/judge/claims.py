@@ -63,6 +63,10 @@ def key_of(sample):
     return json.dumps(sample, sort_keys=True)
 
 
+def rounds_wanted(sample):
+    return sample.get("rounds", ROUNDS_DEFAULT)
+
+
 def cells_of(claim):
     """The grid's cells; one without names if there is no grid."""
     grid = claim.get("each", {})

@@ -8,10 +8,12 @@ import statistics
 
 import claims
 import claims_quantity
-from stress_modules import compare
+from borrow import compare
 
 OPS = {"<=": operator.le, ">=": operator.ge}
 PAIRS_MIN = compare.PAIRS_MIN
+# A claim has the first of these that one of its cells has: it is met only where all that it applies to were judged.
+OF_CLAIM = ("failed", "missed", "skipped", "met", "excluded")
 NO_FIGURE = "no round had a figure"
 
 
@@ -30,8 +32,7 @@ class Measured:
 
     def field(self, key, index, path):
         """A number, or None if that round has none. What never has a field of that name is a KeyError."""
-        found = self.rounds.get(key, [])
-        return None if index >= len(found) else number_at(found[index], path)
+        return number_at(self.rounds[key][index], path)
 
 
 def number_at(fields, path):
@@ -50,19 +51,31 @@ def number_at(fields, path):
 
 
 def series(book, measured, quantity, cell, where):
-    """The quantity by round; None in rounds without a figure."""
-    keys = {name: claims.key_of(book.sample(name, cell, where)) for name, _ in claims_quantity.leaves(quantity)}
-    rounds = max((measured.count(key) for key in keys.values()), default=0)
-    if rounds == 0:
-        return []
-
-    def look_in(index):
-        # A sample that is taken fewer times than the others stands for all rounds with what it has.
-        return lambda name, field: measured.field(keys[name], min(index, measured.count(keys[name]) - 1), field)
-
+    """The quantity by round; None in rounds without a figure. There are as many rounds as all of its samples have, so
+    that they are of the same moment; one that wants a single round, a count, stands for all of them."""
+    samples = {name: book.sample(name, cell, where) for name in claims_quantity.sample_names([quantity])}
+    keys = {name: claims.key_of(sample) for name, sample in samples.items()}
     if any(measured.count(key) == 0 for key in keys.values()):
         return []
+    once = {name for name, sample in samples.items() if claims.rounds_wanted(sample) == 1}
+    counts = [measured.count(keys[name]) for name in samples if name not in once]
+    rounds = min(counts, default=len(once) and 1)
+
+    def look_in(index):
+        return lambda name, field: field_of(measured, samples[name], 0 if name in once else index, field)
+
     return [claims_quantity.evaluate(quantity, look_in(index)) for index in range(rounds)]
+
+
+def field_of(measured, sample, index, field):
+    """A number or None. Which rows the gate has depends on the processor and the compiler: one that it does not have is
+    Unavailable; with other sources a name that is wrong is a KeyError."""
+    try:
+        return measured.field(claims.key_of(sample), index, field)
+    except KeyError:
+        if sample["source"] != "count":
+            raise
+        raise claims.Unavailable(f"./dev bench count has no row '{field}' here") from None
 
 
 def spread(values):
@@ -132,23 +145,27 @@ def beside(book, measured, claim, cell):
     for one in claim.get("beside", []):
         names = claims_quantity.sample_names([one["measure"]])
         missing = why_not(measured, [book.sample(name, cell, claim["id"]) for name in names])
-        found = None if missing else spread(series(book, measured, one["measure"], cell, claim["id"]))
+        try:
+            found = None if missing else spread(series(book, measured, one["measure"], cell, claim["id"]))
+        except claims.Unavailable as error:
+            found, missing = None, ("skipped", str(error))
         reason = {} if found else {"reason": missing[1] if missing else NO_FIGURE}
         words = claims.bound(one["words"], cell, claim["id"])
         yield {"words": words, "unit": one.get("unit", claim["unit"]), "measured": found} | reason
 
 
 def applies(book, measured, claim, cell):
-    """None, or why the cell is not judged."""
+    """None, or (verdict, reason) of a cell that is not judged."""
     when = claim.get("when")
     if not when:
         return None
     found = spread(series(book, measured, when["measure"], cell, claim["id"]))
     if found is None:
-        return f"not known whether {when['words']}"
+        return "skipped", f"not known whether {when['words']}"
     if OPS[when["op"]](found["median"], when["value"]):
         return None
-    return f"does not apply: {when['words']} is not so ({found['median']:.3g}, not {when['op']} {when['value']:g})"
+    told = f"{found['median']:.3g}, not {when['op']} {when['value']:g}"
+    return "excluded", f"does not apply: {when['words']} is not so ({told})"
 
 
 def judged_samples(book, claim, cell):
@@ -159,6 +176,7 @@ def judged_samples(book, claim, cell):
 
 
 def judge_cell(book, measured, claim, cell, calibrations):
+    others = []
     try:
         others = list(beside(book, measured, claim, cell))
         missing = why_not(measured, judged_samples(book, claim, cell))
@@ -167,13 +185,15 @@ def judge_cell(book, measured, claim, cell, calibrations):
         values = series(book, measured, claim["measure"], cell, claim["id"])
         found, here = spread(values), bar_here(claim["bar"], claim["unit"], calibrations)
         known = {"measured": found, "bar": here, "values": values, "beside": others}
-        reason = applies(book, measured, claim, cell)
+        not_judged = applies(book, measured, claim, cell)
+    except claims.Unavailable as error:
+        return cell_result(cell, "skipped", str(error), beside=others)
     except (KeyError, TypeError) as error:
         return cell_result(cell, "failed", f"what was measured has no field {error}")
+    if not_judged:
+        return cell_result(cell, *not_judged, **known)
     if found is None or here is None:
         return cell_result(cell, "skipped", NO_FIGURE if found is None else "its calibration was not measured", **known)
-    if reason:
-        return cell_result(cell, "skipped", reason, **known)
     verdict, reason, ends = verdict_of(claim["bar"], here, values)
     return cell_result(cell, verdict, reason, interval=ends, **known)
 
@@ -181,6 +201,8 @@ def judge_cell(book, measured, claim, cell, calibrations):
 def margin(claim_bar, cell):
     """How far a cell is on the right side, so that the least is the worst."""
     found, here = cell["measured"]["median"], cell["bar"]
+    if claim_bar.get("of") == "worst":
+        found = cell["measured"]["least" if claim_bar["op"] == ">=" else "greatest"]
     if cell["interval"] and claim_bar.get("of") == "interval":
         found = cell["interval"][1] if claim_bar["op"] == ">=" else cell["interval"][0]
     return found - here if claim_bar["op"] == ">=" else here - found
@@ -203,8 +225,9 @@ def judge(book, measured, claim, calibrations):
         return result
     result["cells"] = [judge_cell(book, measured, claim, cell, calibrations) for cell in claims.cells_of(claim)]
     found = [cell["verdict"] for cell in result["cells"]]
-    result["verdict"] = next(verdict for verdict in ("failed", "missed", "met", "skipped") if verdict in found)
-    result["reason"] = worst(result)["reason"] if result["verdict"] in ("failed", "skipped") else ""
+    result["verdict"] = next(verdict for verdict in OF_CLAIM if verdict in found)
+    if result["verdict"] not in ("met", "missed"):
+        result["reason"] = next(cell["reason"] for cell in result["cells"] if cell["verdict"] == result["verdict"])
     return result
 
 

@@ -2,7 +2,7 @@
 
     3.5                          a constant
     "floor.ns_per_event"         a field of a sample: the part behind the first dot, in objects "park_ns.p99"
-    {"ratio": [a, b]}            and sum, product, max, min, distance (of a and b, never negative)
+    {"ratio": [a, b]}            and sum, product, max, min, difference (a less b), distance (never negative)
 
 What is not known is None, and so is everything that is computed from it.
 """
@@ -18,6 +18,7 @@ def quotient(above, below):
 # Name: (fewest operands, most operands, function)
 OPERATORS = {
     "ratio": (2, 2, quotient),
+    "difference": (2, 2, lambda one, other: one - other),
     "distance": (2, 2, lambda one, other: abs(one - other)),
     "sum": (2, None, lambda *all_of_them: sum(all_of_them)),
     "product": (2, None, lambda *all_of_them: math.prod(all_of_them)),

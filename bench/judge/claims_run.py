@@ -4,7 +4,7 @@ import time
 import claims
 import claims_judge
 from points import Invalid
-from stress_modules import matrix, runs
+from borrow import matrix, runs
 
 QUICK_ROUNDS = 1
 QUICK_SAMPLE_S = 5  # what takes longer has no place in a quick run
@@ -47,7 +47,7 @@ class Plan:
         return self.source(key).takes(self.samples[key])
 
     def rounds(self, key):
-        wanted = self.samples[key].get("rounds", claims.ROUNDS_DEFAULT)
+        wanted = claims.rounds_wanted(self.samples[key])
         return min(wanted, QUICK_ROUNDS) if self.is_quick else wanted
 
     def taken(self):
@@ -75,7 +75,7 @@ class Plan:
 
 
 class Run:
-    """The rounds of a plan. `is_complete` turns false if it was interrupted or its time was over."""
+    """The rounds of a plan. `is_complete` turns false if not all of them were taken."""
 
     def __init__(self, plan, seconds_max, clock=time.monotonic, progress=None):
         self.plan, self.seconds_max, self.clock = plan, seconds_max, clock
@@ -103,11 +103,10 @@ class Run:
 
     def end_early(self, why):
         """What has no figure yet is skipped; what has some keeps them."""
-        self.why = why
+        self.is_complete, self.why = False, why
         for key in self.plan.taken():
             if self.measured.count(key) == 0 and key not in self.measured.failed and key not in self.measured.skipped:
                 self.measured.skipped[key] = why
-                self.is_complete = False
 
     def round(self, index, last):
         """False if the time is over."""
@@ -135,7 +134,7 @@ class Run:
         try:
             self.rounds()
         except (KeyboardInterrupt, SystemExit):
-            self.was_interrupted, self.is_complete = True, False
+            self.was_interrupted = True
             self.end_early("interrupted")
         finally:
             self.progress.end()

@@ -17,7 +17,7 @@ import peers
 import peers_rig
 import points
 from claims import Unavailable
-from stress_modules import matrix, runs
+from borrow import matrix, runs
 
 # Besides the clock that a run of weir-stress is given: its ceilings, threads, and the start.
 STRESS_OVERHEAD_S = 0.4

@@ -1,7 +1,7 @@
 """Makes the figures in README and docs from an entry of results/, and checks that no figure there is anybody's word.
 
 Blocks between <!-- figures: claims-table from results/ENTRY --> and <!-- end --> are written anew (claims-table
-[ID ...], value ID, verdicts). With --check nothing is written or measured; it fails if a block is not what its entry
+[ID ...], value ID, verdicts, peers-table [CASE ...]). With --check nothing is written or measured; it fails if a block is not what its entry
 makes, if a sentence with a figure of speed (a number and a unit of time, rate or ratio) stands in README, docs or a
 header and in no claim of bench/claims/, or if a claim names words that are gone. A figure that claims nothing, a
 default or a deadline, is put into bench/claims/no_claims.json. Exit codes: 0, 1 a check failed, 2 usage.

@@ -5,10 +5,7 @@ import os
 import sys
 
 import points
-
-# The runs of weir-stress have their own reader, and progress its own class; both are there already.
-sys.path.append(os.path.join(points.ROOT, "stress"))
-import runs  # noqa: E402  pylint: disable=wrong-import-position
+from borrow import runs  # how commands end, and what they show meanwhile
 
 Progress = runs.Progress
 

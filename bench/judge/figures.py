@@ -3,9 +3,10 @@
     <!-- figures: claims-table [ID ...] from results/ENTRY -->     a table of these claims, or of all
     <!-- figures: value ID from results/ENTRY -->                  what one claim measured, within a line
     <!-- figures: verdicts from results/ENTRY -->                  "12 met, 1 missed", within a line
+    <!-- figures: peers-table [CASE ...] from results/ENTRY -->    tables of peers: burst, sustained, flood, or all
     <!-- end -->                                                   after each
 
-The entry's claims.json is what ./dev bench claims wrote.
+The entry's claims.json is what ./dev bench claims wrote, its peers.json what ./dev bench peers wrote.
 """
 import os
 import re
@@ -13,14 +14,17 @@ from typing import NamedTuple
 
 import claims
 import claims_text
+import entries
+import peers
 import points
+from borrow import runs
 from points import Invalid
 
-REPORT = "claims.json"
+REPORT, PEERS = "claims.json", "peers.json"
 BEGIN = re.compile(r"<!-- figures:(?P<words>[^\n]*?)-->")
 MARK = re.compile(r"<!-- (?:figures:[^\n]*?|end )-->")
 END = "<!-- end -->"
-WORDS = re.compile(r"\s*(?P<kind>claims-table|value|verdicts)(?P<ids>(?: [a-z0-9-]+)*?) "
+WORDS = re.compile(r"\s*(?P<kind>claims-table|peers-table|value|verdicts)(?P<ids>(?: [a-z0-9-]+)*?) "
                    r"from (?P<entry>results/[A-Za-z0-9._-]+)\s*")
 
 
@@ -58,10 +62,10 @@ def blocks_of(text, file):
 def begin(match, where):
     words = WORDS.fullmatch(BEGIN.fullmatch(match.group()).group("words"))
     if not words:
-        raise Invalid(f"{where}: '{match.group()}' is not 'claims-table [ID ...]', 'value ID' or 'verdicts', "
-                      "and 'from results/ENTRY'")
+        raise Invalid(f"{where}: '{match.group()}' is not 'claims-table [ID ...]', 'peers-table [CASE ...]', 'value ID' or "
+                      "'verdicts', and 'from results/ENTRY'")
     ids = words.group("ids").split()
-    if words.group("kind") != "claims-table" and len(ids) != (words.group("kind") == "value"):
+    if not words.group("kind").endswith("-table") and len(ids) != (words.group("kind") == "value"):
         raise Invalid(f"{where}: 'value' takes the name of one claim, 'verdicts' none")
     return Block(words.group("kind"), ids, words.group("entry"), match.end(), match.end(), match.start(), where)
 
@@ -69,11 +73,15 @@ def begin(match, where):
 # --- What belongs into one. ----------------------------------------------------------------------------------
 
 
-def read_report(root, entry, where):
-    path = os.path.join(root, entry, REPORT)
+def read_json(root, entry, name, where):
+    path = os.path.join(root, entry, name)
     if not os.path.isfile(path):
-        raise Invalid(f"{where}: {entry} has no {REPORT}; ./dev bench claims -o makes one")
-    report = claims.validate("report", points.read_json(points.read_text(path), path), path)
+        raise Invalid(f"{where}: {entry} has no {name}; ./dev bench {name.partition('.')[0]} -o makes one")
+    return points.read_json(points.read_text(path), path), path
+
+
+def read_report(root, entry, where):
+    report = claims.validate("report", *read_json(root, entry, REPORT, where))
     if not report["is_complete"] or report["is_quick"]:
         kind = "quick" if report["is_quick"] else "partial"
         raise Invalid(f"{where}: {entry}/{REPORT} is of a {kind} run, which shows nothing")
@@ -88,10 +96,14 @@ def chosen(report, block):
     return [by_id[name] for name in block.ids] or report["claims"]
 
 
-def table(report, block, file):
+def source(command, report, block, file):
     link = os.path.relpath(block.entry, os.path.dirname(file) or ".")
+    return f"Measured by `./dev bench {command}` on {claims_text.machine(report)}: [{block.entry}]({link})."
+
+
+def table(report, block, file):
     yield from ("", *claims_text.markdown(report, chosen(report, block)), "")
-    yield f"Measured by `./dev bench claims` on {claims_text.machine(report)}: [{block.entry}]({link})."
+    yield source("claims", report, block, file)
     calibrations = claims_text.calibration_words(report).capitalize()
     yield f"{calibrations}. Medians of the rounds, in brackets the least and the greatest."
     if report["note"]:
@@ -99,7 +111,38 @@ def table(report, block, file):
     yield ""
 
 
+def peers_tables(report, block, file):
+    """A table for each case and number of threads. A peer that was missing or failed stands below with its reason."""
+    groups = runs.group(report["rows"], lambda row: (row["case"], row["threads"]))
+    for name in block.ids:
+        if name not in {case for case, _ in groups}:
+            raise Invalid(f"{block.where}: there is no case '{name}' in {block.entry}/{PEERS}")
+    yield ""
+    for (case, threads), rows in groups.items():
+        if block.ids and case not in block.ids:
+            continue
+        yield from (f"{case}, threads {threads}, budget {runs.size(rows[0]['budget_bytes'])}", "")
+        there = [[entries.cell(words) for words in peers.cells(row)] for row in rows if row["rounds"]]
+        yield from entries.table(peers.HEAD, there)
+        reasons = [f"{row['name']}: {row['skipped'] or row['failed']}" for row in rows if not row["rounds"]]
+        yield from ["", entries.cell(f"Not measured: {'; '.join(reasons)}.")] if reasons else []
+        yield ""
+    rounds = {row["rounds"] for row in report["rows"] if row["rounds"]}
+    yield source("peers", report, block, file) + f" Medians of {min(rounds, default=0)} rounds (least..greatest)."
+    yield ""
+
+
+def generated_of_peers(root, block, file):
+    report, path = read_json(root, block.entry, PEERS, block.where)
+    try:
+        return "\n".join(peers_tables(report, block, file))
+    except (AttributeError, KeyError, TypeError) as error:
+        raise Invalid(f"{path}: not what ./dev bench peers writes: {type(error).__name__} {error}") from None
+
+
 def generated(root, block, file):
+    if block.kind == "peers-table":
+        return generated_of_peers(root, block, file)
     report = read_report(root, block.entry, block.where)
     if block.kind == "claims-table":
         return "\n".join(table(report, block, file))

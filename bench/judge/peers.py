@@ -14,18 +14,15 @@ import os
 import shutil
 import statistics
 import subprocess
-import sys
 import time
 
 import jsonschema
 import peers_eventpipe
 import peers_lttng
 import peers_rig
+from borrow import runs
 from peers_rig import Failed, Missing
 from points import ROOT
-
-sys.path.append(os.path.join(ROOT, "stress"))
-import runs  # noqa: E402  pylint: disable=wrong-import-position
 
 FOLDER = os.path.join(ROOT, "build", "bench")
 MIB = 1 << 20

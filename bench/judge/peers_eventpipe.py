@@ -1,24 +1,15 @@
 """EventPipe's program: restored and built with the .NET SDK, once, as the interop tests do with theirs."""
 import fcntl
 import hashlib
-import importlib.util
 import os
 import pathlib
 
+import borrow
 import points
 from peers_rig import Failed, Missing
 
 SOURCE = pathlib.Path(points.ROOT) / "bench" / "peers" / "eventpipe"
 CACHE = pathlib.Path(points.ROOT) / "build" / "eventpipe"
-
-
-def interop():
-    """tests/interop/run.py: the one place that knows how to get along with dotnet and its package sources."""
-    path = os.path.join(points.ROOT, "tests", "interop", "run.py")
-    specification = importlib.util.spec_from_file_location("interop_run", path)
-    module = importlib.util.module_from_spec(specification)
-    specification.loader.exec_module(module)
-    return module
 
 
 def build(readers):
@@ -42,7 +33,8 @@ class EventPipe:
     """The command that runs the program, and its environment; Missing where there is no SDK or no package source."""
 
     def __init__(self, workplace):
-        module = interop()
+        # The one place that knows how to get along with dotnet and its package sources.
+        module = borrow.module("tests/interop", "run")
         try:
             readers = module.Readers(CACHE)
             program = build(readers)

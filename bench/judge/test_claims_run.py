@@ -1,5 +1,6 @@
 """./dev bench claims from its words to its report, on sources that are made up."""
 import contextlib
+import functools
 import io
 import json
 import os
@@ -16,7 +17,7 @@ import cmd_claims
 import command
 import peers
 from points import Invalid
-from stress_modules import runs
+from borrow import runs
 from test_claims import CLAIM, NOT_BUILT, SAMPLES, book_of, changed
 
 CLOCK = {"ns_per_event": 10}
@@ -112,8 +113,19 @@ class Plans(unittest.TestCase):
         clock = Clock()
         run = run_of(self.plan(CLAIM, clock=clock), seconds=12, clock=clock)
         self.assertEqual({run.measured.count(key) for key in run.plan.samples}, {2})
-        self.assertTrue(run.is_complete)
+        self.assertFalse(run.is_complete)
         self.assertEqual(run.why, "the time was over in round 3 of 5")
+
+    def test_a_round_that_is_cut_short_is_not_complete(self):
+        clock = Clock()
+
+        def answer(sample, index):
+            clock.now += 10 * (index == 5)  # longer than it was expected to take
+            return stress(sample, index)
+        plan = self.plan(CLAIM, answer=answer, clock=clock)
+        run = run_of(plan, seconds=40, clock=clock)
+        self.assertEqual({run.measured.count(key) for key in plan.samples}, {4, 5})
+        self.assertFalse(run.is_complete)
 
     def test_no_time_for_the_first_round(self):
         clock = Clock()
@@ -160,8 +172,8 @@ class Command(Folder):
     def test_all_met(self):
         code, printed = self.run_command()
         self.assertEqual(code, 0)
-        self.assertRegex(printed, r"(?m)^met +1\.20 x +≥ 1\.15 x +It is fast\. \[speed\]$")
-        self.assertRegex(printed, r"(?m)^not built +– +– +It will be\. \[later\]$")
+        self.assertRegex(printed, r"(?m)^met +speed +1\.20 x +≥ 1\.15 x\n    It is fast\.$")
+        self.assertRegex(printed, r"(?m)^not built +later +– +–\n    It will be\.\n    - nobody has built it$")
         self.assertIn("Calibration: clock read 10 ns.", printed)
         self.assertIn("1 met, 1 not built.", printed)
         report = self.report()
@@ -173,7 +185,7 @@ class Command(Folder):
     def test_missed(self):
         code, printed = self.run_command(answer=lambda *_: {"events_per_s": 10})
         self.assertEqual(code, 1)
-        self.assertRegex(printed, r"(?m)^MISSED +1 x ")
+        self.assertRegex(printed, r"(?m)^MISSED +speed +1 x ")
 
     def test_failed(self):
         code, printed = self.run_command(answer=mock.Mock(side_effect=runs.Failed("it fell over")))
@@ -181,11 +193,27 @@ class Command(Folder):
         self.assertRegex(printed, r"(?m)^FAILED ")
         self.assertIn("it fell over", printed)
 
-    def test_skipped_is_no_miss(self):
+    def test_skipped_is_not_met(self):
         code, printed = self.run_command(answer=mock.Mock(side_effect=claims.Unavailable("no package")))
-        self.assertEqual(code, 0)
+        self.assertEqual(code, 1)
         self.assertRegex(printed, r"(?m)^skipped ")
         self.assertIn("no package", printed)
+
+    def test_what_does_not_apply_is_no_miss(self):
+        claim = changed(CLAIM, when={"words": "it is slow", "measure": "fast.events_per_s", "op": "<=", "value": 1})
+        code, printed = self.run_command(found=(claim,))
+        self.assertEqual(code, 0)
+        self.assertRegex(printed, r"(?m)^does not apply ")
+        self.assertEqual(self.report()["claims"][0]["verdict"], "excluded")
+
+    def test_fewer_rounds_than_wanted_are_partial(self):
+        clock = Clock()
+        with mock.patch.object(claims_run, "Run", functools.partial(claims_run.Run, clock=clock)):
+            code, printed = self.run_command("--minutes", "0.1", clock=clock)
+        self.assertEqual(code, 1)
+        self.assertIn("1 met, 1 not built.", printed)
+        self.assertIn("Partial", printed)
+        self.assertFalse(self.report()["is_complete"])
 
     def test_only(self):
         code, printed = self.run_command("--only", "later")
@@ -199,7 +227,7 @@ class Command(Folder):
     def test_list_measures_nothing(self):
         code, printed = self.run_command("--list", answer=mock.Mock(side_effect=AssertionError))
         self.assertEqual(code, 0)
-        self.assertRegex(printed, r"(?m)^later +not built +emit +It will be\. +architecture, section 10$")
+        self.assertRegex(printed, r"(?m)^later +not built +emit +architecture, section 10\n    It will be\.$")
         self.assertFalse(os.path.exists(self.out))
 
     def test_quick_says_so(self):

@@ -27,6 +27,14 @@ REPORT = {"v": 1, "command": "./dev bench claims", "commit": "0123abc", "date": 
                                                          "compiler": "GNU 12"},
           "calibrations": {"clock": {"words": "clock read", "measured": {**SPREAD, "median": 10.4}}}, "settings": {},
           "claims": [RESULT, LATER]}
+PEER = {"name": "weir:block", "case": "burst", "threads": 1, "rounds": 5, "budget_bytes": 1 << 22, "emitted": 1000,
+        "ns_per_event": 20.5, "cpu_ns_per_event": 30, "of_floor": 1.1, "of_weir": 1, "delivered": 1000, "lost": 0,
+        "bytes_per_event": 40.1, "skipped": None, "failed": None,
+        "least": {"ns_per_event": 19, "of_floor": 1, "of_weir": 1},
+        "greatest": {"ns_per_event": 22, "of_floor": 1.2, "of_weir": 1}}
+NOBODY = {**PEER, "name": "nobody", "rounds": 0, "skipped": "no package <nobody>"}
+PEERS = {"v": 1, "commit": "0123abc", "environment": REPORT["environment"],
+         "rows": [PEER, NOBODY, {**PEER, "case": "flood", "threads": 4}]}
 BLOCK = "<!-- figures: claims-table from results/one -->\n<!-- end -->"
 
 
@@ -115,6 +123,28 @@ class Blocks(Tree):
         text = self.read("bench/README.md")
         self.assertNotIn("1.02", text)
         self.assertIn("[results/one](../results/one)", text)
+
+    def test_peers(self):
+        self.write("results/one/peers.json", json.dumps(PEERS))
+        block = BLOCK.replace("claims-table", "peers-table burst")
+        self.write("README.md", f"An event costs 9 ns.\n{block}\n")
+        self.command()
+        text = self.read("README.md")
+        self.assertIn("| weir:block | 20.5 (19.0..22.0) | 30.0 | 1.10 (1.00..1.20) |", text)
+        self.assertIn("Not measured: nobody: no package \\<nobody\\>.", text)
+        self.assertIn("by `./dev bench peers` on A CPU, 2 cores", text)
+        self.assertNotIn("flood", text)
+        self.right()
+        self.write("README.md", f"An event costs 9 ns.\n{block.replace(' burst', '')}\n")
+        self.command()
+        self.assertIn("flood, threads 4, budget 4 MiB", self.read("README.md"))
+        self.write("README.md", f"An event costs 9 ns.\n{block.replace('burst', 'calm')}\n")
+        self.wrong("there is no case 'calm'")
+        for broken in ({}, [], {"rows": [{}]}):
+            self.write("results/one/peers.json", json.dumps(broken))
+            self.wrong("not what ./dev bench peers writes")
+        os.remove(os.path.join(self.root, "results/one/peers.json"))
+        self.wrong("has no peers.json; ./dev bench peers -o makes one")
 
     def test_markers_that_make_no_sense(self):
         for text, words in ((BLOCK.replace("<!-- end -->", ""), "README.md:2: the block is not ended"),
