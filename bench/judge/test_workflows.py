@@ -133,6 +133,16 @@ class Workflows(unittest.TestCase):
         (job,) = workflow["jobs"].values()
         self.assertEqual(job["permissions"], {"contents": "read", "actions": "read", "pull-requests": "write"})
 
+    def test_without_a_report_it_is_said(self):
+        (job,) = self.workflows["bench-report.yml"]["jobs"].values()
+        last = job["steps"][-1]
+        self.assertIn("--not-measured", last["run"])
+        self.assertEqual(last["if"], "${{ !cancelled() && steps.comment.outcome != 'success' }}")
+        (before,) = [step for step in job["steps"] if step.get("id") == "comment"]
+        self.assertIn("cmd_comment.py", before["run"])
+        (packages,) = [step for step in job["steps"] if step.get("name") == "Packages"]
+        self.assertNotIn("if", packages)
+
     def test_main_does_not_start_itself(self):
         workflow = self.workflows["bench-main.yml"]
         self.assertEqual(workflow["on"]["push"], {"branches": ["main"], "paths-ignore": ["results/history/**"]})
