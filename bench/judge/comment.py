@@ -168,7 +168,9 @@ def not_measured(head, run_url=None):
 def environment(report):
     told = report["environment"]
     return ["| | |", "|---|---|", *(f"| {name.replace('_', ' ')} | {code(told[name])} |" for name in
-            ("cpu", "cores", "kernel", "compiler", "clock_source", "governor", "load", "runner")), ""]
+            ("cpu", "cores", "kernel", "compiler", "clock_source", "governor", "load", "runner")),
+            *([f"| calibration loop | {metrics.told(told['calibration_ns'], 'ns')} |"]
+              if "calibration_ns" in told else []), ""]
 
 
 def legend(report):

@@ -73,8 +73,8 @@ def notes(title, note, sources, environment, commit):
     """What the entry says to a person."""
     found = [point for source in sources for point in source.points]
     lines = [f"# {title}", "", *([note, ""] if note else [])]
-    lines += table(["measured on", ""], [[cell(name.replace("_", " ")), cell(value)] for name,
-                                         value in environment.items()])
+    lines += table(["measured on", ""], [[cell(name.replace("_", " ")), cell(value)]
+                                         for name, value in environment.items() if name != "calibration_ns"])
     cal_ns = next((source.cal_ns for source in sources if source.cal_ns is not None), None)
     lines += [f"| commit | {cell(commit)} |"]
     lines += [f"| calibration loop | {metrics.told(cal_ns, 'ns')} an iteration |"] if cal_ns is not None else []

@@ -70,7 +70,8 @@ def series_of(key, some, first, names, index, together, progress):
             "lo": [scaled(p["lo"]) for p in some], "hi": [scaled(p["hi"]) for p in some], "n": [p["n"] for p in some],
             "commit": [p["commit"] for p in some], "date": [p["date"] for p in some],
             "cal": [p["cal_ns"] for p in some],
-            "kernel": text("kernel"), "load": text("load"), "tool": text("tool"), "changes": changes}
+            "kernel": text("kernel"), "load": text("load"), "clock": text("clock_source"),
+            "governor": text("governor"), "tool": text("tool"), "changes": changes}
 
 
 def data_of(found, last=series.LAST, root=points.ROOT, progress=lambda text: None):

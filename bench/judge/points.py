@@ -119,6 +119,5 @@ def make(environment, *, commit, suite, bench, metric, unit, better, value, tool
              "unit": unit, "better": better, "value": value, "lo": lo, "hi": hi, "n": n,
              "runner": environment["runner"], "cpu": environment["cpu"], "kernel": environment["kernel"],
              "compiler": environment["compiler"], "cal_ns": cal_ns, "tool": tool}
-    if "load" in environment:
-        point["load"] = environment["load"]
+    point.update((name, environment[name]) for name in ("load", "clock_source", "governor") if name in environment)
     return validate("point", point, f"{bench} {metric}")

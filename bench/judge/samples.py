@@ -12,7 +12,7 @@ import points
 HERE = os.path.dirname(os.path.abspath(__file__))
 ENVIRONMENT = {"runner": "test-x86_64-2cpu", "cpu": "AMD EPYC (family 25, model 17, stepping 1)", "cores": 2,
                "kernel": "Linux 6.1.0",
-               "compiler": "GNU 12.2.0", "clock_source": "tsc", "governor": "unknown",
+               "compiler": "GNU 12.2.0", "clock_source": "tsc", "governor": "performance",
                "load": "0.10 0.20 0.30 1/80 100"}
 
 

@@ -94,6 +94,10 @@ class Render(unittest.TestCase):
         self.assertIn("| ❌ `drain/encode` | 10 | 8 | `events/s` ↑ | 0.8 [0.784, 0.816] | [0.98, 1.02] "
                       "| **regressed** (2 runs) |", text)
 
+    def test_the_calibration_is_told(self):
+        told = {**samples.ENVIRONMENT, "calibration_ns": 1.93}
+        self.assertIn("| calibration loop | 1.93 ns |", comment.render(report(environment=told)))
+
     def test_links_are_ours(self):
         self.assertIn("[Graph](https://example.org/graph)", comment.render(report(), "https://example.org/graph"))
         self.assertNotIn("](", comment.render(of_all_verdicts()))

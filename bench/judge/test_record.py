@@ -37,6 +37,8 @@ class WeirBench(samples.Folder):
                          ("emit", "91d52fe", "2026-11-21T13:29:00Z", 1.93, "ns", "less"))
         self.assertEqual((first["kernel"], first["load"], first["tool"]),
                          ("Linux 6.1.0 x86_64", "3.95 3.51 3.07 3/79 23266", "weir-bench, Google Benchmark 1.7.1"))
+        self.assertEqual((first["clock_source"], first["governor"]), ("tsc", "unknown"))
+        self.assertEqual(source.environment["calibration_ns"], 1.93)
 
     def test_aggregates_only(self):
         source = self.read(*(aggregate("floor/32/manual_time", kind, time) for kind, time in
@@ -227,6 +229,12 @@ class Record(samples.Folder):
         self.assertEqual(lines[5], f"| Costs \\| on an idle machine | [{entry}]({entry}/notes.md) "
                          "| ./dev bench quick |")
         self.assertEqual(lines[6:], ["", "End."])
+
+    def test_the_report_tells_what_was_run(self):
+        self.record("--name", "idle", self.quick(command="./dev bench quick --seconds 60"))
+        entry = self.path("results", "2026-11-21-epyc-f25m17-idle")
+        self.assertEqual(self.text(entry, "command.txt"), "./dev bench quick --seconds 60\n")
+        self.assertEqual(self.text(entry, "notes.md").count("alibration"), 1)
 
     def test_entries_are_only_added(self):
         self.record("--name", "idle", "--command", "x", "--no-history", self.quick())
