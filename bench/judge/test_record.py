@@ -1,9 +1,13 @@
 """convert.py, entries.py and the command record: from what the programs print to points and entries."""
+import contextlib
+import io
 import json
 import os
 import sys
 import unittest
+import unittest.mock
 
+import cmd_record
 import convert
 import entries
 import metrics
@@ -244,6 +248,21 @@ class Record(samples.Folder):
                                                    code=1).stderr)
         self.assertEqual(self.snapshot(), before)
         self.assertFalse(os.path.exists(self.path("results", "history")))
+
+    def test_interrupted_at_any_step_and_again(self):
+        """Whatever was done before a Ctrl-C, the same command does the rest."""
+        argv = ["--results", self.path("results"), "--environment", self.environment, "--name", "idle", "--command",
+                "x", "--no-history", self.quick()]
+        for step in ("os.replace", "os.rename", "os.chmod"):
+            with self.subTest(step), unittest.mock.patch(step, side_effect=KeyboardInterrupt):
+                with self.assertRaises(KeyboardInterrupt):
+                    cmd_record.main(argv)
+            self.assertEqual([name for name in os.listdir(self.path("results")) if name.startswith((".", "2026"))], [])
+        with contextlib.redirect_stdout(io.StringIO()):
+            cmd_record.main(argv)
+        entry = "2026-11-21-epyc-f25m17-idle"
+        self.assertEqual(self.text("results", "README.md").count(f"[{entry}]"), 1)
+        self.assertTrue(os.path.exists(self.path("results", entry, "notes.md")))
 
     def test_refusals_leave_nothing(self):
         before = self.snapshot()
