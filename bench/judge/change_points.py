@@ -34,8 +34,8 @@ class Change(NamedTuple):
 
 
 def copies_for(together):
-    """How many shuffled copies a cut is to beat in each of so many series: the fewest that can reach the level. The first
-    that does as well ends the test."""
+    """How many shuffled copies a cut is to beat in each of so many series: the fewest that can reach the level. The
+    first that does as well ends the test."""
     return max(COPIES_MIN, math.ceil(together / LEVEL) - 1)
 
 
@@ -142,8 +142,8 @@ def is_small(before, after):
 
 
 def host_changes(series):
-    """{place: why} where what is not our code changed: the calibration loop, or the kernel. Exact counts are no matter of
-    the host."""
+    """{place: why} where what is not our code changed: the calibration loop, or the kernel. Exact counts are no matter
+    of the host."""
     found = {}
     if all(point["suite"] == COUNTED for point in series):
         return found

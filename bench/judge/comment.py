@@ -118,7 +118,8 @@ def weight(row):
     """What is to be seen first: the verdict, then the size of the change; counts that are the same come last."""
     base, head = row["base"], row["head"]
     known = base is not None and head is not None and base > 0 and head > 0
-    return RANK[row["verdict"]], "ratio" not in row and base == head, -abs(math.log(head) - math.log(base)) if known else 0.0
+    size = abs(math.log(head) - math.log(base)) if known else 0.0
+    return RANK[row["verdict"]], "ratio" not in row and base == head, -size
 
 
 def tables(gate, clock):
@@ -186,7 +187,8 @@ def render(report, graph_url=None):
     (gate, clock), (gate_more, clock_more) = split(report)
     links = f"[Graph]({graph_url}) · " if graph_url else ""
     top = [MARKER, f"### {sign(report)} Benchmarks: {verdict(report)}", "",
-           f"{short(report['base'])} → {short(report['head'])} · {links}`{repeat(report)}`", "", *missing(report), *tables(gate, clock)]
+           f"{short(report['base'])} → {short(report['head'])} · {links}`{repeat(report)}`", "", *missing(report),
+           *tables(gate, clock)]
     more = len(gate_more) + len(clock_more)
     folded = [f"<details><summary>{more} more row{'s' if more > 1 else ''}</summary>", "",
               *tables(gate_more, clock_more), "</details>", ""] if more else []

@@ -70,4 +70,6 @@ def clock_contradiction(row):
     ends = (math.log(low), math.log(high)) if row["better"] == "less" else (-math.log(high), -math.log(low))
     width = verdict.control_width(math.log(row["control_lo"]), math.log(row["control_hi"]))
     expected = verdict.say(*ends, width, row["p"])
-    return None if row["verdict"] == expected else f"the verdict is '{row['verdict']}' where the figures say '{expected}'"
+    if row["verdict"] == expected:
+        return None
+    return f"the verdict is '{row['verdict']}' where the figures say '{expected}'"

@@ -14,7 +14,8 @@ FOLDER = os.path.join(points.ROOT, ".github", "workflows")
 # Of events, what nobody from outside can choose the words of.
 SAFE = re.compile(r"^(github\.(token|sha|event\.repository\.default_branch|event\.workflow_run\.id)|runner\.temp"
                   r"|steps\.[a-z]+\.(outcome|outputs\.artifact-url))$")
-# What counts under valgrind asks for a fixed layout of the process (setarch -R), which docker's default profile refuses.
+# What counts under valgrind asks for a fixed layout of the process (setarch -R), which docker's default profile
+# refuses.
 COUNTS = re.compile(r"\./dev bench (ab|count|quick)|\./dev test|\.ci/run")
 COUNTING_OPTION = "--security-opt seccomp=unconfined"
 UNTRUSTED_REF = re.compile(r"pull_request|head_(sha|ref|branch|commit|repository)|refs/pull|merge")
