@@ -95,7 +95,8 @@ class Reports(samples.Folder):
 
     def test_verdicts_are_those_of_the_figures(self):
         for row in (gate_row(base=30.0, head=90.0), gate_row(base=30.0, head=30.6),
-                    gate_row(base=30.0, head=90.0, verdict="improved"),
+                    gate_row(base=30.0, head=90.0, verdict="improved"), gate_row("emit/new/figure", 1.0, 1.6),
+                    gate_row("bytes/file/payload:32", 34.0, 34.2),
                     gate_row(base=30.0, head=29.0, verdict="regressed"),
                     gate_row(base=30.0, head=90.0, verdict="not_compared"), gate_row(base=None, verdict="improved"),
                     gate_row("emit/enabled/system_calls", 5.0, 5.0), gate_row("code/libweir/exports", 20, 21)):
