@@ -1,5 +1,7 @@
 """What ./dev says to wrong options: exit code 2 and a line that names the option, before anything is built."""
+import os
 import subprocess
+import tempfile
 import unittest
 from pathlib import Path
 
@@ -29,6 +31,50 @@ class Usage(unittest.TestCase):
         self.assertEqual(done.returncode, 0)
         for option in ("--quick", "--compare", "--segments", "--grants", "--programs", "--long"):
             self.assertIn(option, done.stdout)
+
+
+class Packages(unittest.TestCase):
+    """What is installed and who we are is what programs on the path say: none, and nobody."""
+
+    def dev(self, *arguments, missing="*"):
+        with tempfile.TemporaryDirectory() as folder:
+            for name, does in (("id", "echo 1000"), ("apt-get", "echo apt-get >&2; exit 1"),
+                               ("dpkg-query", f'case "$3" in {missing}) exit 1 ;; esac; echo installed')):
+                program = Path(folder) / name
+                program.write_text(f"#!/bin/sh\n{does}\n", encoding="utf-8")
+                program.chmod(0o755)
+            return subprocess.run([DEV, *arguments], capture_output=True, text=True, check=False, timeout=60,
+                                  env={**os.environ, "PATH": f"{folder}:{os.environ['PATH']}"})
+
+    def needed(self, *arguments):
+        done = self.dev(*arguments)
+        self.assertEqual(done.returncode, 1, done.stderr)
+        return set(done.stdout.split("--no-install-recommends ")[1].split())
+
+    def test_help_installs_nothing(self):
+        for option in ("--help", "-h"):
+            for what in ("count", "quick", "plot", "peers"):
+                done = self.dev("bench", what, option)
+                self.assertEqual(done.returncode, 0, done.stderr)
+                self.assertIn(f"./dev bench {what}", done.stdout)
+                self.assertNotIn("apt-get", done.stdout + done.stderr)
+
+    def test_by_need(self):
+        everything = self.needed("deps", "bench")
+        self.assertLessEqual({"valgrind", "python3-matplotlib", "lttng-tools", "libbenchmark-dev"}, everything)
+        self.assertLessEqual(everything | {"chromium", "spin"}, self.needed("deps", "test"))
+        measure = self.needed("bench", "count")
+        self.assertLessEqual({"valgrind", "gcc", "python3-scipy", "python3-jsonschema", "libbenchmark-dev"}, measure)
+        self.assertFalse({"python3-matplotlib", "chromium", "lttng-tools", "libboost-dev", "libdpdk-dev"} & measure)
+        judge = self.needed("bench", "watch")
+        self.assertFalse({"gcc", "valgrind", "python3-matplotlib"} & judge)
+        self.assertIn("python3-matplotlib", self.needed("bench", "picture"))
+
+    def test_peers_do_without(self):
+        done = self.dev("bench", "peers", "--rounds", "none", missing="lttng-tools")
+        self.assertEqual(done.returncode, 2, done.stderr)
+        self.assertIn("dev: left out is what needs lttng-tools\n", done.stderr)
+        self.assertIn("--rounds", done.stderr)
 
 
 if __name__ == "__main__":

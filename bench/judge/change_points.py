@@ -4,16 +4,21 @@ The statistic compares distances between the points of two neighbouring stretche
 asks for no distribution. What it finds in shuffled copies of the series is what chance finds. The series is cut in two
 at the greatest one that chance does not reach, and the parts are searched again.
 
+Hundreds of series are looked through at once, and chance is to find something in one of twenty such looks: so the
+level of each test is that share divided by the number of series (Bonferroni), and with it goes the number of copies.
+
 A test asks whether the order matters, so slow drift and host weather are found too. Hence each change point says what
 it is: a step of the code's, a drift, or the host's, if the calibration loop or the kernel changed at the same place.
 """
 import functools
+import math
 from typing import NamedTuple, Optional
 
 import numpy
 
-LEVEL = 0.001  # a page has hundreds of series
-PERMUTATIONS = 999  # the fewest that can reach the level: the first shuffled copy that does as well ends the test
+LEVEL = 0.05  # of all series that are looked at together
+COPIES_MIN = 999  # shuffled, for a series alone: a level of 0.001
+COUNTED = "count"  # the suite of figures that are exact
 STRETCH_MIN = 3  # points before and after; fewer are outliers
 CHANGE_MIN = 0.02  # of a figure that has noise at all; smaller ones are not worth a look
 NEAR = 10  # points: the farthest apart that the marks of one change in two series are looked for
@@ -24,13 +29,14 @@ class Change(NamedTuple):
     at: int  # the first point of the new level
     before: float  # median of the stretch before
     after: float
-    p: float
     kind: str  # step, drift or host
     why: Optional[str]  # for the host
 
-    @property
-    def ratio(self):
-        return self.after / self.before if self.before else None
+
+def copies_for(together):
+    """How many shuffled copies a cut is to beat in each of so many series: the fewest that can reach the level. The
+    first that does as well ends the test."""
+    return max(COPIES_MIN, math.ceil(together / LEVEL) - 1)
 
 
 @functools.lru_cache(maxsize=64)
@@ -65,32 +71,38 @@ def best_cut(distance):
     return int(cut), float(scaled[cut, end])
 
 
-def tested_cut(values, random):
-    """The strongest cut with its p, or None if chance finds one as strong."""
+def tested_cut(values, random, copies):
+    """The strongest cut, or None if chance finds one as strong."""
     if len(values) < 2 * STRETCH_MIN or numpy.ptp(values) == 0:
         return None
     distance = numpy.abs(values[:, None] - values[None, :])
     cut, strength = best_cut(distance)
     if strength <= 0:
         return None
-    for _ in range(PERMUTATIONS):
+    for _ in range(copies):
         shuffled = random.permutation(len(values))
         if best_cut(distance[numpy.ix_(shuffled, shuffled)])[1] >= strength * (1 - 1e-9):
             return None
-    return cut, 1 / (PERMUTATIONS + 1)
+    return cut
 
 
-def cuts(values, seed=1):
-    """{first point of a new level: p}, found by halving."""
+def cuts(values, copies=COPIES_MIN, seed=1):
+    """The first points of new levels in order, found by halving."""
     values = numpy.asarray(values, dtype=float)
-    random, found, open_parts = numpy.random.default_rng(seed), {}, [(0, len(values))]
+    random, found, open_parts = numpy.random.default_rng(seed), [], [(0, len(values))]
     while open_parts:
         start, end = open_parts.pop()
-        tested = tested_cut(values[start:end], random)
-        if tested:
-            found[start + tested[0]] = tested[1]
-            open_parts += [(start, start + tested[0]), (start + tested[0], end)]
-    return found
+        cut = tested_cut(values[start:end], random, copies)
+        if cut is not None:
+            found.append(start + cut)
+            open_parts += [(start, start + cut), (start + cut, end)]
+    return sorted(found)
+
+
+def levels_of(values, places):
+    """The medians of the stretches between these places."""
+    ends = [0, *places, len(values)]
+    return [float(numpy.median(values[start:end])) for start, end in zip(ends, ends[1:])]
 
 
 def is_drift(values, places):
@@ -105,7 +117,7 @@ def is_drift(values, places):
 def merge_drifts(values, places):
     """(cuts, is drift): neighbouring changes of one direction are one if they are the stairs of a slope."""
     ends = [0, *places, len(values)]
-    levels = [numpy.median(values[start:end]) for start, end in zip(ends, ends[1:])]
+    levels = levels_of(values, places)
     merged, first = [], 0
     while first < len(places):
         last = first
@@ -130,12 +142,16 @@ def is_small(before, after):
 
 
 def host_changes(series):
-    """{place: why} where what is not our code changed: the calibration loop, or the kernel."""
+    """{place: why} where what is not our code changed: the calibration loop, or the kernel. Exact counts are no matter
+    of the host."""
     found = {}
+    if all(point["suite"] == COUNTED for point in series):
+        return found
     calibration = [point["cal_ns"] for point in series]
     if None not in calibration:
-        for at in cuts(calibration):
-            before, after = numpy.median(calibration[:at]), numpy.median(calibration[at:])
+        places = cuts(calibration)
+        levels = levels_of(calibration, places)
+        for at, before, after in zip(places, levels, levels[1:]):
             found[at] = f"the calibration loop went from {before:.3g} to {after:.3g} ns"
     for at in range(1, len(series)):
         if series[at]["kernel"] != series[at - 1]["kernel"]:
@@ -156,13 +172,13 @@ def host_place(values, at, places):
     return min(fitting, key=lambda place: abs(place - at), default=None)
 
 
-def find(series):
-    """The changes of a series: points of history, in order."""
+def find(series, together=1):
+    """The changes of a series: points of history, in order. `together`: how many series are looked at with it."""
     values = numpy.array([point["value"] for point in series], dtype=float)
-    found = cuts(values)
-    if not found:
+    places = cuts(values, copies_for(together))
+    if not places:
         return []
-    host, places = host_changes(series), sorted(found)
+    host = host_changes(series)
     ends, changes = [0, *places, len(values)], []
     for run, is_slope in merge_drifts(values, places):
         first, last = ends.index(run[0]), ends.index(run[-1])
@@ -173,7 +189,7 @@ def find(series):
         start = ends[first - 1]
         place = host_place(values[start:ends[last + 1]], at - start, [place - start for place in host])
         kind = "host" if place is not None else "drift" if is_slope else "step"
-        changes.append(Change(at, float(numpy.median(before)), float(numpy.median(after)), found[at], kind,
+        changes.append(Change(at, float(numpy.median(before)), float(numpy.median(after)), kind,
                               None if place is None else host[start + place]))
     return changes
 

@@ -15,7 +15,7 @@ import urllib.request
 
 import command
 import comment
-import points
+import reports
 from points import Invalid
 
 AUTHOR = "github-actions[bot]"  # whose comments are ours to edit; anybody can write the marker
@@ -25,13 +25,22 @@ PAGES_MAX, PAGE = 30, 100
 def usage(argv):
     parser = argparse.ArgumentParser(prog="./dev bench comment", description=__doc__,
                                      formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("report", metavar="REPORT", help="of ./dev bench ab --report")
+    parser.add_argument("report", metavar="REPORT", nargs="?", help="of ./dev bench ab --report")
+    parser.add_argument("--not-measured", action="store_true",
+                        help="there is no REPORT, or none that can be taken: say that, so that no older verdict stands")
+    parser.add_argument("--run-url", metavar="URL", help="with --not-measured: where to look why")
     parser.add_argument("--graph-url", metavar="URL", help="where its graph is")
     parser.add_argument("--repository", metavar="OWNER/NAME", help="that the pull request is to")
     parser.add_argument("--head-owner", help="of the repository that the pull request is from")
     parser.add_argument("--head-branch", help="that the pull request is from")
     parser.add_argument("--head-sha", help="the commit that was measured, as the event says")
     arguments = parser.parse_args(argv)
+    if (arguments.report is None) != arguments.not_measured:
+        parser.error("either REPORT or --not-measured")
+    if arguments.run_url and not (arguments.not_measured and re.fullmatch(r"https://[\w.:/-]+", arguments.run_url)):
+        parser.error("--run-url is an https:// address, and about --not-measured")
+    if arguments.not_measured and not arguments.repository:
+        parser.error("--not-measured needs --repository")
     head = (arguments.head_owner, arguments.head_branch, arguments.head_sha)
     if arguments.repository:
         if not re.fullmatch(r"[A-Za-z0-9_.-]+/[A-Za-z0-9_.-]+", arguments.repository):
@@ -89,15 +98,22 @@ def put(api, repository, number, text):
     return "Added"
 
 
+def text_of(arguments):
+    """The comment, and its verdict."""
+    if arguments.not_measured:
+        return comment.not_measured(arguments.head_sha, arguments.run_url), "not measured"
+    report = reports.read(arguments.report)
+    if arguments.repository and not arguments.head_sha.startswith(report["head"].removesuffix("-dirty")):
+        raise Invalid(f"the report is about {report['head']}, but the run was of {arguments.head_sha[:12]}")
+    return comment.render(report, arguments.graph_url), comment.verdict(report)
+
+
 def main(argv=None):
     arguments = usage(argv)
-    report = points.read_report(arguments.report)
-    text = comment.render(report, arguments.graph_url)
+    text, verdict = text_of(arguments)
     if not arguments.repository:
         sys.stdout.write(text)
         return 0
-    if not arguments.head_sha.startswith(report["head"].removesuffix("-dirty")):
-        raise Invalid(f"the report is about {report['head']}, but the run was of {arguments.head_sha[:12]}")
     token = os.environ.get("GITHUB_TOKEN")
     if not token:
         raise Invalid("there is no GITHUB_TOKEN in the environment")
@@ -107,7 +123,7 @@ def main(argv=None):
         print("No open pull request has this commit as its head: nothing to comment.")
         return 0
     done = put(api, arguments.repository, number, text)
-    print(f"{done} the comment of pull request {number}: {comment.verdict(report)}.")
+    print(f"{done} the comment of pull request {number}: {verdict}.")
     return 0
 
 

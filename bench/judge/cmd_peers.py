@@ -10,11 +10,10 @@ is missing on this machine is skipped with its reason. Exit codes: 0, 1 if a pee
   flood      1,000,000 events of all threads together through 1 MiB
 """
 import argparse
-import contextlib
 import json
 import os
-import sys
 
+import command
 import environment
 import peers
 import points
@@ -63,20 +62,6 @@ def command_of(arguments):
     return " ".join([*words, *(["--pin"] if arguments.pin else [])])
 
 
-def write(path, text):
-    """The whole file, or the old one."""
-    os.makedirs(os.path.dirname(os.path.abspath(path)), exist_ok=True)
-    part = f"{path}.part"
-    try:
-        with open(part, "w", encoding="utf-8") as file:
-            file.write(text)
-        os.replace(part, path)
-    except OSError as error:
-        with contextlib.suppress(OSError):
-            os.remove(part)
-        raise runs.Failed(f"cannot write {path}: {error.strerror}") from None
-
-
 def main():
     made = parser()
     arguments = made.parse_args()
@@ -98,7 +83,7 @@ def main():
     result = {"v": 1, "commit": environment.commit(points.ROOT), "date": points.now(), "command": command_of(arguments),
               "environment": before, "rows": rows}
     text = json.dumps(result, indent=1) + "\n"
-    write(arguments.output, text)
+    command.write(arguments.output, text)
     print(text.rstrip() if arguments.json else "\n".join(peers.tables(rows)).rstrip())
     if not arguments.json:
         print(f"\nWrote {arguments.output}.")
@@ -109,4 +94,4 @@ def main():
 
 
 if __name__ == "__main__":
-    runs.run_command("peers", main)
+    command.run("peers", main)

@@ -7,8 +7,7 @@ be drawn, 2 usage.
     ./dev bench peers --case flood --rounds 9 -o peers.json && ./dev bench picture peers.json -o delivered.svg
 """
 import argparse
-import json
-import os
+import io
 import sys
 import textwrap
 
@@ -18,6 +17,7 @@ matplotlib.use("svg")
 import matplotlib.patches  # noqa: E402
 import matplotlib.pyplot as plt  # noqa: E402
 
+import command  # noqa: E402
 import peers  # noqa: E402
 import points  # noqa: E402
 from peers import runs  # noqa: E402
@@ -44,22 +44,11 @@ INCHES, ROW_INCHES, HEAD_INCHES, FOOT_INCHES, LABEL_SHARE = 10.4, 0.56, 0.92, 0.
 
 def read(path):
     """The file's object; one clear sentence if it is something else."""
-    try:
-        with open(path, encoding="utf-8") as file:
-            result = points.read_json(file.read(), path)
-    except OSError as error:
-        raise runs.Failed(f"{path}: {error.strerror}") from None
-    except (points.Invalid, UnicodeDecodeError) as error:
-        raise runs.Failed(f"{path} is not JSON: {error}") from None
+    result = points.read_json(points.read_text(path), path)
     if not isinstance(result, dict) or not isinstance(result.get("rows"), list):
         raise runs.Failed(f"{path} has no rows; ./dev bench peers --case flood writes what is drawn here")
-    try:
-        points.validate("environment", result.get("environment"), path)
-        points.validator("commit").validate(result.get("commit"))
-    except points.Invalid as error:
-        raise runs.Failed(str(error)) from None
-    except points.jsonschema.ValidationError as error:
-        raise runs.Failed(f"{path}: commit: {error.message[:200]}") from None
+    points.validate("environment", result.get("environment"), path)
+    points.validate("commit", result.get("commit"), f"{path}: commit")
     return result
 
 
@@ -151,7 +140,8 @@ def foot_of(result, drawn):
     return " ".join(sentence for sentence in sentences if sentence)
 
 
-def draw(result, drawn, path):
+def draw(result, drawn):
+    """The SVG as text."""
     counts = sorted({threads for _, threads in drawn})
     first = next(iter(drawn.values()))
     height = HEAD_INCHES + FOOT_INCHES + ROW_INCHES * len(SYSTEMS)
@@ -171,8 +161,10 @@ def draw(result, drawn, path):
                       bbox_to_anchor=(0.995, 1 - 0.08 / height), borderaxespad=0)
         figure.text(0.02, 0.12 / height, textwrap.fill(foot_of(result, drawn), 172), fontsize=8, color=FAINT,
                     va="bottom", linespacing=1.4)
-        figure.savefig(path, format="svg", metadata={"Date": None, "Creator": None})
+        text = io.StringIO()
+        figure.savefig(text, format="svg", metadata={"Date": None, "Creator": None})
         plt.close(figure)
+    return text.getvalue()
 
 
 def main():
@@ -183,15 +175,10 @@ def main():
     arguments = made.parse_args()
     result = read(arguments.file)
     drawn = floods(result, arguments.file)
-    part = f"{arguments.output}.part"
-    try:
-        draw(result, drawn, part)
-        os.replace(part, arguments.output)
-    except OSError as error:
-        raise runs.Failed(f"cannot write {arguments.output}: {error.strerror}") from None
+    command.write(arguments.output, draw(result, drawn))
     print(f"Wrote {arguments.output}.")
     return 0
 
 
 if __name__ == "__main__":
-    runs.run_command("picture", main)
+    command.run("picture", main)

@@ -51,9 +51,10 @@ def plot_history(arguments):
 def plot_report(arguments):
     import comment  # pylint: disable=import-outside-toplevel
     import graph  # pylint: disable=import-outside-toplevel
+    import reports  # pylint: disable=import-outside-toplevel
 
     folder = arguments.out or os.path.join(points.ROOT, "out", "bench", "pr")
-    report = points.read_report(arguments.report)
+    report = reports.read(arguments.report)
     command.write(os.path.join(folder, "graph.svg"), graph.draw(report))
     command.write(os.path.join(folder, "comment.md"), comment.render(report, arguments.graph_url))
     print(f"Wrote {os.path.relpath(folder)}/comment.md and graph.svg: {comment.verdict(report)}.")

@@ -104,7 +104,7 @@ def main(argv=None):
         check_machines(sources)
         name = entries.entry_name(max(point["date"] for point in found), sources[0].environment["cpu"], arguments.name)
         folder = entries.make(name, note=arguments.note, sources=sources, files=arguments.files + arguments.attach,
-                              command=command_of(arguments, sources), environment=sources[0].environment, commit=commit,
+                              repeat=command_of(arguments, sources), environment=sources[0].environment, commit=commit,
                               dirty_allowed=arguments.allow_dirty, results=arguments.results)
         print(f"Made {os.path.relpath(folder)} with {len(found)} figures, and its line in {entries.INDEX}.")
     if not arguments.no_history:

@@ -3,6 +3,9 @@
 A change point is a place in a series before and after which figures are of two levels. It takes some commits to show:
 so what is new since REV is what the history up to REV does not show yet. Changes at which the calibration loop or the
 kernel changed too are the host's: they are told, but are no reason for exit code 1.
+
+The more series there are, the stronger a change must be: chance alone finds one in one of twenty such looks, whatever
+their number.
 """
 import argparse
 import json
@@ -30,10 +33,10 @@ def usage(argv):
     return arguments
 
 
-def is_new(change, some, old, names):
+def is_new(change, some, old, names, together):
     """Not shown by the points that were there before."""
     before = [place for place, point in enumerate(some) if names.full(point["commit"]) in old]
-    shown = change_points.find([some[place] for place in before])
+    shown = change_points.find([some[place] for place in before], together)
     return not any(abs(before[other.at] - change.at) <= MOVES for other in shown)
 
 
@@ -51,8 +54,8 @@ def find(arguments, known, names, progress):
     found, groups = [], series.group(series.load(arguments.history), known, arguments.last)
     for number, (key, some) in enumerate(groups.items()):
         progress.show(f"{number} of {len(groups)} series: {key[1]} {key[2]}")
-        for change in change_points.find(some):
-            if old is None or is_new(change, some, old, names):
+        for change in change_points.find(some, len(groups)):
+            if old is None or is_new(change, some, old, names, len(groups)):
                 found.append(describe(key, some[change.at], change, known, names))
     progress.end()
     return found, len(groups)

@@ -46,11 +46,26 @@ def count(report):
     return found
 
 
+def decides(report):
+    """Is there anything in it that was compared?"""
+    found = count(report)
+    return any(found[word] for word in ("regressed", "improved", "same"))
+
+
+def sign(report):
+    """Green is only what was measured, all of it."""
+    if count(report)["regressed"]:
+        return "❌"
+    return "✅" if decides(report) and not report.get("missing") else "⚠️"
+
+
 def verdict(report):
     """"1 regression, 2 improvements, 61 unchanged, 4 unstable"."""
-    found = count(report)
+    found, missing = count(report), len(report.get("missing", ()))
     plural = lambda number, word: f"{number} {word}{'' if number == 1 else 's'}"
-    parts = [plural(found["regressed"], "regression") if found["regressed"] else "no regression"]
+    none = "no regression" if decides(report) else "nothing was compared"
+    parts = [plural(found["regressed"], "regression") if found["regressed"] else none]
+    parts += [f"{missing} not measured"] if missing else []
     parts += [plural(found["improved"], "improvement")] if found["improved"] else []
     parts += [f"{found['same']} unchanged"] if found["same"] else []
     parts += [f"{found['unstable']} unstable"] if found["unstable"] else []
@@ -103,7 +118,8 @@ def weight(row):
     """What is to be seen first: the verdict, then the size of the change; counts that are the same come last."""
     base, head = row["base"], row["head"]
     known = base is not None and head is not None and base > 0 and head > 0
-    return RANK[row["verdict"]], "ratio" not in row and base == head, -abs(math.log(head / base)) if known else 0.0
+    size = abs(math.log(head) - math.log(base)) if known else 0.0
+    return RANK[row["verdict"]], "ratio" not in row and base == head, -size
 
 
 def tables(gate, clock):
@@ -135,10 +151,27 @@ def repeat(report):
                                       if name != "unknown")
 
 
+def missing(report):
+    """What should have been measured, and why it was not; the report itself has the rest."""
+    rows = report.get("missing", [])
+    lines = [f"* {code(row['name'])}: {code(row['reason'])}" for row in rows[:ROWS_MAX]]
+    lines += [f"* and {len(rows) - ROWS_MAX} more"] if len(rows) > ROWS_MAX else []
+    return ["Not measured:", "", *lines, ""] if rows else []
+
+
+def not_measured(head, run_url=None):
+    """The comment where there is no report that can be taken: else an older one's verdict would stand."""
+    where = f"; [the run]({run_url}) says why" if run_url else ""
+    return (f"{MARKER}\n### ⚠️ Benchmarks: not measured\n\nThere is no report of {short(head)} that could be taken"
+            f"{where}. This says nothing about whether it is slower.\n")
+
+
 def environment(report):
     told = report["environment"]
     return ["| | |", "|---|---|", *(f"| {name.replace('_', ' ')} | {code(told[name])} |" for name in
-            ("cpu", "cores", "kernel", "compiler", "clock_source", "governor", "load", "runner")), ""]
+            ("cpu", "cores", "kernel", "compiler", "clock_source", "governor", "load", "runner")),
+            *([f"| calibration loop | {metrics.told(told['calibration_ns'], 'ns')} |"]
+              if "calibration_ns" in told else []), ""]
 
 
 def legend(report):
@@ -153,8 +186,9 @@ def render(report, graph_url=None):
     """The whole comment. graph_url is ours, never the report's."""
     (gate, clock), (gate_more, clock_more) = split(report)
     links = f"[Graph]({graph_url}) · " if graph_url else ""
-    top = [MARKER, f"### {'❌' if count(report)['regressed'] else '✅'} Benchmarks: {verdict(report)}", "",
-           f"{short(report['base'])} → {short(report['head'])} · {links}`{repeat(report)}`", "", *tables(gate, clock)]
+    top = [MARKER, f"### {sign(report)} Benchmarks: {verdict(report)}", "",
+           f"{short(report['base'])} → {short(report['head'])} · {links}`{repeat(report)}`", "", *missing(report),
+           *tables(gate, clock)]
     more = len(gate_more) + len(clock_more)
     folded = [f"<details><summary>{more} more row{'s' if more > 1 else ''}</summary>", "",
               *tables(gate_more, clock_more), "</details>", ""] if more else []

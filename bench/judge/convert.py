@@ -180,6 +180,8 @@ def from_weir_bench(report, where, given=None):
             found.append(points.make(taken_on, commit=commit, suite=name.partition("/")[0], bench=name, metric=metric,
                                      unit=unit, better=better, value=value, lo=low, hi=high, n=row.n(), cal_ns=cal_ns,
                                      date=date, tool=tool))
+    if cal_ns is not None:
+        taken_on["calibration_ns"] = cal_ns
     return Source("weir-bench", commit, taken_on, found, skipped, context.get("command"))
 
 

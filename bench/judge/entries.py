@@ -6,6 +6,7 @@ import re
 import shutil
 import tempfile
 
+import command
 import metrics
 import points
 from points import Invalid
@@ -73,8 +74,8 @@ def notes(title, note, sources, environment, commit):
     """What the entry says to a person."""
     found = [point for source in sources for point in source.points]
     lines = [f"# {title}", "", *([note, ""] if note else [])]
-    lines += table(["measured on", ""], [[cell(name.replace("_", " ")), cell(value)] for name,
-                                         value in environment.items()])
+    lines += table(["measured on", ""], [[cell(name.replace("_", " ")), cell(value)]
+                                         for name, value in environment.items() if name != "calibration_ns"])
     cal_ns = next((source.cal_ns for source in sources if source.cal_ns is not None), None)
     lines += [f"| commit | {cell(commit)} |"]
     lines += [f"| calibration loop | {metrics.told(cal_ns, 'ns')} an iteration |"] if cal_ns is not None else []
@@ -90,16 +91,17 @@ def notes(title, note, sources, environment, commit):
 # --- The folder, and its line in the index. -----------------------------------------------------------------
 
 
-def index_with(text, what, name, command, where):
-    """The index with one line more at the end of its table."""
-    lines = text.split("\n")
+def index_with(text, what, name, repeat, where):
+    """The index with one line more at the end of its table, in place of one that an interrupted try has left."""
+    link = f"[{name}]({name}/notes.md)"
+    lines = [line for line in text.split("\n") if not (line.startswith("|") and f"| {link} |" in line)]
     if INDEX_HEAD not in lines:
         raise Invalid(f"{where}: there is no table that begins with '{INDEX_HEAD}'")
     at = lines.index(INDEX_HEAD)
     while at < len(lines) and lines[at].startswith("|"):
         at += 1
-    repeat = cell(command.strip().split("\n")[0])
-    lines.insert(at, f"| {cell(what)} | [{name}]({name}/notes.md) | {repeat} |")
+    first = repeat.strip().split("\n")[0]
+    lines.insert(at, f"| {cell(what)} | {link} | {cell(first)} |")
     return "\n".join(lines)
 
 
@@ -114,16 +116,16 @@ def check_new(name, files, results):
             raise Invalid(f"{one}: an entry cannot have two files of this name")
 
 
-def make(name, *, note, sources, files, command, environment, commit, dirty_allowed, results=RESULTS):
+def make(name, *, note, sources, files, repeat, environment, commit, dirty_allowed, results=RESULTS):
     """The folder with all in it, or none; and the index's line."""
     check_new(name, files, results)
     folder, index = os.path.join(results, name), os.path.join(results, INDEX)
     with open(index, encoding="utf-8") as file:
-        changed = index_with(file.read(), (note or name).split("\n")[0], name, command, index)
+        changed = index_with(file.read(), (note or name).split("\n")[0], name, repeat, index)
     about = {"commit": commit, "dirty_allowed": dirty_allowed, "environment": environment,
              "date": max(point["date"] for source in sources for point in source.points),
              "calibration_ns": next((source.cal_ns for source in sources if source.cal_ns is not None), None)}
-    texts = {"env.json": json.dumps(about, indent=2) + "\n", "command.txt": command.strip() + "\n",
+    texts = {"env.json": json.dumps(about, indent=2) + "\n", "command.txt": repeat.strip() + "\n",
              "notes.md": notes(name, note, sources, environment, commit)}
     part = tempfile.mkdtemp(prefix=".entry-", dir=results)
     try:
@@ -133,10 +135,10 @@ def make(name, *, note, sources, files, command, environment, commit, dirty_allo
         for path in files:
             shutil.copyfile(path, os.path.join(part, os.path.basename(path)))
         os.chmod(part, 0o755)
+        # The index first: a line without its entry is taken up by the next try, an entry without its line is refused.
+        command.write(index, changed)
         os.rename(part, folder)
     except BaseException:
         shutil.rmtree(part, ignore_errors=True)
         raise
-    with open(index, "w", encoding="utf-8") as file:
-        file.write(changed)
     return folder

@@ -51,7 +51,7 @@ def places_of(groups, known, names):
     return commits, places, first
 
 
-def series_of(key, some, first, names, index, progress):
+def series_of(key, some, first, names, index, together, progress):
     """One panel's data; figures in the unit that suits them."""
     progress(f"{key[1]} {key[2]}")
     factor, unit = metrics.scale(statistics.median(abs(point["value"]) for point in some), some[-1]["unit"])
@@ -62,14 +62,16 @@ def series_of(key, some, first, names, index, progress):
         placed.append(first[name] + times.get(name, 0))
         times[name] = times.get(name, 0) + 1
     changes = [{"at": c.at, "before": scaled(c.before), "after": scaled(c.after), "kind": c.kind, "why": c.why,
-                "worse": change_points.worse(c, some[c.at]["better"])} for c in change_points.find(some)]
+                "worse": change_points.worse(c, some[c.at]["better"])}
+               for c in change_points.find(some, together)]
     text = lambda name: [None if name not in point else index["texts"].of(point[name]) for point in some]
     return {"suite": key[0], "bench": key[1], "metric": key[2], "unit": unit, "better": some[-1]["better"],
             "machine": index["machines"].of(key[3:]), "place": placed, "value": [scaled(p["value"]) for p in some],
             "lo": [scaled(p["lo"]) for p in some], "hi": [scaled(p["hi"]) for p in some], "n": [p["n"] for p in some],
             "commit": [p["commit"] for p in some], "date": [p["date"] for p in some],
             "cal": [p["cal_ns"] for p in some],
-            "kernel": text("kernel"), "load": text("load"), "tool": text("tool"), "changes": changes}
+            "kernel": text("kernel"), "load": text("load"), "clock": text("clock_source"),
+            "governor": text("governor"), "tool": text("tool"), "changes": changes}
 
 
 def data_of(found, last=series.LAST, root=points.ROOT, progress=lambda text: None):
@@ -78,7 +80,7 @@ def data_of(found, last=series.LAST, root=points.ROOT, progress=lambda text: Non
     names, groups = series.Names(known), series.group(found, known, last)
     commits, places, first = places_of(groups, known, names)
     index = {"texts": Index(), "machines": Index()}
-    panels = [series_of(key, some, first, names, index, progress) for key, some in groups.items()]
+    panels = [series_of(key, some, first, names, index, len(groups), progress) for key, some in groups.items()]
     about = f"{len(panels)} series of {len(commits)} commit{'' if len(commits) == 1 else 's'}."
     if found:
         about += f" Measured from {min(p['date'] for p in found)[:10]} to {max(p['date'] for p in found)[:10]}."

@@ -14,6 +14,7 @@ HISTORY = os.path.join(ROOT, "results", "history")
 
 LINE_BYTES_MAX = 16 << 10
 FILE_BYTES_MAX = 32 << 20
+DATE = "%Y-%m-%dT%H:%M:%SZ"
 
 
 class Invalid(Exception):
@@ -37,7 +38,17 @@ def validate(kind, value, where):
     if errors:
         field = "/".join(str(part) for part in errors[0].path)
         raise Invalid(f"{where}: {field + ': ' if field else ''}{errors[0].message[:300]}")
+    if kind == "point":
+        check_date(value["date"], where)
     return value
+
+
+def check_date(text, where):
+    """The schema's pattern takes the 39th of a 13th month."""
+    try:
+        datetime.datetime.strptime(text, DATE)
+    except ValueError as error:
+        raise Invalid(f"{where}: date: there is no '{text}'") from error
 
 
 def refuse_constant(name):
@@ -84,15 +95,6 @@ def read(path):
     return points
 
 
-def read_report(path):
-    """What ./dev bench ab wrote, or somebody who says so."""
-    report = validate("report", read_json(read_text(path), path), path)
-    for row in report["clock"]:
-        if not (row["lo"] <= row["ratio"] <= row["hi"] and row["control_lo"] <= row["control_hi"]):
-            raise Invalid(f"{path}: {row['bench']}: the ratio is not within its interval")
-    return report
-
-
 def append(points, folder=HISTORY):
     """Adds them to the files of their suites; nothing is written unless all are valid."""
     by_suite = {}
@@ -107,7 +109,7 @@ def append(points, folder=HISTORY):
 
 
 def now():
-    return datetime.datetime.now(datetime.timezone.utc).strftime("%Y-%m-%dT%H:%M:%SZ")
+    return datetime.datetime.now(datetime.timezone.utc).strftime(DATE)
 
 
 def make(environment, *, commit, suite, bench, metric, unit, better, value, tool, lo=None, hi=None, n=1, cal_ns=None,
@@ -117,6 +119,5 @@ def make(environment, *, commit, suite, bench, metric, unit, better, value, tool
              "unit": unit, "better": better, "value": value, "lo": lo, "hi": hi, "n": n,
              "runner": environment["runner"], "cpu": environment["cpu"], "kernel": environment["kernel"],
              "compiler": environment["compiler"], "cal_ns": cal_ns, "tool": tool}
-    if "load" in environment:
-        point["load"] = environment["load"]
+    point.update((name, environment[name]) for name in ("load", "clock_source", "governor") if name in environment)
     return validate("point", point, f"{bench} {metric}")

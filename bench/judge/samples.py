@@ -12,7 +12,7 @@ import points
 HERE = os.path.dirname(os.path.abspath(__file__))
 ENVIRONMENT = {"runner": "test-x86_64-2cpu", "cpu": "AMD EPYC (family 25, model 17, stepping 1)", "cores": 2,
                "kernel": "Linux 6.1.0",
-               "compiler": "GNU 12.2.0", "clock_source": "tsc", "governor": "unknown",
+               "compiler": "GNU 12.2.0", "clock_source": "tsc", "governor": "performance",
                "load": "0.10 0.20 0.30 1/80 100"}
 
 
@@ -69,7 +69,8 @@ def gate_row(name="emit/enabled/instructions", base=33.0, head=33.0, verdict="sa
 def clock_row(bench="emit/enabled/payload:32", ratio=1.0, verdict="same", better="less", half=0.02, **changes):
     return {"bench": bench, "unit": "ns" if better == "less" else "events/s", "better": better, "base": 10.0,
             "head": 10.0 * ratio,
-            "ratio": ratio, "lo": ratio * (1 - half), "hi": ratio * (1 + half), "p": 0.5, "control_lo": 1 - half,
+            "ratio": ratio, "lo": ratio * (1 - half), "hi": ratio * (1 + half),
+            "p": 0.001 if verdict in ("regressed", "improved") else 0.5, "control_lo": 1 - half,
             "control_hi": 1 + half,
             "pairs": 16, "verdict": verdict, "was_repeated": False, **changes}
 

@@ -80,6 +80,29 @@ class Find(unittest.TestCase):
         self.assertEqual(steps(values, environment=lambda n: kernel(n, 60))[0][1], "host")
         self.assertEqual(steps(values, environment=lambda n: kernel(n, 20))[0][1], "step")
 
+    def test_counts_are_no_matter_of_the_host(self):
+        kernel = lambda n: {**samples.ENVIRONMENT, "kernel": "Linux 6.1.0" if n < 60 else "Linux 6.2.0"}
+        values = [33.0] * 60 + [34.0] * 20
+        self.assertEqual(steps(values, cal_ns=None, environment=kernel, suite="count"), [(60, "step")])
+        self.assertEqual(steps(values, cal_ns=None, environment=kernel, suite="brim"), [(60, "host")])
+
+    def test_levels_of_the_host_are_the_neighbouring_ones(self):
+        calibration = [1.0] * 60 + [2.0] * 20 + [3.0] * 20
+        told = change_points.host_changes(samples.history([5.0] * 100, cal_ns=lambda n: calibration[n]))
+        self.assertEqual(told, {60: "the calibration loop went from 1 to 2 ns",
+                                80: "the calibration loop went from 2 to 3 ns"})
+
+    def test_many_series_need_more(self):
+        self.assertEqual([change_points.copies_for(n) for n in (1, 50, 51, 400)], [999, 999, 1019, 7999])
+        # Three of 29 points at an end: chance does that less than once in a thousand orders, but not in eight.
+        values = [10 + 0.001 * (7 * n % 26) for n in range(26)] + [20, 20.1, 20.05]
+        self.assertEqual([len(change_points.find(samples.history(values), together)) for together in (1, 400)], [1, 0])
+
+    def test_a_step_among_many(self):
+        values = noise(100, 1, 0.01)
+        values[-4:] *= 1.2
+        self.assertEqual([change.at for change in change_points.find(samples.history(values), 300)], [96])
+
     def test_too_little(self):
         for values in ([], [1.0], [1.0, 2.0], [1.0] * 5, [1.0] * 3 + [2.0] * 3):
             self.assertEqual(steps(values), [])

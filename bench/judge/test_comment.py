@@ -55,6 +55,26 @@ class Render(unittest.TestCase):
                          "1 not compared")
         self.assertEqual(comment.verdict(report([gate_row()], [])), "no regression, 1 unchanged")
 
+    def test_what_is_missing_is_no_green(self):
+        lost = [{"name": f"emit/x:{n}", "reason": "no | such"} for n in range(30)]
+        lines = comment.render(report([gate_row()], [], missing=lost)).splitlines()
+        self.assertEqual(lines[1], "### ⚠️ Benchmarks: no regression, 30 not measured, 1 unchanged")
+        self.assertIn("* `emit/x:0`: `no ¦ such`", lines)
+        self.assertIn("* and 10 more", lines)
+        red = comment.render(report([gate_row(head=40.0, verdict="regressed")], [], missing=lost))
+        self.assertIn("### ❌ Benchmarks: 1 regression, 30 not measured", red)
+        self.assertIn("### ✅", comment.render(report([gate_row()], [], missing=[])))
+
+    def test_nothing_is_no_green(self):
+        for rows in (([], []), ([gate_row(base=None, verdict="not_compared")], []),
+                     ([], [clock_row(half=0.3, verdict="unstable")])):
+            self.assertIn("### ⚠️ Benchmarks: nothing was compared", comment.render(report(*rows)))
+
+    def test_extreme_figures(self):
+        told = comment.render(report([gate_row(base=1e18, head=5e-324, verdict="improved")], []))
+        self.assertIn("1 improvement", told)
+        self.assertIn("4.940656458e-324", told)
+
     def test_twenty_rows_in_sight(self):
         text = comment.render(of_all_verdicts())
         seen, folded = text.split("<details>")[:2]
@@ -73,6 +93,10 @@ class Render(unittest.TestCase):
         self.assertIn("| ❔ `reader/x` | – | 5 | – |", text)
         self.assertIn("| ❌ `drain/encode` | 10 | 8 | `events/s` ↑ | 0.8 [0.784, 0.816] | [0.98, 1.02] "
                       "| **regressed** (2 runs) |", text)
+
+    def test_the_calibration_is_told(self):
+        told = {**samples.ENVIRONMENT, "calibration_ns": 1.93}
+        self.assertIn("| calibration loop | 1.93 ns |", comment.render(report(environment=told)))
 
     def test_links_are_ours(self):
         self.assertIn("[Graph](https://example.org/graph)", comment.render(report(), "https://example.org/graph"))
@@ -149,9 +173,8 @@ class Graph(samples.Folder):
             comment.render(made)
 
     def test_of_a_report(self):
-        """What a person does after ./dev bench ab --base A --head B --report FILE; test_ab.py does it with a real one.
-        """
-        path = os.environ.get("WEIR_BENCH_REPORT") or self.write("report.json", of_all_verdicts())
+        """What a person does after ./dev bench ab --base A --head B --report FILE."""
+        path = self.write("report.json", of_all_verdicts())
         done = self.command("plot", "--report", path, "-o", self.path("pr"))
         self.assertIn("comment.md and graph.svg", done.stdout)
         self.assertTrue(self.text("pr", "comment.md").startswith(comment.MARKER))
@@ -242,6 +265,19 @@ class Post(samples.Folder):
         self.server.pulls = self.server.pulls[:1]
         self.assertIn("nothing to comment", self.post().stdout)
         self.assertEqual(self.changes(), [])
+
+    def test_not_measured(self):
+        self.server.comments = [{"id": 777, "user": {"login": "github-actions[bot]"}, "body": comment.MARKER
+                                 + "\n### ✅"}]
+        self.report = "--not-measured"
+        self.assertIn("Edited the comment of pull request 7: not measured", self.post().stdout)
+        ((_, _, body),) = self.changes()
+        self.assertTrue(body["body"].startswith(f"{comment.MARKER}\n### ⚠️ Benchmarks: not measured"))
+        self.assertIn("`5d6e7f8a9b0c`", body["body"])
+        self.assertIn("[the run](https://x.org/1)", comment.not_measured(self.SHA, "https://x.org/1"))
+        self.command("comment", "--not-measured", code=2)
+        self.command("comment", "--not-measured", self.path("report.json"), code=2)
+        self.command("comment", code=2)
 
     def test_refusals(self):
         self.assertIn("the report is about", self.post(sha="2" * 40, code=1).stderr)

@@ -221,7 +221,7 @@ class Browser(samples.Folder):
         self.assertEqual(seen["panels"][0]["bench"], "emit/enabled")
         for word in ("34 instructions/event", "commit", f"{0x1000000 + 70:07x}", "2026-01-03 22:00:00 UTC",
                      "AMD EPYC (family 25, model 17", "GNU 12.2.0",
-                     "Linux 6.1.0", "0.10 0.20 0.30", "1.9 ns", "test-x86_64-2cpu"):
+                     "Linux 6.1.0", "tsc", "performance", "0.10 0.20 0.30", "1.9 ns", "test-x86_64-2cpu"):
             self.assertIn(word, seen["tip"])
         self.assertIsNotNone(seen["pointed"], "the pointer over a chart shows what is under it")
         self.assertIn(f"{0x1000000 + 89:07x}", seen["pointed"])

@@ -352,7 +352,7 @@ class Command(unittest.TestCase):
                 out, err = io.StringIO(), io.StringIO()
                 with mock.patch.object(sys, "argv", words), contextlib.redirect_stdout(out), \
                         contextlib.redirect_stderr(err), self.assertRaises(SystemExit) as ended:
-                    cmd_peers.runs.run_command("peers", cmd_peers.main)
+                    cmd_peers.command.run("peers", cmd_peers.main)
                 self.assertEqual(ended.exception.code, status, err.getvalue())
                 with open(path, encoding="utf-8") as file:
                     result = json.load(file)

@@ -41,7 +41,7 @@ class Picture(unittest.TestCase):
         with mock.patch.object(sys, "argv", ["picture", source, "-o", output]), \
                 contextlib.redirect_stdout(io.StringIO()), contextlib.redirect_stderr(err), \
                 self.assertRaises(SystemExit) as ended:
-            cmd_picture.runs.run_command("picture", cmd_picture.main)
+            cmd_picture.command.run("picture", cmd_picture.main)
         return ended.exception.code, err.getvalue()
 
     def draw(self, text):
@@ -102,7 +102,7 @@ class Picture(unittest.TestCase):
         bad_row["rows"][0]["delivered"] = 2_000_000
         no_figure = result_of()
         no_figure["rows"][0]["seconds"] = None
-        for text, reason in (("{", "is not JSON"), ("[]", "has no rows"), ({"rows": 5}, "has no rows"),
+        for text, reason in (("{", "peers.json: Expecting property name"), ("[]", "has no rows"), ({"rows": 5}, "has no rows"),
                              ('{"rows": NaN}', "not JSON"), (result_of(commit="<b>"), "commit"),
                              (result_of(environment={}), "is a required property"),
                              (result_of(rows=[]), "no flood of weir:block"),
@@ -115,7 +115,7 @@ class Picture(unittest.TestCase):
 
     def test_no_such_file_or_folder(self):
         self.assertEqual(self.draw(result_of()), (0, ""))
-        for source, output in ((self.source, "/nowhere/x.svg"), (self.source + "x", self.output)):
+        for source, output in ((self.source, os.path.join(self.source, "x.svg")), (self.source + "x", self.output)):
             status, said = self.run_command(source, output)
             self.assertEqual((status, len(said.splitlines())), (1, 1), said)
 

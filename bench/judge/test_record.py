@@ -1,9 +1,13 @@
 """convert.py, entries.py and the command record: from what the programs print to points and entries."""
+import contextlib
+import io
 import json
 import os
 import sys
 import unittest
+import unittest.mock
 
+import cmd_record
 import convert
 import entries
 import metrics
@@ -37,6 +41,8 @@ class WeirBench(samples.Folder):
                          ("emit", "91d52fe", "2026-11-21T13:29:00Z", 1.93, "ns", "less"))
         self.assertEqual((first["kernel"], first["load"], first["tool"]),
                          ("Linux 6.1.0 x86_64", "3.95 3.51 3.07 3/79 23266", "weir-bench, Google Benchmark 1.7.1"))
+        self.assertEqual((first["clock_source"], first["governor"]), ("tsc", "unknown"))
+        self.assertEqual(source.environment["calibration_ns"], 1.93)
 
     def test_aggregates_only(self):
         source = self.read(*(aggregate("floor/32/manual_time", kind, time) for kind, time in
@@ -228,6 +234,12 @@ class Record(samples.Folder):
                          "| ./dev bench quick |")
         self.assertEqual(lines[6:], ["", "End."])
 
+    def test_the_report_tells_what_was_run(self):
+        self.record("--name", "idle", self.quick(command="./dev bench quick --seconds 60"))
+        entry = self.path("results", "2026-11-21-epyc-f25m17-idle")
+        self.assertEqual(self.text(entry, "command.txt"), "./dev bench quick --seconds 60\n")
+        self.assertEqual(self.text(entry, "notes.md").count("alibration"), 1)
+
     def test_entries_are_only_added(self):
         self.record("--name", "idle", "--command", "x", "--no-history", self.quick())
         before = self.snapshot()
@@ -236,6 +248,21 @@ class Record(samples.Folder):
                                                    code=1).stderr)
         self.assertEqual(self.snapshot(), before)
         self.assertFalse(os.path.exists(self.path("results", "history")))
+
+    def test_interrupted_at_any_step_and_again(self):
+        """Whatever was done before a Ctrl-C, the same command does the rest."""
+        argv = ["--results", self.path("results"), "--environment", self.environment, "--name", "idle", "--command",
+                "x", "--no-history", self.quick()]
+        for step in ("os.replace", "os.rename", "os.chmod"):
+            with self.subTest(step), unittest.mock.patch(step, side_effect=KeyboardInterrupt):
+                with self.assertRaises(KeyboardInterrupt):
+                    cmd_record.main(argv)
+            self.assertEqual([name for name in os.listdir(self.path("results")) if name.startswith((".", "2026"))], [])
+        with contextlib.redirect_stdout(io.StringIO()):
+            cmd_record.main(argv)
+        entry = "2026-11-21-epyc-f25m17-idle"
+        self.assertEqual(self.text("results", "README.md").count(f"[{entry}]"), 1)
+        self.assertTrue(os.path.exists(self.path("results", entry, "notes.md")))
 
     def test_refusals_leave_nothing(self):
         before = self.snapshot()

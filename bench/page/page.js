@@ -235,6 +235,7 @@
         ? null
         : told(series.lo[n]) + " to " + told(series.hi[n]);
     const change = series.changes.find((one) => one.at === n);
+    const textOf = (texts) => (texts[n] === null ? null : data.texts[texts[n]]);
     return [
       ["commit", series.commit[n] + (commit.subject ? ": " + commit.subject : "")],
       ["date", series.date[n].replace("T", " ").replace("Z", " UTC")],
@@ -246,11 +247,13 @@
       ],
       ["processor", machine.cpu],
       ["compiler", machine.compiler],
-      ["kernel", data.texts[series.kernel[n]]],
+      ["kernel", textOf(series.kernel)],
       ["runner", machine.runner],
-      ["load", series.load[n] === null ? null : data.texts[series.load[n]]],
+      ["clock", textOf(series.clock)],
+      ["governor", textOf(series.governor)],
+      ["load", textOf(series.load)],
       ["calibration", series.cal[n] === null ? null : told(series.cal[n]) + " ns"],
-      ["measured by", data.texts[series.tool[n]]],
+      ["measured by", textOf(series.tool)],
     ].filter((row) => row[1]);
   }
 

@@ -1,0 +1,76 @@
+"""The report of a comparison, as ./dev bench ab writes it or somebody who says so.
+
+Its verdicts are held against its figures: the report is made by the code that it is about, and what is said of a pull
+request is not to be what the pull request says of itself. Hence the rules here are those of this checkout.
+"""
+import math
+
+import gate
+import points
+import verdict
+from points import Invalid
+
+# By how much the quotient of two medians may lie outside of the interval of the pairs' quotients.
+MEDIANS_FACTOR = 1.5
+
+
+def read(path):
+    report = points.validate("report", points.read_json(points.read_text(path), path), path)
+    for row in report["gate"]:
+        refuse(path, row["name"], gate_contradiction(row))
+    for row in report["clock"]:
+        refuse(path, row["bench"], clock_contradiction(row))
+    return report
+
+
+def refuse(path, name, why):
+    if why:
+        raise Invalid(f"{path}: {name}: {why}")
+
+
+# --- Counts. ------------------------------------------------------------------------------------------------
+
+
+def tolerance(name):
+    """Of a figure that we do not know, as a pull request may add one, as much as of any."""
+    try:
+        return gate.tolerance(name)
+    except (KeyError, StopIteration):
+        return max(gate.TOLERANCES.values())
+
+
+def gate_contradiction(row):
+    """Why the verdict cannot be of these figures, or None."""
+    name, base, head, said = (row[key] for key in ("name", "base", "head", "verdict"))
+    told = f"'{said}' with base {base} and head {head}"
+    if head is not None and head > 0 and gate.must_be_zero(name) and said != "regressed":
+        return f"{told}, of what there must be none"
+    if base is None or head is None:
+        return f"{told}, which are not both there" if said in ("same", "improved") else None
+    if said == "not_compared" or (said == "improved" and head >= base):
+        return told
+    if said == "same" and head - base > tolerance(name) and not gate.is_warning_only(name):
+        return told
+    # Of the exported names, the list counts, and what must be none is wrong however it was.
+    may_be_less = name == "code/libweir/exports" or (gate.must_be_zero(name) and head > 0)
+    return told if said == "regressed" and head <= base and not may_be_less else None
+
+
+# --- The clock. ---------------------------------------------------------------------------------------------
+
+
+def clock_contradiction(row):
+    ratio, low, high, base, head = (row[key] for key in ("ratio", "lo", "hi", "base", "head"))
+    if not (low <= ratio <= high and row["control_lo"] <= row["control_hi"]):
+        return "the ratio is not within its interval"
+    if base <= 0 or head <= 0:
+        return f"base {base} and head {head} are not both more than nothing"
+    medians = math.log(head) - math.log(base)
+    if not math.log(low / MEDIANS_FACTOR) <= medians <= math.log(high * MEDIANS_FACTOR):
+        return f"base {base} and head {head} do not fit a ratio of {low:.3g} to {high:.3g}"
+    ends = (math.log(low), math.log(high)) if row["better"] == "less" else (-math.log(high), -math.log(low))
+    width = verdict.control_width(math.log(row["control_lo"]), math.log(row["control_hi"]))
+    expected = verdict.say(*ends, width, row["p"])
+    if row["verdict"] == expected:
+        return None
+    return f"the verdict is '{row['verdict']}' where the figures say '{expected}'"
