@@ -9,12 +9,13 @@ Where a benchmark's time is of the processor, a process gives the least of its r
 make one slower, and not all of them are hit. Here that varied by 2 to 4 % from process to process where their medians did by 10 to
 20 %. What waits for others, as at the brim, has no such floor, and gives its median.
 """
+import collections
 import os
 import random
 import re
 import shutil
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy
 
@@ -48,11 +49,6 @@ FULL = (Group(("emit/(disabled|enabled/payload:[0-9]+|no_clock/payload:32|droppe
                "brim/overwrite/producers:8/segment:32768"), 0.01, 1, MEDIAN, ("--brim_seconds=0.1",)))
 
 
-def plain(name):
-    """As the results call it: without what Google Benchmark adds."""
-    return convert.ADDED.sub("", name)
-
-
 def group_of(name):
     """That benchmark alone, with the settings that its kind has."""
     like = FULL[1] if name.startswith("brim/") else FULL[0]
@@ -77,12 +73,13 @@ class Programs:
             self.paths[side] = shutil.copy2(source, os.path.join(where, "weir-bench"))
 
     def names(self, side):
-        return {plain(name): name for name in benchmark.names(self.paths[side])}
+        return {benchmark.plain(name): name for name in benchmark.names(self.paths[side])}
 
     def common(self):
-        """The names that base and head have, as base calls them, and those that only one of them has."""
+        """The names that base and head have, as base calls them; those that only base has, and those that only head has."""
         base, head = self.names("base"), self.names("head")
-        return {name: base[name] for name in base if name in head}, sorted(base.keys() ^ head.keys())
+        return ({name: base[name] for name in base if name in head}, sorted(base.keys() - head.keys()),
+                sorted(head.keys() - base.keys()))
 
 
 class Round:
@@ -93,7 +90,8 @@ class Round:
         self.groups = [(group, self.wanted(group, available)) for group in groups]
         self.groups = [(group, names) for group, names in self.groups if names]
         self.values = {name: {side: [] for side in SIDES} for _, names in self.groups for name in names}
-        self.failures = {}
+        self.reasons = {}  # the last of each benchmark
+        self.failed = collections.Counter()  # processes, by (benchmark, side)
 
     @staticmethod
     def wanted(group, available):
@@ -107,7 +105,8 @@ class Round:
             report = benchmark.run(self.programs.paths[side], exact, group.min_time, group.repetitions, group.options,
                                    seconds_max=PROCESS_SECONDS_MAX)
             for name, reason in benchmark.failures(report):
-                self.failures[plain(name)] = reason
+                self.reasons[benchmark.plain(name)] = reason
+                self.failed[benchmark.plain(name), side] += 1
             for name, row in convert.rows_by_name(report, "weir-bench").items():
                 if not row.error and row.iterations and name in names:
                     times = [convert.time_ns(one, "weir-bench") for one in row.iterations]
@@ -131,10 +130,14 @@ class Round:
         return [verdict.Samples(name, "ns", "less", sides["base"], sides["head"], sides["control"])
                 for name, sides in self.values.items() if len(sides["base"]) >= verdict.PAIRS_MIN]
 
-    def missing(self):
-        """(name, reason) of the others."""
-        return [(name, self.failures.get(name, "too few processes")) for name, sides in self.values.items()
-                if len(sides["base"]) < verdict.PAIRS_MIN]
+    def is_heads(self, name):
+        """Is it head that could not measure it, and not the machine, which keeps base from it as well?"""
+        return not self.failed[name, "base"] or self.failed[name, "head"] > self.failed[name, "base"]
+
+    def left_out(self):
+        """(name, reason, is it head's) of the others."""
+        return [(name, self.reasons.get(name, "too few processes"), self.is_heads(name))
+                for name, sides in self.values.items() if len(sides["base"]) < verdict.PAIRS_MIN]
 
 
 def repeat(rounds, seconds, pairs_max, progress, what):
@@ -156,8 +159,16 @@ def pin():
     os.sched_setaffinity(0, processors[:2])
 
 
+@dataclass
+class Measured:
+    rows: list
+    missing: list = field(default_factory=list)  # (name, reason) of what base could measure and head could not
+    left_out: list = field(default_factory=list)  # (name, reason) of what this machine could not
+
+
 def measure(programs, groups, available, seed, seconds_of, progress):
-    """The judged rows. What regressed is measured again, by itself, with twice the pairs; the repeat's verdict stands.
+    """The judged rows. What regressed is measured again, by itself, with twice the pairs; the repeat's verdict stands,
+    and the first one's where the repeat cannot measure it.
 
     seconds_of(part) tells how long "first" and "repeat" may take."""
     first = Round(programs, groups, available, seed)
@@ -166,15 +177,15 @@ def measure(programs, groups, available, seed, seconds_of, progress):
     for side in SIDES:
         first.process(side)  # from the disk, and not kept
     count = repeat(first, seconds_of("first"), 1 << 30, progress, "comparing")
-    rows = verdict.judge(first.samples())
-    slower = {row["bench"] for row in rows if row["verdict"] == "regressed"}
-    missing = first.missing()
+    measured = Measured(verdict.judge(first.samples()))
+    for name, reason, is_heads in first.left_out():
+        (measured.missing if is_heads else measured.left_out).append((name, reason))
+    slower = {row["bench"] for row in measured.rows if row["verdict"] == "regressed"}
     if slower:
         again = Round(programs, groups, {name: available[name] for name in slower}, seed + 1)
         repeat(again, seconds_of("repeat"), 2 * count, progress, f"again, {len(slower)} that looked slower")
         repeated = {row["bench"]: row for row in verdict.judge(again.samples(), was_repeated=True)}
-        missing += [(name, "the repeat failed: " + reason) for name, reason in again.missing()]
-        rows = [repeated.get(row["bench"], row) if row["bench"] in slower else row for row in rows]
-        rows = [row for row in rows if row["bench"] not in slower or row["bench"] in repeated]
+        measured.missing += [(name, "the repeat failed: " + reason) for name, reason, _ in again.left_out()]
+        measured.rows = [repeated.get(row["bench"], row) for row in measured.rows]
     progress.end()
-    return rows, missing
+    return measured

@@ -92,15 +92,15 @@ class Timed:
 
     def value(self, commit):
         programs = alternate.Programs(FOLDER, self.good, self.program(commit))
-        available, _ = programs.common()
+        available, _, _ = programs.common()
         if self.name not in available:
             raise Unknown(f"{commit[:12]} or GOOD has no benchmark {self.name}")
         group = alternate.group_of(self.name)
-        rows, missing = alternate.measure(programs, (group,), {self.name: available[self.name]}, 1,
-                                          lambda part: self.seconds, Progress())
-        if missing:
-            raise Unknown(f"{commit[:12]}: {missing[0][1]}")
-        return rows[0]
+        measured = alternate.measure(programs, (group,), {self.name: available[self.name]}, 1,
+                                     lambda part: self.seconds, Progress())
+        for _, reason in measured.missing + measured.left_out:
+            raise Unknown(f"{commit[:12]}: {reason}")
+        return measured.rows[0]
 
     def accept(self, row):
         if row["verdict"] != "regressed":

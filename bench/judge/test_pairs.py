@@ -184,7 +184,7 @@ class Order(unittest.TestCase):
     def test_too_few_are_told(self):
         machine = Machine(quiet, 1.0, 5)
         machine.run()
-        self.assertEqual([name for name, _ in machine.missing()], NAMES)
+        self.assertEqual(machine.left_out(), [(name, "too few processes", True) for name in NAMES])
         self.assertEqual(machine.samples(), [])
 
 
