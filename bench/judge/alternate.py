@@ -14,6 +14,7 @@ import os
 import random
 import re
 import shutil
+import sys
 import time
 from dataclasses import dataclass, field
 
@@ -125,10 +126,13 @@ class Round:
                 for side in SIDES:
                     sides[side] += values[side]
 
+    def pairs_needed(self):
+        return verdict.pairs_needed(len(self.values))
+
     def samples(self):
         """Of the benchmarks that have enough of them."""
         return [verdict.Samples(name, "ns", "less", sides["base"], sides["head"], sides["control"])
-                for name, sides in self.values.items() if len(sides["base"]) >= verdict.PAIRS_MIN]
+                for name, sides in self.values.items() if len(sides["base"]) >= self.pairs_needed()]
 
     def is_heads(self, name):
         """Is it head that could not measure it, and not the machine, which keeps base from it as well?"""
@@ -137,19 +141,22 @@ class Round:
     def left_out(self):
         """(name, reason, is it head's) of the others."""
         return [(name, self.reasons.get(name, "too few processes"), self.is_heads(name))
-                for name, sides in self.values.items() if len(sides["base"]) < verdict.PAIRS_MIN]
+                for name, sides in self.values.items() if len(sides["base"]) < self.pairs_needed()]
 
 
 def repeat(rounds, seconds, pairs_max, progress, what):
-    """Rounds for so many seconds, or until there are so many pairs; at least enough to judge."""
+    """Rounds for so many seconds, or until there are so many pairs; at least enough to judge, however long that takes."""
     start = time.monotonic()
-    done, longest = 0, 0.0
-    while done < verdict.PAIRS_MIN // 2 or (2 * done < pairs_max and time.monotonic() - start + longest < seconds):
+    done, longest, least = 0, 0.0, rounds.pairs_needed() // 2
+    while done < least or (2 * done < pairs_max and time.monotonic() - start + longest < seconds):
         began = time.monotonic()
         rounds.run()
         done += 1
         longest = max(longest, time.monotonic() - began)
         progress.show(f"{what}: {2 * done} pairs, {time.monotonic() - start:.0f} of {seconds:.0f} s")
+    if time.monotonic() - start > seconds + longest:
+        print(f"{what}: {len(rounds.values)} benchmarks need {2 * least} pairs each to tell anything, which took "
+              f"{time.monotonic() - start:.0f} s, not {seconds:.0f}", file=sys.stderr)
     return 2 * done
 
 
