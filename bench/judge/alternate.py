@@ -14,6 +14,7 @@ import os
 import random
 import re
 import shutil
+import statistics
 import sys
 import time
 from dataclasses import dataclass, field
@@ -91,6 +92,7 @@ class Round:
         self.groups = [(group, self.wanted(group, available)) for group in groups]
         self.groups = [(group, names) for group, names in self.groups if names]
         self.values = {name: {side: [] for side in SIDES} for _, names in self.groups for name in names}
+        self.contexts = {side: [] for side in SIDES}  # of the reports
         self.reasons = {}  # the last of each benchmark
         self.failed = collections.Counter()  # processes, by (benchmark, side)
 
@@ -105,6 +107,7 @@ class Round:
             exact = "^(" + "|".join(re.escape(full).replace("\\-", "-") for full in names.values()) + ")$"
             report = benchmark.run(self.programs.paths[side], exact, group.min_time, group.repetitions, group.options,
                                    seconds_max=PROCESS_SECONDS_MAX)
+            self.contexts[side].append(report["context"])
             for name, reason in benchmark.failures(report):
                 self.reasons[benchmark.plain(name)] = reason
                 self.failed[benchmark.plain(name), side] += 1
@@ -143,6 +146,20 @@ class Round:
         return [(name, self.reasons.get(name, "too few processes"), self.is_heads(name))
                 for name, sides in self.values.items() if len(sides["base"]) < self.pairs_needed()]
 
+    def compiler(self):
+        """Of all three. What two compilers make of one source differs by more than what is looked for."""
+        found = {side: str(self.contexts[side][0].get("c_compiler")) for side in SIDES}
+        if len(set(found.values())) != 1:
+            raise runs.Failed(f"base was built by {found['base']}, head by {found['head']}: that does not compare. "
+                              "Set CC and CXX, and remove build/bench if it is of another compiler")
+        return found["base"]
+
+    def calibration_ns(self):
+        """Of the fixed loop that each process runs: the median."""
+        found = [convert.calibration_ns(context, "weir-bench") for contexts in self.contexts.values() for context in contexts]
+        found = [value for value in found if value is not None]
+        return statistics.median(found) if found else None
+
 
 def repeat(rounds, seconds, pairs_max, progress, what):
     """Rounds for so many seconds, or until there are so many pairs; at least enough to judge, however long that takes."""
@@ -168,9 +185,11 @@ def pin():
 
 @dataclass
 class Measured:
+    compiler: str
     rows: list
     missing: list = field(default_factory=list)  # (name, reason) of what base could measure and head could not
     left_out: list = field(default_factory=list)  # (name, reason) of what this machine could not
+    calibration_ns: float | None = None
 
 
 def measure(programs, groups, available, seed, seconds_of, progress):
@@ -183,8 +202,9 @@ def measure(programs, groups, available, seed, seconds_of, progress):
         raise runs.Failed("no benchmark of both fits; --filter takes a regular expression over names such as emit/enabled/payload:32")
     for side in SIDES:
         first.process(side)  # from the disk, and not kept
+    compiler = first.compiler()
     count = repeat(first, seconds_of("first"), 1 << 30, progress, "comparing")
-    measured = Measured(verdict.judge(first.samples()))
+    measured = Measured(compiler, verdict.judge(first.samples()), calibration_ns=first.calibration_ns())
     for name, reason, is_heads in first.left_out():
         (measured.missing if is_heads else measured.left_out).append((name, reason))
     slower = {row["bench"] for row in measured.rows if row["verdict"] == "regressed"}

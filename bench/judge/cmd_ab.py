@@ -101,8 +101,8 @@ def program_of(revision):
     return os.path.join(builds.build(revision, ["weir-bench"]), "bin", "weir-bench")
 
 
-def clock_rows(options, programs, start, total):
-    """Rows, and what of base is missing in head as (name, reason)."""
+def run_clock(options, programs, start, total):
+    """What was measured, with all that of base is missing in head."""
     available, only_base, only_head = programs.common()
     groups = alternate.FAST if options.fast else alternate.FULL
     if options.filter:
@@ -120,7 +120,8 @@ def clock_rows(options, programs, start, total):
     left_out = [(name, "new") for name in only_head if is_chosen(name)] + measured.left_out
     for name, reason in left_out:
         print(f"ab: {name}: left out: {reason}", file=sys.stderr)
-    return measured.rows, [(name, "head has no such benchmark") for name in only_base if is_chosen(name)] + measured.missing
+    measured.missing[:0] = [(name, "head has no such benchmark") for name in only_base if is_chosen(name)]
+    return measured
 
 
 # --- The report. ----------------------------------------------------------------------------------------------------
@@ -149,12 +150,18 @@ def nothing_compared(rows, clock):
     return [] if is_compared else [("ab", "nothing was compared")]
 
 
-def make_report(options, rows, clock, missing, started):
+def taken_on(clock):
+    found = environment.collect(compiled_with=clock.compiler)
+    return found if clock.calibration_ns is None else {**found, "calibration_ns": clock.calibration_ns}
+
+
+def make_report(options, rows, clock, gate_missing, started):
+    missing = gate_missing + clock.missing + nothing_compared(rows, clock.rows)
     base, head = name_of(options.base), name_of(options.head)
     return points.validate("report", {
         "v": 1, "base": base, "head": head, "command": repeat_command(options, base, head),
-        "seconds": round(time.monotonic() - started, 1), "environment": environment.collect(), "gate": rows,
-        "clock": clock, "missing": [as_missing(*pair) for pair in missing + nothing_compared(rows, clock)]}, "report")
+        "seconds": round(time.monotonic() - started, 1), "environment": taken_on(clock), "gate": rows,
+        "clock": clock.rows, "missing": [as_missing(*pair) for pair in missing]}, "report")
 
 
 def print_clock(rows):
@@ -205,15 +212,14 @@ def main():
     if why_no_gate:
         print(f"ab: the gate was not compared: {why_no_gate}", file=sys.stderr)
     total = options.seconds or (SECONDS_FAST if options.fast else SECONDS)
-    clock, clock_missing = clock_rows(options, programs, started, total)
-    report = make_report(options, rows, clock, gate_missing + clock_missing, started)
+    report = make_report(options, rows, run_clock(options, programs, started, total), gate_missing, started)
     if options.report:
         write_report(options.report, report)
     if options.json:
         print(json.dumps(report, indent=1))
     else:
         print_report(report, why_no_gate)
-    return 1 if report["missing"] or any(row["verdict"] == "regressed" for row in rows + clock) else 0
+    return 1 if report["missing"] or any(row["verdict"] == "regressed" for row in rows + report["clock"]) else 0
 
 
 if __name__ == "__main__":

@@ -14,6 +14,7 @@ import cmd_ab
 import count
 import points
 import samples
+from command import runs
 
 ENABLED, DROPPED = "emit/enabled/payload:32/threads:1", "emit/dropped/payload:32/threads:1"
 FIGURE, OTHER = "emit/enabled/payload:32/instructions", "drain/encode/payload:32/instructions"
@@ -145,6 +146,25 @@ class Missing(Compared):
         report = self.ab(code=1)
         self.assertEqual([row["verdict"] for row in report["clock"] if row["bench"] == ENABLED], ["regressed"])
         self.assertEqual(self.missing(report), {ENABLED: "the repeat failed: a check failed"})
+
+
+class Compilers(Compared):
+    def test_two_compilers_do_not_compare(self):
+        self.base()
+        self.head(context={"c_compiler": "Clang 14.0.6"})
+        with self.assertRaisesRegex(runs.Failed, "base was built by GNU 12.2.0, head by Clang 14.0.6"):
+            self.ab(code=1)
+
+    def test_the_report_tells_the_compiler_that_built_and_the_calibration(self):
+        for side in (self.base, self.head):
+            side(context={"c_compiler": "Clang 99.0.1"})
+        environment = self.ab(code=0)["environment"]
+        self.assertEqual((environment["compiler"], environment["calibration_ns"]), ("Clang 99.0.1", 1.0839))
+
+    def test_a_program_that_is_older_than_the_calibration(self):
+        self.base(context={"calibration_ns": None})
+        self.head(context={"calibration_ns": None})
+        self.assertNotIn("calibration_ns", self.ab(code=0)["environment"])
 
 
 class Words(Compared):

@@ -127,6 +127,34 @@ class Trees(Repository):
         self.assertTrue(os.path.exists(os.path.join(builds.checkout(first), "value")))
         self.assertEqual(self.git("rev-parse", "HEAD"), second)
 
+    def test_another_compiler_is_another_tree(self):
+        commit, = self.commits("1")
+        compiler = os.path.join(self.root, "compiler")
+        found = set()
+        for version, flags in (("1.2.3", ""), ("1.2.4", ""), ("1.2.4", "-O1"), ("1.2.4", "-O1")):
+            with open(compiler, "w", encoding="utf-8") as file:
+                file.write(f"#!/bin/sh\necho {version}\n")
+            os.chmod(compiler, 0o755)
+            with mock.patch.dict(os.environ, {"CC": compiler, "CFLAGS": flags}):
+                found.add(builds.checkout(commit))
+        with mock.patch.dict(os.environ, {"CC": "/nonexistent/compiler"}):
+            found.add(builds.checkout(commit))
+        self.assertEqual(len(found), 4)
+
+    def test_trees_that_nobody_uses_are_removed(self):
+        names = self.commits("1", "2", "3")
+        trees = [builds.checkout(name) for name in names[:2]]
+        whole = os.path.join(trees[0], ".whole")
+        long_ago = os.stat(whole).st_mtime - builds.UNUSED_SECONDS - 10
+        os.utime(whole, (long_ago, long_ago))
+        builds.checkout(names[0])  # is used again, so that it stays
+        builds.checkout(names[2])
+        self.assertTrue(os.path.exists(trees[0]))
+        os.utime(whole, (long_ago, long_ago))
+        builds.prune(os.stat(builds.FOLDER).st_mtime)
+        self.assertEqual([os.path.exists(tree) for tree in trees], [False, True])
+        self.assertEqual(len(self.git("worktree", "list").splitlines()), 3)
+
     def test_names_of_revisions(self):
         first, second = self.commits("1", "2")
         self.assertEqual([builds.resolve("main~1"), builds.resolve(second[:9])], [first, second])
