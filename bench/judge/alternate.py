@@ -10,6 +10,7 @@ make one slower, and not all of them are hit. Here that varied by 2 to 4 % from 
 20 %. What waits for others, as at the brim, has no such floor, and gives its median.
 """
 import collections
+import contextlib
 import os
 import random
 import re
@@ -177,10 +178,15 @@ def repeat(rounds, seconds, pairs_max, progress, what):
     return 2 * done
 
 
-def pin():
-    """All that is started from here stays on two processors, so that both sides have the same ones."""
-    processors = sorted(os.sched_getaffinity(0))
-    os.sched_setaffinity(0, processors[:2])
+@contextlib.contextmanager
+def pinned():
+    """All that is started meanwhile stays on two processors, so that both sides have the same ones."""
+    before = os.sched_getaffinity(0)
+    os.sched_setaffinity(0, sorted(before)[:2])
+    try:
+        yield
+    finally:
+        os.sched_setaffinity(0, before)
 
 
 @dataclass
@@ -193,6 +199,15 @@ class Measured:
 
 
 def measure(programs, groups, available, seed, seconds_of, progress):
+    """What ab and bisect do alike; see measure_pinned()."""
+    try:
+        with pinned():
+            return measure_pinned(programs, groups, available, seed, seconds_of, progress)
+    finally:
+        progress.end()
+
+
+def measure_pinned(programs, groups, available, seed, seconds_of, progress):
     """The judged rows. What regressed is measured again, by itself, with twice the pairs; the repeat's verdict stands,
     and the first one's where the repeat cannot measure it.
 
@@ -214,5 +229,4 @@ def measure(programs, groups, available, seed, seconds_of, progress):
         repeated = {row["bench"]: row for row in verdict.judge(again.samples(), was_repeated=True)}
         measured.missing += [(name, "the repeat failed: " + reason) for name, reason, _ in again.left_out()]
         measured.rows = [repeated.get(row["bench"], row) for row in measured.rows]
-    progress.end()
     return measured

@@ -115,7 +115,6 @@ def run_clock(options, programs, start, total):
         left = total - (time.monotonic() - start)
         return max(0.0, left - total * (1 - SHARE_FIRST) if part == "first" else left)
 
-    alternate.pin()
     measured = alternate.measure(programs, groups, available, options.seed, seconds_of, Progress())
     left_out = [(name, "new") for name in only_head if is_chosen(name)] + measured.left_out
     for name, reason in left_out:

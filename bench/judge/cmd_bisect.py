@@ -2,7 +2,7 @@
 
 NAME is a figure of ./dev bench count (emit/enabled/payload:32/instructions), which is exact: bad is what the gate would
 call worse than GOOD's. Or it is a benchmark of weir-bench (drain/encode/payload:32): then each commit runs in turn with GOOD, and is
-bad if it is more than half as much slower than GOOD as BAD is.
+bad if it is more than half as much slower than GOOD as BAD is, and skipped if the machine cannot tell.
 
 git bisect chooses the commits, in a worktree of its own under out/; your checkout is not touched. A commit that cannot be built, or
 has not got NAME, is skipped.
@@ -108,7 +108,10 @@ class Timed:
         self.limit = math.sqrt(row["ratio"])
 
     def is_bad(self, row):
-        return row["ratio"] > self.limit
+        """Only where the whole interval says so: a commit is not blamed, or cleared, by half of one."""
+        if row["verdict"] == "unstable" or row["lo"] <= self.limit <= row["hi"]:
+            raise Unknown(f"{self.told(row)}, which is not clearly over or under {self.limit:.3f}; --seconds gives it more time")
+        return row["lo"] > self.limit
 
     @staticmethod
     def told_good():
@@ -139,14 +142,14 @@ def remove_tree():
 
 
 def judge(measured, commit, known):
-    """git's word for the commit, and its value."""
-    if commit not in known:
-        try:
+    """git's word for the commit, whose value is known then."""
+    try:
+        if commit not in known:
             known[commit] = measured.value(commit)
-        except runs.Failed as error:
-            print(f"{commit[:12]}  skipped: {str(error).splitlines()[0]}", flush=True)
-            return "skip"
-    word = "bad" if measured.is_bad(known[commit]) else "good"
+        word = "bad" if measured.is_bad(known[commit]) else "good"
+    except runs.Failed as error:
+        print(f"{commit[:12]}  skipped: {str(error).splitlines()[0]}", flush=True)
+        return "skip"
     print(f"{commit[:12]}  {word:4}  {measured.told(known[commit])}", flush=True)
     return word
 

@@ -9,6 +9,7 @@ import tempfile
 import unittest
 from unittest import mock
 
+import alternate
 import builds
 import cmd_bisect
 from command import Usage, runs
@@ -114,6 +115,55 @@ class Search(Repository):
         self.assertEqual(self.git("rev-parse", "HEAD"), names[-1])
         self.assertEqual(len(self.git("worktree", "list").splitlines()), 1)
         self.assertEqual(self.git("for-each-ref", "refs/bisect"), "")
+
+
+def row(ratio, half, verdict="regressed"):
+    return {"ratio": ratio, "lo": ratio - half, "hi": ratio + half, "verdict": verdict}
+
+
+class Clocked(cmd_bisect.Timed):
+    """By the clock, with rows in the place of what processes say."""
+
+    ROWS = {}
+
+    def __init__(self, name, good, seconds):  # pylint: disable=super-init-not-called
+        self.name, self.seconds, self.limit = name, seconds, None
+
+    def value(self, commit):
+        return self.ROWS[builds.git("show", f"{commit}:value")]
+
+
+class SearchByTheClock(Repository):
+    ROWS = {"good": row(1.0, 0.02, "same"), "slow": row(1.44, 0.05), "broad": row(1.21, 0.3), "near": row(1.22, 0.05),
+            "restless": row(1.0, 0.02, "unstable")}
+
+    def clocked(self, *values):
+        names = self.commits(*values)
+        with mock.patch.object(cmd_bisect, "Timed", Clocked), mock.patch.object(Clocked, "ROWS", self.ROWS):
+            return self.bisect(names[0], names[-1], "drain/encode/payload:32")
+
+    def test_what_is_clear_is_found(self):
+        self.assertIn("change 3", self.clocked("good", "good", "good", "slow", "slow", "slow"))
+
+    def test_what_is_not_clear_is_skipped(self):
+        for unclear in ("broad", "near", "restless"):
+            with self.subTest(unclear):
+                told = self.clocked("good", "good", unclear, "good", "slow", "slow")
+                self.assertIn("change 4", told)
+                self.assertIn("skipped: 1.", told)
+
+    def test_and_never_blamed(self):
+        with self.assertRaisesRegex(runs.Failed, "could not be judged"):
+            self.clocked("good", "broad", "slow")
+
+
+class Processors(unittest.TestCase):
+    def test_what_is_measured_has_two_at_most_and_what_is_built_all(self):
+        before, seen = os.sched_getaffinity(0), []
+        with mock.patch.object(alternate, "measure_pinned", lambda *_: seen.append(os.sched_getaffinity(0))):
+            alternate.measure(None, (), {}, 1, None, cmd_bisect.Progress())
+        self.assertEqual(seen, [set(sorted(before)[:2])])
+        self.assertEqual(os.sched_getaffinity(0), before)
 
 
 class Trees(Repository):
