@@ -64,6 +64,16 @@ class Rules(unittest.TestCase):
         self.assertEqual(self.verdict(changed(INSTRUCTIONS, 0.1), INSTRUCTIONS), ("same", ""))
         self.assertEqual(self.verdict(changed(LOCKED, 0.0012), LOCKED), ("same", ""))
 
+    def test_a_system_call_is_no_call(self):
+        for by in (0.05, 1e-3):
+            self.assertEqual(self.verdict(changed(SYSTEM_CALLS, by), SYSTEM_CALLS)[0], "regressed")
+
+    def test_bytes_of_any_event(self):
+        name = "bytes/file/text:64"
+        base, head = (figures(**{name: (value, "bytes/event")}) for value in (70.0, 70.1))
+        self.assertEqual(self.verdict(head, name, base)[0], "regressed")
+        self.assertEqual(gate.tolerance("bytes/lane/payload:1024"), gate.BYTES_TOLERANCE)
+
     def test_what_must_not_be_there_is_red_beside_any_base(self):
         for name in ("emit/enabled/payload:32/allocations", "code/weir_emit/locked"):
             with self.subTest(name):
