@@ -21,7 +21,7 @@ BYTES_TOLERANCE = 0.01
 WARNS = ("code/weir_emit/size", "code/libweir/text", "reader/")
 WARN_OVER = 0.01
 # An emitter that asks the system or the allocator is wrong, whatever was so before.
-MUST_BE_ZERO = ("allocations", "system_calls", "code/weir_emit/locked", "code/weir_emit/calls")
+MUST_BE_ZERO = ("allocations", "system_calls", "code/weir_emit/locked", "code/weir_emit/calls", "code/weir_emit/fences")
 
 
 def is_figure(name):

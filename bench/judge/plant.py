@@ -25,6 +25,7 @@ SPIN = """    uint64_t planted = __builtin_ia32_rdtsc() - planted_start;
 PLANTS = {
     "instruction": [(EMIT, IN_EMIT, "", '    __asm__ volatile("nop");\n')],
     "lock": [(EMIT, IN_EMIT, "", '    __asm__ volatile("lock; addl $0, -8(%%rsp)" : : : "memory", "cc");\n')],
+    "fence": [(EMIT, IN_EMIT, "", '    __asm__ volatile("lfence" : : : "memory");\n')],
     "call": [(EMIT, BEFORE_EMIT, "static __attribute__((noinline)) void planted(void)\n{\n    __asm__ volatile(\"\");\n}\n\n", ""),
              (EMIT, IN_EMIT, "", "    planted();\n")],
     "allocation": [(EMIT, BEFORE_EMIT, "void *malloc(unsigned long);\nvoid free(void *);\n\n", ""),

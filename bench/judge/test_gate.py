@@ -29,7 +29,7 @@ def figures(**changes):
               "emit/enabled/payload:32/allocations": (0.0, "allocations/10^6 events"),
               DRAIN: (59.0, "instructions/event"), SYSTEM_CALLS: (100.0, "system calls/10^6 events"),
               "bytes/file/payload:32": (34.018, "bytes/event"), "reader/read/payload:32/instructions": (160.0, "instructions/event"),
-              "code/weir_emit/locked": (0, "locked instructions"), "code/libweir/text": (77000, "bytes"),
+              "code/weir_emit/locked": (0, "locked instructions"), "code/weir_emit/fences": (0, "fences"), "code/libweir/text": (77000, "bytes"),
               "code/libweir/exports": (2, "names")}
     values.update(changes)
     return count.Figures("GNU 12.2.0", "2.36", values, ["weir_emit", "weir_poll"])
@@ -75,7 +75,7 @@ class Rules(unittest.TestCase):
         self.assertEqual(gate.tolerance("bytes/lane/payload:1024"), gate.BYTES_TOLERANCE)
 
     def test_what_must_not_be_there_is_red_beside_any_base(self):
-        for name in ("emit/enabled/payload:32/allocations", "code/weir_emit/locked"):
+        for name in ("emit/enabled/payload:32/allocations", "code/weir_emit/locked", "code/weir_emit/fences"):
             with self.subTest(name):
                 bad = changed(name, 50)
                 self.assertEqual(self.verdict(bad, name, bad), ("regressed", "there must be none"))
@@ -228,6 +228,7 @@ class Counted(unittest.TestCase):
         values = {name: value for name, (value, _) in self.figures.values.items()}
         self.assertEqual(values["code/weir_emit/locked"], 0)
         self.assertEqual(values["code/weir_emit/calls"], 0)
+        self.assertEqual(values["code/weir_emit/fences"], 0)
         for name, value in values.items():
             if name.startswith("emit/") and name.endswith(("allocations", "system_calls")):
                 self.assertEqual(value, 0, name)
