@@ -12,7 +12,8 @@ import shutil
 import subprocess
 import time
 
-from command import Progress, Usage, runs
+import repository
+from command import Progress, Usage, last_lines, runs
 from points import ROOT
 
 FOLDER = os.path.join(ROOT, "out", "bench", "builds")
@@ -27,19 +28,8 @@ class NoTarget(runs.Failed):
     """The revision is older than the program."""
 
 
-def git_done(*arguments, root=None):
-    return subprocess.run(["git", "-C", root or ROOT, *arguments], capture_output=True, text=True, check=False)
-
-
 def git(*arguments, root=None):
-    done = git_done(*arguments, root=root)
-    if done.returncode != 0:
-        raise runs.Failed(f"git {' '.join(arguments)}: {last_lines(done.stderr, 3)}")
-    return done.stdout.strip()
-
-
-def last_lines(text, count=LOG_LINES):
-    return "\n".join(text.strip().splitlines()[-count:])
+    return repository.git(root or ROOT, *arguments)
 
 
 def resolve(revision):
@@ -53,7 +43,7 @@ def resolve(revision):
 def run(command, where, what):
     done = subprocess.run(command, cwd=where, capture_output=True, text=True, check=False)
     if done.returncode != 0:
-        raise runs.Failed(f"{what}: {' '.join(command)} failed:\n{last_lines(done.stdout + done.stderr)}")
+        raise runs.Failed(f"{what}: {' '.join(command)} failed:\n{last_lines(done.stdout + done.stderr, LOG_LINES)}")
     return done.stdout
 
 
@@ -151,3 +141,8 @@ def build(revision, targets, preset="bench"):
         with open(stamp, "w", encoding="utf-8") as file:
             file.write("\n".join(sorted({*built, *targets})) + "\n")
         return folder
+
+
+def program(revision):
+    """weir-bench of a revision, or of the current tree (None)."""
+    return os.path.join(build(revision, ["weir-bench"]), "bin", "weir-bench")

@@ -33,6 +33,7 @@ FOLDER = os.path.join(points.ROOT, "out", "bench", "ab")
 # Seconds in all, after the builds; the rest of them after the first run is for the repeat.
 SECONDS, SECONDS_FAST = 480, 90
 SHARE_FIRST = 0.62
+COMMAND_MAX = 200  # as results/schema.json has it
 WORDS = {"regressed": "REGRESSED", "improved": "improved", "unstable": "unstable", "same": "same"}
 
 
@@ -97,10 +98,6 @@ def gate_rows(base, head):
 # --- The clock. -----------------------------------------------------------------------------------------------------
 
 
-def program_of(revision):
-    return os.path.join(builds.build(revision, ["weir-bench"]), "bin", "weir-bench")
-
-
 def run_clock(options, programs, start, total):
     """What was measured, with all that of base is missing in head."""
     available, only_base, only_head = programs.common()
@@ -135,7 +132,11 @@ def repeat_command(options, base, head):
     words += ["--head", head] if options.head else []
     words += ["--filter", options.filter] if options.filter else []
     words += ["--seconds", f"{options.seconds:g}"] if options.seconds else []
-    return shlex.join(words + ["--seed", str(options.seed)])[:200]
+    told = shlex.join(words + ["--seed", str(options.seed)])
+    if len(told) > COMMAND_MAX:
+        raise command.Usage(f"--filter: a report holds the command that repeats it, in {COMMAND_MAX} characters at most; "
+                            f"this one has {len(told)}")
+    return told
 
 
 def as_missing(name, reason):
@@ -154,11 +155,11 @@ def taken_on(clock):
     return found if clock.calibration_ns is None else {**found, "calibration_ns": clock.calibration_ns}
 
 
-def make_report(options, rows, clock, gate_missing, started):
+def make_report(names, again, rows, clock, gate_missing, started):
+    """Of two names of commits, and the command that repeats it."""
     missing = gate_missing + clock.missing + nothing_compared(rows, clock.rows)
-    base, head = name_of(options.base), name_of(options.head)
     return points.validate("report", {
-        "v": 1, "base": base, "head": head, "command": repeat_command(options, base, head),
+        "v": 1, "base": names[0], "head": names[1], "command": again,
         "seconds": round(time.monotonic() - started, 1), "environment": taken_on(clock), "gate": rows,
         "clock": clock.rows, "missing": [as_missing(*pair) for pair in missing]}, "report")
 
@@ -197,10 +198,9 @@ def write_report(path, report):
 
 def main():
     options = usage()
-    builds.resolve(options.base)
-    if options.head:
-        builds.resolve(options.head)
-    programs = alternate.Programs(FOLDER, program_of(options.base), program_of(options.head))
+    names = name_of(options.base), name_of(options.head)
+    again = repeat_command(options, *names)
+    programs = alternate.Programs(FOLDER, builds.program(options.base), builds.program(options.head))
     for revision in (options.base, options.head):
         try:
             builds.build(revision, count.TARGETS)  # now, so that what follows is not about compilers
@@ -211,7 +211,7 @@ def main():
     if why_no_gate:
         print(f"ab: the gate was not compared: {why_no_gate}", file=sys.stderr)
     total = options.seconds or (SECONDS_FAST if options.fast else SECONDS)
-    report = make_report(options, rows, run_clock(options, programs, started, total), gate_missing, started)
+    report = make_report(names, again, rows, run_clock(options, programs, started, total), gate_missing, started)
     if options.report:
         write_report(options.report, report)
     if options.json:

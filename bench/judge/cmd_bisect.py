@@ -21,6 +21,7 @@ import command
 import count
 import gate
 import points
+import repository
 from command import Progress, Usage, runs
 
 TREE = os.path.join(points.ROOT, "out", "bench", "bisect")
@@ -84,14 +85,10 @@ class Timed:
 
     def __init__(self, name, good, seconds):
         self.name, self.seconds, self.limit = name, seconds, None
-        self.good = self.program(good)
-
-    @staticmethod
-    def program(commit):
-        return os.path.join(builds.build(commit, ["weir-bench"]), "bin", "weir-bench")
+        self.good = builds.program(good)
 
     def value(self, commit):
-        programs = alternate.Programs(FOLDER, self.good, self.program(commit))
+        programs = alternate.Programs(FOLDER, self.good, builds.program(commit))
         available, _, _ = programs.common()
         if self.name not in available:
             raise Unknown(f"{commit[:12]} or GOOD has no benchmark {self.name}")
@@ -167,16 +164,16 @@ def search(measured, good, bad, known):
 
 def bisect_step(word):
     """git ends with 2 where only commits are left that were skipped; what it says then is what is wanted."""
-    done = builds.git_done("bisect", word, root=TREE)
+    done = repository.done(TREE, "bisect", word)
     if done.returncode not in (0, 2):
-        raise runs.Failed(f"git bisect {word}: {builds.last_lines(done.stderr, 3)}")
+        raise runs.Failed(f"git bisect {word}: {command.last_lines(done.stderr, 3)}")
     return done.stdout
 
 
 def main():
     options = usage()
     good, bad = builds.resolve(options.good), builds.resolve(options.bad)
-    if builds.git_done("merge-base", "--is-ancestor", good, bad).returncode != 0:
+    if repository.done(builds.ROOT, "merge-base", "--is-ancestor", good, bad).returncode != 0:
         raise Usage(f"--good: {options.good} is not an ancestor of {options.bad}")
     measured = measurement(options, good)
     known = {bad: measured.value(bad)}

@@ -14,7 +14,7 @@ import cmd_ab
 import count
 import points
 import samples
-from command import runs
+from command import Usage, runs
 
 ENABLED, DROPPED = "emit/enabled/payload:32/threads:1", "emit/dropped/payload:32/threads:1"
 FIGURE, OTHER = "emit/enabled/payload:32/instructions", "drain/encode/payload:32/instructions"
@@ -168,6 +168,10 @@ class Compilers(Compared):
 
 
 class Words(Compared):
+    def test_a_command_that_does_not_fit_is_refused_before_anything_is_built(self):
+        with mock.patch.object(cmd_ab.builds, "build", None), self.assertRaisesRegex(Usage, "200 characters at most"):
+            self.ab("--filter", "x" * 150, code=2)
+
     def test_the_text_names_what_is_missing(self):
         told = io.StringIO()
         row = cmd_ab.as_missing("emit/x", "gone\n")
