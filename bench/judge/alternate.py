@@ -5,9 +5,9 @@ What two repetitions inside one process say is not independent: they share their
 moment. So the process is the unit. A round is six of them, a random order of the three programs and then the same order
 backwards (base head copy copy head base): what drifts cancels.
 
-Where a benchmark's time is of the processor, a process gives the least of its repetitions: whatever else goes on can only
-make one slower, and not all of them are hit. Here that varied by 2 to 4 % from process to process where their medians did by 10 to
-20 %. What waits for others, as at the brim, has no such floor, and gives its median.
+Where a benchmark's time is of the processor, a process gives the least of its repetitions: whatever else goes on can
+only make one slower, and not all of them are hit. Where this was tried, that varied half as much from process to
+process as their medians did. What waits for others, as at the brim, has no such floor, and gives its median.
 """
 import collections
 import contextlib
@@ -79,7 +79,7 @@ class Programs:
         return {benchmark.plain(name): name for name in benchmark.names(self.paths[side])}
 
     def common(self):
-        """The names that base and head have, as base calls them; those that only base has, and those that only head has."""
+        """The names that base and head have, as base calls them; those that only base has; those that only head has."""
         base, head = self.names("base"), self.names("head")
         return ({name: base[name] for name in base if name in head}, sorted(base.keys() - head.keys()),
                 sorted(head.keys() - base.keys()))
@@ -157,13 +157,14 @@ class Round:
 
     def calibration_ns(self):
         """Of the fixed loop that each process runs: the median."""
-        found = [convert.calibration_ns(context, "weir-bench") for contexts in self.contexts.values() for context in contexts]
+        contexts = [context for side in SIDES for context in self.contexts[side]]
+        found = [convert.calibration_ns(context, "weir-bench") for context in contexts]
         found = [value for value in found if value is not None]
         return statistics.median(found) if found else None
 
 
 def repeat(rounds, seconds, pairs_max, progress, what):
-    """Rounds for so many seconds, or until there are so many pairs; at least enough to judge, however long that takes."""
+    """Rounds for so many seconds, or until there are so many pairs; enough to judge, however long that takes."""
     start = time.monotonic()
     done, longest, least = 0, 0.0, rounds.pairs_needed() // 2
     while done < least or (2 * done < pairs_max and time.monotonic() - start + longest < seconds):
@@ -214,7 +215,8 @@ def measure_pinned(programs, groups, available, seed, seconds_of, progress):
     seconds_of(part) tells how long "first" and "repeat" may take."""
     first = Round(programs, groups, available, seed)
     if not first.groups:
-        raise runs.Failed("no benchmark of both fits; --filter takes a regular expression over names such as emit/enabled/payload:32")
+        raise runs.Failed("no benchmark of both fits; --filter takes a regular expression over names such as "
+                          "emit/enabled/payload:32")
     for side in SIDES:
         first.process(side)  # from the disk, and not kept
     compiler = first.compiler()

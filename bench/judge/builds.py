@@ -59,7 +59,8 @@ def locked():
 def version_of(words):
     """What a compiler says of itself; nothing where it cannot be run, of which CMake then tells."""
     try:
-        return subprocess.run([*words, "--version"], capture_output=True, text=True, errors="replace", check=False).stdout
+        return subprocess.run([*words, "--version"], capture_output=True, text=True, errors="replace",
+                              check=False).stdout
     except OSError:
         return ""
 

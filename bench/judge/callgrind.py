@@ -39,7 +39,8 @@ def words(program, arguments, pattern):
 
 
 def environment():
-    return {"PATH": os.environ.get("PATH", "/usr/bin:/bin"), "LD_BIND_NOW": "1", "GLIBC_TUNABLES": TUNABLES, "LC_ALL": "C"}
+    return {"PATH": os.environ.get("PATH", "/usr/bin:/bin"), "LD_BIND_NOW": "1", "GLIBC_TUNABLES": TUNABLES,
+            "LC_ALL": "C"}
 
 
 def run(program, events):

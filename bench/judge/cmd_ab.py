@@ -1,13 +1,13 @@
 """./dev bench ab: is this slower than that? Builds both, counts what their events execute (the gate), and then lets
 processes of base, head and a copy of base run in turn (the clock).
 
-The gate is exact and red at once. The clock is red only where the 95 % interval of the ratio lies wholly over 5 % or over
-twice what base differs from its own copy by, and that again in a second run with up to twice the pairs.
+The gate is exact and red at once. The clock is red only where the 95 % interval of the ratio lies wholly over 5 %, or
+over twice what base differs from its own copy by, and that again in a second run with up to twice the pairs.
 
   regressed  slower, seen twice                 unstable   the machine is too restless to tell
   improved   faster by the same measure         same       no difference that this could see
 
-What base has and head has not, or head cannot measure, is missing: a guard that is gone is no better than one that is red.
+What base has and head has not, or head cannot measure, is missing: a guard that is gone is no better than a red one.
 
 Exit code: 0 nothing regressed and nothing is missing; 1 something did or is, by gate or clock; 2 usage.
 """
@@ -58,9 +58,10 @@ def seconds(text):
 def usage():
     parser = argparse.ArgumentParser(prog="./dev bench ab", description=__doc__,
                                      formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--base", metavar="REV", required=True, help="the revision to compare with, such as main or HEAD~1")
+    parser.add_argument("--base", metavar="REV", required=True, help="what to compare with, such as main or HEAD~1")
     parser.add_argument("--head", metavar="REV", help="the revision to judge; default: the current tree as it is")
-    parser.add_argument("--fast", action="store_true", help=f"few benchmarks, {SECONDS_FAST} s after the builds instead of {SECONDS}")
+    parser.add_argument("--fast", action="store_true",
+                        help=f"few benchmarks, {SECONDS_FAST} s after the builds instead of {SECONDS}")
     parser.add_argument("--seconds", type=seconds, metavar="S", help="in all, after the builds")
     parser.add_argument("--filter", type=regular_expression, metavar="RE",
                         help="only benchmarks of the set whose names fit; the gate is not filtered")
@@ -134,8 +135,8 @@ def repeat_command(options, base, head):
     words += ["--seconds", f"{options.seconds:g}"] if options.seconds else []
     told = shlex.join(words + ["--seed", str(options.seed)])
     if len(told) > COMMAND_MAX:
-        raise command.Usage(f"--filter: a report holds the command that repeats it, in {COMMAND_MAX} characters at most; "
-                            f"this one has {len(told)}")
+        raise command.Usage(f"--filter: the command that repeats it goes into the report, in {COMMAND_MAX} "
+                            f"characters at most; this one has {len(told)}")
     return told
 
 
@@ -168,13 +169,13 @@ def print_clock(rows):
     if not rows:
         return
     width = max(len(row["bench"]) for row in rows)
-    print(f"\n{'benchmark':{width}}  {'base':>9}  {'head':>9}   ratio  95 % interval   base/copy       pairs  verdict")
+    print(f"\n{'benchmark':{width}}  {'base':>9}  {'head':>9}   ratio  95 % interval   copy of base    pairs  verdict")
     for row in rows:
         again = ", seen twice" if row["was_repeated"] and row["verdict"] == "regressed" else \
             ", not seen again" if row["was_repeated"] else ""
-        print(f"{row['bench']:{width}}  {row['base']:6.3g} {row['unit']}  {row['head']:6.3g} {row['unit']}   {row['ratio']:.3f}  "
-              f"{row['lo']:.3f} to {row['hi']:.3f}  {row['control_lo']:.3f} to {row['control_hi']:.3f}  {row['pairs']:5}  "
-              f"{WORDS[row['verdict']]}{again}")
+        both = "  ".join(f"{row[side]:6.3g} {row['unit']}" for side in ("base", "head"))
+        print(f"{row['bench']:{width}}  {both}   {row['ratio']:.3f}  {row['lo']:.3f} to {row['hi']:.3f}  "
+              f"{row['control_lo']:.3f} to {row['control_hi']:.3f}  {row['pairs']:5}  {WORDS[row['verdict']]}{again}")
 
 
 def print_report(report, why_no_gate):

@@ -1,11 +1,12 @@
 """./dev bench bisect: which commit made it slower?
 
 NAME is a figure of ./dev bench count (emit/enabled/payload:32/instructions), which is exact: bad is what the gate would
-call worse than GOOD's. Or it is a benchmark of weir-bench (drain/encode/payload:32): then each commit runs in turn with GOOD, and is
-bad if it is more than half as much slower than GOOD as BAD is, and skipped if the machine cannot tell.
+call worse than GOOD's. Or it is a benchmark of weir-bench (drain/encode/payload:32): then each commit runs in turn with
+GOOD, and is bad if it is more than half as much slower than GOOD as BAD is, and skipped if the machine
+cannot tell.
 
-git bisect chooses the commits, in a worktree of its own under out/; your checkout is not touched. A commit that cannot be built, or
-has not got NAME, is skipped.
+git bisect chooses the commits, in a worktree of its own under out/; your checkout is not touched. A commit that cannot
+be built, or has not got NAME, is skipped.
 
 Exit code: 0 the first bad commit was found; 1 it was not; 2 usage.
 """
@@ -34,7 +35,8 @@ SEVERAL = "The first bad commit could be any of:"
 def usage():
     parser = argparse.ArgumentParser(prog="./dev bench bisect", description=__doc__,
                                      formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("name", metavar="NAME", help="a figure of ./dev bench count --all, or a benchmark of weir-bench")
+    parser.add_argument("name", metavar="NAME",
+                        help="a figure of ./dev bench count --all, or a benchmark of weir-bench")
     parser.add_argument("--good", metavar="REV", required=True, help="a revision that is well")
     parser.add_argument("--bad", metavar="REV", required=True, help="a later one that is worse")
     parser.add_argument("--seconds", type=float, default=SECONDS, metavar="S",
@@ -70,7 +72,8 @@ class Counted:
     def accept(self, value):
         """The end that is said to be bad has to be."""
         if not self.is_bad(value):
-            raise runs.Failed(f"{self.name} is {self.told(value)} at BAD and {self.told(self.good)} at GOOD: that is not worse")
+            raise runs.Failed(f"{self.name} is {self.told(value)} at BAD and {self.told(self.good)} at GOOD: "
+                              "that is not worse")
 
     def told_good(self):
         return self.told(self.good)
@@ -101,13 +104,14 @@ class Timed:
 
     def accept(self, row):
         if row["verdict"] != "regressed":
-            raise runs.Failed(f"{self.name}: BAD against GOOD is {row['verdict']} ({self.told(row)}); --seconds gives it more time")
+            raise runs.Failed(f"{self.name}: BAD against GOOD is {row['verdict']} ({self.told(row)}); "
+                              "--seconds gives it more time")
         self.limit = math.sqrt(row["ratio"])
 
     def is_bad(self, row):
         """Only where the whole interval says so: a commit is not blamed, or cleared, by half of one."""
         if row["verdict"] == "unstable" or row["lo"] <= self.limit <= row["hi"]:
-            raise Unknown(f"{self.told(row)}, which is not clearly over or under {self.limit:.3f}; --seconds gives it more time")
+            raise Unknown(f"{self.told(row)}, not clearly over or under {self.limit:.3f}; --seconds gives it more time")
         return row["lo"] > self.limit
 
     @staticmethod

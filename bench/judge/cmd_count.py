@@ -1,8 +1,8 @@
 """./dev bench count: the deterministic gate. Counts what an event executes and how large things are, and compares it
 with the committed baseline of the same compiler, or with another revision.
 
-One instruction more per event of the emit and drain kernels is red; so is one locked instruction, fence, call, system call,
-allocation or byte more, and a changed list of exported names. Code size and the reader only warn.
+One instruction more per event of the emit and drain kernels is red; so is one locked instruction, fence, call, system
+call, allocation or byte more, and a changed list of exported names. Code size and the reader only warn.
 
 Exit code: 0 nothing is worse, or nothing was compared (and it says so); 1 something is; 2 usage.
 """
@@ -26,12 +26,13 @@ def arguments():
     parser = argparse.ArgumentParser(prog="./dev bench count", description=__doc__,
                                      formatter_class=argparse.RawDescriptionHelpFormatter)
     with_what = parser.add_mutually_exclusive_group()
-    with_what.add_argument("--update", action="store_true", help="write the baseline of this compiler instead of comparing")
+    with_what.add_argument("--update", action="store_true",
+                           help="write the baseline of this compiler instead of comparing")
     with_what.add_argument("--base", metavar="REV", help="compare with this revision, built by the same compiler")
     with_what.add_argument("--baseline", metavar="FILE", help="compare with this file instead of results/baseline/...")
     parser.add_argument("--build", metavar="DIR", help="a build folder to count in; default: the current tree is built")
     parser.add_argument("--all", action="store_true", help="print the figures that are the same, too")
-    parser.add_argument("--json", action="store_true", help="print the figures and rows as an object instead of a table")
+    parser.add_argument("--json", action="store_true", help="print figures and rows as an object instead of a table")
     parser.add_argument("--skip-code", action="store_true",
                         help=f"exit with {SKIPPED} where nothing was compared, for ctest")
     return parser.parse_args()
@@ -63,7 +64,8 @@ def compare(options, head):
         path = options.baseline or gate.baseline_path(head.compiler)
         with_what, is_baseline = os.path.relpath(path, points.ROOT), True
         if not os.path.exists(path) and not options.baseline:
-            why = f"there is no {with_what} for {head.compiler}; --update writes it, --base REV compares with a revision"
+            why = (f"there is no {with_what} for {head.compiler}; --update writes it, "
+                   "--base REV compares with a revision")
             return gate.not_compared(head, why), with_what, why
         base = gate.read_baseline(path)
     why = gate.why_not_comparable(base, head)
@@ -76,7 +78,8 @@ def as_object(head, rows, with_what, why):
     """`rows` is what ./dev bench record makes points of, `gate` what was compared."""
     return {"v": 1, "commit": environment.commit(points.ROOT), "date": points.now(), "command": "./dev bench count",
             "tool": "weir-count, callgrind", "environment": environment.collect(compiled_with=head.compiler),
-            "rows": [{"name": name, "unit": unit, "value": value} for name, (value, unit) in sorted(head.values.items())],
+            "rows": [{"name": name, "unit": unit, "value": value}
+                     for name, (value, unit) in sorted(head.values.items())],
             "compared_with": None if why else with_what, "why_not": why, "gate": rows}
 
 

@@ -85,7 +85,8 @@ def code(folder):
     if not body:
         raise runs.Failed(f"{library} has no function weir_emit")
     exports = sorted(check.names_of(library, "-D") - set(check.LINKER_SYMBOLS))
-    locked, calls, fences = sum(map(check.is_locked, body)), sum(i.is_call for i in body), sum(map(check.is_fence, body))
+    locked, fences = sum(map(check.is_locked, body)), sum(map(check.is_fence, body))
+    calls = sum(i.is_call for i in body)
     return {"code/weir_emit/locked": (locked, "locked instructions"), "code/weir_emit/calls": (calls, "calls"),
             "code/weir_emit/fences": (fences, "fences"),
             "code/weir_emit/size": (symbol_bytes(library, "weir_emit"), "bytes"),
@@ -113,7 +114,8 @@ def measure(folder, events=EVENTS):
     """The figures of a build folder."""
     first, facts, is_slow = executed(folder, events)
     second, _, _ = executed(folder, events)
-    differing = {name: (first[name][0], second[name][0]) for name in first.keys() & second.keys() if first[name] != second[name]}
+    differing = {name: (first[name][0], second[name][0])
+                 for name in first.keys() & second.keys() if first[name] != second[name]}
     static, exports = code(folder)
     values = {name: value for name, value in {**first, **static}.items() if name not in differing}
     note = "this machine has no invariant counter or no membarrier: the fast path was not counted" if is_slow else ""

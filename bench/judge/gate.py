@@ -107,9 +107,10 @@ def not_exact(base, head):
     for name in sorted(base.differing.keys() | head.differing.keys()):
         is_new = name in head.differing and name not in base.differing
         first, second = head.differing.get(name) or base.differing[name]
-        rows.append(row(name, head.values.get(name, base.values.get(name, (0, "count")))[1], base.values.get(name, (None,))[0],
-                        head.values.get(name, (None,))[0], "regressed" if is_new else "not_compared",
-                        f"not exact: {first:.6g} and then {second:.6g}; what is counted must not depend on time or threads"))
+        value, unit = base.values.get(name, (None, "count"))
+        rows.append(row(name, unit, value, None, "regressed" if is_new else "not_compared",
+                        f"not exact: {first:.6g} and then {second:.6g}; what is counted must not depend on time or "
+                        "threads"))
     return rows
 
 
@@ -128,7 +129,8 @@ def not_in_head(name, unit, value, head, is_baseline):
 def not_compared(head, why):
     """Rows without a base. What must be none must be none all the same."""
     rows = [not_in_base(name, unit, value) for name, (value, unit) in sorted(head.values.items())]
-    return not_exact(head, head) + [each if each["verdict"] == "regressed" else {**each, "note": why[:300]} for each in rows]
+    rows = [each if each["verdict"] == "regressed" else {**each, "note": why[:300]} for each in rows]
+    return not_exact(head, head) + rows
 
 
 def faults(figures):
@@ -161,8 +163,8 @@ def read_baseline(path):
             raise points.Invalid(f"{path}: exports: not a list of names")
         return count.Figures(str(content["compiler"]), str(content["libc"]), values, list(content["exports"]))
     except (KeyError, TypeError, ValueError, AttributeError) as error:
-        raise points.Invalid(f"{path}: not a baseline ({type(error).__name__}: {error}); ./dev bench count --update writes one"
-                      ) from error
+        raise points.Invalid(f"{path}: not a baseline ({type(error).__name__}: {error}); "
+                             "./dev bench count --update writes one") from error
 
 
 def write_baseline(path, figures):

@@ -14,8 +14,8 @@ def print_table(rows, with_same):
     width = max(len(row["name"]) for row in shown)
     print(f"{'figure':{width}}  {'base':>10}  {'head':>10}  verdict")
     for row in shown:
-        print(f"{row['name']:{width}}  {number(row['base']):>10}  {number(row['head']):>10}  {WORDS[row['verdict']]:12} "
-              f"{row['note']}".rstrip())
+        print(f"{row['name']:{width}}  {number(row['base']):>10}  {number(row['head']):>10}  "
+              f"{WORDS[row['verdict']]:12} {row['note']}".rstrip())
 
 
 def summary(rows):

@@ -1,7 +1,7 @@
 """./dev bench ab and bisect on real commits, which takes minutes: in a clone of HEAD with planted commits.
 
-A commit against itself must not be red, by gate or clock, more than once in each twenty runs (and not at all in fewer). A drain that is a
-fifth slower must be red by the clock, and bisect must find its commit, by the clock and by a count.
+A commit against itself must not be red, by gate or clock, more than once in each twenty runs (and not at all in fewer).
+A drain that is a fifth slower must be red by the clock, and bisect must find its commit, by the clock and by a count.
 """
 import argparse
 import json
@@ -29,16 +29,17 @@ class Clone:
             ["git", "-C", ROOT, "rev-parse", "HEAD"], check=True, capture_output=True, text=True).stdout.strip())
 
     def git(self, *words):
-        return subprocess.run(["git", "-C", self.tree, "-c", "user.name=A", "-c", "user.email=a@example.org", *words], check=True,
-                              capture_output=True, text=True).stdout.strip()
+        return subprocess.run(["git", "-C", self.tree, "-c", "user.name=A", "-c", "user.email=a@example.org", *words],
+                              check=True, capture_output=True, text=True).stdout.strip()
 
     def commit(self, message):
         self.git("commit", "--quiet", "--all", "--allow-empty", "-m", message)
         return self.git("rev-parse", "HEAD")
 
     def bench(self, command, *options):
-        done = subprocess.run([sys.executable, "-B", os.path.join(self.tree, "bench", "judge", f"cmd_{command}.py"), *options],
-                              cwd=self.tree, capture_output=True, text=True, check=False)
+        program = os.path.join(self.tree, "bench", "judge", f"cmd_{command}.py")
+        done = subprocess.run([sys.executable, "-B", program, *options], cwd=self.tree, capture_output=True, text=True,
+                              check=False)
         if done.returncode not in (0, 1) or "Traceback" in done.stderr:
             raise SystemExit(f"{command} ended with {done.returncode}: {done.stderr}")
         return done
@@ -68,8 +69,10 @@ def against_itself(clone, times):
         red_runs += bool(red)
         unstable = [row["bench"] for row in report["clock"] if row["verdict"] == "unstable"]
         repeated = [row["bench"] for row in report["clock"] if row["was_repeated"]]
-        say(f"against itself {number + 1}/{times}: {report['seconds']:.0f} s, {report['clock'][0]['pairs'] if report['clock'] else 0} pairs, "
-            f"red: {', '.join(map(told, red)) or 'none'}; repeated: {len(repeated)}; unstable: {', '.join(unstable) or 'none'}")
+        pairs = min((row["pairs"] for row in report["clock"]), default=0)
+        say(f"against itself {number + 1}/{times}: {report['seconds']:.0f} s, {pairs} pairs, "
+            f"red: {', '.join(map(told, red)) or 'none'}; repeated: {', '.join(repeated) or 'none'}; "
+            f"unstable: {', '.join(unstable) or 'none'}")
     say(f"{red_runs} of {times} runs were red")
     return red_runs <= times // RUNS_OF_ONE_RED
 
@@ -82,7 +85,8 @@ def planted(clone):
         commits += [clone.commit(name), clone.commit("nothing")]
     report, red = clone.ab("--base", commits[3], "--head", commits[4])
     for row in report["clock"]:
-        say(f"a slow drain: {row['verdict']:9} {told(row)}, control {row['control_lo']:.3f} to {row['control_hi']:.3f}, "
+        say(f"a slow drain: {row['verdict']:9} {told(row)}, "
+            f"control {row['control_lo']:.3f} to {row['control_hi']:.3f}, "
             f"{row['pairs']} pairs{', repeated' if row['was_repeated'] else ''}")
     is_right = any(row.get("bench") == DRAIN for row in red)
     # A drain that reads a clock cannot be counted, so that the count ends before it.

@@ -1,7 +1,8 @@
-"""Statistics of paired samples: Hodges-Lehmann estimate with its interval, Wilcoxon's signed-rank test, Holm's correction.
+"""Statistics of paired samples: Hodges-Lehmann's estimate with its interval, Wilcoxon's signed-rank test, Holm's
+correction.
 
-The samples are logarithms of ratios, so what comes out of a pair is a ratio. Nothing is assumed of the noise but that it
-is as often for the one as for the other: no normal distribution, and a third of the pairs may be anything at all.
+The samples are logarithms of ratios, so what comes out of a pair is a ratio. Nothing is assumed of the noise but that
+it is as often for the one as for the other: no normal distribution, and a quarter of the pairs may be anything at all.
 """
 import math
 
@@ -19,7 +20,7 @@ def walsh_averages(samples):
 
 
 def hodges_lehmann(samples):
-    """(estimate, low, high): the median of the Walsh averages, and the interval that Wilcoxon's test would not refuse."""
+    """(estimate, low, high): the median of the Walsh averages, and what Wilcoxon's test would not refuse."""
     averages = walsh_averages(samples)
     count = len(samples)
     spread = math.sqrt(count * (count + 1) * (2 * count + 1) / 24)
@@ -46,7 +47,7 @@ def least_pairs(tests, below):
 
 
 def holm(p_values):
-    """Corrected for there being several: each as large as it must be for all of them to hold together."""
+    """Corrected for there being several: each as large as it must be for all of them to hold."""
     order = sorted(range(len(p_values)), key=lambda index: p_values[index])
     corrected, highest = [1.0] * len(p_values), 0.0
     for rank, index in enumerate(order):

@@ -1,4 +1,4 @@
-"""Plants slow-downs in a copy of the sources, for tests: if the gate or the clock does not turn red then, it guards nothing.
+"""Plants slow-downs in a copy of the sources, for tests: if the gate or the clock is not red then, it guards nothing.
 
 The plants are edits of lines that must be there; where the code has moved, the test fails and says so.
 """
@@ -14,11 +14,18 @@ IN_RUN = "        uint64_t ticks = base + wr_record_ticks(header);\n"
 BEGIN_OF_READ = "    struct wr_segment *segment = lane->oldest;\n    struct record record = {0};\n"
 END_OF_READ = "    bool is_stopped = offset < end;\n"
 
-# Time, whatever the processor: three tenths of what reading a segment took. Meanwhile the processor gets on with what it had
-# begun, and there is more to a drain than this, so the drain becomes about a fifth slower.
+# Time, whatever the processor: three tenths of what reading a segment took. Meanwhile the processor gets on with what
+# it had begun, and there is more to a drain than this, so that the drain becomes about a fifth slower.
 SPIN = """    uint64_t planted = __builtin_ia32_rdtsc() - planted_start;
     for (uint64_t from = __builtin_ia32_rdtsc(); __builtin_ia32_rdtsc() - from < planted * 3 / 10;) {
     }
+"""
+
+CALLED = """static __attribute__((noinline)) void planted(void)
+{
+    __asm__ volatile("");
+}
+
 """
 
 # name: edits of (file, what stands there, what is put before it, what is put after it).
@@ -26,7 +33,7 @@ PLANTS = {
     "instruction": [(EMIT, IN_EMIT, "", '    __asm__ volatile("nop");\n')],
     "lock": [(EMIT, IN_EMIT, "", '    __asm__ volatile("lock; addl $0, -8(%%rsp)" : : : "memory", "cc");\n')],
     "fence": [(EMIT, IN_EMIT, "", '    __asm__ volatile("lfence" : : : "memory");\n')],
-    "call": [(EMIT, BEFORE_EMIT, "static __attribute__((noinline)) void planted(void)\n{\n    __asm__ volatile(\"\");\n}\n\n", ""),
+    "call": [(EMIT, BEFORE_EMIT, CALLED, ""),
              (EMIT, IN_EMIT, "", "    planted();\n")],
     "allocation": [(EMIT, BEFORE_EMIT, "void *malloc(unsigned long);\nvoid free(void *);\n\n", ""),
                    (EMIT, IN_EMIT, "", "    void *volatile planted = malloc(1);\n    free(planted);\n")],

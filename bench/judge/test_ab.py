@@ -1,5 +1,5 @@
-"""cmd_ab.py from its words to its exit code, with programs whose times are known: what is red, what is missing, and that
-neither is ever green."""
+"""cmd_ab.py from its words to its exit code, with programs whose times are known: what is red, what is missing, and
+that neither is ever green."""
 import contextlib
 import io
 import json
@@ -53,7 +53,8 @@ class Compared(samples.Folder):
     def setUp(self):
         super().setUp()
         self.programs, self.figures = {}, {}
-        for patch in (mock.patch.object(cmd_ab, "FOLDER", self.path("ab")), mock.patch.object(cmd_ab, "SECONDS_FAST", 0.0),
+        for patch in (mock.patch.object(cmd_ab, "FOLDER", self.path("ab")),
+                      mock.patch.object(cmd_ab, "SECONDS_FAST", 0.0),
                       mock.patch.object(cmd_ab.builds, "build", self.build),
                       mock.patch.object(cmd_ab.builds, "resolve", lambda name: {"B": "b" * 40, "H": "a" * 40}[name]),
                       mock.patch.object(cmd_ab.count, "measure", lambda folder: self.figures[folder])):
@@ -68,7 +69,8 @@ class Compared(samples.Folder):
 
     def side(self, revision, times, counted, context=None, **more):
         program = self.path(revision, "bin", "weir-bench")
-        told = {"context": {"c_compiler": "GNU 12.2.0", "calibration_ns": "1.0839", **(context or {})}, "times": times, **more}
+        context = {"c_compiler": "GNU 12.2.0", "calibration_ns": "1.0839", **(context or {})}
+        told = {"context": context, "times": times, **more}
         script = self.write(os.path.join(revision, "told.json"), told)
         self.write(os.path.join(revision, "bin", "weir-bench"),
                    FAKE.replace("{python}", sys.executable).replace("{script}", script))
@@ -84,7 +86,8 @@ class Compared(samples.Folder):
     def ab(self, *words, code):
         told, errors = io.StringIO(), io.StringIO()
         arguments = ["ab", "--fast", "--base", "B", "--head", "H", "--json", *words]
-        with mock.patch.object(sys, "argv", arguments), contextlib.redirect_stdout(told), contextlib.redirect_stderr(errors):
+        with mock.patch.object(sys, "argv", arguments), contextlib.redirect_stdout(told), \
+                contextlib.redirect_stderr(errors):
             self.assertEqual(cmd_ab.main(), code, told.getvalue() + errors.getvalue())
         self.errors = errors.getvalue()
         return points.validate("report", json.loads(told.getvalue()), "report")

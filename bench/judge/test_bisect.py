@@ -1,5 +1,5 @@
-"""cmd_bisect.py and builds.py on a small repository: the search, skipped commits, ends that are not as they are said to be,
-and that nothing of the user's checkout moves."""
+"""cmd_bisect.py and builds.py on a small repository: the search, skipped commits, ends that are not as they are said to
+be, and that nothing of the user's checkout moves."""
 import contextlib
 import io
 import os
@@ -32,7 +32,8 @@ class Written:
     def is_bad(self, value):
         return cmd_bisect.gate.is_worse(self.name, self.good, value)
 
-    accept, told_good, told = cmd_bisect.Counted.accept, cmd_bisect.Counted.told_good, staticmethod(cmd_bisect.Counted.told)
+    accept, told_good = cmd_bisect.Counted.accept, cmd_bisect.Counted.told_good
+    told = staticmethod(cmd_bisect.Counted.told)
 
 
 class Repository(unittest.TestCase):
@@ -50,8 +51,8 @@ class Repository(unittest.TestCase):
         self.git("init", "--quiet", "--initial-branch=main")
 
     def git(self, *words):
-        return subprocess.run(["git", "-C", self.root, "-c", "user.name=A", "-c", "user.email=a@example.org", *words], check=True,
-                              capture_output=True, text=True).stdout.strip()
+        return subprocess.run(["git", "-C", self.root, "-c", "user.name=A", "-c", "user.email=a@example.org", *words],
+                              check=True, capture_output=True, text=True).stdout.strip()
 
     def commits(self, *values):
         """One commit each; their names."""
@@ -67,7 +68,8 @@ class Repository(unittest.TestCase):
 
     def bisect(self, good, bad, name="emit/enabled/payload:32/instructions"):
         output = io.StringIO()
-        with mock.patch.object(sys, "argv", ["bisect", name, "--good", good, "--bad", bad]), contextlib.redirect_stdout(output):
+        words = ["bisect", name, "--good", good, "--bad", bad]
+        with mock.patch.object(sys, "argv", words), contextlib.redirect_stdout(output):
             self.assertEqual(cmd_bisect.main(), 0)
         return output.getvalue()
 
@@ -220,8 +222,8 @@ class Words(unittest.TestCase):
                                ("ab", []), ("ab", ["--base", "nowhere"]), ("ab", ["--base", "HEAD", "--filter", "("]),
                                ("ab", ["--base", "HEAD", "--seconds", "x"])):
             with self.subTest(command=command, words=words):
-                done = subprocess.run([sys.executable, "-B", os.path.join(HERE, f"cmd_{command}.py"), *words], capture_output=True,
-                                      text=True, check=False)
+                done = subprocess.run([sys.executable, "-B", os.path.join(HERE, f"cmd_{command}.py"), *words],
+                                      capture_output=True, text=True, check=False)
                 self.assertEqual(done.returncode, 2, done.stderr)
                 self.assertNotIn("Traceback", done.stderr)
 

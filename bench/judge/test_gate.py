@@ -1,5 +1,5 @@
-"""gate.py, count.py, callgrind.py, cmd_count.py: what is red, what only warns, what is not compared; and that two counts of
-the same programs are the same.
+"""gate.py, count.py, callgrind.py, cmd_count.py: what is red, what only warns, what is not compared; and that two
+counts of the same programs are the same.
 
 WEIR_BENCH names the weir-bench of a build; the programs that count are beside it."""
 import copy
@@ -28,8 +28,10 @@ def figures(**changes):
               "emit/enabled/payload:32/calls": (1.01, "calls/event"),
               "emit/enabled/payload:32/allocations": (0.0, "allocations/10^6 events"),
               DRAIN: (59.0, "instructions/event"), SYSTEM_CALLS: (100.0, "system calls/10^6 events"),
-              "bytes/file/payload:32": (34.018, "bytes/event"), "reader/read/payload:32/instructions": (160.0, "instructions/event"),
-              "code/weir_emit/locked": (0, "locked instructions"), "code/weir_emit/fences": (0, "fences"), "code/libweir/text": (77000, "bytes"),
+              "bytes/file/payload:32": (34.018, "bytes/event"),
+              "reader/read/payload:32/instructions": (160.0, "instructions/event"),
+              "code/weir_emit/locked": (0, "locked instructions"), "code/weir_emit/fences": (0, "fences"),
+              "code/libweir/text": (77000, "bytes"),
               "code/libweir/exports": (2, "names")}
     values.update(changes)
     return count.Figures("GNU 12.2.0", "2.36", values, ["weir_emit", "weir_poll"])
@@ -54,8 +56,8 @@ class Rules(unittest.TestCase):
         self.assertEqual({row["verdict"] for row in gate.compare(figures(), figures(), True)}, {"same"})
 
     def test_one_more_is_red_and_one_less_is_better(self):
-        for name, by in ((INSTRUCTIONS, 1), (DRAIN, 1), (LOCKED, 1), ("emit/enabled/payload:32/calls", 1), (SYSTEM_CALLS, 1),
-                         ("bytes/file/payload:32", 1), (INSTRUCTIONS, 0.5)):
+        for name, by in ((INSTRUCTIONS, 1), (DRAIN, 1), (LOCKED, 1), ("emit/enabled/payload:32/calls", 1),
+                         (SYSTEM_CALLS, 1), ("bytes/file/payload:32", 1), (INSTRUCTIONS, 0.5)):
             with self.subTest(name):
                 self.assertEqual(self.verdict(changed(name, by), name)[0], "regressed")
                 self.assertEqual(self.verdict(changed(name, -by), name)[0], "improved")
@@ -139,10 +141,12 @@ class Baselines(unittest.TestCase):
         self.assertEqual(gate.read_baseline(self.path), figures())
 
     def test_what_is_no_baseline_is_named(self):
-        for text in ("", "{", "[]", "{}", '{"values": 3}', '{"values": {"a b": [1, "x"]}, "exports": [], "compiler": "GNU 1.1", "libc": "2"}',
-                     '{"values": {"emit/x/instructions": [null, "x"]}, "exports": [], "compiler": "GNU 1.1", "libc": "2"}',
-                     '{"values": {"emit/x/unheard_of": [1, "x"]}, "exports": [], "compiler": "GNU 1.1", "libc": "2"}',
-                     '{"values": {}, "exports": [1], "compiler": "GNU 1.1", "libc": "2"}', '{"values": {"a": [NaN, "x"]}}'):
+        rest = '"compiler": "GNU 1.1", "libc": "2"}'
+        for text in ("", "{", "[]", "{}", '{"values": 3}', '{"values": {"a": [NaN, "x"]}}',
+                     '{"values": {"a b": [1, "x"]}, "exports": [], ' + rest,
+                     '{"values": {"emit/x/instructions": [null, "x"]}, "exports": [], ' + rest,
+                     '{"values": {"emit/x/unheard_of": [1, "x"]}, "exports": [], ' + rest,
+                     '{"values": {}, "exports": [1], ' + rest):
             with self.subTest(text), self.assertRaises(points.Invalid) as caught:
                 with open(self.path, "w", encoding="utf-8") as file:
                     file.write(text)
@@ -186,7 +190,8 @@ class Profiles(unittest.TestCase):
 
     def test_callees_are_not_counted_twice(self):
         profile = self.read()
-        self.assertEqual((profile["work"], profile["events"], profile["instructions"], profile["allocations"]), ("emit/x", 10, 13, 7))
+        self.assertEqual((profile["work"], profile["events"]), ("emit/x", 10))
+        self.assertEqual((profile["instructions"], profile["allocations"]), (13, 7))
 
     def test_other_threads_are_left_out(self):
         self.assertIsNone(self.read(thread="thread: 2"))
@@ -199,7 +204,8 @@ class Profiles(unittest.TestCase):
             count.per_event({10: both[10]}, "emit/x")
 
 
-@unittest.skipUnless(os.path.exists(os.path.join(BUILD, "bin", count.PROGRAMS[0])), "WEIR_BENCH names no build that counts")
+@unittest.skipUnless(os.path.exists(os.path.join(BUILD, "bin", count.PROGRAMS[0])),
+                     "WEIR_BENCH names no build that counts")
 class Counted(unittest.TestCase):
     """On the real programs."""
 

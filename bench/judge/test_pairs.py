@@ -1,4 +1,4 @@
-"""pairs.py, verdict.py, alternate.py: the statistics on samples whose truth is known, through the real order of processes."""
+"""pairs.py, verdict.py, alternate.py: statistics on samples whose truth is known, in the real order of processes."""
 import contextlib
 import io
 import math
@@ -167,9 +167,11 @@ class Rules(unittest.TestCase):
 
     def test_limits(self):
         for low, high, width, p, wanted in (
-                (0.06, 0.20, 0.01, 0.001, "regressed"), (0.04, 0.20, 0.01, 0.001, "same"), (0.06, 0.20, 0.04, 0.001, "same"),
-                (0.09, 0.20, 0.04, 0.001, "regressed"), (0.06, 0.20, 0.01, 0.02, "same"), (0.3, 0.5, 0.12, 0.001, "regressed"),
-                (0.06, 0.5, 0.12, 0.001, "unstable"), (-0.2, -0.06, 0.01, 0.001, "improved"), (-0.2, -0.04, 0.01, 0.001, "same")):
+                (0.06, 0.20, 0.01, 0.001, "regressed"), (0.04, 0.20, 0.01, 0.001, "same"),
+                (0.06, 0.20, 0.04, 0.001, "same"), (0.09, 0.20, 0.04, 0.001, "regressed"),
+                (0.06, 0.20, 0.01, 0.02, "same"), (0.3, 0.5, 0.12, 0.001, "regressed"),
+                (0.06, 0.5, 0.12, 0.001, "unstable"), (-0.2, -0.06, 0.01, 0.001, "improved"),
+                (-0.2, -0.04, 0.01, 0.001, "same")):
             with self.subTest(low=low, high=high, width=width, p=p):
                 self.assertEqual(verdict.say(low, high, width, p), wanted)
 

@@ -1,5 +1,6 @@
-"""The gate is red at once for one planted instruction, one lock prefix, one fence, one call and one allocation in the emit path, and for
-one instruction in the drain: the sources are copied, edited, built, and counted beside the build that WEIR_BENCH is of.
+"""The gate is red at once for one planted instruction, one lock prefix, one fence, one call and one allocation in the
+emit path, and for one instruction in the drain: the sources are copied, edited, built, and counted beside the build
+that WEIR_BENCH is of.
 """
 import os
 import platform
@@ -25,7 +26,8 @@ def cached(name):
 
 
 @unittest.skipUnless(platform.machine() == "x86_64", "the plants are of x86-64")
-@unittest.skipUnless(os.path.exists(os.path.join(BUILD, "bin", count.PROGRAMS[0])), "WEIR_BENCH names no build that counts")
+@unittest.skipUnless(os.path.exists(os.path.join(BUILD, "bin", count.PROGRAMS[0])),
+                     "WEIR_BENCH names no build that counts")
 @unittest.skipUnless(BUILD and cached("CMAKE_BUILD_TYPE") == "Release", "the build is not optimized")
 class Planted(unittest.TestCase):
     @classmethod

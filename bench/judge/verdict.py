@@ -24,7 +24,7 @@ PAIRS_MIN = 12  # with fewer, the interval says little
 
 @dataclass
 class Samples:
-    """A figure of one benchmark: one value of each process, those at the same place in the lists side by side in time."""
+    """A figure of one benchmark: one value of each process; those at the same place in the lists are of one moment."""
     bench: str
     unit: str
     better: str  # less or more
@@ -38,7 +38,7 @@ def log_ratios(values, others):
 
 
 def pairs_needed(benchmarks):
-    """With fewer pairs nothing could be red, whatever it took: the rarest outcome would not be rare enough among so many."""
+    """With fewer pairs nothing could be red, whatever it took: among so many, the rarest outcome is not rare enough."""
     return max(PAIRS_MIN, pairs.least_pairs(benchmarks, P_BELOW))
 
 
@@ -58,8 +58,8 @@ def say(low, high, width, p):
 
 
 def judge(all_samples, was_repeated=False):
-    """Rows as results/schema.json's clock_row, in the order of the samples. They are judged together: the more there are,
-    the less a rare chance means."""
+    """Rows as results/schema.json's clock_row, in the order of the samples. They are judged together: the more there
+    are, the less a rare chance means."""
     ratios = [log_ratios(one.head, one.base) for one in all_samples]
     p_values = pairs.holm([pairs.p_value(one) for one in ratios])
     return [row(one, logs, p, was_repeated) for one, logs, p in zip(all_samples, ratios, p_values)]

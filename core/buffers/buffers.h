@@ -132,13 +132,17 @@ static inline uint32_t wr_buffers_reserve(const struct wr_buffers *buffers)
 static inline bool wr_buffers_is_starved(const struct wr_buffers *buffers,
                                          const struct wr_lane *lane)
 {
-    /* relaxed, both: hints; is_starved is set only after all segments have been carved */
+    /* relaxed, both: hints. Without OVERWRITE, is_starved is set only after all segments have been
+     * carved. */
     if (!wr_u32_load_relaxed(&buffers->is_starved))
         return false;
     if (WR_UNLIKELY(buffers->overwrite.is_on))
         return wr_overwrite_is_dry(&buffers->overwrite, lane);
     uint32_t count = wr_u32_load_relaxed(&buffers->free_list.count);
-    return WR_LIKELY(count == 0) || count <= wr_buffers_reserve(buffers);
+    /* What is there may be lent, and a lane that was told to skip many before there was a crowd
+     * would not ask. */
+    return WR_LIKELY(count == 0) ||
+           (lane->skips <= WR_SKIPS_IN_CROWD && count <= wr_buffers_reserve(buffers));
 }
 
 /* May the lane lose its event without a look for a segment? For so many events after one look that

@@ -90,6 +90,33 @@ struct reentry {
     enum weir_result poll, stop;
 };
 
+/* A thread that was refused skips its next looks for a segment, but only while there is none. */
+static void test_room_is_used_at_once(void **state)
+{
+    (void)state;
+    struct weir_session_config config = unit_config();
+    config.budget_bytes = 65536;
+    config.segment_bytes = 8192;
+    struct weir_session *session = unit_start(&config);
+    uint64_t lost = 0, written = 0;
+    for (int round = 0; round < 50; round++) {
+        while (WEIR_EMIT(Unit, Pair, 1, 2))
+            written++;
+        for (int i = 0; i < 10 * round; i++)
+            assert_false(WEIR_EMIT(Unit, Pair, 1, 2));
+        lost += 1 + 10 * (uint64_t)round;
+        assert_int_equal(weir_last_loss(), WEIR_LOSS_FULL);
+        assert_int_equal(weir_poll(session), WEIR_OK);
+        assert_true(WEIR_EMIT(Unit, Pair, 1, 2));
+        written++;
+    }
+    assert_int_equal(weir_session_stop(session), WEIR_OK);
+    struct weir_counts counts = unit_counts(session);
+    assert_int_equal(counts.written, written);
+    assert_int_equal(counts.lost[WEIR_LOSS_FULL], lost);
+    weir_session_destroy(session);
+}
+
 static void reenter(struct weir_session *session, void *context)
 {
     struct reentry *reentry = context;
@@ -136,6 +163,7 @@ int main(void)
     const struct CMUnitTest tests[] = {cmocka_unit_test(test_block_is_refused),
                                        cmocka_unit_test(test_no_thread_and_all_is_written),
                                        cmocka_unit_test(test_poll_makes_room),
+                                       cmocka_unit_test(test_room_is_used_at_once),
                                        cmocka_unit_test(test_callbacks_may_not_come_back),
                                        cmocka_unit_test(test_poll_tells_a_failed_sink)};
     return cmocka_run_group_tests(tests, unit_setup, NULL);
