@@ -30,5 +30,5 @@ if(WEIR_BUILD_TESTS AND CMAKE_BUILD_TYPE STREQUAL "Release" AND NOT WEIR_SANITIZ
         ${CMAKE_CURRENT_SOURCE_DIR}/judge/cmd_count.py --skip-code --build ${CMAKE_BINARY_DIR})
     set_tests_properties(codegen_count PROPERTIES LABELS "codegen" SKIP_RETURN_CODE 77 TIMEOUT 120)
     add_test(NAME bench_ab_long COMMAND ${bench_python} -B ${CMAKE_CURRENT_SOURCE_DIR}/judge/long_ab.py)
-    set_tests_properties(bench_ab_long PROPERTIES LABELS "long" TIMEOUT 3600 RUN_SERIAL TRUE)
+    set_tests_properties(bench_ab_long PROPERTIES LABELS "long" TIMEOUT 7200 RUN_SERIAL TRUE)
 endif()

@@ -9,12 +9,16 @@ Where a benchmark's time is of the processor, a process gives the least of its r
 only make one slower, and not all of them are hit. Where this was tried, that varied half as much from process to
 process as their medians did. What waits for others, as at the brim, has no such floor, and gives its median.
 """
+import collections
+import contextlib
 import os
 import random
 import re
 import shutil
+import statistics
+import sys
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy
 
@@ -48,11 +52,6 @@ FULL = (Group(("emit/(disabled|enabled/payload:[0-9]+|no_clock/payload:32|droppe
                "brim/overwrite/producers:8/segment:32768"), 0.01, 1, MEDIAN, ("--brim_seconds=0.1",)))
 
 
-def plain(name):
-    """As the results call it: without what Google Benchmark adds."""
-    return convert.ADDED.sub("", name)
-
-
 def group_of(name):
     """That benchmark alone, with the settings that its kind has."""
     like = FULL[1] if name.startswith("brim/") else FULL[0]
@@ -77,12 +76,13 @@ class Programs:
             self.paths[side] = shutil.copy2(source, os.path.join(where, "weir-bench"))
 
     def names(self, side):
-        return {plain(name): name for name in benchmark.names(self.paths[side])}
+        return {benchmark.plain(name): name for name in benchmark.names(self.paths[side])}
 
     def common(self):
-        """The names that base and head have, as base calls them, and those that only one of them has."""
+        """The names that base and head have, as base calls them; those that only base has; those that only head has."""
         base, head = self.names("base"), self.names("head")
-        return {name: base[name] for name in base if name in head}, sorted(base.keys() ^ head.keys())
+        return ({name: base[name] for name in base if name in head}, sorted(base.keys() - head.keys()),
+                sorted(head.keys() - base.keys()))
 
 
 class Round:
@@ -93,7 +93,9 @@ class Round:
         self.groups = [(group, self.wanted(group, available)) for group in groups]
         self.groups = [(group, names) for group, names in self.groups if names]
         self.values = {name: {side: [] for side in SIDES} for _, names in self.groups for name in names}
-        self.failures = {}
+        self.contexts = {side: [] for side in SIDES}  # of the reports
+        self.reasons = {}  # the last of each benchmark
+        self.failed = collections.Counter()  # processes, by (benchmark, side)
 
     @staticmethod
     def wanted(group, available):
@@ -106,8 +108,10 @@ class Round:
             exact = "^(" + "|".join(re.escape(full).replace("\\-", "-") for full in names.values()) + ")$"
             report = benchmark.run(self.programs.paths[side], exact, group.min_time, group.repetitions, group.options,
                                    seconds_max=PROCESS_SECONDS_MAX)
+            self.contexts[side].append(report["context"])
             for name, reason in benchmark.failures(report):
-                self.failures[plain(name)] = reason
+                self.reasons[benchmark.plain(name)] = reason
+                self.failed[benchmark.plain(name), side] += 1
             for name, row in convert.rows_by_name(report, "weir-bench").items():
                 if not row.error and row.iterations and name in names:
                     times = [convert.time_ns(one, "weir-bench") for one in row.iterations]
@@ -126,38 +130,87 @@ class Round:
                 for side in SIDES:
                     sides[side] += values[side]
 
+    def pairs_needed(self):
+        return verdict.pairs_needed(len(self.values))
+
     def samples(self):
         """Of the benchmarks that have enough of them."""
         return [verdict.Samples(name, "ns", "less", sides["base"], sides["head"], sides["control"])
-                for name, sides in self.values.items() if len(sides["base"]) >= verdict.PAIRS_MIN]
+                for name, sides in self.values.items() if len(sides["base"]) >= self.pairs_needed()]
 
-    def missing(self):
-        """(name, reason) of the others."""
-        return [(name, self.failures.get(name, "too few processes")) for name, sides in self.values.items()
-                if len(sides["base"]) < verdict.PAIRS_MIN]
+    def is_heads(self, name):
+        """Is it head that could not measure it, and not the machine, which keeps base from it as well?"""
+        return not self.failed[name, "base"] or self.failed[name, "head"] > self.failed[name, "base"]
+
+    def left_out(self):
+        """(name, reason, is it head's) of the others."""
+        return [(name, self.reasons.get(name, "too few processes"), self.is_heads(name))
+                for name, sides in self.values.items() if len(sides["base"]) < self.pairs_needed()]
+
+    def compiler(self):
+        """Of all three. What two compilers make of one source differs by more than what is looked for."""
+        found = {side: str(self.contexts[side][0].get("c_compiler")) for side in SIDES}
+        if len(set(found.values())) != 1:
+            raise runs.Failed(f"base was built by {found['base']}, head by {found['head']}: that does not compare. "
+                              "Set CC and CXX, and remove build/bench if it is of another compiler")
+        return found["base"]
+
+    def calibration_ns(self):
+        """Of the fixed loop that each process runs: the median."""
+        contexts = [context for side in SIDES for context in self.contexts[side]]
+        found = [convert.calibration_ns(context, "weir-bench") for context in contexts]
+        found = [value for value in found if value is not None]
+        return statistics.median(found) if found else None
 
 
 def repeat(rounds, seconds, pairs_max, progress, what):
-    """Rounds for so many seconds, or until there are so many pairs; at least enough to judge."""
+    """Rounds for so many seconds, or until there are so many pairs; enough to judge, however long that takes."""
     start = time.monotonic()
-    done, longest = 0, 0.0
-    while done < verdict.PAIRS_MIN // 2 or (2 * done < pairs_max and time.monotonic() - start + longest < seconds):
+    done, longest, least = 0, 0.0, rounds.pairs_needed() // 2
+    while done < least or (2 * done < pairs_max and time.monotonic() - start + longest < seconds):
         began = time.monotonic()
         rounds.run()
         done += 1
         longest = max(longest, time.monotonic() - began)
         progress.show(f"{what}: {2 * done} pairs, {time.monotonic() - start:.0f} of {seconds:.0f} s")
+    if time.monotonic() - start > seconds + longest:
+        print(f"{what}: {len(rounds.values)} benchmarks need {2 * least} pairs each to tell anything, which took "
+              f"{time.monotonic() - start:.0f} s, not {seconds:.0f}", file=sys.stderr)
     return 2 * done
 
 
-def pin():
-    """All that is started from here stays on two processors, so that both sides have the same ones."""
-    processors = sorted(os.sched_getaffinity(0))
-    os.sched_setaffinity(0, processors[:2])
+@contextlib.contextmanager
+def pinned():
+    """All that is started meanwhile stays on two processors, so that both sides have the same ones."""
+    before = os.sched_getaffinity(0)
+    os.sched_setaffinity(0, sorted(before)[:2])
+    try:
+        yield
+    finally:
+        os.sched_setaffinity(0, before)
+
+
+@dataclass
+class Measured:
+    compiler: str
+    rows: list
+    missing: list = field(default_factory=list)  # (name, reason) of what base could measure and head could not
+    left_out: list = field(default_factory=list)  # (name, reason) of what this machine could not
+    calibration_ns: float | None = None
 
 
 def measure(programs, groups, available, seed, seconds_of, progress):
-    """The judged rows. What regressed is measured again, by itself, with twice the pairs; the repeat's verdict stands.
+    """What ab and bisect do alike; see measure_pinned()."""
+    try:
+        with pinned():
+            return measure_pinned(programs, groups, available, seed, seconds_of, progress)
+    finally:
+        progress.end()
+
+
+def measure_pinned(programs, groups, available, seed, seconds_of, progress):
+    """The judged rows. What regressed is measured again, by itself, with twice the pairs; the repeat's verdict stands,
+    and the first one's where the repeat cannot measure it.
 
     seconds_of(part) tells how long "first" and "repeat" may take."""
     first = Round(programs, groups, available, seed)
@@ -166,16 +219,16 @@ def measure(programs, groups, available, seed, seconds_of, progress):
                           "emit/enabled/payload:32")
     for side in SIDES:
         first.process(side)  # from the disk, and not kept
+    compiler = first.compiler()
     count = repeat(first, seconds_of("first"), 1 << 30, progress, "comparing")
-    rows = verdict.judge(first.samples())
-    slower = {row["bench"] for row in rows if row["verdict"] == "regressed"}
-    missing = first.missing()
+    measured = Measured(compiler, verdict.judge(first.samples()), calibration_ns=first.calibration_ns())
+    for name, reason, is_heads in first.left_out():
+        (measured.missing if is_heads else measured.left_out).append((name, reason))
+    slower = {row["bench"] for row in measured.rows if row["verdict"] == "regressed"}
     if slower:
         again = Round(programs, groups, {name: available[name] for name in slower}, seed + 1)
         repeat(again, seconds_of("repeat"), 2 * count, progress, f"again, {len(slower)} that looked slower")
         repeated = {row["bench"]: row for row in verdict.judge(again.samples(), was_repeated=True)}
-        missing += [(name, "the repeat failed: " + reason) for name, reason in again.missing()]
-        rows = [repeated.get(row["bench"], row) if row["bench"] in slower else row for row in rows]
-        rows = [row for row in rows if row["bench"] not in slower or row["bench"] in repeated]
-    progress.end()
-    return rows, missing
+        measured.missing += [(name, "the repeat failed: " + reason) for name, reason, _ in again.left_out()]
+        measured.rows = [repeated.get(row["bench"], row) for row in measured.rows]
+    return measured

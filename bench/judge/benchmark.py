@@ -11,7 +11,7 @@ import tempfile
 import threading
 
 import convert
-from command import runs
+from command import last_lines, runs
 
 SECONDS_MAX = 3600  # a program that takes longer does not end
 ASK_SECONDS_MAX = 60
@@ -19,8 +19,7 @@ ROW = re.compile(r'^\s*"name": "(.*)",?$')
 
 
 def last_line(text):
-    lines = [line.strip() for line in text.splitlines() if line.strip()]
-    return lines[-1] if lines else "it says nothing"
+    return last_lines(text) or "it says nothing"
 
 
 def failed(program, why):

@@ -1,37 +1,35 @@
-"""Builds of a revision or of the current tree: each revision once, in a git worktree of its own under out/.
+"""Builds of a revision or of the current tree: each revision once with each compiler, in a git worktree of its own
+under out/, which is removed when it was not used for a week.
 
 The user's checkout is never touched: not its files, not its branch, not its index.
 """
 import contextlib
 import fcntl
+import hashlib
 import os
+import shlex
 import shutil
 import subprocess
+import time
 
-from command import Progress, Usage, runs
+import repository
+from command import Progress, Usage, last_lines, runs
 from points import ROOT
 
 FOLDER = os.path.join(ROOT, "out", "bench", "builds")
 LOG_LINES = 40
+UNUSED_SECONDS = 7 * 86400
+# What CMake takes from the environment when it configures, and its compilers where that says nothing.
+COMPILERS = {"CC": "cc", "CXX": "c++"}
+FLAGS = ("CFLAGS", "CXXFLAGS", "LDFLAGS")
 
 
 class NoTarget(runs.Failed):
     """The revision is older than the program."""
 
 
-def git_done(*arguments, root=None):
-    return subprocess.run(["git", "-C", root or ROOT, *arguments], capture_output=True, text=True, check=False)
-
-
 def git(*arguments, root=None):
-    done = git_done(*arguments, root=root)
-    if done.returncode != 0:
-        raise runs.Failed(f"git {' '.join(arguments)}: {last_lines(done.stderr, 3)}")
-    return done.stdout.strip()
-
-
-def last_lines(text, count=LOG_LINES):
-    return "\n".join(text.strip().splitlines()[-count:])
+    return repository.git(root or ROOT, *arguments)
 
 
 def resolve(revision):
@@ -45,7 +43,7 @@ def resolve(revision):
 def run(command, where, what):
     done = subprocess.run(command, cwd=where, capture_output=True, text=True, check=False)
     if done.returncode != 0:
-        raise runs.Failed(f"{what}: {' '.join(command)} failed:\n{last_lines(done.stdout + done.stderr)}")
+        raise runs.Failed(f"{what}: {' '.join(command)} failed:\n{last_lines(done.stdout + done.stderr, LOG_LINES)}")
     return done.stdout
 
 
@@ -58,13 +56,49 @@ def locked():
         yield
 
 
+def version_of(words):
+    """What a compiler says of itself; nothing where it cannot be run, of which CMake then tells."""
+    try:
+        return subprocess.run([*words, "--version"], capture_output=True, text=True, errors="replace",
+                              check=False).stdout
+    except OSError:
+        return ""
+
+
+def compiler_key():
+    """A short name for the compilers and flags that CMake would take now: with others, a build is another build."""
+    told = [os.environ.get(name, "") for name in FLAGS]
+    for name, usual in COMPILERS.items():
+        words = shlex.split(os.environ.get(name) or usual)
+        told += [*words, os.path.realpath(shutil.which(words[0]) or words[0]), version_of(words)]
+    return hashlib.sha256("\0".join(told).encode()).hexdigest()[:8]
+
+
+def last_used(tree):
+    for path in (os.path.join(tree, ".whole"), tree):
+        with contextlib.suppress(FileNotFoundError):
+            return os.stat(path).st_mtime
+    return 0.0
+
+
+def prune(now):
+    """Removes the trees that were not used for long."""
+    for name in os.listdir(FOLDER):
+        tree = os.path.join(FOLDER, name)
+        if not name.startswith(".") and now - last_used(tree) > UNUSED_SECONDS:
+            shutil.rmtree(tree, ignore_errors=True)
+    git("worktree", "prune")
+
+
 def checkout(commit):
-    """The worktree of a commit, made if it is not there or not whole."""
-    tree = os.path.join(FOLDER, commit[:12])
+    """The worktree of a commit for the compiler of now, made if it is not there or not whole."""
+    tree = os.path.join(FOLDER, f"{commit[:12]}-{compiler_key()}")
     if os.path.exists(os.path.join(tree, ".whole")):
+        os.utime(os.path.join(tree, ".whole"))
         return tree
     shutil.rmtree(tree, ignore_errors=True)
-    git("worktree", "prune")
+    os.makedirs(FOLDER, exist_ok=True)
+    prune(time.time())
     git("worktree", "add", "--quiet", "--detach", "--force", tree, commit)
     with open(os.path.join(tree, ".whole"), "w", encoding="utf-8") as file:
         file.write(commit + "\n")
@@ -108,3 +142,8 @@ def build(revision, targets, preset="bench"):
         with open(stamp, "w", encoding="utf-8") as file:
             file.write("\n".join(sorted({*built, *targets})) + "\n")
         return folder
+
+
+def program(revision):
+    """weir-bench of a revision, or of the current tree (None)."""
+    return os.path.join(build(revision, ["weir-bench"]), "bin", "weir-bench")

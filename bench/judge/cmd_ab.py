@@ -7,7 +7,9 @@ over twice what base differs from its own copy by, and that again in a second ru
   regressed  slower, seen twice                 unstable   the machine is too restless to tell
   improved   faster by the same measure         same       no difference that this could see
 
-Exit code: 0 nothing regressed; 1 something did, by gate or clock, or it could not be measured; 2 usage.
+What base has and head has not, or head cannot measure, is missing: a guard that is gone is no better than a red one.
+
+Exit code: 0 nothing regressed and nothing is missing; 1 something did or is, by gate or clock; 2 usage.
 """
 import argparse
 import json
@@ -31,6 +33,7 @@ FOLDER = os.path.join(points.ROOT, "out", "bench", "ab")
 # Seconds in all, after the builds; the rest of them after the first run is for the repeat.
 SECONDS, SECONDS_FAST = 480, 90
 SHARE_FIRST = 0.62
+COMMAND_MAX = 200  # as results/schema.json has it
 WORDS = {"regressed": "REGRESSED", "improved": "improved", "unstable": "unstable", "same": "same"}
 
 
@@ -71,47 +74,51 @@ def usage():
 # --- The gate. ------------------------------------------------------------------------------------------------------
 
 
+def figures_of(revision):
+    """Its figures and None, or None and why it has none."""
+    try:
+        return count.measure(builds.build(revision, count.TARGETS)), None
+    except builds.NoTarget as error:
+        return None, str(error)
+
+
 def gate_rows(base, head):
-    """Rows, and why they were not compared."""
-    try:
-        head_figures = count.measure(builds.build(head, count.TARGETS))
-    except builds.NoTarget as error:
-        return [], str(error)
-    try:
-        base_figures = count.measure(builds.build(base, count.TARGETS))
-    except builds.NoTarget as error:
-        return gate.not_compared(head_figures, str(error)), str(error)
+    """Rows, why they were not compared, and what of base is missing in head as (name, reason)."""
+    (head_figures, why_no_head), (base_figures, why_no_base) = figures_of(head), figures_of(base)
+    if head_figures is None:
+        return [], why_no_head, [(count.TARGETS[0], why_no_head)]
+    if base_figures is None:
+        return gate.not_compared(head_figures, why_no_base), why_no_base, []
     why = gate.why_not_comparable(base_figures, head_figures)
     if why:
-        return gate.not_compared(head_figures, why), why
-    return gate.compare(base_figures, head_figures, is_baseline=False), None
+        return gate.not_compared(head_figures, why), why, [(count.TARGETS[0], why)]
+    rows = gate.compare(base_figures, head_figures, is_baseline=False)
+    return rows, None, [(row["name"], row["note"]) for row in rows if row["head"] is None and row["base"] is not None]
 
 
 # --- The clock. -----------------------------------------------------------------------------------------------------
 
 
-def program_of(revision):
-    return os.path.join(builds.build(revision, ["weir-bench"]), "bin", "weir-bench")
-
-
-def clock_rows(options, programs, start, total):
-    available, lonely = programs.common()
+def run_clock(options, programs, start, total):
+    """What was measured, with all that of base is missing in head."""
+    available, only_base, only_head = programs.common()
     groups = alternate.FAST if options.fast else alternate.FULL
     if options.filter:
         groups = alternate.filtered(groups, options.filter)
-    chosen = [name for name in lonely if any(alternate.Round.wanted(group, {name: name}) for group in groups)]
-    for name in chosen:
-        print(f"ab: {name}: only one of the two has it; left out", file=sys.stderr)
+
+    def is_chosen(name):
+        return any(alternate.Round.wanted(group, {name: name}) for group in groups)
 
     def seconds_of(part):
         left = total - (time.monotonic() - start)
         return max(0.0, left - total * (1 - SHARE_FIRST) if part == "first" else left)
 
-    alternate.pin()
-    rows, missing = alternate.measure(programs, groups, available, options.seed, seconds_of, Progress())
-    for name, reason in missing:
+    measured = alternate.measure(programs, groups, available, options.seed, seconds_of, Progress())
+    left_out = [(name, "new") for name in only_head if is_chosen(name)] + measured.left_out
+    for name, reason in left_out:
         print(f"ab: {name}: left out: {reason}", file=sys.stderr)
-    return rows
+    measured.missing[:0] = [(name, "head has no such benchmark") for name in only_base if is_chosen(name)]
+    return measured
 
 
 # --- The report. ----------------------------------------------------------------------------------------------------
@@ -126,15 +133,36 @@ def repeat_command(options, base, head):
     words += ["--head", head] if options.head else []
     words += ["--filter", options.filter] if options.filter else []
     words += ["--seconds", f"{options.seconds:g}"] if options.seconds else []
-    return shlex.join(words + ["--seed", str(options.seed)])[:200]
+    told = shlex.join(words + ["--seed", str(options.seed)])
+    if len(told) > COMMAND_MAX:
+        raise command.Usage(f"--filter: the command that repeats it goes into the report, in {COMMAND_MAX} "
+                            f"characters at most; this one has {len(told)}")
+    return told
 
 
-def make_report(options, rows, clock, started):
-    base, head = name_of(options.base), name_of(options.head)
+def as_missing(name, reason):
+    """As the schema has it, whatever a program said."""
+    return {"name": name, "reason": re.sub(r"[\x00-\x1f\x7f]+", " ", reason).strip()[:200] or "it says nothing"}
+
+
+def nothing_compared(rows, clock):
+    """What to say where neither gate nor clock has compared anything."""
+    is_compared = clock or any(row["verdict"] != "not_compared" for row in rows)
+    return [] if is_compared else [("ab", "nothing was compared")]
+
+
+def taken_on(clock):
+    found = environment.collect(compiled_with=clock.compiler)
+    return found if clock.calibration_ns is None else {**found, "calibration_ns": clock.calibration_ns}
+
+
+def make_report(names, again, rows, clock, gate_missing, started):
+    """Of two names of commits, and the command that repeats it."""
+    missing = gate_missing + clock.missing + nothing_compared(rows, clock.rows)
     return points.validate("report", {
-        "v": 1, "base": base, "head": head, "command": repeat_command(options, base, head),
-        "seconds": round(time.monotonic() - started, 1), "environment": environment.collect(), "gate": rows,
-        "clock": clock}, "report")
+        "v": 1, "base": names[0], "head": names[1], "command": again,
+        "seconds": round(time.monotonic() - started, 1), "environment": taken_on(clock), "gate": rows,
+        "clock": clock.rows, "missing": [as_missing(*pair) for pair in missing]}, "report")
 
 
 def print_clock(rows):
@@ -158,7 +186,10 @@ def print_report(report, why_no_gate):
         print(f"gate: {gate_text.summary(report['gate'])}")
     print_clock(report["clock"])
     regressed = [row for row in report["gate"] + report["clock"] if row["verdict"] == "regressed"]
-    print(f"\n{report['base']} and {report['head']}: {len(regressed) or 'nothing'} regressed; repeat with\n"
+    for one in report["missing"]:
+        print(f"missing: {one['name']}: {one['reason']}")
+    missing = f", {len(report['missing'])} could not be compared" if report["missing"] else ""
+    print(f"\n{report['base']} and {report['head']}: {len(regressed) or 'nothing'} regressed{missing}; repeat with\n"
           f"{report['command']}")
 
 
@@ -168,28 +199,27 @@ def write_report(path, report):
 
 def main():
     options = usage()
-    builds.resolve(options.base)
-    if options.head:
-        builds.resolve(options.head)
-    programs = alternate.Programs(FOLDER, program_of(options.base), program_of(options.head))
+    names = name_of(options.base), name_of(options.head)
+    again = repeat_command(options, *names)
+    programs = alternate.Programs(FOLDER, builds.program(options.base), builds.program(options.head))
     for revision in (options.base, options.head):
         try:
             builds.build(revision, count.TARGETS)  # now, so that what follows is not about compilers
         except builds.NoTarget:
             pass
     started = time.monotonic()
-    rows, why_no_gate = gate_rows(options.base, options.head)
+    rows, why_no_gate, gate_missing = gate_rows(options.base, options.head)
     if why_no_gate:
         print(f"ab: the gate was not compared: {why_no_gate}", file=sys.stderr)
     total = options.seconds or (SECONDS_FAST if options.fast else SECONDS)
-    report = make_report(options, rows, clock_rows(options, programs, started, total), started)
+    report = make_report(names, again, rows, run_clock(options, programs, started, total), gate_missing, started)
     if options.report:
         write_report(options.report, report)
     if options.json:
         print(json.dumps(report, indent=1))
     else:
         print_report(report, why_no_gate)
-    return 1 if any(row["verdict"] == "regressed" for row in rows + report["clock"]) else 0
+    return 1 if report["missing"] or any(row["verdict"] == "regressed" for row in rows + report["clock"]) else 0
 
 
 if __name__ == "__main__":

@@ -2,7 +2,8 @@
 
 NAME is a figure of ./dev bench count (emit/enabled/payload:32/instructions), which is exact: bad is what the gate would
 call worse than GOOD's. Or it is a benchmark of weir-bench (drain/encode/payload:32): then each commit runs in turn with
-GOOD, and is bad if it is more than half as much slower than GOOD as BAD is.
+GOOD, and is bad if it is more than half as much slower than GOOD as BAD is, and skipped if the machine
+cannot tell.
 
 git bisect chooses the commits, in a worktree of its own under out/; your checkout is not touched. A commit that cannot
 be built, or has not got NAME, is skipped.
@@ -21,6 +22,7 @@ import command
 import count
 import gate
 import points
+import repository
 from command import Progress, Usage, runs
 
 TREE = os.path.join(points.ROOT, "out", "bench", "bisect")
@@ -86,23 +88,19 @@ class Timed:
 
     def __init__(self, name, good, seconds):
         self.name, self.seconds, self.limit = name, seconds, None
-        self.good = self.program(good)
-
-    @staticmethod
-    def program(commit):
-        return os.path.join(builds.build(commit, ["weir-bench"]), "bin", "weir-bench")
+        self.good = builds.program(good)
 
     def value(self, commit):
-        programs = alternate.Programs(FOLDER, self.good, self.program(commit))
-        available, _ = programs.common()
+        programs = alternate.Programs(FOLDER, self.good, builds.program(commit))
+        available, _, _ = programs.common()
         if self.name not in available:
             raise Unknown(f"{commit[:12]} or GOOD has no benchmark {self.name}")
         group = alternate.group_of(self.name)
-        rows, missing = alternate.measure(programs, (group,), {self.name: available[self.name]}, 1,
-                                          lambda part: self.seconds, Progress())
-        if missing:
-            raise Unknown(f"{commit[:12]}: {missing[0][1]}")
-        return rows[0]
+        measured = alternate.measure(programs, (group,), {self.name: available[self.name]}, 1,
+                                     lambda part: self.seconds, Progress())
+        for _, reason in measured.missing + measured.left_out:
+            raise Unknown(f"{commit[:12]}: {reason}")
+        return measured.rows[0]
 
     def accept(self, row):
         if row["verdict"] != "regressed":
@@ -111,7 +109,10 @@ class Timed:
         self.limit = math.sqrt(row["ratio"])
 
     def is_bad(self, row):
-        return row["ratio"] > self.limit
+        """Only where the whole interval says so: a commit is not blamed, or cleared, by half of one."""
+        if row["verdict"] == "unstable" or row["lo"] <= self.limit <= row["hi"]:
+            raise Unknown(f"{self.told(row)}, not clearly over or under {self.limit:.3f}; --seconds gives it more time")
+        return row["lo"] > self.limit
 
     @staticmethod
     def told_good():
@@ -142,14 +143,14 @@ def remove_tree():
 
 
 def judge(measured, commit, known):
-    """git's word for the commit, and its value."""
-    if commit not in known:
-        try:
+    """git's word for the commit, whose value is known then."""
+    try:
+        if commit not in known:
             known[commit] = measured.value(commit)
-        except runs.Failed as error:
-            print(f"{commit[:12]}  skipped: {str(error).splitlines()[0]}", flush=True)
-            return "skip"
-    word = "bad" if measured.is_bad(known[commit]) else "good"
+        word = "bad" if measured.is_bad(known[commit]) else "good"
+    except runs.Failed as error:
+        print(f"{commit[:12]}  skipped: {str(error).splitlines()[0]}", flush=True)
+        return "skip"
     print(f"{commit[:12]}  {word:4}  {measured.told(known[commit])}", flush=True)
     return word
 
@@ -167,16 +168,16 @@ def search(measured, good, bad, known):
 
 def bisect_step(word):
     """git ends with 2 where only commits are left that were skipped; what it says then is what is wanted."""
-    done = builds.git_done("bisect", word, root=TREE)
+    done = repository.done(TREE, "bisect", word)
     if done.returncode not in (0, 2):
-        raise runs.Failed(f"git bisect {word}: {builds.last_lines(done.stderr, 3)}")
+        raise runs.Failed(f"git bisect {word}: {command.last_lines(done.stderr, 3)}")
     return done.stdout
 
 
 def main():
     options = usage()
     good, bad = builds.resolve(options.good), builds.resolve(options.bad)
-    if builds.git_done("merge-base", "--is-ancestor", good, bad).returncode != 0:
+    if repository.done(builds.ROOT, "merge-base", "--is-ancestor", good, bad).returncode != 0:
         raise Usage(f"--good: {options.good} is not an ancestor of {options.bad}")
     measured = measurement(options, good)
     known = {bad: measured.value(bad)}

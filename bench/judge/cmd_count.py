@@ -1,8 +1,8 @@
 """./dev bench count: the deterministic gate. Counts what an event executes and how large things are, and compares it
 with the committed baseline of the same compiler, or with another revision.
 
-One instruction more per event of the emit and drain kernels is red; so is one locked instruction, call, system call,
-allocation or byte more, and a changed list of exported names. Code size and the reader only warn.
+One instruction more per event of the emit and drain kernels is red; so is one locked instruction, fence, call, system
+call, allocation or byte more, and a changed list of exported names. Code size and the reader only warn.
 
 Exit code: 0 nothing is worse, or nothing was compared (and it says so); 1 something is; 2 usage.
 """

@@ -10,18 +10,16 @@ import json
 import os
 import re
 import shlex
-import subprocess
 import sys
 import time
 
 import benchmark
+import builds
 import command
 import convert
 import metrics
 import points
-from command import runs
 
-PROGRAM = os.path.join(points.ROOT, "build", "bench", "bin", "weir-bench")
 REPORT = os.path.join(points.ROOT, "out", "bench", "quick.json")
 SECONDS = 110
 SECONDS_FULL = 100  # with less than this, each benchmark is shorter
@@ -57,18 +55,6 @@ def usage(argv):
 
 
 # --- Measuring. ---------------------------------------------------------------------------------------------
-
-
-def build(progress):
-    """Quiet unless it fails."""
-    progress.show("Building ...")
-    for words in (["cmake", "--preset", "bench"], ["cmake", "--build", "--preset", "bench", "--target", "weir-bench"]):
-        done = subprocess.run(words, cwd=points.ROOT, capture_output=True, text=True, check=False)
-        if done.returncode != 0:
-            progress.end()
-            print(done.stdout + done.stderr, file=sys.stderr)
-            raise runs.Failed(f"{' '.join(words)} failed; its output is above")
-    return PROGRAM
 
 
 class Passes:
@@ -180,7 +166,7 @@ def tell(source, passes):
 def main(argv=None):
     arguments = usage(argv)
     progress = command.Progress()
-    program = arguments.program or build(progress)
+    program = arguments.program or builds.program(None)
     passes = Passes(program, arguments.filter, arguments.seconds, progress)
     report = passes.run()
     report["context"]["command"] = shlex.join(["./dev", "bench", "quick", *(sys.argv[1:] if argv is None else argv)])

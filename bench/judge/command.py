@@ -30,6 +30,12 @@ def run(name, main):
     runs.run_command(name, guarded)
 
 
+def last_lines(text, count=1):
+    """The end of what a program said, without empty lines."""
+    lines = [line.rstrip() for line in text.splitlines() if line.strip()]
+    return "\n".join(lines[-count:]).strip()
+
+
 def write(path, text):
     """The whole file or the old one, also if we are interrupted; its folder is made."""
     folder = os.path.dirname(path)

@@ -157,6 +157,15 @@ def figures(row, where):
         yield name, value, low, high
 
 
+def calibration_ns(context, where):
+    """Of the fixed loop; None where the program is older than that."""
+    told = context.get("calibration_ns")
+    try:
+        return None if told is None else _finite(float(told))
+    except (TypeError, ValueError) as error:
+        raise Invalid(f"{where}: context: calibration_ns is '{_text(told)}', no number") from error
+
+
 def from_weir_bench(report, where, given=None):
     context = report["context"]
     if not isinstance(context, dict):
@@ -165,11 +174,7 @@ def from_weir_bench(report, where, given=None):
     date = date_of(context.get("date"), where)
     version = context.get("benchmark_version") or context.get("library_version")
     tool = "weir-bench" + (f", Google Benchmark {_text(version)}" if version else "")
-    calibration = context.get("calibration_ns")
-    try:
-        cal_ns = None if calibration is None else _finite(float(calibration))
-    except (TypeError, ValueError) as error:
-        raise Invalid(f"{where}: context: calibration_ns is '{_text(calibration)}', no number") from error
+    cal_ns = calibration_ns(context, where)
     found, skipped = [], []
     for name, row in rows_by_name(report, where).items():
         if row.error or not row.samples():

@@ -85,8 +85,10 @@ def code(folder):
     if not body:
         raise runs.Failed(f"{library} has no function weir_emit")
     exports = sorted(check.names_of(library, "-D") - set(check.LINKER_SYMBOLS))
-    locked, calls = sum(map(check.is_locked, body)), sum(i.is_call for i in body)
+    locked, fences = sum(map(check.is_locked, body)), sum(map(check.is_fence, body))
+    calls = sum(i.is_call for i in body)
     return {"code/weir_emit/locked": (locked, "locked instructions"), "code/weir_emit/calls": (calls, "calls"),
+            "code/weir_emit/fences": (fences, "fences"),
             "code/weir_emit/size": (symbol_bytes(library, "weir_emit"), "bytes"),
             "code/libweir/text": (text_bytes(library), "bytes"),
             "code/libweir/exports": (len(exports), "names")}, exports

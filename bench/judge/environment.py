@@ -4,6 +4,9 @@ import platform
 import re
 import subprocess
 
+import repository
+from command import runs
+
 
 def first_line(path):
     try:
@@ -57,16 +60,12 @@ def compiler(program="cc"):
     return f"{family} {number.group(1)}" if number else family
 
 
-def git(root, *arguments):
-    return subprocess.run(["git", "-C", root, *arguments], capture_output=True, text=True, check=True).stdout.strip()
-
-
 def commit(root):
     """Of the checkout, with "-dirty" if what is built from it is not what was committed."""
     try:
-        name = git(root, "rev-parse", "--short=12", "HEAD")
-        return name + "-dirty" if git(root, "status", "--porcelain", "--untracked-files=no") else name
-    except (OSError, subprocess.CalledProcessError):
+        name = repository.git(root, "rev-parse", "--short=12", "HEAD")
+        return name + "-dirty" if repository.git(root, "status", "--porcelain", "--untracked-files=no") else name
+    except runs.Failed:
         return "unknown"
 
 

@@ -37,6 +37,15 @@ def p_value(samples):
     return float(stats.wilcoxon(samples, zero_method="zsplit").pvalue)
 
 
+def least_pairs(tests, below):
+    """How many pairs the rarest outcome of so many tests needs, all of them the one way, for holm() to leave it below.
+    An even number: there are two in a round."""
+    count = 2
+    while tests * 2 / 2 ** count >= below:
+        count += 2
+    return count
+
+
 def holm(p_values):
     """Corrected for there being several: each as large as it must be for all of them to hold."""
     order = sorted(range(len(p_values)), key=lambda index: p_values[index])

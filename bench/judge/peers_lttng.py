@@ -11,6 +11,7 @@ import shutil
 import time
 
 import peers_rig
+from command import last_lines
 from peers_rig import Failed, Missing
 
 SUB_BUFFERS = 4
@@ -68,7 +69,7 @@ class Lttng:
                 return
             time.sleep(0.05)
         with open(log.name, encoding="utf-8", errors="replace") as file:
-            raise Missing(f"lttng-sessiond does not start: {peers_rig.last_line(file.read()) or 'it says nothing'}")
+            raise Missing(f"lttng-sessiond does not start: {last_lines(file.read()) or 'it says nothing'}")
 
     def command(self, *words):
         return self.workplace.run(["lttng", "--no-sessiond", *words], COMMAND_S, **self.options)

@@ -7,6 +7,8 @@ import subprocess
 import tempfile
 import time
 
+from command import last_lines
+
 BYTES_NEEDED = 2 << 30  # a long run's trace, with room
 GRACE_S = 3
 NOBODY = 65534
@@ -26,11 +28,6 @@ def in_memory():
         if shutil.disk_usage("/dev/shm").free >= BYTES_NEEDED and os.access("/dev/shm", os.W_OK):
             return "/dev/shm"
     return tempfile.gettempdir()
-
-
-def last_line(text):
-    lines = [line.strip() for line in text.splitlines() if line.strip()]
-    return lines[-1] if lines else ""
 
 
 def members(group):
@@ -120,7 +117,7 @@ class Workplace(contextlib.ExitStack):
             process.stdout.close()
             process.stderr.close()
         if process.returncode != 0:
-            said = last_line(err) or last_line(out) or "said nothing"
+            said = last_lines(err) or last_lines(out) or "said nothing"
             raise Failed(f"{os.path.basename(command[0])}: exit code {process.returncode}: {said}")
         return out
 

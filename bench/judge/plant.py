@@ -32,6 +32,7 @@ CALLED = """static __attribute__((noinline)) void planted(void)
 PLANTS = {
     "instruction": [(EMIT, IN_EMIT, "", '    __asm__ volatile("nop");\n')],
     "lock": [(EMIT, IN_EMIT, "", '    __asm__ volatile("lock; addl $0, -8(%%rsp)" : : : "memory", "cc");\n')],
+    "fence": [(EMIT, IN_EMIT, "", '    __asm__ volatile("lfence" : : : "memory");\n')],
     "call": [(EMIT, BEFORE_EMIT, CALLED, ""),
              (EMIT, IN_EMIT, "", "    planted();\n")],
     "allocation": [(EMIT, BEFORE_EMIT, "void *malloc(unsigned long);\nvoid free(void *);\n\n", ""),

@@ -7,10 +7,11 @@ commits that git does not know (a history that was rewritten) stand where their 
 import datetime
 import os
 import re
-import subprocess
 from typing import NamedTuple
 
 import points
+import repository
+from command import runs
 
 KEY = ("suite", "bench", "metric", "runner", "cpu", "compiler")
 SUITES = ("count", "floor", "ratio", "emit", "drain", "brim", "reader")
@@ -23,15 +24,11 @@ class Commit(NamedTuple):
     subject: str
 
 
-def _git(*arguments, root=points.ROOT):
-    return subprocess.run(["git", "-C", root, *arguments], capture_output=True, text=True, check=True).stdout
-
-
 def commits(root=points.ROOT):
     """All that HEAD has come from, by their full name; empty outside a checkout."""
     try:
-        lines = _git("log", "--topo-order", "--reverse", "--format=%H %ct %s", root=root).splitlines()
-    except (OSError, subprocess.CalledProcessError):
+        lines = repository.git(root, "log", "--topo-order", "--reverse", "--format=%H %ct %s").splitlines()
+    except runs.Failed:
         return {}
     found, latest = {}, 0.0
     for place, line in enumerate(lines):
@@ -44,8 +41,8 @@ def commits(root=points.ROOT):
 def ancestors(revision, root=points.ROOT):
     """The full names of all commits that are in a revision."""
     try:
-        return set(_git("rev-list", "--end-of-options", revision, root=root).split())
-    except (OSError, subprocess.CalledProcessError) as error:
+        return set(repository.git(root, "rev-list", "--end-of-options", revision).split())
+    except runs.Failed as error:
         raise points.Invalid(f"'{revision}' is no revision that git knows here") from error
 
 

@@ -9,6 +9,7 @@ import tempfile
 import unittest
 from unittest import mock
 
+import alternate
 import builds
 import cmd_bisect
 from command import Usage, runs
@@ -118,6 +119,55 @@ class Search(Repository):
         self.assertEqual(self.git("for-each-ref", "refs/bisect"), "")
 
 
+def row(ratio, half, verdict="regressed"):
+    return {"ratio": ratio, "lo": ratio - half, "hi": ratio + half, "verdict": verdict}
+
+
+class Clocked(cmd_bisect.Timed):
+    """By the clock, with rows in the place of what processes say."""
+
+    ROWS = {}
+
+    def __init__(self, name, good, seconds):  # pylint: disable=super-init-not-called
+        self.name, self.seconds, self.limit = name, seconds, None
+
+    def value(self, commit):
+        return self.ROWS[builds.git("show", f"{commit}:value")]
+
+
+class SearchByTheClock(Repository):
+    ROWS = {"good": row(1.0, 0.02, "same"), "slow": row(1.44, 0.05), "broad": row(1.21, 0.3), "near": row(1.22, 0.05),
+            "restless": row(1.0, 0.02, "unstable")}
+
+    def clocked(self, *values):
+        names = self.commits(*values)
+        with mock.patch.object(cmd_bisect, "Timed", Clocked), mock.patch.object(Clocked, "ROWS", self.ROWS):
+            return self.bisect(names[0], names[-1], "drain/encode/payload:32")
+
+    def test_what_is_clear_is_found(self):
+        self.assertIn("change 3", self.clocked("good", "good", "good", "slow", "slow", "slow"))
+
+    def test_what_is_not_clear_is_skipped(self):
+        for unclear in ("broad", "near", "restless"):
+            with self.subTest(unclear):
+                told = self.clocked("good", "good", unclear, "good", "slow", "slow")
+                self.assertIn("change 4", told)
+                self.assertIn("skipped: 1.", told)
+
+    def test_and_never_blamed(self):
+        with self.assertRaisesRegex(runs.Failed, "could not be judged"):
+            self.clocked("good", "broad", "slow")
+
+
+class Processors(unittest.TestCase):
+    def test_what_is_measured_has_two_at_most_and_what_is_built_all(self):
+        before, seen = os.sched_getaffinity(0), []
+        with mock.patch.object(alternate, "measure_pinned", lambda *_: seen.append(os.sched_getaffinity(0))):
+            alternate.measure(None, (), {}, 1, None, cmd_bisect.Progress())
+        self.assertEqual(seen, [set(sorted(before)[:2])])
+        self.assertEqual(os.sched_getaffinity(0), before)
+
+
 class Trees(Repository):
     def test_a_revision_is_checked_out_once_and_again_if_it_is_not_whole(self):
         first, second = self.commits("1", "2")
@@ -128,6 +178,34 @@ class Trees(Repository):
         os.remove(os.path.join(tree, "value"))
         self.assertTrue(os.path.exists(os.path.join(builds.checkout(first), "value")))
         self.assertEqual(self.git("rev-parse", "HEAD"), second)
+
+    def test_another_compiler_is_another_tree(self):
+        commit, = self.commits("1")
+        compiler = os.path.join(self.root, "compiler")
+        found = set()
+        for version, flags in (("1.2.3", ""), ("1.2.4", ""), ("1.2.4", "-O1"), ("1.2.4", "-O1")):
+            with open(compiler, "w", encoding="utf-8") as file:
+                file.write(f"#!/bin/sh\necho {version}\n")
+            os.chmod(compiler, 0o755)
+            with mock.patch.dict(os.environ, {"CC": compiler, "CFLAGS": flags}):
+                found.add(builds.checkout(commit))
+        with mock.patch.dict(os.environ, {"CC": "/nonexistent/compiler"}):
+            found.add(builds.checkout(commit))
+        self.assertEqual(len(found), 4)
+
+    def test_trees_that_nobody_uses_are_removed(self):
+        names = self.commits("1", "2", "3")
+        trees = [builds.checkout(name) for name in names[:2]]
+        whole = os.path.join(trees[0], ".whole")
+        long_ago = os.stat(whole).st_mtime - builds.UNUSED_SECONDS - 10
+        os.utime(whole, (long_ago, long_ago))
+        builds.checkout(names[0])  # is used again, so that it stays
+        builds.checkout(names[2])
+        self.assertTrue(os.path.exists(trees[0]))
+        os.utime(whole, (long_ago, long_ago))
+        builds.prune(os.stat(builds.FOLDER).st_mtime)
+        self.assertEqual([os.path.exists(tree) for tree in trees], [False, True])
+        self.assertEqual(len(self.git("worktree", "list").splitlines()), 3)
 
     def test_names_of_revisions(self):
         first, second = self.commits("1", "2")

@@ -30,7 +30,8 @@ def figures(**changes):
               DRAIN: (59.0, "instructions/event"), SYSTEM_CALLS: (100.0, "system calls/10^6 events"),
               "bytes/file/payload:32": (34.018, "bytes/event"),
               "reader/read/payload:32/instructions": (160.0, "instructions/event"),
-              "code/weir_emit/locked": (0, "locked instructions"), "code/libweir/text": (77000, "bytes"),
+              "code/weir_emit/locked": (0, "locked instructions"), "code/weir_emit/fences": (0, "fences"),
+              "code/libweir/text": (77000, "bytes"),
               "code/libweir/exports": (2, "names")}
     values.update(changes)
     return count.Figures("GNU 12.2.0", "2.36", values, ["weir_emit", "weir_poll"])
@@ -65,8 +66,18 @@ class Rules(unittest.TestCase):
         self.assertEqual(self.verdict(changed(INSTRUCTIONS, 0.1), INSTRUCTIONS), ("same", ""))
         self.assertEqual(self.verdict(changed(LOCKED, 0.0012), LOCKED), ("same", ""))
 
+    def test_a_system_call_is_no_call(self):
+        for by in (0.05, 1e-3):
+            self.assertEqual(self.verdict(changed(SYSTEM_CALLS, by), SYSTEM_CALLS)[0], "regressed")
+
+    def test_bytes_of_any_event(self):
+        name = "bytes/file/text:64"
+        base, head = (figures(**{name: (value, "bytes/event")}) for value in (70.0, 70.1))
+        self.assertEqual(self.verdict(head, name, base)[0], "regressed")
+        self.assertEqual(gate.tolerance("bytes/lane/payload:1024"), gate.BYTES_TOLERANCE)
+
     def test_what_must_not_be_there_is_red_beside_any_base(self):
-        for name in ("emit/enabled/payload:32/allocations", "code/weir_emit/locked"):
+        for name in ("emit/enabled/payload:32/allocations", "code/weir_emit/locked", "code/weir_emit/fences"):
             with self.subTest(name):
                 bad = changed(name, 50)
                 self.assertEqual(self.verdict(bad, name, bad), ("regressed", "there must be none"))
@@ -223,6 +234,7 @@ class Counted(unittest.TestCase):
         values = {name: value for name, (value, _) in self.figures.values.items()}
         self.assertEqual(values["code/weir_emit/locked"], 0)
         self.assertEqual(values["code/weir_emit/calls"], 0)
+        self.assertEqual(values["code/weir_emit/fences"], 0)
         for name, value in values.items():
             if name.startswith("emit/") and name.endswith(("allocations", "system_calls")):
                 self.assertEqual(value, 0, name)

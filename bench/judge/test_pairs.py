@@ -1,9 +1,13 @@
 """pairs.py, verdict.py, alternate.py: statistics on samples whose truth is known, in the real order of processes."""
+import contextlib
+import io
 import math
 import random
+import time
 import unittest
 
 import alternate
+import command
 import pairs
 import verdict
 
@@ -13,16 +17,16 @@ NAMES = [f"suite/bench:{number}" for number in range(5)]
 class Machine(alternate.Round):
     """Rounds whose processes take what a model of noise says, in the order in which they would run."""
 
-    def __init__(self, noise, slower, seed):
+    def __init__(self, noise, slower, seed, names=NAMES):
         group = alternate.Group((".*",), 1, 1, alternate.LEAST)
-        super().__init__(None, (group,), {name: name for name in NAMES}, seed)
-        self.noise, self.slower, self.moment = noise, slower, 0
+        super().__init__(None, (group,), {name: name for name in names}, seed)
+        self.names, self.noise, self.slower, self.moment = names, noise, slower, 0
         self.chance = random.Random(seed * 7 + 1)
 
     def process(self, side):
         self.moment += 1
         factor = self.slower if side == "head" else 1.0
-        return {name: 10 * factor * math.exp(self.noise(self.chance, self.moment)) for name in NAMES}
+        return {name: 10 * factor * math.exp(self.noise(self.chance, self.moment)) for name in self.names}
 
 
 def quiet(chance, _):
@@ -89,6 +93,41 @@ class Pairs(unittest.TestCase):
     def test_holm(self):
         self.assertEqual(pairs.holm([0.01, 0.04, 0.03]), [0.03, 0.06, 0.06])
         self.assertEqual(pairs.holm([0.6, 0.7]), [1.0, 1.0])
+
+
+class Families(unittest.TestCase):
+    """The more benchmarks, the more pairs: with too few, none of them could be red."""
+
+    def test_twice_as_slow_is_red_in_a_family_of_any_size(self):
+        for count in (1, 5, 26, 300):
+            with self.subTest(count):
+                machine = Machine(quiet, 2.0, 1, [f"suite/bench:{number}" for number in range(count)])
+                with contextlib.redirect_stderr(io.StringIO()):
+                    alternate.repeat(machine, 0.0, 1 << 30, command.Progress(), "comparing")
+                self.assertEqual({row["verdict"] for row in verdict.judge(machine.samples())}, {"regressed"})
+                self.assertEqual(machine.left_out(), [])
+
+    def test_one_pair_less_cannot_decide(self):
+        needed = verdict.pairs_needed(26)
+        self.assertGreater(needed, verdict.pairs_needed(5))
+        for count, is_enough in ((needed - 2, False), (needed, True)):
+            p_values = pairs.holm([pairs.p_value([0.7 + number / 100 for number in range(count)])] + [1.0] * 25)
+            self.assertEqual(p_values[0] < verdict.P_BELOW, is_enough)
+
+    def test_what_has_too_few_for_its_family_is_not_the_same_but_left_out(self):
+        names = [f"suite/bench:{number}" for number in range(26)]
+        machine = Machine(quiet, 2.0, 1, names)
+        for _ in range(verdict.PAIRS_MIN // 2):
+            machine.run()
+        self.assertEqual((machine.samples(), [name for name, _, _ in machine.left_out()]), ([], names))
+
+    def test_more_time_than_given_is_told(self):
+        told = io.StringIO()
+        machine = Machine(quiet, 1.0, 1)
+        machine.run = lambda: time.sleep(0.002)
+        with contextlib.redirect_stderr(told):
+            alternate.repeat(machine, 0.0, 1 << 30, command.Progress(), "comparing")
+        self.assertIn("5 benchmarks need 12 pairs", told.getvalue())
 
 
 class FalseReds(unittest.TestCase):
@@ -186,7 +225,7 @@ class Order(unittest.TestCase):
     def test_too_few_are_told(self):
         machine = Machine(quiet, 1.0, 5)
         machine.run()
-        self.assertEqual([name for name, _ in machine.missing()], NAMES)
+        self.assertEqual(machine.left_out(), [(name, "too few processes", True) for name in NAMES])
         self.assertEqual(machine.samples(), [])
 
 

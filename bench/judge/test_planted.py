@@ -1,6 +1,6 @@
-"""The gate is red at once for one planted instruction, one lock prefix, one call and one allocation in the emit path,
-and for one instruction in the drain: the sources are copied, edited, built, and counted beside the build that
-WEIR_BENCH is of.
+"""The gate is red at once for one planted instruction, one lock prefix, one fence, one call and one allocation in the
+emit path, and for one instruction in the drain: the sources are copied, edited, built, and counted beside the build
+that WEIR_BENCH is of.
 """
 import os
 import platform
@@ -63,6 +63,11 @@ class Planted(unittest.TestCase):
         red = self.red("lock")
         self.assertAlmostEqual(red[EMIT + "locked"], 1, delta=0.01)
         self.assertEqual(red["code/weir_emit/locked"], 1)
+
+    def test_one_fence(self):
+        red = self.red("fence")
+        self.assertEqual(red["code/weir_emit/fences"], 1)
+        self.assertAlmostEqual(red[EMIT + "instructions"], 1, delta=0.01)
 
     def test_one_call(self):
         red = self.red("call")

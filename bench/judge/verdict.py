@@ -19,8 +19,7 @@ LIMIT = 0.05
 CONTROL_FACTOR = 2
 UNSTABLE_OVER = 0.10
 P_BELOW = 0.01
-# With fewer, the rarest outcome of the test is not rare enough for several benchmarks.
-PAIRS_MIN = 12
+PAIRS_MIN = 12  # with fewer, the interval says little
 
 
 @dataclass
@@ -36,6 +35,11 @@ class Samples:
 
 def log_ratios(values, others):
     return numpy.log(numpy.asarray(values, dtype=float) / numpy.asarray(others, dtype=float))
+
+
+def pairs_needed(benchmarks):
+    """With fewer pairs nothing could be red, whatever it took: among so many, the rarest outcome is not rare enough."""
+    return max(PAIRS_MIN, pairs.least_pairs(benchmarks, P_BELOW))
 
 
 def control_width(low, high):

@@ -21,6 +21,11 @@ def is_locked(instruction):
     return bool(LOCKED.match(instruction.name)) and "(" in instruction.operands
 
 
+def is_fence(instruction):
+    """A fence, or what serializes like one."""
+    return instruction.name in FENCES
+
+
 def emit_violations(function):
     """What is wrong with the body of an emit function, as a list of lines."""
     found = []
@@ -29,7 +34,7 @@ def emit_violations(function):
         say = lambda what: found.append(f"{what}: {instruction.text}")
         if is_locked(instruction):
             say("locked instruction")
-        if instruction.name in FENCES:
+        if is_fence(instruction):
             say("fence or serializing instruction")
         if any("__tls_get_addr" in symbol or "TLSGD" in kind or "TLSLD" in kind
                for kind, symbol in instruction.relocations) or "__tls_get_addr" in instruction.symbol:

@@ -1,0 +1,188 @@
+"""cmd_ab.py from its words to its exit code, with programs whose times are known: what is red, what is missing, and
+that neither is ever green."""
+import contextlib
+import io
+import json
+import os
+import stat
+import sys
+import unittest
+from unittest import mock
+
+import alternate
+import cmd_ab
+import count
+import points
+import samples
+from command import Usage, runs
+
+ENABLED, DROPPED = "emit/enabled/payload:32/threads:1", "emit/dropped/payload:32/threads:1"
+FIGURE, OTHER = "emit/enabled/payload:32/instructions", "drain/encode/payload:32/instructions"
+
+# What a process says is in the file beside it: {benchmark: ns, or what is wrong}, and its context.
+FAKE = '''#!{python} -SEB
+import json, os, re, sys
+told = json.load(open("{script}"))
+context, times = told["context"], told["times"]
+if "--benchmark_list_tests=true" in sys.argv:
+    if "--benchmark_min_time=0.05s" in sys.argv:
+        sys.exit(1)
+    print("\\n".join(times))
+    sys.exit(0)
+pattern = [word.partition("=")[2] for word in sys.argv if word.startswith("--benchmark_filter=")][0]
+calls = os.path.join(os.path.dirname("{script}"), "calls")
+open(calls, "a").write("x")
+is_late = os.path.getsize(calls) > told.get("breaks_after", 1e9)
+rows = []
+for name in filter(re.compile(pattern).search, times):
+    row = dict(name=name, run_name=name, run_type="iteration", time_unit="ns", real_time=times[name])
+    if is_late or isinstance(times[name], str):
+        row.update(real_time=0, error_occurred=True, error_message="a check\\nfailed")
+    rows.append(row)
+print(json.dumps(dict(context=context, benchmarks=rows)))
+'''
+
+
+def figures(**changes):
+    values = {FIGURE: (100.0, "instructions/event"), OTHER: (59.0, "instructions/event")}
+    values.update(changes)
+    return count.Figures("GNU 12.2.0", "2.36", {name: value for name, value in values.items() if value}, [])
+
+
+class Compared(samples.Folder):
+    def setUp(self):
+        super().setUp()
+        self.programs, self.figures = {}, {}
+        for patch in (mock.patch.object(cmd_ab, "FOLDER", self.path("ab")),
+                      mock.patch.object(cmd_ab, "SECONDS_FAST", 0.0),
+                      mock.patch.object(cmd_ab.builds, "build", self.build),
+                      mock.patch.object(cmd_ab.builds, "resolve", lambda name: {"B": "b" * 40, "H": "a" * 40}[name]),
+                      mock.patch.object(cmd_ab.count, "measure", lambda folder: self.figures[folder])):
+            patch.start()
+            self.addCleanup(patch.stop)
+
+    def build(self, revision, targets):
+        folder = self.path(revision)
+        if targets == count.TARGETS and self.figures[folder] is None:
+            raise cmd_ab.builds.NoTarget(f"{revision} has no weir-count")
+        return folder
+
+    def side(self, revision, times, counted, context=None, **more):
+        program = self.path(revision, "bin", "weir-bench")
+        context = {"c_compiler": "GNU 12.2.0", "calibration_ns": "1.0839", **(context or {})}
+        told = {"context": context, "times": times, **more}
+        script = self.write(os.path.join(revision, "told.json"), told)
+        self.write(os.path.join(revision, "bin", "weir-bench"),
+                   FAKE.replace("{python}", sys.executable).replace("{script}", script))
+        os.chmod(program, stat.S_IRWXU)
+        self.figures[self.path(revision)] = counted
+
+    def base(self, times=None, counted=..., **more):
+        self.side("B", times or {ENABLED: 10.0, DROPPED: 3.0}, figures() if counted is ... else counted, **more)
+
+    def head(self, times=None, counted=..., **more):
+        self.side("H", times or {ENABLED: 10.0, DROPPED: 3.0}, figures() if counted is ... else counted, **more)
+
+    def ab(self, *words, code):
+        told, errors = io.StringIO(), io.StringIO()
+        arguments = ["ab", "--fast", "--base", "B", "--head", "H", "--json", *words]
+        with mock.patch.object(sys, "argv", arguments), contextlib.redirect_stdout(told), \
+                contextlib.redirect_stderr(errors):
+            self.assertEqual(cmd_ab.main(), code, told.getvalue() + errors.getvalue())
+        self.errors = errors.getvalue()
+        return points.validate("report", json.loads(told.getvalue()), "report")
+
+    def missing(self, report):
+        return {one["name"]: one["reason"] for one in report["missing"]}
+
+
+class Missing(Compared):
+    def test_the_same_is_green_and_nothing_is_missing(self):
+        self.base()
+        self.head()
+        self.assertEqual(self.ab(code=0)["missing"], [])
+
+    def test_head_counts_nothing(self):
+        self.base()
+        self.head(counted=None)
+        self.assertEqual(self.missing(self.ab(code=1)), {"weir-count": "H has no weir-count"})
+
+    def test_base_counts_nothing_yet(self):
+        self.base(counted=None)
+        self.head()
+        self.assertEqual(self.ab(code=0)["missing"], [])
+
+    def test_a_figure_less(self):
+        self.base()
+        self.head(counted=figures(**{OTHER: None}))
+        self.assertEqual(self.missing(self.ab(code=1)), {OTHER: "is not counted any more"})
+
+    def test_a_benchmark_less_and_one_more(self):
+        self.base()
+        self.head({ENABLED: 10.0, "drain/encode/payload:32": 5.0})
+        self.assertEqual(self.missing(self.ab(code=1)), {DROPPED: "head has no such benchmark"})
+        self.assertIn("drain/encode/payload:32: left out: new", self.errors)
+        self.base({ENABLED: 10.0})
+        self.head()
+        self.assertEqual(self.ab(code=0)["missing"], [])
+
+    def test_an_error_in_head_only(self):
+        self.base()
+        self.head({ENABLED: 10.0, DROPPED: "broken"})
+        self.assertEqual(self.missing(self.ab(code=1)), {DROPPED: "a check failed"})
+
+    def test_what_the_machine_cannot_do_is_left_out(self):
+        for side in (self.base, self.head):
+            side({ENABLED: 10.0, DROPPED: "broken"})
+        self.assertEqual(self.ab(code=0)["missing"], [])
+        self.assertIn(f"{DROPPED}: left out", self.errors)
+
+    def test_nothing_compared_at_all(self):
+        self.base({ENABLED: "broken"}, counted=None)
+        self.head({ENABLED: "broken"})
+        self.assertEqual(self.missing(self.ab(code=1)), {"ab": "nothing was compared"})
+
+    def test_a_repeat_that_fails_keeps_what_was_red(self):
+        self.base()
+        # One process before what is kept, and two of each of the rounds of the first run.
+        self.head({ENABLED: 20.0, DROPPED: 3.0}, breaks_after=1 + alternate.verdict.PAIRS_MIN)
+        report = self.ab(code=1)
+        self.assertEqual([row["verdict"] for row in report["clock"] if row["bench"] == ENABLED], ["regressed"])
+        self.assertEqual(self.missing(report), {ENABLED: "the repeat failed: a check failed"})
+
+
+class Compilers(Compared):
+    def test_two_compilers_do_not_compare(self):
+        self.base()
+        self.head(context={"c_compiler": "Clang 14.0.6"})
+        with self.assertRaisesRegex(runs.Failed, "base was built by GNU 12.2.0, head by Clang 14.0.6"):
+            self.ab(code=1)
+
+    def test_the_report_tells_the_compiler_that_built_and_the_calibration(self):
+        for side in (self.base, self.head):
+            side(context={"c_compiler": "Clang 99.0.1"})
+        environment = self.ab(code=0)["environment"]
+        self.assertEqual((environment["compiler"], environment["calibration_ns"]), ("Clang 99.0.1", 1.0839))
+
+    def test_a_program_that_is_older_than_the_calibration(self):
+        self.base(context={"calibration_ns": None})
+        self.head(context={"calibration_ns": None})
+        self.assertNotIn("calibration_ns", self.ab(code=0)["environment"])
+
+
+class Words(Compared):
+    def test_a_command_that_does_not_fit_is_refused_before_anything_is_built(self):
+        with mock.patch.object(cmd_ab.builds, "build", None), self.assertRaisesRegex(Usage, "200 characters at most"):
+            self.ab("--filter", "x" * 150, code=2)
+
+    def test_the_text_names_what_is_missing(self):
+        told = io.StringIO()
+        row = cmd_ab.as_missing("emit/x", "gone\n")
+        with contextlib.redirect_stdout(told):
+            cmd_ab.print_report(samples.report(missing=[row]), None)
+        self.assertIn("missing: emit/x: gone\n", told.getvalue())
+        self.assertIn("nothing regressed, 1 could not be compared", told.getvalue())
+
+
+if __name__ == "__main__":
+    unittest.main()
