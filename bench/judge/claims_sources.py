@@ -73,10 +73,7 @@ class Source:
 
 
 def build(name):
-    try:
-        return builds.build(None, [name], PRESET)
-    except builds.Failed as error:
-        raise runs.Failed(str(error)) from None
+    return builds.build(None, [name], PRESET)
 
 
 def last_object(text, where):

@@ -6,7 +6,7 @@ import sys
 import unittest
 import xml.etree.ElementTree
 
-import points
+import reports
 import samples
 
 
@@ -37,7 +37,7 @@ class TwoCommits(samples.Folder):
                               check=False)
         self.assertIn(done.returncode, (0, 1), done.stderr)
         self.assertTrue(os.path.exists(path), done.stderr)
-        report = points.read_report(path)
+        report = reports.read(path)
         self.assertEqual((report["base"], report["head"]), (base[:12], head[:12]))
         self.command("plot", "--report", path, "-o", self.path("pr"))
         comment = self.text("pr", "comment.md")
