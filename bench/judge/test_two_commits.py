@@ -6,6 +6,7 @@ import sys
 import unittest
 import xml.etree.ElementTree
 
+import points
 import reports
 import samples
 
