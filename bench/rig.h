@@ -11,6 +11,7 @@
 
 #include <stdbool.h>
 #include <stdint.h>
+#include "kernel.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -18,7 +19,7 @@ extern "C" {
 
 struct bench_rig; /* opaque */
 
-/* From the opening of the gate to the arrival of the last byte. */
+/* From the opening of the gate until the drain stands in the sink again. */
 struct bench_drained {
     double wall_s;
     double cpu_s; /* of the drain thread */
@@ -34,8 +35,12 @@ struct bench_rig_options {
 
 /* Starts a session with a closed gate. Ends the program with a message if that fails. */
 struct bench_rig *bench_rig_start(const struct bench_rig_options *options);
-/* Stops and frees it; false if what it has written and lost does not add up. */
+/* Stops and frees it; false if the session has not counted what bench_rig_timed_s() has. */
 bool bench_rig_stop(struct bench_rig *rig);
+
+/* bench_timed_s() of a kernel that emits. All events have to come this way; any thread. */
+double bench_rig_timed_s(struct bench_rig *rig, bench_kernel kernel, uint64_t count,
+                         uint64_t *written);
 
 /* Drains at least `bytes`; false if they do not come within ten seconds: events were lost. */
 bool bench_rig_drain(struct bench_rig *rig, uint64_t bytes, struct bench_drained *drained);

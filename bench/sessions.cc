@@ -76,7 +76,7 @@ void measure_sides(parts *all)
     for (int round = -warm_rounds; round < given.sized(7, 2); round++) {
         std::uint64_t written;
         bench_drained drained;
-        double burst_s = bench_timed_s(bench_emit_32, side_events, &written);
+        double burst_s = bench_rig_timed_s(rig, bench_emit_32, side_events, &written);
         all->is_whole &= written == side_events &&
                          bench_rig_drain(rig, side_events * stream_bytes_min(32), &drained);
         if (round < 0)

@@ -48,9 +48,9 @@ struct bench_lives {
 struct bench_lives bench_lives_run(uint32_t threads);
 
 /*
- * Producers that are all parked, in mode BLOCK with a sink that stands still; the sink is let go,
- * and the session stopped at once. Seconds until the stop has returned and all producers have
- * ended; 0 if they were not all parked, or what they emitted is not accounted for.
+ * A stop that finds all producers parked, in mode BLOCK with a sink that stands still until the
+ * stop has sent the last of them away. Seconds until the stop has returned and all producers have
+ * ended; 0 if not each of them was sent away, or what they emitted is not accounted for.
  */
 double bench_stop_parked_s(uint32_t producers);
 
