@@ -89,6 +89,18 @@ class Programs(unittest.TestCase):
                 self.assertEqual(run["lost"], 0)
                 self.assertEqual(run["buffer_bytes"], int(name.split("MB", maxsplit=1)[0]) * MIB)
 
+    def test_eventpipe_without_room(self):
+        """Where the stream cannot be written the session would never stop: it ends, with the reason."""
+        try:
+            place = self.runner.prepare(peers.select(["eventpipe:1MB"])[0])
+        except Missing as missing:
+            self.skipTest(str(missing))
+        folder = self.runner.workplace.make_folder("full")
+        os.symlink("/dev/full", os.path.join(folder, "eventpipe.nettrace"))
+        with self.assertRaisesRegex(Failed, "No space left"):
+            self.runner.workplace.run([*place.command, "--case", "sustained", "--events", "1000000", "--output", folder],
+                                      60, env=place.environment)
+
     def test_two_bursts_and_a_part(self):
         run = self.check(Peer("weir", "drop", ("burst",)), Case("burst", 1, 25_000, 4 * MIB))
         self.assertGreater(run["seconds"], 2 * 0.02)
