@@ -69,6 +69,8 @@ struct bench_lives bench_lives_run(uint32_t threads)
     config.flush_ms = 20;
     uint32_t warm = threads / 10, rest = threads - warm;
     struct bench_lives result = {.is_whole = false};
+    lives_run(warm, false); /* what threads take that do nothing, such as the C library's stacks */
+    int64_t without_session = resident_bytes();
     struct weir_session *session = bench_session_start(&config);
     struct weir_stats stats;
     struct bench_emitted first = lives_run(warm, true);
@@ -84,6 +86,7 @@ struct bench_lives bench_lives_run(uint32_t threads)
     result.events = emitted.attempted;
     result.lost = bench_lost(&stats);
     weir_session_destroy(session);
+    result.left_bytes = resident_bytes() - without_session;
     double plain_s = bench_now_s(CLOCK_MONOTONIC);
     lives_run(rest, false);
     result.plain_ns = (bench_now_s(CLOCK_MONOTONIC) - plain_s) * 1e9 / rest;

@@ -158,6 +158,7 @@ void short_lived(benchmark::State &state)
     state.counters["measured_ns"] = lives.traced_ns;
     state.counters["reference_ns"] = lives.plain_ns;
     state.counters["resident_growth_bytes"] = static_cast<double>(lives.growth_bytes);
+    state.counters["resident_left_bytes"] = static_cast<double>(lives.left_bytes);
     state.counters["loss"] = static_cast<double>(lives.lost) / static_cast<double>(lives.events);
     if (!lives.is_whole || lives.lost)
         state.SkipWithError("a thread or an event is not accounted for");
