@@ -11,6 +11,7 @@
 #include "tmpfs.h"
 
 #define DRAIN_SECONDS_MAX 10
+#define BLOCK_NS_MAX      (UINT64_C(10) * 1000000000)
 
 struct bench_rig {
     struct weir_session *session;
@@ -98,6 +99,8 @@ static void session_start(struct bench_rig *rig, const struct bench_rig_options 
     config.budget_bytes = options->budget_bytes;
     config.segment_bytes = options->segment_bytes;
     config.mode = options->blocks ? WEIR_MODE_BLOCK : WEIR_MODE_DROP;
+    if (options->blocks)
+        config.max_block_ns = BLOCK_NS_MAX;
     /* The gate wakes the drain; the timer is for bursts that are too small to. */
     config.flush_ms = 10;
     rig->session = bench_session_start(&config);

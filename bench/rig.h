@@ -29,7 +29,8 @@ struct bench_drained {
 struct bench_rig_options {
     uint64_t budget_bytes;
     uint32_t segment_bytes;
-    bool blocks;   /* mode BLOCK: for bursts that find room, or they would wait for good */
+    bool blocks; /* mode BLOCK: for bursts that find room; one that does not loses an event after 10
+                    s */
     bool to_tmpfs; /* before the gate, and what is there goes after each drain */
 };
 
