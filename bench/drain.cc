@@ -40,8 +40,9 @@ void drain(benchmark::State &state, sized_kernel sized, bool to_tmpfs)
     bool is_whole = true;
     while (state.KeepRunningBatch(benchmark::IterationCount(batch))) {
         bench_drained drained;
-        is_whole &= sized.kernel(batch) == batch;
-        is_whole &= bench_rig_drain(rig, least, &drained);
+        std::uint64_t written;
+        bench_rig_timed_s(rig, sized.kernel, batch, &written);
+        is_whole &= bench_rig_drain(rig, least, &drained) && written == batch;
         state.SetIterationTime(drained.cpu_s);
         wall_s += drained.wall_s;
         bytes += drained.bytes;

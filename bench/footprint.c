@@ -56,11 +56,11 @@ static struct weir_session *session_new(void)
     return session;
 }
 
-static double reserved_bytes(struct weir_session *session)
+static struct weir_stats stats_of(struct weir_session *session)
 {
     struct weir_stats stats = {.size = sizeof stats};
     must(weir_session_stats(session, &stats) == WEIR_OK, "asking for figures");
-    return (double)stats.reserved_bytes;
+    return stats;
 }
 
 /* The process has just started, so the clock is measured meanwhile. */
@@ -78,7 +78,7 @@ static pthread_barrier_t have_emitted, may_leave;
 static void *emit_once(void *unused)
 {
     (void)unused;
-    WEIR_EMIT(Footprint, Tick, 1);
+    must(WEIR_EMIT(Footprint, Tick, 1), "emitting an event");
     pthread_barrier_wait(&have_emitted);
     pthread_barrier_wait(&may_leave);
     return NULL;
@@ -87,16 +87,17 @@ static void *emit_once(void *unused)
 static double bytes_with_threads(struct weir_session *session)
 {
     static pthread_t threads[THREADS];
-    pthread_barrier_init(&have_emitted, NULL, THREADS + 1);
-    pthread_barrier_init(&may_leave, NULL, THREADS + 1);
+    must(pthread_barrier_init(&have_emitted, NULL, THREADS + 1) == 0, "making a barrier");
+    must(pthread_barrier_init(&may_leave, NULL, THREADS + 1) == 0, "making a barrier");
     for (unsigned i = 0; i < THREADS; i++)
         must(pthread_create(&threads[i], NULL, emit_once, NULL) == 0, "starting a thread");
     pthread_barrier_wait(&have_emitted);
-    double bytes = reserved_bytes(session);
+    struct weir_stats stats = stats_of(session);
+    must(stats.threads_seen == THREADS, "giving each thread a lane");
     pthread_barrier_wait(&may_leave);
     for (unsigned i = 0; i < THREADS; i++)
         pthread_join(threads[i], NULL);
-    return bytes;
+    return (double)stats.reserved_bytes;
 }
 
 /* --- Two threads that wake each other. ------------------------------------------------------- */
@@ -170,9 +171,10 @@ int main(int argc, char **argv)
         fprintf(stderr, "weir-footprint: '%s': it takes no argument\n", argv[1]);
         return 2;
     }
-    weir_provider_register(&weir_provider_Footprint, NULL, NULL, NULL, NULL);
+    must(weir_provider_register(&weir_provider_Footprint, NULL, NULL, NULL, NULL) == WEIR_OK,
+         "registering the events");
     struct weir_session *session = session_new();
-    double first_ms = first_start_ms(session), empty = reserved_bytes(session);
+    double first_ms = first_start_ms(session), empty = (double)stats_of(session).reserved_bytes;
     double crowded = bytes_with_threads(session);
     must(weir_session_stop(session) == WEIR_OK, "stopping a session");
     weir_session_destroy(session);

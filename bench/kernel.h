@@ -40,8 +40,8 @@ uint64_t bench_arithmetic(uint64_t count);
 uint64_t bench_clock(uint64_t count);
 uint64_t bench_copy_64(uint64_t count);
 uint64_t bench_lock_add(uint64_t count);
-/* At most 2^30; 0 if there can be no second thread. */
-uint64_t bench_futex_round_trips(uint64_t count);
+/* Seconds that so many trips take, at most 2^30; negative if there can be no second thread. */
+double bench_futex_round_trips_s(uint64_t count);
 
 /* An enabled event of so many bytes of payload in the stream, through the library. Up to 128 it is
  * fields of eight bytes; 1024 is four of these and an array of bytes. */

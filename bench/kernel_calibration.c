@@ -23,8 +23,11 @@ uint64_t bench_copy_64(uint64_t count)
     static _Alignas(64) __thread unsigned char ring[RING_BYTES];
     _Alignas(64) unsigned char source[COPY_BYTES] = {1};
     for (uint64_t i = 0; i < count; i++) {
-        memcpy(ring + i * COPY_BYTES % RING_BYTES, source, COPY_BYTES);
-        __asm__ volatile("" : : "r"(source) : "memory"); /* each copy happens */
+        unsigned char *to = ring + i * COPY_BYTES % RING_BYTES;
+        memcpy(to, source, COPY_BYTES);
+        /* Somebody might read what was copied and change the source: without the former a compiler
+         * may leave out the copy, since nobody else knows the ring. */
+        __asm__ volatile("" : : "r"(to), "r"(source) : "memory");
     }
     return count;
 }

@@ -13,6 +13,7 @@
 
 struct life {
     uint64_t events;
+    uint64_t written; /* after it has ended */
 };
 
 static bool discard(void *context, const void *bytes, size_t count)
@@ -25,15 +26,14 @@ static bool discard(void *context, const void *bytes, size_t count)
 
 static void *live(void *argument)
 {
-    const struct life *life = argument;
-    bench_emit_32(life->events);
+    struct life *life = argument;
+    life->written = bench_emit_32(life->events);
     return NULL;
 }
 
-/* Returns how many events they emitted. */
-static uint64_t lives_run(uint32_t threads, bool are_traced)
+static struct bench_emitted lives_run(uint32_t threads, bool are_traced)
 {
-    uint64_t emitted = 0;
+    struct bench_emitted emitted = {0, 0};
     for (uint32_t i = 0; i < threads; i++) {
         struct life life = {.events = are_traced ? 1 + i % EVENTS_MAX : 0};
         pthread_t thread;
@@ -42,7 +42,8 @@ static uint64_t lives_run(uint32_t threads, bool are_traced)
             exit(1);
         }
         pthread_join(thread, NULL);
-        emitted += life.events;
+        emitted.attempted += life.events;
+        emitted.written += life.written;
     }
     return emitted;
 }
@@ -68,19 +69,24 @@ struct bench_lives bench_lives_run(uint32_t threads)
     config.flush_ms = 20;
     uint32_t warm = threads / 10, rest = threads - warm;
     struct bench_lives result = {.is_whole = false};
+    lives_run(warm, false); /* what threads take that do nothing, such as the C library's stacks */
+    int64_t without_session = resident_bytes();
     struct weir_session *session = bench_session_start(&config);
     struct weir_stats stats;
-    uint64_t emitted = lives_run(warm, true);
+    struct bench_emitted first = lives_run(warm, true);
     int64_t before = resident_bytes();
     double start_s = bench_now_s(CLOCK_MONOTONIC);
-    emitted += lives_run(rest, true);
+    struct bench_emitted emitted = lives_run(rest, true);
     double between_s = bench_now_s(CLOCK_MONOTONIC);
     result.growth_bytes = resident_bytes() - before;
-    result.is_whole = bench_session_stop(session, &stats);
-    result.is_whole &= stats.counts.attempted == emitted && stats.threads_seen == threads;
-    result.events = emitted;
+    emitted.attempted += first.attempted;
+    emitted.written += first.written;
+    result.is_whole = bench_session_stop(session, emitted, &stats);
+    result.is_whole &= stats.threads_seen == threads;
+    result.events = emitted.attempted;
     result.lost = bench_lost(&stats);
     weir_session_destroy(session);
+    result.left_bytes = resident_bytes() - without_session;
     double plain_s = bench_now_s(CLOCK_MONOTONIC);
     lives_run(rest, false);
     result.plain_ns = (bench_now_s(CLOCK_MONOTONIC) - plain_s) * 1e9 / rest;

@@ -33,8 +33,9 @@ struct bench_recording bench_record(bench_kernel kernel, uint32_t threads, uint6
     struct weir_session *session = bench_session_start(&config);
     struct weir_stats stats;
     bench_crowd_run(&crowd);
-    bool is_whole = bench_session_stop(session, &stats);
-    is_whole &= stats.counts.written == recording.events;
+    struct bench_emitted emitted = {recording.events, crowd.written};
+    bool is_whole =
+        bench_session_stop(session, emitted, &stats) && crowd.written == recording.events;
     if (is_whole)
         recording.bytes = copy_of(session, &recording.count);
     weir_session_destroy(session);

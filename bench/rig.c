@@ -11,6 +11,7 @@
 #include "tmpfs.h"
 
 #define DRAIN_SECONDS_MAX 10
+#define BLOCK_NS_MAX      (UINT64_C(10) * 1000000000)
 
 struct bench_rig {
     struct weir_session *session;
@@ -25,6 +26,7 @@ struct bench_rig {
     uint64_t wanted; /* bytes that pass before the drain is held again */
     struct bench_drained drained;
     double opened_wall_s, opened_cpu_s;
+    struct bench_emitted emitted; /* ANY, relaxed; read when nobody emits */
 };
 
 static void hold_locked(struct bench_rig *rig)
@@ -97,6 +99,8 @@ static void session_start(struct bench_rig *rig, const struct bench_rig_options 
     config.budget_bytes = options->budget_bytes;
     config.segment_bytes = options->segment_bytes;
     config.mode = options->blocks ? WEIR_MODE_BLOCK : WEIR_MODE_DROP;
+    if (options->blocks)
+        config.max_block_ns = BLOCK_NS_MAX;
     /* The gate wakes the drain; the timer is for bursts that are too small to. */
     config.flush_ms = 10;
     rig->session = bench_session_start(&config);
@@ -109,11 +113,12 @@ struct bench_rig *bench_rig_start(const struct bench_rig_options *options)
         fprintf(stderr, "weir-bench: no memory\n");
         exit(1);
     }
-    rig->is_open = true; /* a start waits for the stream's header */
+    rig->is_open = true; /* nobody is held while it starts and writes the stream's header */
     rig->fd = options->to_tmpfs ? bench_tmpfs_open() : -1;
     session_start(rig, options);
     gate_set(rig, false);
-    bench_emit_32(1); /* something to write, so that the drain comes to the gate */
+    uint64_t written;
+    bench_rig_timed_s(rig, bench_emit_32, 1, &written); /* so that the drain comes to the gate */
     if (!bench_rig_drain(rig, 1, NULL)) {
         fprintf(stderr, "weir-bench: the drain thread does not write\n");
         exit(1);
@@ -121,11 +126,20 @@ struct bench_rig *bench_rig_start(const struct bench_rig_options *options)
     return rig;
 }
 
+double bench_rig_timed_s(struct bench_rig *rig, bench_kernel kernel, uint64_t count,
+                         uint64_t *written)
+{
+    double seconds = bench_timed_s(kernel, count, written);
+    __atomic_fetch_add(&rig->emitted.attempted, count, __ATOMIC_RELAXED);
+    __atomic_fetch_add(&rig->emitted.written, *written, __ATOMIC_RELAXED);
+    return seconds;
+}
+
 bool bench_rig_stop(struct bench_rig *rig)
 {
     gate_set(rig, true);
     struct weir_stats stats;
-    bool is_whole = bench_session_stop(rig->session, &stats) && !rig->is_refused;
+    bool is_whole = bench_session_stop(rig->session, rig->emitted, &stats) && !rig->is_refused;
     weir_session_destroy(rig->session);
     if (rig->fd >= 0)
         close(rig->fd);

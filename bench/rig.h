@@ -11,6 +11,7 @@
 
 #include <stdbool.h>
 #include <stdint.h>
+#include "kernel.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -18,7 +19,7 @@ extern "C" {
 
 struct bench_rig; /* opaque */
 
-/* From the opening of the gate to the arrival of the last byte. */
+/* From the opening of the gate until the drain stands in the sink again. */
 struct bench_drained {
     double wall_s;
     double cpu_s; /* of the drain thread */
@@ -28,14 +29,19 @@ struct bench_drained {
 struct bench_rig_options {
     uint64_t budget_bytes;
     uint32_t segment_bytes;
-    bool blocks;   /* mode BLOCK: for bursts that find room, or they would wait for good */
+    bool blocks; /* mode BLOCK: for bursts that find room; one that does not loses an event after 10
+                    s */
     bool to_tmpfs; /* before the gate, and what is there goes after each drain */
 };
 
 /* Starts a session with a closed gate. Ends the program with a message if that fails. */
 struct bench_rig *bench_rig_start(const struct bench_rig_options *options);
-/* Stops and frees it; false if what it has written and lost does not add up. */
+/* Stops and frees it; false if the session has not counted what bench_rig_timed_s() has. */
 bool bench_rig_stop(struct bench_rig *rig);
+
+/* bench_timed_s() of a kernel that emits. All events have to come this way; any thread. */
+double bench_rig_timed_s(struct bench_rig *rig, bench_kernel kernel, uint64_t count,
+                         uint64_t *written);
 
 /* Drains at least `bytes`; false if they do not come within ten seconds: events were lost. */
 bool bench_rig_drain(struct bench_rig *rig, uint64_t bytes, struct bench_drained *drained);

@@ -37,20 +37,22 @@ struct bench_recording bench_record(bench_kernel kernel, uint32_t threads, uint6
 
 /*
  * Threads that live for one to five events, one after the other, in mode BLOCK, and as many that
- * emit nothing. Memory is looked at after the first tenth and at the end.
+ * emit nothing. Memory is looked at before there is a session, after the first tenth of the
+ * threads, after the last, and when the session is gone.
  */
 struct bench_lives {
     double traced_ns, plain_ns; /* of a thread, by the wall, its start and its end included */
-    int64_t growth_bytes;       /* of resident memory */
+    int64_t growth_bytes;       /* of resident memory, from the first tenth to the last thread */
+    int64_t left_bytes;         /* of it, from before the session to after */
     uint64_t events, lost;
     bool is_whole; /* each thread and each event accounted for */
 };
 struct bench_lives bench_lives_run(uint32_t threads);
 
 /*
- * Producers that are all parked, in mode BLOCK with a sink that stands still; the sink is let go,
- * and the session stopped at once. Seconds until the stop has returned and all producers have
- * ended; 0 if they were not all parked, or what they emitted is not accounted for.
+ * A stop that finds all producers parked, in mode BLOCK with a sink that stands still until the
+ * stop has sent the last of them away. Seconds until the stop has returned and all producers have
+ * ended; 0 if not each of them was sent away, or what they emitted is not accounted for.
  */
 double bench_stop_parked_s(uint32_t producers);
 

@@ -19,9 +19,16 @@ struct gate {
     bool is_open; /* LOCK */
 };
 
+struct crowd {
+    struct gate gate;
+    uint32_t must_end; /* ANY, relaxed */
+    uint32_t left;     /* ANY: producers that have not ended */
+};
+
 struct producer {
     pthread_t thread;
-    uint32_t must_end; /* ANY, relaxed */
+    struct crowd *crowd;
+    uint64_t written; /* after it has ended */
 };
 
 static bool take(void *context, const void *bytes, size_t count)
@@ -44,18 +51,23 @@ static void gate_set(struct gate *gate, bool is_open)
     pthread_mutex_unlock(&gate->lock);
 }
 
+/* The drain is let go by the last of them: before, it could give room to one that waits. */
 static void *produce(void *argument)
 {
     struct producer *producer = argument;
-    while (!__atomic_load_n(&producer->must_end, __ATOMIC_RELAXED))
-        bench_emit_32(BATCH_EVENTS);
+    struct crowd *crowd = producer->crowd;
+    while (!__atomic_load_n(&crowd->must_end, __ATOMIC_RELAXED))
+        producer->written += bench_emit_32(BATCH_EVENTS);
+    if (__atomic_sub_fetch(&crowd->left, 1, __ATOMIC_ACQ_REL) == 0)
+        gate_set(&crowd->gate, true);
     return NULL;
 }
 
-static void producers_start(struct producer *producers, uint32_t count)
+static void producers_start(struct producer *producers, uint32_t count, struct crowd *crowd)
 {
+    crowd->left = count;
     for (uint32_t i = 0; i < count; i++) {
-        producers[i] = (struct producer){.must_end = 0};
+        producers[i] = (struct producer){.crowd = crowd};
         if (pthread_create(&producers[i].thread, NULL, produce, &producers[i]) == 0)
             continue;
         fprintf(stderr, "weir-bench: no thread\n");
@@ -75,39 +87,52 @@ static bool wait_until_parked(struct weir_session *session, uint32_t count)
     return false;
 }
 
-/* Producers that wake go on to the end of their batch, whose events no session wants any more. */
-static double stop_timed_s(struct weir_session *session, struct gate *gate,
+/* Producers that the stop wakes go on to the end of their batch, whose events no session wants any
+ * more: each has lost the one that it waited with. */
+static bool all_were_aborted(const struct weir_stats *stats, const struct producer *producers,
+                             uint32_t count)
+{
+    struct bench_emitted emitted = {.attempted = count};
+    for (uint32_t i = 0; i < count; i++)
+        emitted.written += producers[i].written;
+    emitted.attempted += emitted.written;
+    return stats->parked_now == 0 && stats->counts.lost[WEIR_LOSS_ABORTED] == count &&
+           bench_is_accounted_for(stats, emitted);
+}
+
+static double stop_timed_s(struct weir_session *session, struct crowd *crowd,
                            struct producer *producers, uint32_t count, bool *is_whole)
 {
-    struct weir_stats stats;
+    struct weir_stats stats = {.size = sizeof stats};
     double start_s = bench_now_s(CLOCK_MONOTONIC);
-    for (uint32_t i = 0; i < count; i++)
-        __atomic_store_n(&producers[i].must_end, 1, __ATOMIC_RELAXED);
-    gate_set(gate, true);
-    *is_whole = bench_session_stop(session, &stats) && stats.parked_now == 0;
+    __atomic_store_n(&crowd->must_end, 1, __ATOMIC_RELAXED);
+    *is_whole = weir_session_stop(session) == WEIR_OK;
     for (uint32_t i = 0; i < count; i++)
         pthread_join(producers[i].thread, NULL);
-    return bench_now_s(CLOCK_MONOTONIC) - start_s;
+    double seconds = bench_now_s(CLOCK_MONOTONIC) - start_s;
+    *is_whole &= weir_session_stats(session, &stats) == WEIR_OK &&
+                 all_were_aborted(&stats, producers, count);
+    return seconds;
 }
 
 double bench_stop_parked_s(uint32_t count)
 {
-    struct gate gate = {PTHREAD_MUTEX_INITIALIZER, PTHREAD_COND_INITIALIZER, true};
+    struct crowd crowd = {.gate = {PTHREAD_MUTEX_INITIALIZER, PTHREAD_COND_INITIALIZER, true}};
     struct producer *producers = calloc(count, sizeof *producers);
     struct weir_session_config config = WEIR_SESSION_CONFIG_INIT;
     config.mode = WEIR_MODE_BLOCK;
     config.write = take;
-    config.write_context = &gate;
+    config.write_context = &crowd.gate;
     config.budget_bytes = BUDGET_BYTES;
     if (!producers) {
         fprintf(stderr, "weir-bench: no memory for threads\n");
         exit(1);
     }
     struct weir_session *session = bench_session_start(&config); /* it writes its header */
-    gate_set(&gate, false);
-    producers_start(producers, count);
+    gate_set(&crowd.gate, false);
+    producers_start(producers, count, &crowd);
     bool is_whole, are_parked = wait_until_parked(session, count);
-    double seconds = stop_timed_s(session, &gate, producers, count, &is_whole);
+    double seconds = stop_timed_s(session, &crowd, producers, count, &is_whole);
     weir_session_destroy(session);
     free(producers);
     return are_parked && is_whole ? seconds : 0;

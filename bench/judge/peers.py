@@ -28,6 +28,7 @@ FOLDER = os.path.join(ROOT, "build", "bench")
 MIB = 1 << 20
 TIMEOUT_S = 120
 FLOOR = "floor"
+WITHOUT_BUDGET = (FLOOR, "lttng")  # programs that refuse one: nobody reads the floor, and LTTng's is the session's
 
 # What is told of each: medians over the rounds.
 FIGURES = ("ns_per_event", "cpu_ns_per_event", "seconds", "seconds_delivered", "delivered", "lost", "told_lost",
@@ -182,8 +183,8 @@ class Runner:
 
     def arguments(self, peer, of):
         words = ["--case", of.kind, "--events", of.events, "--threads", of.threads, "--json",
-                 "--budget", peer.budget or of.budget, "--variant", peer.option or peer.variant,
-                 *(["--pin"] if self.pins else [])]
+                 "--variant", peer.option or peer.variant, *(["--pin"] if self.pins else []),
+                 *(["--budget", peer.budget or of.budget] if peer.program not in WITHOUT_BUDGET else [])]
         return [str(word) for word in words]
 
     def run(self, peer, of):
@@ -194,6 +195,8 @@ class Runner:
                 out, known = place.run(arguments, of.kind, of.budget, peer.variant, self.drain_set(of), self.timeout_s)
             else:
                 out, known = self.run_into_folder(peer, place, arguments)
+            if peer.program in WITHOUT_BUDGET:
+                known["budget_bytes"] = of.budget
             return self.report(peer, out, known)
         except Failed as error:
             raise Failed(f"{peer.name}, {of.kind}, threads {of.threads}: {error}") from None
@@ -237,7 +240,8 @@ class Runner:
         try:
             run = json.loads(out)
             delivered = known.get("delivered", run["delivered"])
-            run |= {name: known[name] for name in ("delivered", "told_lost", "buffer_bytes", "note") if name in known}
+            run |= {name: known[name] for name in ("delivered", "told_lost", "budget_bytes", "buffer_bytes", "note")
+                    if name in known}
             run["lost"] = None if delivered is None else run["emitted"] - delivered
             if known.get("bytes") is not None and delivered:
                 run["bytes_per_event"] = known["bytes"] / delivered

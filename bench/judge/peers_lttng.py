@@ -21,10 +21,15 @@ PAGE_BYTES = 4096
 COUNT_WRAP = 1 << 63  # the count of discarded events sometimes has this added (2.13)
 
 
-def processors():
-    """Those the kernel may ever have: LTTng has buffers for each."""
+def possible():
+    """Processors that the kernel may ever have: LTTng has buffers for each, also for those that nobody may run on."""
     with open("/sys/devices/system/cpu/possible", encoding="ascii") as file:
         return int(re.split("[-,]", file.read().strip())[-1]) + 1
+
+
+def processors():
+    """Those that the emitting threads may run on: only buffers of these are written into."""
+    return len(os.sched_getaffinity(0))
 
 
 def sub_buffer_bytes(case, budget_bytes):
@@ -34,6 +39,12 @@ def sub_buffer_bytes(case, budget_bytes):
         return 1 << 20
     share = budget_bytes // processors() // SUB_BUFFERS
     return max(PAGE_BYTES, 1 << max(share, 1).bit_length() - 1)
+
+
+def note_of(sub_buffer):
+    each = SUB_BUFFERS * sub_buffer
+    return (f"{SUB_BUFFERS} sub-buffers of {sub_buffer >> 10} KiB for each of {processors()} processors, "
+            f"{each * processors() >> 10} KiB; for all that the machine may have, {each * possible() >> 10} KiB")
 
 
 class Lttng:
@@ -95,7 +106,7 @@ class Lttng:
         self.runs += 1
         name, trace = f"run{self.runs}", os.path.join(self.home, f"trace{self.runs}")
         sub_buffer = sub_buffer_bytes(case, budget_bytes)
-        note = f"{SUB_BUFFERS} sub-buffers of {sub_buffer >> 10} KiB for each of {processors()} processors"
+        note = note_of(sub_buffer)
         try:
             self.session(name, trace, sub_buffer, variant == "blocking")
             self.bind(drain_set)

@@ -89,6 +89,18 @@ class Programs(unittest.TestCase):
                 self.assertEqual(run["lost"], 0)
                 self.assertEqual(run["buffer_bytes"], int(name.split("MB", maxsplit=1)[0]) * MIB)
 
+    def test_eventpipe_without_room(self):
+        """Where the stream cannot be written the session would never stop: it ends, with the reason."""
+        try:
+            place = self.runner.prepare(peers.select(["eventpipe:1MB"])[0])
+        except Missing as missing:
+            self.skipTest(str(missing))
+        folder = self.runner.workplace.make_folder("full")
+        os.symlink("/dev/full", os.path.join(folder, "eventpipe.nettrace"))
+        with self.assertRaisesRegex(Failed, "No space left"):
+            self.runner.workplace.run([*place.command, "--case", "sustained", "--events", "1000000", "--output", folder],
+                                      60, env=place.environment)
+
     def test_two_bursts_and_a_part(self):
         run = self.check(Peer("weir", "drop", ("burst",)), Case("burst", 1, 25_000, 4 * MIB))
         self.assertGreater(run["seconds"], 2 * 0.02)
@@ -125,6 +137,20 @@ class Programs(unittest.TestCase):
                     done = subprocess.run([program, *words], capture_output=True, text=True, timeout=20, check=False)
                     self.assertEqual(done.returncode, 2, done)
                     self.assertEqual(len(done.stderr.splitlines()), 1, done.stderr)
+
+    def test_options_that_mean_nothing(self):
+        """A budget or a folder that a peer has no use for is refused, not passed over."""
+        for name in peers.WITHOUT_BUDGET:
+            try:
+                program = peers.program_of(FOLDER, name)
+            except Missing:
+                continue
+            for option, value in (("--budget", "1048576"), ("--output", "/tmp")):
+                with self.subTest(name, option=option):
+                    done = subprocess.run([program, option, value], capture_output=True, text=True, timeout=20,
+                                          check=False)
+                    self.assertEqual(done.returncode, 2, done)
+                    self.assertIn(f"{option} means nothing to this peer", done.stderr)
 
     def test_without_a_session(self):
         """LTTng's program alone has nobody to emit to, and says so."""
@@ -278,6 +304,14 @@ class Figures(unittest.TestCase):
             self.assertEqual(peers_lttng.sub_buffer_bytes("flood", MIB), 32 << 10)
         with mock.patch.object(peers_lttng, "processors", return_value=4096):
             self.assertEqual(peers_lttng.sub_buffer_bytes("flood", MIB), 4096)
+
+    def test_processors_of_lttng(self):
+        """The budget is shared by those that threads may run on; a note tells what the others take."""
+        with mock.patch("os.sched_getaffinity", return_value={0, 3}), \
+                mock.patch.object(peers_lttng, "possible", return_value=64):
+            self.assertEqual(peers_lttng.sub_buffer_bytes("flood", MIB), 128 << 10)
+            self.assertEqual(peers_lttng.note_of(128 << 10), "4 sub-buffers of 128 KiB for each of 2 processors, "
+                             "1024 KiB; for all that the machine may have, 32768 KiB")
 
 
 # Starts a process that does not hear SIGTERM and has a child, says where, and waits.

@@ -33,7 +33,7 @@ struct peer_options {
     enum peer_case kind;
     uint64_t events; /* of each thread */
     uint32_t threads;
-    uint64_t budget_bytes; /* for the events of all threads together */
+    uint64_t budget_bytes; /* for all threads together; PEER_UNKNOWN with PEER_NO_BUDGET */
     const char *variant;   /* one of peer.variants */
     const char *output;    /* a folder for what is delivered; NULL: nowhere */
     bool pins;
@@ -49,6 +49,9 @@ struct peer_outcome {
     const char *note;
 };
 
+/* Options that mean nothing to a peer: it refuses them. */
+enum { PEER_NO_BUDGET = 1, PEER_NO_OUTPUT = 2 };
+
 struct peer {
     const char *name;
     const char *const *variants; /* up to a NULL; the first is the default */
@@ -60,6 +63,7 @@ struct peer {
     void (*emit)(uint32_t thread, uint64_t first, uint64_t count);
     /* On each emitting thread before the clock runs; may be NULL. */
     void (*prepare)(uint32_t thread);
+    unsigned refuses; /* PEER_NO_... */
 };
 
 extern const struct peer peer;

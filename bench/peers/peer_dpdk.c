@@ -92,4 +92,4 @@ static void close_trace(struct peer_outcome *outcome)
     outcome->note = "a flight recorder: nothing reads while it runs";
 }
 
-const struct peer peer = {"dpdk", variants, open_trace, close_trace, emit_event, NULL};
+const struct peer peer = {"dpdk", variants, open_trace, close_trace, emit_event, NULL, 0};

@@ -36,4 +36,10 @@ static void close_floor(struct peer_outcome *outcome)
     outcome->note = "a ring of 1 MiB for each thread that nobody reads";
 }
 
-const struct peer peer = {"floor", variants, open_floor, close_floor, emit_floor, prepare_floor};
+const struct peer peer = {"floor",
+                          variants,
+                          open_floor,
+                          close_floor,
+                          emit_floor,
+                          prepare_floor,
+                          PEER_NO_BUDGET | PEER_NO_OUTPUT};

@@ -12,12 +12,11 @@
 
 static const char *const variants[] = {"discard", "blocking", NULL};
 
-/* The library has met the daemon before main() and has been told what is enabled. */
+/* Budget and output are the session's. The library has met the daemon before main() and has been
+ * told what is enabled. */
 static void open_trace(const struct peer_options *options)
 {
     const char *allowed = getenv("LTTNG_UST_ALLOW_BLOCKING");
-    if (options->output)
-        peer_fail("--output is the session's: give it to 'lttng create'");
     if (peer_variant_is(options, "blocking") && !allowed)
         peer_fail("for --variant blocking, set LTTNG_UST_ALLOW_BLOCKING=1, and enable the channel "
                   "with --blocking-timeout=inf");
@@ -37,4 +36,5 @@ static void close_trace(struct peer_outcome *outcome)
     (void)outcome;
 }
 
-const struct peer peer = {"lttng", variants, open_trace, close_trace, emit_event, NULL};
+const struct peer peer = {
+    "lttng", variants, open_trace, close_trace, emit_event, NULL, PEER_NO_BUDGET | PEER_NO_OUTPUT};

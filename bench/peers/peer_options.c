@@ -6,8 +6,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define EVENTS_MAX UINT64_C(1000000000)
-#define BUDGET_MAX (UINT64_C(1) << 36)
+#define EVENTS_MAX     UINT64_C(1000000000)
+#define BUDGET_MAX     (UINT64_C(1) << 36)
+#define BUDGET_DEFAULT 4194304u
 
 static const char *const case_words[] = {"burst", "sustained", "flood"};
 
@@ -25,12 +26,15 @@ static void usage(FILE *to)
             "                   or all events without a pause; flood is for a small budget\n"
             "  --events N       of each thread (default 310,000)\n"
             "  --threads N      that emit (default 1)\n"
-            "  --budget BYTES   of buffers, for all threads together (default 4194304)\n"
-            "  --output FOLDER  where to put what is delivered (default nowhere)\n"
             "  --pin            binds the emitting threads to processors, and what drains to the "
             "last\n"
             "  --json           one JSON object\n",
             peer.name);
+    if (!(peer.refuses & PEER_NO_BUDGET))
+        fprintf(to, "  --budget BYTES   of buffers, for all threads together (default %u)\n",
+                BUDGET_DEFAULT);
+    if (!(peer.refuses & PEER_NO_OUTPUT))
+        fprintf(to, "  --output FOLDER  where to put what is delivered (default nowhere)\n");
     fprintf(to, "  --variant WORD   one of:");
     for (const char *const *variant = peer.variants; *variant; variant++)
         fprintf(to, " %s%s", *variant, variant == peer.variants ? " (default)" : "");
@@ -41,6 +45,14 @@ __attribute__((noreturn)) static void wrong(const char *option, const char *valu
                                             const char *wanted)
 {
     fprintf(stderr, "peer-%s: %s '%s' is not %s; try --help\n", peer.name, option, value, wanted);
+    exit(2);
+}
+
+static void refuse(const char *option, unsigned if_any)
+{
+    if (!(peer.refuses & if_any))
+        return;
+    fprintf(stderr, "peer-%s: %s means nothing to this peer; try --help\n", peer.name, option);
     exit(2);
 }
 
@@ -86,12 +98,14 @@ static void option_take(int letter, const char *value, struct peer_options *opti
         options->threads = (uint32_t)number("--threads", value, 1, PEER_THREADS_MAX);
         break;
     case 'b':
+        refuse("--budget", PEER_NO_BUDGET);
         options->budget_bytes = number("--budget", value, 4096, BUDGET_MAX);
         break;
     case 'v':
         options->variant = variant_of(value);
         break;
     case 'o':
+        refuse("--output", PEER_NO_OUTPUT);
         options->output = value;
         break;
     case 'p':
@@ -118,7 +132,8 @@ void peer_options_parse(int argc, char **argv, struct peer_options *options)
         {"help", no_argument, NULL, 'h'},          {NULL, 0, NULL, 0}};
     *options = (struct peer_options){.events = 31 * PEER_BURST_EVENTS,
                                      .threads = 1,
-                                     .budget_bytes = 4u << 20,
+                                     .budget_bytes = peer.refuses & PEER_NO_BUDGET ? PEER_UNKNOWN
+                                                                                   : BUDGET_DEFAULT,
                                      .variant = peer.variants[0]};
     int letter;
     while ((letter = getopt_long(argc, argv, "", known, NULL)) != -1)

@@ -6,11 +6,13 @@
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <time.h>
 #include <unistd.h>
 
 #define BATCH_ELEMENTS 4096u
-#define SLEEP_NS       500000L
+#define REST_NS_MAX    500000u
+#define ELEMENT_NS     10u /* what a fast writer takes for one */
 
 /* CONST while the reader runs, but for what is said. */
 static struct {
@@ -18,6 +20,8 @@ static struct {
     peer_queue_take take;
     uint32_t queues;
     uint64_t emitted;
+    uint64_t few; /* a round that gave less is followed by a rest */
+    struct timespec rest;
     int fd;                     /* -1: nowhere */
     struct peer_element *batch; /* the reader's */
     uint64_t delivered;         /* the reader's */
@@ -54,20 +58,30 @@ static uint64_t sweep(void)
  * nothing leaves nothing behind. */
 static void *read_queues(void *context)
 {
-    const struct timespec rest = {0, SLEEP_NS};
     (void)context;
+    prctl(PR_SET_TIMERSLACK, 1UL); /* a rest of 50 us is not one of 100 */
     for (;;) {
         bool is_last = atomic_load_explicit(&reader.is_ending, memory_order_acquire);
         uint64_t got = sweep();
         if (is_last && got == 0)
             return NULL;
-        if (!is_last && got < BATCH_ELEMENTS)
-            nanosleep(&rest, NULL);
+        if (!is_last && got < reader.few)
+            nanosleep(&reader.rest, NULL);
     }
 }
 
-void peer_queues_start(const struct peer_options *options, peer_queue_take take)
+/* The reader is back before a queue that it left empty is full. */
+static void rest_set(uint64_t elements)
 {
+    uint64_t rest_ns = elements / 4 * ELEMENT_NS;
+    reader.rest.tv_nsec = (long)(rest_ns < REST_NS_MAX ? rest_ns : REST_NS_MAX);
+    reader.few = elements / 16 < BATCH_ELEMENTS ? elements / 16 : BATCH_ELEMENTS;
+    reader.few += reader.few == 0; /* one that finds nothing rests */
+}
+
+void peer_queues_start(const struct peer_options *options, uint64_t elements, peer_queue_take take)
+{
+    rest_set(elements);
     reader.take = take;
     reader.queues = options->threads;
     reader.emitted = options->events * options->threads;

@@ -71,4 +71,4 @@ static void close_weir(struct peer_outcome *outcome)
     outcome->buffer_bytes = stats.budget_bytes;
 }
 
-const struct peer peer = {"weir", variants, open_weir, close_weir, emit_weir, NULL};
+const struct peer peer = {"weir", variants, open_weir, close_weir, emit_weir, NULL, 0};

@@ -11,6 +11,8 @@ using Microsoft.Diagnostics.Tracing;
 
 static class Program
 {
+    const int StopMs = 30_000;
+
     static int Main(string[] args)
     {
         bool emits = args is ["--emit", ..];
@@ -110,12 +112,26 @@ static class Program
         using EventPipeSession session = client.StartEventPipeSession(configuration);
         using var output = new FileStream(file, FileMode.Create, FileAccess.Write);
         Task copied = session.EventStream.CopyToAsync(output);
-        string said = Answer(traced, word);
-        session.Stop();
-        copied.Wait();
+        Task<string> answered = Task.Run(() => Answer(traced, word));
+        Await(answered, copied, traced, Timeout.Infinite); // as long as the run is
+        Await(Task.Run(session.Stop), copied, traced, StopMs);
+        Await(copied, copied, traced, StopMs);
         long end = Stopwatch.GetTimestamp();
         Answer(traced, null); // it has seen that the session is over
-        return (said, end);
+        return (answered.Result, end);
+    }
+
+    /// A session whose stream nobody reads any more does not stop, nor does its disposal return: then, and if there is no
+    /// end to it, the traced process is killed, and the reason thrown.
+    static void Await(Task what, Task copied, Process traced, int ms)
+    {
+        if (Task.WaitAny([what, copied], ms) == 1 && copied.IsCompletedSuccessfully)
+            Task.WaitAny([what], ms);
+        if (what.IsCompletedSuccessfully && !copied.IsFaulted)
+            return;
+        Task failed = copied.IsFaulted ? copied : what;
+        traced.Kill();
+        throw failed.Exception?.GetBaseException() ?? new TimeoutException($"the session does not end within {ms / 1000} s");
     }
 
     static (long Delivered, long ToldLost) Count(string file)
