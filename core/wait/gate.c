@@ -93,10 +93,17 @@ static struct wr_unit *unit_pop(struct wr_gate *gate)
     return (void *)(gate->area + (uint64_t)gate->carved++ * gate->unit_bytes);
 }
 
+/* Behind the others: what has just come back is still in the cache of the drain's processor, and a
+ * thread on another one would wait for each of its lines. There are never more units in turn than
+ * were in use at once, since a new one is cut only when none is free. */
 static void unit_push(struct wr_gate *gate, struct wr_unit *unit)
 {
-    unit->next = gate->free;
-    gate->free = unit;
+    unit->next = NULL;
+    if (gate->free)
+        gate->free_last->next = unit;
+    else
+        gate->free = unit;
+    gate->free_last = unit;
     gate->free_count++;
     WR_CHECK(gate->free_count <= gate->unit_count);
 }

@@ -98,7 +98,8 @@ struct wr_gate {
     bool head_spins; /* the head of the queue waits awake while nobody runs */
 
     WR_ALIGNED_LINE pthread_mutex_t lock;
-    struct wr_unit *free;           /* LOCK: last in, first out, so that a warm unit stays warm */
+    struct wr_unit *free;           /* LOCK: first in, first out, see unit_push() */
+    struct wr_unit *free_last;      /* LOCK: if there is a free one */
     uint32_t free_count;            /* LOCK: listed, or not yet cut from the area */
     uint32_t carved;                /* LOCK: units that have been in use, from the first on */
     struct wr_waiter *head, *tail;  /* LOCK: who waits, oldest first */
