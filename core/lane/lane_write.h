@@ -2,8 +2,8 @@
  * HOT: the writer's side of a lane.
  *
  * Life of a record: pin; is there room; read the clock; copy; commit; unpin. Room is tested before
- * the clock is read, because the clock is nine tenths of an event and a dropped one must not pay
- * it.
+ * the clock is read, because the clock is nine tenths of the least that an event costs and a
+ * dropped one must not pay it.
  *
  * The argument in short (core/ORDERING.md has it whole). The drain reads only below `commit`, which
  * is stored last, with release (edge PUBLISH). A segment leaves the lane only through `current`

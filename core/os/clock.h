@@ -2,8 +2,9 @@
  * The clock that stamps events.
  *
  * Where the processor's time stamp counter is invariant, ticks are its raw value: reading it is
- * nine tenths of an event, and any conversion would add to that. Elsewhere ticks are nanoseconds of
- * CLOCK_MONOTONIC. The stream states the frequency, measured against CLOCK_MONOTONIC.
+ * nine tenths of the least that an event costs, and any conversion would add to that. Elsewhere
+ * ticks are nanoseconds of CLOCK_MONOTONIC. The stream states the frequency, measured against
+ * CLOCK_MONOTONIC.
  */
 #ifndef WR_OS_CLOCK_H
 #define WR_OS_CLOCK_H
