@@ -5,6 +5,7 @@ The program is asked which it is.
 """
 import collections
 import json
+import os
 import re
 import subprocess
 import tempfile
@@ -138,6 +139,8 @@ def parse(text, program):
     if not (isinstance(report, dict) and isinstance(report.get("context"), dict)
             and isinstance(report.get("benchmarks"), list) and all(map(has_name, report["benchmarks"]))):
         raise failed(program, "its report has no context, or benchmarks without a name")
+    if "executable" in report["context"]: # where it lay on this machine is nobody's business
+        report["context"]["executable"] = os.path.basename(str(report["context"]["executable"]))
     return report
 
 
