@@ -26,12 +26,10 @@ class Unavailable(Exception):
 
 def validate(kind, value, where):
     """By bench/claims/schema.json; the message is about the innermost thing that is wrong."""
-    with open(os.path.join(FOLDER, SCHEMA), encoding="utf-8") as file:
-        schema = {**json.load(file), "$ref": f"#/$defs/{kind}"}
-    error = jsonschema.exceptions.best_match(jsonschema.Draft202012Validator(schema).iter_errors(value))
+    validator = points.validator(kind, os.path.join(FOLDER, SCHEMA))
+    error = jsonschema.exceptions.best_match(validator.iter_errors(value))
     if error:
-        field = "/".join(str(part) for part in error.absolute_path)
-        raise Invalid(f"{where}: {field + ': ' if field else ''}{error.message[:300]}")
+        raise points.told(error, where)
     return value
 
 

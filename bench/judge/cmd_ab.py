@@ -27,7 +27,7 @@ import environment
 import gate
 import gate_text
 import points
-from command import Progress, runs
+from command import Progress
 
 FOLDER = os.path.join(points.ROOT, "out", "bench", "ab")
 # Seconds in all, after the builds; the rest of them after the first run is for the repeat.

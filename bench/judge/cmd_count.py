@@ -9,7 +9,6 @@ Exit code: 0 nothing is worse, or nothing was compared (and it says so); 1 somet
 import argparse
 import json
 import os
-import sys
 
 import builds
 import command

@@ -8,7 +8,6 @@ be drawn, 2 usage.
 """
 import argparse
 import io
-import sys
 import textwrap
 
 import matplotlib

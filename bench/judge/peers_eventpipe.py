@@ -1,7 +1,6 @@
 """EventPipe's program: restored and built with the .NET SDK, once, as the interop tests do with theirs."""
 import fcntl
 import hashlib
-import os
 import pathlib
 
 import borrow

@@ -24,20 +24,26 @@ class Invalid(Exception):
 _validators = {}
 
 
-def validator(kind):
-    if kind not in _validators:
-        with open(SCHEMA, encoding="utf-8") as file:
+def validator(kind, path=SCHEMA):
+    """Of one of the definitions of a file of schemas, which is read once."""
+    if (path, kind) not in _validators:
+        with open(path, encoding="utf-8") as file:
             schema = json.load(file)
-        _validators[kind] = jsonschema.Draft202012Validator({**schema, "$ref": f"#/$defs/{kind}"})
-    return _validators[kind]
+        _validators[path, kind] = jsonschema.Draft202012Validator({**schema, "$ref": f"#/$defs/{kind}"})
+    return _validators[path, kind]
+
+
+def told(error, where):
+    """A validator's error as one line for a person."""
+    field = "/".join(str(part) for part in error.absolute_path)
+    return Invalid(f"{where}: {field + ': ' if field else ''}{error.message[:300]}")
 
 
 def validate(kind, value, where):
     """`kind`: point, report, environment, gate_row or clock_row."""
     errors = sorted(validator(kind).iter_errors(value), key=lambda error: list(map(str, error.path)))
     if errors:
-        field = "/".join(str(part) for part in errors[0].path)
-        raise Invalid(f"{where}: {field + ': ' if field else ''}{errors[0].message[:300]}")
+        raise told(errors[0], where)
     if kind == "point":
         check_date(value["date"], where)
     return value

@@ -5,7 +5,6 @@ that WEIR_BENCH is of.
 import os
 import platform
 import re
-import subprocess
 import tempfile
 import unittest
 

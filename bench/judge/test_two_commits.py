@@ -8,11 +8,12 @@ import xml.etree.ElementTree
 
 import points
 import reports
+import repository
 import samples
 
 
 def git(*arguments):
-    return subprocess.run(["git", "-C", points.ROOT, *arguments], capture_output=True, text=True, check=False)
+    return repository.done(points.ROOT, *arguments)
 
 
 def commits():
