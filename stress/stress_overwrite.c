@@ -5,9 +5,8 @@
  *  - what a thread had attempted before the call is in the file, as an event or as a loss, and
  *    nothing that it had not begun when the call returned;
  *  - of what it has written up to the file's last number, each event is there or is told as
- *    OVERWRITTEN; in the first file all from the first one on are there. In
- * later ones there may be gaps: while a snapshot is written, what is recycled is younger than what
- * it holds;
+ *    OVERWRITTEN; in the first file all from the first one on are there. In later ones there may
+ *    be gaps: while a snapshot is written, what is recycled is younger than what it holds;
  *  - none is older than was asked for, and each is intact;
  *  - records never take more than the budget.
  *

@@ -1,5 +1,7 @@
 /*
- * The free segments of a session: ck_stack. Last in, first out keeps a warm segment warm.
+ * The free segments of a session without BLOCK: ck_stack. Last in, first out keeps a segment warm
+ * for a thread on the drain's own processor; one on another processor has to wait for the lines
+ * that the drain has just read, which is why BLOCK's list is the other way round (wait/gate.c).
  *
  * Edge RECYCLE: whoever gives a segment has read it to its end; whoever takes it may write. Takers
  * are several, so the pop is the one with a generation (pop_mpmc): the single-consumer pop would

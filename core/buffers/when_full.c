@@ -29,8 +29,8 @@ static void starve(struct wr_buffers *buffers)
 
 void wr_when_full_drop(struct wr_lane *lane)
 {
-    const struct wr_buffers *buffers = lane->buffers;
-    starve(lane->buffers);
+    struct wr_buffers *buffers = lane->buffers;
+    starve(buffers);
     if (!buffers->blocks)
         lane->skips = wr_buffers_is_crowd(buffers) ? WR_SKIPS_IN_CROWD : WR_SKIPS;
     lane->skip_cause = lane->held_before ? WEIR_LOSS_FULL : WEIR_LOSS_NO_SEGMENT;
@@ -49,9 +49,8 @@ static void free_give_all(struct wr_buffers *buffers, struct wr_segment *first)
 
 /* In a crowd, more threads than half of the segments, the last free ones, half of all, are lent for
  * one record at a time to threads that went without for some milliseconds. Without that a few keep
- * all: a
- * thread that emits all the time is preempted inside its pin, with its segment, and whatever comes
- * free is taken by whoever runs just then. */
+ * all: a thread that emits all the time is preempted inside its pin, with its segment, and whatever
+ * comes free is taken by whoever runs just then. */
 static bool may_take(struct wr_lane *lane, uint32_t count)
 {
     const struct wr_buffers *buffers = lane->buffers;
