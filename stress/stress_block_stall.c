@@ -17,7 +17,6 @@
 #define BATCH        64u
 #define BATCH_NS_MAX 20000u
 #define TURNS        20u
-#define TURN_MS      50u
 #define GROWTH_MAX   (1u << 20)
 
 static uint64_t stall_ms = 1000;
@@ -136,7 +135,7 @@ static double percentile(const struct samples *samples, uint32_t per_mille)
 /* Emits for a while, and notes the batches of which nothing was written. */
 static void sample(struct samples *samples, struct hs_emitter *emitter, uint64_t ms)
 {
-    for (uint64_t end_ns = hs_now_ns() + ms * 1000000; hs_now_ns() < end_ns;) {
+    for (uint64_t end_ns = hs_now_ns() + ms * 1000000; hs_now_ns() < end_ns; hs_progress()) {
         uint64_t written = 0, start_ns = hs_now_ns();
         for (uint32_t i = 0; i < BATCH; i++, emitter->attempts++)
             written += Stress_Fixed(emitter->index, emitter->attempts, 0, 0, 0, 0);
@@ -145,7 +144,6 @@ static void sample(struct samples *samples, struct hs_emitter *emitter, uint64_t
         if (written == 0)
             sample_add(samples, passed_ns);
     }
-    hs_progress();
 }
 
 /* In turns, so that what else runs on the machine is in both; but of a long run the stall is one.
@@ -159,8 +157,7 @@ static void turns(struct samples *stalled, struct samples *healthy, struct sampl
         hs_gate_close(&gate);
         hs_gate_wait(&gate);
         sample(until_full, emitter, 5);
-        for (uint64_t ms = 0; ms < stall_ms / count; ms += TURN_MS)
-            sample(stalled, emitter, TURN_MS);
+        sample(stalled, emitter, stall_ms / count);
         hs_gate_open(&gate);
         sample(healthy, emitter, healthy_ms);
     }
