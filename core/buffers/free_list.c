@@ -1,11 +1,11 @@
 /*
  * Compiled without ThreadSanitizer's instrumentation: ck's operations are inline assembly that it
- * cannot see, and a pop reads the link of an entry that may just have been taken (the generation
- * then makes it try again). The two annotations tell it about the edge itself.
+ * cannot see, and both read nodes that may just have been put to another use. The two annotations
+ * tell it about the edge itself.
  */
 #include "buffers/free_list.h"
 
-#include <ck_stack.h>
+#include <ck_fifo.h>
 
 #ifdef WR_TSAN
 void __tsan_acquire(void *address);
@@ -15,35 +15,60 @@ void __tsan_release(void *address);
 #define __tsan_release(address) ((void)(address))
 #endif
 
-_Static_assert(sizeof(struct ck_stack) == 2 * sizeof(void *), "head and generation");
-_Static_assert(offsetof(struct ck_stack, head) == 0, "so is ours");
-_Static_assert(sizeof(struct ck_stack_entry) == sizeof(((struct wr_segment *)0)->free_link),
-               "it fits");
+_Static_assert(sizeof(struct ck_fifo_mpmc) <= WR_LINE, "it fits");
+_Static_assert(_Alignof(struct ck_fifo_mpmc) <= WR_LINE, "and lies as it must");
+_Static_assert(sizeof(struct ck_fifo_mpmc_entry) == sizeof(struct wr_free_node), "so does a node");
+_Static_assert(_Alignof(struct ck_fifo_mpmc_entry) == _Alignof(struct wr_free_node), "and lies so");
 
-static struct ck_stack *stack_of(struct wr_free_list *list)
+static struct ck_fifo_mpmc *fifo_of(struct wr_free_list *list)
 {
-    return (struct ck_stack *)(void *)&list->head;
+    return (struct ck_fifo_mpmc *)(void *)list->fifo;
+}
+
+static struct ck_fifo_mpmc_entry *entry_of(struct wr_free_node *node)
+{
+    return (struct ck_fifo_mpmc_entry *)(void *)node;
 }
 
 void wr_free_list_init(struct wr_free_list *list)
 {
-    ck_stack_init(stack_of(list));
+    ck_fifo_mpmc_init(fifo_of(list), entry_of(&list->first_node));
 }
 
 void wr_free_list_give(struct wr_free_list *list, struct wr_segment *segment)
 {
-    wr_u32_add_acq_rel(&list->count, 1);
+    struct wr_free_node *node = segment->free_node ? segment->free_node : &segment->node;
+    wr_u32_add_acq_rel(&list->count, 1); /* also keeps what was read above before the enqueue */
     __tsan_release(list);
     /* edge RECYCLE.release */
-    ck_stack_push_mpmc(stack_of(list), (struct ck_stack_entry *)(void *)&segment->free_link);
+    ck_fifo_mpmc_enqueue(fifo_of(list), entry_of(node), segment);
+}
+
+/* ck finds the list empty also if the head that it has loaded was taken and came back as the tail
+ * before the tail was loaded. Somebody took something then, so that to try again is no wait. */
+static bool dequeue(struct ck_fifo_mpmc *fifo, void **taken, struct ck_fifo_mpmc_entry **node)
+{
+    const char *generation;
+    do {
+        generation = ck_pr_load_ptr(&fifo->head.generation);
+        ck_pr_fence_load();
+        if (ck_fifo_mpmc_dequeue(fifo, taken, node))
+            return true;
+        ck_pr_fence_load();
+    } while (ck_pr_load_ptr(&fifo->head.generation) != generation);
+    return false;
 }
 
 struct wr_segment *wr_free_list_take(struct wr_free_list *list)
 {
+    void *taken;
+    struct ck_fifo_mpmc_entry *node;
     /* edge RECYCLE.acquire */
-    struct ck_stack_entry *entry = ck_stack_pop_mpmc(stack_of(list));
+    if (!dequeue(fifo_of(list), &taken, &node))
+        return NULL;
     __tsan_acquire(list);
-    if (entry)
-        wr_u32_add_acq_rel(&list->count, UINT32_MAX);
-    return entry ? WR_CONTAINER(entry, struct wr_segment, free_link) : NULL;
+    wr_u32_add_acq_rel(&list->count, UINT32_MAX);
+    struct wr_segment *segment = taken;
+    segment->free_node = (struct wr_free_node *)(void *)node;
+    return segment;
 }

@@ -1,10 +1,9 @@
 /*
  * A segment: a fixed-size piece of a session's arena that holds records of one lane.
  *
- *            free list ──take (RECYCLE)──> current of a lane ──retire / revoke (OWN)──> read out
- * ──┐ ^                                                                                 │
- *                └───────────────────────────────give
- * (RECYCLE)────────────────────────────────────┘
+ *   free list --take (RECYCLE)--> current of a lane --retire, revoke (OWN)--> read out
+ *       ^                                                                        |
+ *       +----------------------------- give (RECYCLE) ---------------------------+
  *
  * `commit` holds two numbers in one word, so that a single release store publishes a record and
  * counts it: the low half is the offset of the first byte that is not a record, from the start of
@@ -22,6 +21,11 @@
 
 struct wr_lane;
 
+/* Room for a struct ck_fifo_mpmc_entry; no ck header in ours. */
+struct wr_free_node {
+    _Alignas(16) void *words[4];
+};
+
 struct wr_segment {
     /* WRITER before CHAIN publishes the segment; constant until it is given back. */
     struct wr_segment *older; /* the next older segment on `opened` */
@@ -33,8 +37,8 @@ struct wr_segment {
                             began in an older segment (lane_span.h) */
 
     /* DRAIN */
-    struct wr_segment *newer; /* the lane's chain, oldest first */
-    void *free_link;          /* the free list's */
+    struct wr_segment *newer;       /* the lane's chain, oldest first */
+    struct wr_free_node *free_node; /* TAKER, giver: see buffers/free_list.h */
 
     /* LOCK(overwrite), see buffers/overwrite.h */
     struct wr_lane *lane;         /* whose records these are */
@@ -42,6 +46,8 @@ struct wr_segment {
     uint64_t opening;             /* of the session's, from 1: no two are the same */
 
     WR_ALIGNED_LINE struct wr_u64 commit; /* WRITER; edge PUBLISH */
+    /* ANY: the free list's, for whichever segment; not on the writer's cache line */
+    _Alignas(64) struct wr_free_node node;
 
     WR_ALIGNED_LINE unsigned char records[];
 };

@@ -10,14 +10,14 @@ IN_ORDER = {
     "core/base/atomic.h": "#include <stdatomic.h>\ntypedef _Atomic int word;\n",
     "core/include/weir/trace.h": "static int f(int *enabled) { return __atomic_load_n(enabled, 0); }\n",
     "core/lane/lane.h": '#include "base/atomic.h"\n/* edges PUBLISH.release, OWN: both */\n/* not asm */\n',
-    "core/buffers/buffers.c": '#include "lane/lane.h"\n#include <ck_stack.h>\nint f(void)\n{\n    return 0;\n}\n',
+    "core/buffers/buffers.c": '#include "lane/lane.h"\n#include <ck_fifo.h>\nint f(void)\n{\n    return 0;\n}\n',
 }
 
 WRONG = {
     "to the right": ("core/lane/a.h", '#include "session/session.h"\n', "not to its left"),
     "to the side": ("core/lane/a.h", '#include "wait/bell.h"\n', "not to its left"),
     "new folder": ("core/misc/a.h", "\n", "no place"),
-    "ck in a header": ("core/buffers/a.h", "#include <ck_stack.h>\n", "ck stays"),
+    "ck in a header": ("core/buffers/a.h", "#include <ck_fifo.h>\n", "ck stays"),
     "ck in a public header": ("core/include/weir/a.h", "#include <ck_ec.h>\n", "ck stays"),
     "_Atomic": ("core/lane/a.h", "_Atomic int word;\n", "_Atomic outside"),
     "__sync": ("core/lane/a.c", "int f(int *x) { return __sync_fetch_and_add(x, 1); }\n", "outside core/base"),

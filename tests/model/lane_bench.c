@@ -62,7 +62,7 @@ void bench_prepare(enum pins pins, uint32_t writers, uint32_t segments, uint32_t
     bench.buffers->segment_count = segments;
     wr_u32_store_relaxed(&bench.buffers->carved, segments); /* all are on the free list */
     bench.buffers->wake_at = UINT32_MAX;
-    wr_u32_store_relaxed(&bench.buffers->free_list.count, UINT32_MAX / 2); /* the pop decides */
+    wr_u32_store_relaxed(&bench.buffers->free_list.count, UINT32_MAX / 2); /* the take decides */
     model_name(&bench.buffers->ready, "ready");
     model_name(&bench.buffers->retired, "retired");
     for (uint32_t i = 0; i < writers; i++)

@@ -1,7 +1,7 @@
 /*
  * The product's own sources, compiled with WR_MODEL, and what stands in for the system under them:
- * locks and barriers are the explorer's, sleeping is model_pause(), and the free list (ck_stack in
- * the product) is a word per segment with the same orders (edge RECYCLE).
+ * locks and barriers are the explorer's, sleeping is model_pause(), and the free list
+ * (ck_fifo_mpmc in the product) is a word per segment with the same orders (edge RECYCLE).
  */
 #ifndef MODEL_PRODUCT_H
 #define MODEL_PRODUCT_H
