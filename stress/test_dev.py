@@ -31,6 +31,10 @@ class Usage(unittest.TestCase):
         self.assertEqual(done.returncode, 0)
         for option in ("--quick", "--compare", "--segments", "--grants", "--programs", "--long"):
             self.assertIn(option, done.stdout)
+        for words in ("--help", "-h", "stress --help", "run -h", "test --only unit --help", "tidy -h", "deps --help"):
+            with self.subTest(words=words):
+                asked = self.dev(*words.split())
+                self.assertEqual((asked.returncode, asked.stdout), (0, done.stdout), asked.stderr)
 
 
 class Packages(unittest.TestCase):
