@@ -18,7 +18,7 @@ class Usage(unittest.TestCase):
                              ("stress --seconds 1.5", "'1.5'"), ("stress --seed", "--seed"), ("stress --seed x", "'x'"),
                              ("stress --quick --long", "--quick"), ("stress --quick --seconds 3", "--quick"),
                              ("stress --compare --seconds 3", "--compare"), ("stress --long --programs", "--programs"),
-                             ("deps nothing", "nothing"), ("test --only", "--only"), ("tidy x", "tidy")):
+                             ("nonsense --help", "nonsense"), ("deps nothing", "nothing"), ("test --only", "--only"), ("tidy x", "tidy")):
             with self.subTest(words=words):
                 done = self.dev(*words.split())
                 self.assertEqual(done.returncode, 2, done.stderr)
@@ -31,7 +31,8 @@ class Usage(unittest.TestCase):
         self.assertEqual(done.returncode, 0)
         for option in ("--quick", "--compare", "--segments", "--grants", "--programs", "--long"):
             self.assertIn(option, done.stdout)
-        for words in ("--help", "-h", "stress --help", "run -h", "test --only unit --help", "tidy -h", "deps --help"):
+        for words in ("--help", "-h", "stress --help", "run -h", "test --only unit --help", "tidy -h", "deps --help",
+                      "bench --help", "bench -h"):
             with self.subTest(words=words):
                 asked = self.dev(*words.split())
                 self.assertEqual((asked.returncode, asked.stdout), (0, done.stdout), asked.stderr)
