@@ -17,7 +17,6 @@ import matplotlib.patches  # noqa: E402
 import matplotlib.pyplot as plt  # noqa: E402
 
 import command  # noqa: E402
-import peers  # noqa: E402
 import points  # noqa: E402
 from peers import runs  # noqa: E402
 

@@ -27,7 +27,7 @@ bool wr_buffers_init(struct wr_buffers *buffers, const struct weir_session_confi
     buffers->arena = wr_os_pages_map(buffers->arena_bytes);
     if (!buffers->arena)
         return false;
-    /* A wake costs about a microsecond on each side; a sixteenth of the budget spreads it. */
+    /* A wake costs microseconds on each side; a sixteenth of the budget spreads it. */
     buffers->wake_at = buffers->segment_count / 16;
     if (buffers->wake_at == 0)
         buffers->wake_at = 1;

@@ -4,7 +4,7 @@
 #include "os/clock.h"
 #include "os/os.h"
 
-/* A segment that has been in use, which is warm, else one that has not. */
+/* A segment that has been in use, whose pages are there, else one that has not. */
 static struct wr_segment *free_take(struct wr_buffers *buffers)
 {
     struct wr_segment *segment = wr_free_list_take(&buffers->free_list);
