@@ -54,14 +54,25 @@ void wr_os_sleep_ns(uint64_t ns);
 
 /* --- Files. ---------------------------------------------------------------------------------- */
 
+/* The name of a file that is not whole yet, in the directory of its own name. That directory is
+ * held open, so that no chdir and no rename of it comes between the two names. */
+struct wr_os_temporary {
+    char name[256]; /* empty: none */
+    int directory;  /* if there is a name */
+};
+
 /* Opens `path` for writing without waiting: a FIFO that nobody reads is refused. A missing or
- * regular file is written under a new name beside it, which `temporary` receives (capacity bytes)
- * and wr_os_file_publish() renames; anything else (a pipe, /dev/stdout) is opened itself, and
- * `temporary` is empty. Returns the descriptor, or the negated error number. */
-int wr_os_file_create(const char *path, char *temporary, size_t capacity);
-/* 0, or the system's error number. */
-int wr_os_file_publish(const char *temporary, const char *path);
-void wr_os_file_discard(int fd, const char *temporary);
+ * regular file is written under a new name beside it, which `temporary` receives and
+ * wr_os_file_publish() renames; anything else (a pipe, /dev/stdout) is opened itself, and there is
+ * no temporary name. Returns the descriptor, or the negated error number. */
+int wr_os_file_create(const char *path, struct wr_os_temporary *temporary);
+/* Gives the file the last part of `path` as its name. 0, or the system's error number; after 0
+ * there is no temporary name any more. */
+int wr_os_file_publish(struct wr_os_temporary *temporary, const char *path);
+/* Removes the file if it has its temporary name. */
+void wr_os_file_discard(struct wr_os_temporary *temporary);
+/* Another descriptor, closed by exec, for what `fd` stands for; or the negated error number. */
+int wr_os_fd_duplicate(int fd);
 /* 0, or the system's error number: some file systems tell a failed write only here. */
 int wr_os_file_close(int fd);
 /* Writes all of it, through short and interrupted writes. 0, or the system's error number. */

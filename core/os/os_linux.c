@@ -137,49 +137,103 @@ void wr_os_sleep_ns(uint64_t ns)
 }
 
 /* Not blocking while it is opened, but after: writes wait for the reader. */
-static int open_special(const char *path)
+static int open_special(int directory, const char *name)
 {
-    int fd = open(path, O_WRONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
+    int fd = openat(directory, name, O_WRONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
     if (fd < 0)
         return -errno;
     fcntl(fd, F_SETFL, fcntl(fd, F_GETFL) & ~O_NONBLOCK);
     return fd;
 }
 
-int wr_os_file_create(const char *path, char *temporary, size_t capacity)
+static const char *name_in(const char *path)
 {
-    struct stat status;
-    temporary[0] = 0;
-    if (stat(path, &status) == 0 && !S_ISREG(status.st_mode))
-        return S_ISDIR(status.st_mode) ? -EISDIR : open_special(path);
+    const char *slash = strrchr(path, '/');
+    return slash ? slash + 1 : path;
+}
+
+/* To find names in, not to be read: what a directory allows is searching it. */
+static int open_directory(const char *path)
+{
+    char directory[PATH_MAX] = ".";
+    size_t length = (size_t)(name_in(path) - path);
+    if (length >= sizeof directory)
+        return -ENAMETOOLONG;
+    if (length > 0) {
+        memcpy(directory, path, length);
+        directory[length] = 0;
+    }
+    int fd = open(directory, O_PATH | O_DIRECTORY | O_CLOEXEC);
+    return fd < 0 ? -errno : fd;
+}
+
+static int create_beside(const char *name, struct wr_os_temporary *temporary)
+{
+    size_t capacity = sizeof temporary->name;
     for (unsigned attempt = 0; attempt < 100; attempt++) {
         int length =
-            snprintf(temporary, capacity, "%s.%u-%u.part", path, (unsigned)getpid(), attempt);
+            snprintf(temporary->name, capacity, "%s.%u-%u.part", name, (unsigned)getpid(), attempt);
         if (length < 0 || (size_t)length >= capacity)
-            break;
-        int fd = open(temporary, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
-        if (fd >= 0)
-            return fd;
-        if (errno != EEXIST) {
-            temporary[0] = 0;
-            return -errno;
-        }
+            return -ENAMETOOLONG;
+        int fd = openat(temporary->directory, temporary->name,
+                        O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+        if (fd >= 0 || errno != EEXIST)
+            return fd >= 0 ? fd : -errno;
     }
-    temporary[0] = 0;
-    return -ENAMETOOLONG;
+    return -EEXIST;
 }
 
-int wr_os_file_publish(const char *temporary, const char *path)
+static void temporary_forget(struct wr_os_temporary *temporary)
 {
-    return rename(temporary, path) == 0 ? 0 : errno;
+    close(temporary->directory);
+    temporary->directory = -1;
+    temporary->name[0] = 0;
 }
 
-void wr_os_file_discard(int fd, const char *temporary)
+int wr_os_file_create(const char *path, struct wr_os_temporary *temporary)
 {
-    if (fd >= 0)
-        wr_os_file_close(fd);
-    if (temporary[0])
-        unlink(temporary);
+    struct stat status;
+    const char *name = name_in(path);
+    int fd;
+    temporary->name[0] = 0;
+    temporary->directory = open_directory(path);
+    if (temporary->directory < 0)
+        return temporary->directory;
+    bool exists = fstatat(temporary->directory, name, &status, 0) == 0;
+    bool is_directory = !name[0] || (exists && S_ISDIR(status.st_mode));
+    if (is_directory)
+        fd = -EISDIR;
+    else if (exists && !S_ISREG(status.st_mode))
+        fd = open_special(temporary->directory, name);
+    else
+        fd = create_beside(name, temporary);
+    if (fd < 0 || !temporary->name[0])
+        temporary_forget(temporary);
+    return fd;
+}
+
+int wr_os_file_publish(struct wr_os_temporary *temporary, const char *path)
+{
+    int directory = temporary->directory;
+    if (renameat(directory, temporary->name, directory, name_in(path)) != 0)
+        return errno;
+    temporary_forget(temporary);
+    return 0;
+}
+
+void wr_os_file_discard(struct wr_os_temporary *temporary)
+{
+    if (!temporary->name[0])
+        return;
+    unlinkat(temporary->directory, temporary->name, 0);
+    temporary_forget(temporary);
+}
+
+int wr_os_fd_duplicate(int fd)
+{
+    /* Not below 3: a host that has closed a standard descriptor must not find a trace under it. */
+    int copy = fcntl(fd, F_DUPFD_CLOEXEC, 3);
+    return copy < 0 ? -errno : copy;
 }
 
 /* Not repeated after EINTR: on Linux the descriptor is gone then, and the number may be another's.

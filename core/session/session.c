@@ -33,7 +33,7 @@ static struct weir_session *session_allocate(const struct weir_session_config *c
     memset(session, 0, sizeof *session);
     session->allocation = memory;
     session->allocation_bytes = bytes;
-    session->stream.fd = -1;
+    session->stream.fd = session->snapshot.stream.fd = -1;
     return session;
 }
 
@@ -279,10 +279,21 @@ enum weir_result weir_session_stop(struct weir_session *session)
 
 /* --- Destroy. -------------------------------------------------------------------------------- */
 
+/* The parent's, in a forked child. Its descriptors would keep a pipe's reader from the end. */
+static void destroy_inherited(struct weir_session *session)
+{
+    wr_stream_close_inherited(&session->stream);
+    wr_stream_close_inherited(&session->snapshot.stream);
+}
+
 void weir_session_destroy(struct weir_session *session)
 {
-    if (!session || session->generation != wr_process_generation())
+    if (!session)
         return;
+    if (session->generation != wr_process_generation()) {
+        destroy_inherited(session);
+        return;
+    }
     enum wr_session_state state = state_of(session);
     if (wr_drain_is_self(session) || state == WR_SESSION_STARTING)
         return;

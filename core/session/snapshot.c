@@ -329,7 +329,6 @@ static enum weir_result sink_open(struct wr_snapshot *snapshot, const struct wei
                                          .fd = sink->fd,
                                          .write = sink->write,
                                          .write_context = sink->write_context};
-    memset(&snapshot->stream, 0, sizeof snapshot->stream);
     snapshot->error.text[0] = 0;
     return wr_stream_open(&snapshot->stream, &config, error);
 }
@@ -346,7 +345,7 @@ static enum weir_result sink_finish(struct wr_snapshot *snapshot, struct weir_er
     } else if (error) {
         *error = snapshot->error;
     }
-    wr_os_file_discard(stream->owns_fd ? stream->fd : -1, stream->temporary);
+    wr_stream_close(stream);
     return result;
 }
 

@@ -1,7 +1,9 @@
 #include "stream/stream.h"
 
+#include <errno.h>
 #include <stdio.h>
 #include <string.h>
+#include "base/compiler.h"
 #include "os/os.h"
 
 #define MEMORY_BYTES_FIRST (1u << 20)
@@ -13,33 +15,46 @@ static enum weir_result file_open(struct wr_stream *stream, const char *path,
         return wr_fail(error, WEIR_BAD_ARGUMENT, "the file's path is longer than %d bytes",
                        WR_PATH_BYTES_MAX - 1);
     memcpy(stream->path, path, strlen(path) + 1);
-    int fd = wr_os_file_create(path, stream->temporary, sizeof stream->temporary);
+    int fd = wr_os_file_create(path, &stream->temporary);
     if (fd < 0)
         return wr_fail(error, WEIR_IO, "cannot write '%.100s': %s", path, strerror(-fd));
     stream->fd = fd;
-    stream->owns_fd = true;
+    return WEIR_OK;
+}
+
+static enum weir_result fd_open(struct wr_stream *stream, int fd, struct weir_error *error)
+{
+    int copy = wr_os_fd_duplicate(fd);
+    if (copy == -EBADF)
+        return wr_fail(error, WEIR_BAD_ARGUMENT, "fd is %d, which is not open", fd);
+    if (copy < 0)
+        return wr_fail(error, WEIR_IO, "cannot duplicate fd %d: %s", fd, strerror(-copy));
+    stream->fd = copy;
     return WEIR_OK;
 }
 
 enum weir_result wr_stream_open(struct wr_stream *stream, const struct weir_session_config *config,
                                 struct weir_error *error)
 {
-    stream->fd = config->fd;
+    stream->fd = -1;
+    stream->sent = 0;
+    stream->has_failed = false;
     stream->write = config->write;
     stream->write_context = config->write_context;
     stream->memory_bytes_max = config->memory_bytes_max;
-    return config->file ? file_open(stream, config->file, error) : WEIR_OK;
+    if (config->file)
+        return file_open(stream, config->file, error);
+    return config->fd >= 0 ? fd_open(stream, config->fd, error) : WEIR_OK;
 }
 
 enum weir_result wr_stream_publish(struct wr_stream *stream, struct weir_error *error)
 {
-    if (!stream->temporary[0])
+    if (!stream->temporary.name[0])
         return WEIR_OK;
-    int failure = wr_os_file_publish(stream->temporary, stream->path);
+    int failure = wr_os_file_publish(&stream->temporary, stream->path);
     if (failure)
         return wr_fail(error, WEIR_IO, "cannot write '%.100s': %s", stream->path,
                        strerror(failure));
-    stream->temporary[0] = 0;
     return WEIR_OK;
 }
 
@@ -91,21 +106,32 @@ bool wr_stream_write(struct wr_stream *stream, const void *bytes, uint64_t count
     return true;
 }
 
+/* 0, or the system's error number. */
+static int fd_close(struct wr_stream *stream)
+{
+    int fd = stream->fd;
+    /* First, so that a child that is forked in between closes no number that is another file's. */
+    stream->fd = -1;
+    wr_compiler_barrier();
+    return fd >= 0 ? wr_os_file_close(fd) : 0;
+}
+
 void wr_stream_finish(struct wr_stream *stream)
 {
-    int failure = stream->owns_fd ? wr_os_file_close(stream->fd) : 0;
+    int failure = fd_close(stream);
     if (failure && !stream->has_failed)
         fail(stream, strerror(failure));
-    stream->fd = -1;
-    stream->owns_fd = false;
 }
 
 void wr_stream_close(struct wr_stream *stream)
 {
-    if (stream->owns_fd)
-        wr_os_file_discard(stream->fd, stream->temporary);
-    stream->fd = -1;
-    stream->owns_fd = false;
+    fd_close(stream);
+    wr_os_file_discard(&stream->temporary);
     wr_os_pages_unmap(stream->memory, stream->memory_capacity);
     stream->memory = NULL;
+}
+
+void wr_stream_close_inherited(struct wr_stream *stream)
+{
+    fd_close(stream);
 }

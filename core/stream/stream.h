@@ -9,14 +9,14 @@
 #include <stdint.h>
 #include <weir/session.h>
 #include "base/error.h"
+#include "os/os.h"
 
 #define WR_PATH_BYTES_MAX 4096
 
 struct wr_stream {
-    int fd;                            /* -1: none */
-    bool owns_fd;                      /* opened here */
-    char path[WR_PATH_BYTES_MAX];      /* the file's name after publish */
-    char temporary[WR_PATH_BYTES_MAX]; /* until then; empty: none */
+    int fd;                           /* -1: none; ours, also where the caller has given one */
+    char path[WR_PATH_BYTES_MAX];     /* the file's name after publish */
+    struct wr_os_temporary temporary; /* until then */
     weir_write write;
     void *write_context;
     unsigned char *memory; /* pages */
@@ -28,16 +28,21 @@ struct wr_stream {
     char reason[160]; /* once it has failed */
 };
 
-/* From the sink that the configuration names. WEIR_IO: the file cannot be created. */
+/* From the sink that the configuration names. A descriptor is duplicated, so that the number's next
+ * owner gets nothing of the stream. WEIR_BAD_ARGUMENT: it is not open, or the path is too long;
+ * WEIR_IO: the file cannot be created, or no more descriptors are available. */
 enum weir_result wr_stream_open(struct wr_stream *stream, const struct weir_session_config *config,
                                 struct weir_error *error);
 /* Gives the file its name, replacing what is there. */
 enum weir_result wr_stream_publish(struct wr_stream *stream, struct weir_error *error);
 /* False once the sink has failed; nothing is written then. May block. */
 bool wr_stream_write(struct wr_stream *stream, const void *bytes, uint64_t count);
-/* The last byte is written: closes the file, which may fail as a write may. Memory stays. */
+/* The last byte is written: closes the descriptor, which may fail as a write may. Memory stays. */
 void wr_stream_finish(struct wr_stream *stream);
 /* Closes what was opened; a file that was not published is removed. */
 void wr_stream_close(struct wr_stream *stream);
+/* In a forked child: closes the copy of the parent's descriptor that the child has, and nothing
+ * else. Once it is closed a second call does nothing. */
+void wr_stream_close_inherited(struct wr_stream *stream);
 
 #endif

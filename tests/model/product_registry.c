@@ -119,6 +119,11 @@ void wr_stream_close(struct wr_stream *stream)
     (void)stream;
 }
 
+void wr_stream_close_inherited(struct wr_stream *stream)
+{
+    (void)stream;
+}
+
 enum weir_result wr_session_configure(struct weir_session *session,
                                       const struct weir_session_config *config,
                                       struct weir_error *error)

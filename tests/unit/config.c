@@ -130,6 +130,11 @@ static void test_sinks(void **state)
     refused(&config, WEIR_IO, "/no/such/directory");
     config.file = "/";
     refused(&config, WEIR_IO, "directory");
+    config.file = "/tmp/";
+    refused(&config, WEIR_IO, "directory");
+    config.file = NULL;
+    config.fd = 1 << 20; /* beyond any limit of a test's process */
+    refused(&config, WEIR_BAD_ARGUMENT, "fd");
 }
 
 static void *allocate(void *context, size_t bytes)

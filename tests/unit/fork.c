@@ -2,6 +2,7 @@
 #define _GNU_SOURCE
 #include "unit.h"
 
+#include <poll.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdlib.h>
@@ -56,6 +57,52 @@ static void test_child(void **state)
     assert_int_equal(weir_session_stop(session), WEIR_OK);
     assert_int_equal(unit_counts(session).written, 2);
     weir_session_destroy(session);
+}
+
+/* In the child: no copy of the pipe's end is left, and the process lives until it is told to go. */
+static int child_lets_go(struct weir_session *inherited, int pipe_end, const int hold[2])
+{
+    char none;
+    close(pipe_end);
+    close(hold[1]);
+    weir_session_destroy(inherited);
+    weir_session_destroy(inherited); /* again: it must not close a number that is another file's */
+    return read(hold[0], &none, 1) == 0 ? 0 : 1;
+}
+
+static bool reads_to_the_end(int fd)
+{
+    char bytes[4096];
+    ssize_t count = 1;
+    struct pollfd readable = {.fd = fd, .events = POLLIN};
+    while (count > 0 && poll(&readable, 1, 20000) == 1)
+        count = read(fd, bytes, sizeof bytes);
+    return count == 0;
+}
+
+/* The session's duplicate of the descriptor is in the child as well, which alone can close it. */
+static void test_child_closes_its_copy(void **state)
+{
+    (void)state;
+    int ends[2], hold[2];
+    assert_int_equal(pipe(ends), 0);
+    assert_int_equal(pipe(hold), 0);
+    struct weir_session_config config = unit_config();
+    config.memory_bytes_max = 0;
+    config.fd = ends[1];
+    struct weir_session *session = unit_start(&config);
+    pid_t child = fork();
+    if (child == 0)
+        _exit(child_lets_go(session, ends[1], hold));
+    assert_true(WEIR_EMIT(Unit, Pair, 1, 2));
+    assert_int_equal(weir_session_stop(session), WEIR_OK);
+    weir_session_destroy(session);
+    close(ends[1]);
+    assert_true(reads_to_the_end(ends[0]));
+    close(ends[0]);
+    close(hold[1]);
+    expect_child_ok(child);
+    close(hold[0]);
 }
 
 struct emitter {
@@ -152,8 +199,8 @@ int main(void)
 {
     /* Before the library's own: so it runs after that, and before the fork. */
     pthread_atfork(before_fork_of_host, NULL, NULL);
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_child),
-                                       cmocka_unit_test(test_fork_under_load),
-                                       cmocka_unit_test(test_fork_within_a_fork)};
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_child), cmocka_unit_test(test_child_closes_its_copy),
+        cmocka_unit_test(test_fork_under_load), cmocka_unit_test(test_fork_within_a_fork)};
     return cmocka_run_group_tests(tests, unit_setup, NULL);
 }

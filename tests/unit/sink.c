@@ -28,6 +28,12 @@ static void on_error(void *context, enum weir_result result, const char *text)
     __atomic_fetch_add(&failures->calls, 1, __ATOMIC_RELEASE);
 }
 
+/* Of a stream that is read from a pipe. */
+struct received {
+    unsigned char begin[8], last;
+    size_t count;
+};
+
 static struct weir_session *start_with(struct weir_session_config *config,
                                        struct failures *failures)
 {
@@ -117,6 +123,61 @@ static void test_pipe_without_reader(void **state)
     close(ends[1]);
 }
 
+/* Takes what the pipe holds; false at its end. */
+static bool pipe_take(int fd, struct received *received)
+{
+    unsigned char bytes[4096];
+    ssize_t count = read(fd, bytes, sizeof bytes);
+    if (count < 0)
+        usleep(1000);
+    for (ssize_t i = 0; i < count; i++, received->count++) {
+        if (received->count < sizeof received->begin)
+            received->begin[received->count] = bytes[i];
+        received->last = bytes[i];
+    }
+    return count != 0;
+}
+
+/* The drain is in the middle of the stream when the stop gives up: it goes on writing to what the
+ * number stood for at create, not to what the host opens under the number afterwards. */
+static void test_descriptor_that_is_used_again(void **state)
+{
+    (void)state;
+    int ends[2];
+    char path[] = "/tmp/weir-unit-XXXXXX";
+    struct stat status;
+    struct received received = {.count = 0};
+    struct weir_session_config config = unit_config();
+    assert_int_equal(pipe2(ends, O_CLOEXEC), 0);
+    assert_true(fcntl(ends[0], F_SETFL, O_NONBLOCK) == 0 && fcntl(ends[1], F_SETPIPE_SZ, 4096) > 0);
+    config.memory_bytes_max = 0;
+    config.fd = ends[1];
+    config.flush_ms = 5;
+    config.stop_ms_max = 50;
+    struct weir_session *session = unit_start(&config);
+    for (uint64_t i = 0; i < 20000; i++)
+        WEIR_EMIT(Unit, Pair, i, i);
+    assert_int_equal(weir_session_stop(session), WEIR_TIMEOUT);
+    close(ends[1]);
+    int other = mkstemp(path);
+    assert_true(other >= 0 && dup2(other, ends[1]) == ends[1]);
+    while (weir_session_stop(session) == WEIR_TIMEOUT)
+        while (pipe_take(ends[0], &received) && received.count % 4096 == 0) {
+        }
+    assert_int_equal(weir_session_stop(session), WEIR_OK);
+    while (pipe_take(ends[0], &received)) { /* to the end: no copy of the descriptor is left */
+    }
+    assert_memory_equal(received.begin, "Nettrace", sizeof received.begin);
+    assert_int_equal(received.last, 1); /* the end tag */
+    assert_int_equal(fstat(ends[1], &status), 0);
+    assert_int_equal(status.st_size, 0);
+    weir_session_destroy(session);
+    close(other);
+    close(ends[0]);
+    close(ends[1]);
+    unlink(path);
+}
+
 static void write_text(const char *path, const char *text)
 {
     FILE *file = fopen(path, "w");
@@ -163,6 +224,32 @@ static void test_file_is_replaced_by_start(void **state)
     assert_int_equal(rmdir(directory), 0); /* nothing else was left there */
 }
 
+/* A relative path means the directory of the create, whatever the process's is at the start. */
+static void test_relative_file(void **state)
+{
+    (void)state;
+    char directory[] = "/tmp/weir-unit-XXXXXX", path[64];
+    int before = open(".", O_PATH | O_CLOEXEC);
+    assert_non_null(mkdtemp(directory));
+    snprintf(path, sizeof path, "%s/rel.nettrace", directory);
+    struct weir_session_config config = unit_config();
+    config.memory_bytes_max = 0;
+    config.file = "rel.nettrace";
+    struct weir_session *session, *unused;
+    assert_int_equal(chdir(directory), 0);
+    assert_int_equal(weir_session_create(&config, &session, NULL), WEIR_OK);
+    assert_int_equal(weir_session_create(&config, &unused, NULL), WEIR_OK);
+    assert_int_equal(fchdir(before), 0);
+    assert_int_equal(weir_session_start(session, NULL), WEIR_OK);
+    assert_int_equal(weir_session_stop(session), WEIR_OK);
+    weir_session_destroy(session);
+    expect_begins(path, "Nettrace");
+    weir_session_destroy(unused);
+    close(before);
+    unlink(path);
+    assert_int_equal(rmdir(directory), 0); /* nothing else was left there */
+}
+
 static int fill_disk(const char *directory)
 {
     char path[4096];
@@ -194,7 +281,9 @@ int main(int argc, char **argv)
         cmocka_unit_test(test_function_that_refuses),
         cmocka_unit_test(test_memory_that_is_full),
         cmocka_unit_test(test_pipe_without_reader),
+        cmocka_unit_test(test_descriptor_that_is_used_again),
         cmocka_unit_test(test_file_is_replaced_by_start),
+        cmocka_unit_test(test_relative_file),
     };
     return cmocka_run_group_tests(tests, unit_setup, NULL);
 }

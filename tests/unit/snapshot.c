@@ -300,6 +300,9 @@ static void test_bad_arguments(void **state)
     refused(session, &sink, WEIR_BAD_ARGUMENT, "empty path");
     sink.file = "/no/such/directory/file.nettrace";
     refused(session, &sink, WEIR_IO, "/no/such/directory");
+    sink.file = NULL;
+    sink.fd = 1 << 20; /* beyond any limit of a test's process */
+    refused(session, &sink, WEIR_BAD_ARGUMENT, "fd");
     sink.size = 8;
     refused(session, &sink, WEIR_BAD_ARGUMENT, "sink.size");
     take(session, 0); /* none of them is in the way */
@@ -490,6 +493,59 @@ static void test_file(void **state)
     assert_int_equal(rmdir(directory), 0);
 }
 
+/* The process leaves the directory while the file there has its temporary name. */
+struct leaver {
+    char part[128];
+    const char *to;
+    bool is_over; /* ANY */
+    bool has_left_in_time;
+};
+
+static void *leave_directory(void *argument)
+{
+    struct leaver *leaver = argument;
+    while (access(leaver->part, F_OK) != 0)
+        if (__atomic_load_n(&leaver->is_over, __ATOMIC_ACQUIRE))
+            return NULL;
+    leaver->has_left_in_time = chdir(leaver->to) == 0 && access(leaver->part, F_OK) == 0;
+    return NULL;
+}
+
+static void test_relative_file(void **state)
+{
+    (void)state;
+    char directory[] = "/tmp/weir-unit-XXXXXX", path[64];
+    int before = open(".", O_PATH | O_CLOEXEC);
+    assert_non_null(mkdtemp(directory));
+    snprintf(path, sizeof path, "%s/rel.nettrace", directory);
+    struct weir_session_config config = recorder_config();
+    config.budget_bytes = 32u << 20; /* takes a while to write */
+    struct weir_session *session = unit_start(&config);
+    for (uint64_t i = 0; i < 2000000; i++)
+        WEIR_EMIT(Unit, Pair, i, i);
+    struct weir_sink sink = WEIR_SINK_INIT;
+    sink.file = "rel.nettrace";
+    struct leaver leaver = {.to = "/"};
+    snprintf(leaver.part, sizeof leaver.part, "%s.%d-0.part", path, (int)getpid());
+    for (int round = 0; round < 200 && !leaver.has_left_in_time; round++) {
+        pthread_t thread;
+        leaver.is_over = false;
+        unlink(path);
+        assert_int_equal(chdir(directory), 0);
+        assert_int_equal(pthread_create(&thread, NULL, leave_directory, &leaver), 0);
+        assert_int_equal(weir_snapshot(session, &sink, 0, NULL), WEIR_OK);
+        __atomic_store_n(&leaver.is_over, true, __ATOMIC_RELEASE);
+        pthread_join(thread, NULL);
+        assert_int_equal(access(path, F_OK), 0);
+    }
+    assert_true(leaver.has_left_in_time);
+    assert_int_equal(fchdir(before), 0);
+    close(before);
+    weir_session_destroy(session);
+    unlink(path);
+    assert_int_equal(rmdir(directory), 0); /* nothing else was left there */
+}
+
 /* --- Callbacks. ------------------------------------------------------------------------------ */
 
 struct rundown {
@@ -544,6 +600,7 @@ int main(void)
         cmocka_unit_test(test_stop_during_a_snapshot),
         cmocka_unit_test(test_sink_that_fails),
         cmocka_unit_test(test_file),
+        cmocka_unit_test(test_relative_file),
         cmocka_unit_test(test_rundown),
     };
     return cmocka_run_group_tests(tests, unit_setup, NULL);

@@ -89,10 +89,12 @@ struct weir_session_config {
      * of that name is registered. */
     bool unknown_providers_allowed;
 
-    /* A path. An existing regular file is replaced by a successful start; the new one is readable
-     * by its owner only. */
+    /* A path; a relative one is of the directory at create. An existing regular file is replaced by
+     * a successful start; the new one is readable by its owner only. */
     const char *file;
-    int fd; /* -1: none; stays open, owned by the caller */
+    /* -1: none. Duplicated by create; yours stays yours, and may be closed at any time after. The
+     * duplicate shares its file's position and flags with it, and is closed by the stop. */
+    int fd;
     weir_write write;
     void *write_context;
     uint64_t memory_bytes_max; /* keep the stream in memory, up to this; weir_session_memory() */
@@ -160,7 +162,8 @@ static inline struct weir_session_config weir_session_config_init(void)
 /*
  * Checks the configuration, reserves the memory and opens the sink (a file under a temporary name).
  * Nothing is enabled, no thread is started, no callback runs. Any thread; may block on the file
- * system. `error` may be NULL. WEIR_BAD_ARGUMENT, WEIR_NOT_FOUND (provider), WEIR_IO,
+ * system. `error` may be NULL. WEIR_BAD_ARGUMENT (a field; an fd that is not open), WEIR_NOT_FOUND
+ * (provider), WEIR_IO (the file cannot be created, or no more descriptors are available),
  * WEIR_NO_MEMORY.
  */
 WEIR_API enum weir_result weir_session_create(const struct weir_session_config *config,
@@ -197,8 +200,9 @@ WEIR_API enum weir_result weir_session_stop(struct weir_session *session);
 WEIR_API enum weir_result weir_poll(struct weir_session *session);
 
 /* Stops the session if it runs and frees it. NULL is allowed. If the stop times out the memory is
- * kept for good. Does nothing in the session's own callbacks. The caller sees to it that no other
- * call uses the session. */
+ * kept for good. Does nothing in the session's own callbacks. In a forked child, closes the child's
+ * copies of the descriptors of a session of the parent, which would keep the reader of a pipe from
+ * its end, and does nothing else. The caller sees to it that no other call uses the session. */
 WEIR_API void weir_session_destroy(struct weir_session *session);
 
 /* Figures of a session, or of one thread in it: attempted = written + the sum of lost. */
@@ -252,10 +256,10 @@ WEIR_API enum weir_result weir_session_thread_stats(struct weir_session *session
  */
 struct weir_sink {
     size_t size; /* sizeof(struct weir_sink) */
-    /* A path. A regular file appears there, in the place of an older one, when the snapshot is
-     * whole; it is readable by its owner only. */
+    /* A path; a relative one is of the directory at the call. A regular file appears there, in the
+     * place of an older one, when the snapshot is whole; it is readable by its owner only. */
     const char *file;
-    int fd; /* -1: none; stays open, owned by the caller */
+    int fd; /* -1: none; duplicated for the call, yours stays yours */
     weir_write write;
     void *write_context;
 };
@@ -294,9 +298,9 @@ static inline struct weir_sink weir_sink_init(void)
  *
  * Any thread, but not the session's own callbacks (WEIR_BAD_STATE). Blocks until the sink has taken
  * everything; the drain thread does the writing. Memory is allocated by create only. `error` may be
- * NULL. WEIR_BAD_ARGUMENT (no sink, or two), WEIR_BAD_STATE (not OVERWRITE, or not running),
- * WEIR_BUSY (one at a time: another snapshot of this session is being written), WEIR_IO (the sink
- * failed; the session is none the worse).
+ * NULL. WEIR_BAD_ARGUMENT (no sink, or two; an fd that is not open), WEIR_BAD_STATE (not OVERWRITE,
+ * or not running), WEIR_BUSY (one at a time: another snapshot of this session is being written),
+ * WEIR_IO (the sink failed; the session is none the worse).
  */
 WEIR_API enum weir_result weir_snapshot(struct weir_session *session, const struct weir_sink *sink,
                                         uint64_t last_ns, struct weir_error *error);
