@@ -122,6 +122,7 @@ enum wr_waited wr_block_wait(struct wr_lane *lane)
                                ? waiter->parked_at_ns + buffers->max_block_ns
                                : UINT64_MAX;
     int error = errno; /* a host's signal handler may be what emits */
+    wr_self.parked_in = buffers;
     enum wr_waited waited = wr_gate_wait(&buffers->gate, waiter, deadline_ns);
     if (buffers->on_park) {
         struct weir_park park = {.parked_ns = waiter->parked_ns,
@@ -131,6 +132,7 @@ enum wr_waited wr_block_wait(struct wr_lane *lane)
                                      (uint64_t)waiter->unit_count * buffers->segment_bytes};
         buffers->on_park(buffers->on_park_context, &park);
     }
+    wr_self.parked_in = NULL;
     errno = error;
     return waited;
 }

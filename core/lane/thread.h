@@ -47,6 +47,9 @@ struct wr_self {
     void *capture_context;
     uint32_t last_loss; /* enum weir_loss */
     uint32_t no_block;  /* scopes that the thread is in */
+    /* The buffers of the session that the thread is parked in, its on_park included: a stop of that
+     * session would wait for this thread. */
+    const void *parked_in;
     /* From before a fork to after it. */
     struct wr_thread *fork_ready;
     uint32_t fork_depth;

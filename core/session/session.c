@@ -261,11 +261,17 @@ static enum weir_result stop_of_other(struct weir_session *session, uint64_t dea
     }
 }
 
+/* Is the caller in a callback of the session that a stop waits for? */
+static bool is_own_callback(const struct weir_session *session)
+{
+    return wr_drain_is_self(session) || wr_self.parked_in == &session->buffers;
+}
+
 enum weir_result weir_session_stop(struct weir_session *session)
 {
     if (!session || session->generation != wr_process_generation())
         return WEIR_BAD_STATE;
-    if (state_of(session) == WR_SESSION_INERT || wr_drain_is_self(session))
+    if (state_of(session) == WR_SESSION_INERT || is_own_callback(session))
         return WEIR_BAD_STATE;
     uint64_t deadline_ns =
         wr_os_monotonic_ns() + (uint64_t)session->config.stop_ms_max * WR_NS_PER_MS;
@@ -295,7 +301,7 @@ void weir_session_destroy(struct weir_session *session)
         return;
     }
     enum wr_session_state state = state_of(session);
-    if (wr_drain_is_self(session) || state == WR_SESSION_STARTING)
+    if (is_own_callback(session) || state == WR_SESSION_STARTING)
         return;
     if (state != WR_SESSION_INERT && weir_session_stop(session) == WEIR_TIMEOUT)
         return;

@@ -123,7 +123,11 @@ struct weir_session_config {
     void *on_error_context;
 
     /* BLOCK: told of each wait, after it, on the thread that waited, inside its emit call: what it
-     * emits is counted as nested, and while it takes its time the thread does not write. */
+     * emits is counted as nested, and while it takes its time the thread does not write. Several
+     * threads may be in it at once. It may not stop or destroy its own session, which waits for all
+     * of them (WEIR_BAD_STATE, at once; destroy does nothing). It may ask for figures, and create,
+     * start, stop and destroy other sessions, and take their snapshots: what a provider's callback
+     * emits during such a call is nested too. */
     void (*on_park)(void *context, const struct weir_park *park);
     void *on_park_context;
 
@@ -181,12 +185,12 @@ WEIR_API enum weir_result weir_session_start(struct weir_session *session,
 
 /*
  * Disables the events, waits for emitters that are inside, drains, runs the rundown, ends the
- * stream. Returns within stop_ms_max. Any thread, a provider callback too; not the rundown or
- * on_error callback (WEIR_BAD_STATE). A second stop waits for the first and returns the same.
- * WEIR_OK if the stream is whole, events lost or not (see weir_session_stats). WEIR_IO if the sink
- * failed, or an emitter was so late that its events are not in the stream. WEIR_TIMEOUT if the
- * drain or an emitter is not done: it goes on, the session's memory is kept, and another stop may
- * find it done.
+ * stream. Returns within stop_ms_max. Any thread, a provider callback too; not the session's own
+ * write, rundown, on_error or on_park callback (WEIR_BAD_STATE, also before the start). A second
+ * stop waits for the first and returns the same. WEIR_OK if the stream is whole, events lost or not
+ * (see weir_session_stats). WEIR_IO if the sink failed, or an emitter was so late that its events
+ * are not in the stream. WEIR_TIMEOUT if the drain or an emitter is not done: it goes on, the
+ * session's memory is kept, and another stop may find it done.
  */
 WEIR_API enum weir_result weir_session_stop(struct weir_session *session);
 
