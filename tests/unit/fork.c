@@ -59,6 +59,51 @@ static void test_child(void **state)
     weir_session_destroy(session);
 }
 
+static int calls;
+static bool is_installed;
+
+static void install(void *context, bool enabled, uint8_t level, uint64_t keywords)
+{
+    (void)context;
+    (void)level;
+    (void)keywords;
+    calls++;
+    is_installed = enabled;
+}
+
+/* What the callback has installed in the parent is there, and nobody takes it away; a session of
+ * the child's own calls it as in a new process. */
+static int child_callbacks(void)
+{
+    if (calls != 1 || !is_installed || weir_event_is_enabled(&weir_events_Unit.Pair))
+        return 1;
+    struct weir_session_config config = unit_config();
+    config.providers = "Unit,Installer";
+    struct weir_session *own = unit_start(&config);
+    if (calls != 2 || !is_installed)
+        return 2;
+    weir_session_destroy(own);
+    return calls == 3 && !is_installed ? 0 : 3;
+}
+
+static void test_callback_in_a_child(void **state)
+{
+    (void)state;
+    struct weir_provider *provider;
+    assert_int_equal(weir_provider_create("Installer", install, NULL, &provider, NULL), WEIR_OK);
+    struct weir_session_config config = unit_config();
+    config.providers = "Unit,Installer";
+    struct weir_session *session = unit_start(&config);
+    pid_t child = fork();
+    if (child == 0)
+        _exit(child_callbacks());
+    expect_child_ok(child);
+    assert_int_equal(calls, 1);
+    weir_session_destroy(session);
+    assert_int_equal(calls, 2);
+    weir_provider_destroy(provider);
+}
+
 /* In the child: no copy of the pipe's end is left, and the process lives until it is told to go. */
 static int child_lets_go(struct weir_session *inherited, int pipe_end, const int hold[2])
 {
@@ -200,7 +245,8 @@ int main(void)
     /* Before the library's own: so it runs after that, and before the fork. */
     pthread_atfork(before_fork_of_host, NULL, NULL);
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_child), cmocka_unit_test(test_child_closes_its_copy),
-        cmocka_unit_test(test_fork_under_load), cmocka_unit_test(test_fork_within_a_fork)};
+        cmocka_unit_test(test_child), cmocka_unit_test(test_callback_in_a_child),
+        cmocka_unit_test(test_child_closes_its_copy), cmocka_unit_test(test_fork_under_load),
+        cmocka_unit_test(test_fork_within_a_fork)};
     return cmocka_run_group_tests(tests, unit_setup, NULL);
 }

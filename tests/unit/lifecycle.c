@@ -4,6 +4,7 @@
 
 #include <pthread.h>
 #include <time.h>
+#include <unistd.h>
 
 WEIR_PROVIDER_DEFINE(Unit, UNIT_EVENTS)
 
@@ -239,6 +240,56 @@ static bool emit_and_take(void *context, const void *bytes, size_t count)
     return true;
 }
 
+/* What the sink's function is refused while events are on. */
+struct asking_sink {
+    struct weir_session *session; /* ANY: set when it has started */
+    uint64_t emitted, written;
+    enum weir_result stop;
+    enum weir_loss loss;
+    uint32_t is_done; /* ANY */
+};
+
+static bool ask_and_take(void *context, const void *bytes, size_t count)
+{
+    struct asking_sink *sink = context;
+    (void)bytes;
+    (void)count;
+    struct weir_session *session = __atomic_load_n(&sink->session, __ATOMIC_ACQUIRE);
+    if (!session || __atomic_load_n(&sink->is_done, __ATOMIC_RELAXED))
+        return true;
+    sink->written += WEIR_EMIT(Unit, Pair, 1, 2);
+    sink->loss = weir_last_loss();
+    sink->stop = weir_session_stop(session);
+    weir_session_destroy(session); /* does nothing here */
+    __atomic_store_n(&sink->is_done, 1, __ATOMIC_RELEASE);
+    return true;
+}
+
+static void test_calls_in_a_sink(void **state)
+{
+    (void)state;
+    struct asking_sink sink = {.loss = WEIR_LOSS_COUNT};
+    struct weir_session_config config = unit_config();
+    config.memory_bytes_max = 0;
+    config.write = ask_and_take;
+    config.write_context = &sink;
+    config.flush_ms = 1;
+    struct weir_session *session = unit_start(&config);
+    __atomic_store_n(&sink.session, session, __ATOMIC_RELEASE);
+    uint64_t written = 0;
+    for (int ms = 0; ms < 20000 && !__atomic_load_n(&sink.is_done, __ATOMIC_ACQUIRE); ms++) {
+        written += WEIR_EMIT(Unit, Pair, 3, 4);
+        usleep(1000);
+    }
+    assert_int_equal(sink.stop, WEIR_BAD_STATE);
+    assert_int_equal(sink.loss, WEIR_LOSS_NESTED);
+    assert_int_equal(sink.written, 0);
+    assert_int_equal(weir_session_stop(session), WEIR_OK);
+    assert_int_equal(unit_counts(session).lost[WEIR_LOSS_NESTED], 1);
+    assert_int_equal(unit_counts(session).written, written);
+    weir_session_destroy(session);
+}
+
 static void test_rundown_into_a_sink_that_emits(void **state)
 {
     (void)state;
@@ -271,6 +322,7 @@ int main(void)
         cmocka_unit_test(test_start_with_a_stuck_sink),
         cmocka_unit_test(test_stops_after_a_timeout),
         cmocka_unit_test(test_rundown_into_a_sink_that_emits),
+        cmocka_unit_test(test_calls_in_a_sink),
     };
     return cmocka_run_group_tests(tests, unit_setup, NULL);
 }

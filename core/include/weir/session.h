@@ -71,7 +71,9 @@ struct weir_park {
 
 /* Takes bytes of the stream, in order; false fails the snapshot, or ends the session: its events
  * are switched off, parked threads go on, and the stop returns WEIR_IO. It may block, but a stop
- * waits for it only until its deadline. It runs on the session's drain thread. */
+ * waits for it only until its deadline. It runs on the session's drain thread: what it emits is
+ * counted as NESTED, it may not stop its session (WEIR_BAD_STATE), and destroy does nothing there.
+ */
 typedef bool (*weir_write)(void *context, const void *bytes, size_t count);
 
 /*
@@ -112,7 +114,9 @@ struct weir_session_config {
     uint32_t stop_ms_max;   /* deadline of weir_session_stop(); default 5,000 */
 
     /* Called at stop, on the drain thread, after the last recorded event: emit the state that a
-     * reader needs (names for ids, say). Any volume; nothing is lost; only this session gets it,
+     * reader needs (names for ids, say). Any volume; nothing is lost while the sink takes it, but
+     * for an event that is larger than 65,535 bytes in the file (TOO_LARGE), such as one with a
+     * string of 40,000 bytes, or whose values do not match (MISMATCH). Only this session gets it,
      * and only events that it wants by provider, level and keywords. Use the emitters P_Name(), not
      * WEIR_EMIT: the events are already off. */
     void (*rundown)(struct weir_session *session, void *context);

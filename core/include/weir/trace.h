@@ -113,7 +113,8 @@ static inline bool weir_event_is_enabled(const struct weir_event *event)
 
 /*
  * A scope in which the calling thread must not be parked: an event that finds no room in a BLOCK
- * session is dropped and counted as FULL there. For code that holds a lock which the reader of the
+ * session is dropped and counted there, as FULL, or as NO_SEGMENT if the thread has not held a
+ * segment of that session yet. For code that holds a lock which the reader of the
  * stream needs, for allocator hooks, for callbacks of others. Scopes nest; each begin has its end
  * on the same thread. Any thread; neither blocks nor allocates.
  */
@@ -134,7 +135,14 @@ struct weir_provider_declaration {
  * Told when the set of sessions that want the provider changes: `enabled`, and the level and
  * keywords over all of them. It is called without any lock of the library, one call at a time per
  * provider, on the thread that starts or stops a session or registers the provider; never on a
- * thread that is emitting. It may emit, and start or stop sessions.
+ * thread that is emitting, unless that starts or stops a session in its on_park. It may emit, and
+ * start or stop sessions.
+ *
+ * A forked child's events are off and none of the parent's sessions is its own, but no callback
+ * says so there: what one has installed in the host stays installed. A child may ask
+ * weir_event_is_enabled(), which is false for all events until it starts a session itself, and take
+ * away what it finds; its own sessions call the callback as in a new process, with `enabled` set
+ * first.
  */
 typedef void (*weir_provider_callback)(void *context, bool enabled, uint8_t level,
                                        uint64_t keywords);
@@ -181,11 +189,12 @@ WEIR_API void weir_provider_destroy(struct weir_provider *provider);
  * arrays as pointer and uint32_t count; readable up to the next multiple of eight bytes.
  *
  * Returns true if each session that wants the event has it; false if none wants it or one could
- * not take it (the loss is counted there by cause). Any thread; from a signal handler too. It does
- * not wait for the drain: one call, one clock read, one copy a session. A thread's first event in a
- * session takes a lock for a moment and may map a page. It does not use the host's allocator,
- * except that pthread_setspecific() does, once a thread, in a process with more than 31
- * thread-specific keys.
+ * not take it (the loss is counted there by cause). Any thread; from a signal handler too. Within
+ * the library (a handler that interrupted it, or one of a session's callbacks, the rundown apart)
+ * the event is not written and counted as NESTED. It does not wait for the drain: one call, one
+ * clock read, one copy a session. A thread's first event in a session takes a lock for a moment and
+ * may map a page. It does not use the host's allocator, except that pthread_setspecific() does,
+ * once a thread, in a process with more than 31 thread-specific keys.
  */
 WEIR_API bool weir_emit(struct weir_event *event, const void *payload);
 
