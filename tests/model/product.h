@@ -42,8 +42,9 @@ struct wr_lane *product_spare_lane(struct wr_buffers *buffers);
 /* In setup(): a lane of `thread` in the session of slot 0, attached. */
 struct wr_lane *product_attach(struct wr_buffers *buffers, struct wr_thread *thread);
 
-/* In setup(): the session's free segments, in the order in which they are taken. */
-void product_free_list(struct wr_segment *const *segments, uint32_t count);
+/* In setup(): the session's free segments, in the order in which they are taken. Who gives one
+ * writes to all of it, as its next owner may. */
+void product_free_list(struct wr_segment *const *segments, uint32_t count, uint32_t segment_bytes);
 
 /* The exit of a thread, as the product's key destructor runs it. */
 void product_thread_exit(struct wr_thread *thread);

@@ -14,13 +14,15 @@ static struct {
     struct wr_ptr *slot;
     struct wr_segment *segment[SEGMENTS_MAX];
     uint32_t count;
+    uint32_t segment_bytes;
 } pool;
 
-void product_free_list(struct wr_segment *const *segments, uint32_t count)
+void product_free_list(struct wr_segment *const *segments, uint32_t count, uint32_t segment_bytes)
 {
     static const char *const names[SEGMENTS_MAX] = {"free0", "free1", "free2", "free3"};
     pool.slot = model_memory((uint32_t)sizeof *pool.slot * count);
     pool.count = count;
+    pool.segment_bytes = segment_bytes;
     for (uint32_t i = 0; i < count; i++) {
         pool.segment[i] = segments[i];
         model_name(&pool.slot[i], names[i]);
@@ -31,6 +33,8 @@ void product_free_list(struct wr_segment *const *segments, uint32_t count)
 void wr_free_list_give(struct wr_free_list *list, struct wr_segment *segment)
 {
     (void)list;
+    wr_data_written(segment, offsetof(struct wr_segment, commit));
+    wr_data_written(segment->records, pool.segment_bytes - WR_SEGMENT_HEADER_BYTES);
     for (uint32_t i = 0; i < pool.count; i++)
         if (pool.segment[i] == segment)
             wr_ptr_store_release(&pool.slot[i], segment); /* edge RECYCLE.release */
@@ -193,7 +197,7 @@ void wr_os_pages_unmap(void *pages, uint64_t bytes)
     (void)bytes;
 }
 
-struct wr_clock wr_clock;
+struct wr_clock wr_clock = {.is_tsc = true};
 
 /* --- The bell: an event count. --------------------------------------------------------------- */
 
