@@ -27,12 +27,12 @@ static inline const struct lane_model *model_at(size_t number)
     if (number < gate_model_count)
         return &gate_models[number];
     number -= gate_model_count;
-    if (number < session_model_count)
-        return &session_models[number];
-    number -= session_model_count;
     if (number < look_model_count)
         return &look_models[number];
     number -= look_model_count;
+    if (number < session_model_count)
+        return &session_models[number];
+    number -= session_model_count;
     return number < free_model_count ? &free_models[number] : NULL;
 }
 

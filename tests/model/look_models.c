@@ -123,6 +123,13 @@ static void stop_setup_seq_cst(void)
     session_prepare_drop(false, 1, 2, true);
 }
 
+/* The slot goes to another session, and the lane of this one away. */
+static void change_setup(void)
+{
+    stop_setup();
+    session_prepare_next();
+}
+
 /* The thread has a handler that emits. */
 static void nested_setup(void)
 {
@@ -152,21 +159,29 @@ static void nested_new_setup(void)
 
 const struct lane_model look_models[] = {
     {TWO("look_new", "a thread's first event, two looks", new_setup, session_emit, look_twice,
-         check_in_order)},
+         check_in_order),
+     .is_large = true},
     {TWO("look_settle", "an event while a point is written", settle_setup, session_emit, look_timed,
-         check_in_order)},
+         check_in_order),
+     .is_large = true},
     {TWO("look_settle_seq_cst", "the same with seq_cst pins", settle_setup_seq_cst, session_emit,
-         look_timed, check_in_order)},
+         look_timed, check_in_order),
+     .is_large = true},
     {TWO("look_leap", "the clock leaps further than a record can tell", leap_setup, session_emit,
-         look, check_in_order)},
+         look, check_in_order),
+     .is_large = true},
     {TWO("look_sweep", "two events while the drain takes the thread's segment", sweep_setup,
-         emit_twice, sweep_and_look, check_in_order)},
+         emit_twice, sweep_and_look, check_in_order),
+     .is_large = true},
     {TWO("look_sweep_seq_cst", "the same with seq_cst pins", sweep_setup_seq_cst, emit_twice,
-         sweep_and_look, check_in_order)},
+         sweep_and_look, check_in_order),
+     .is_large = true},
     {TWO("stop_emit", "a thread emits twice, stop", stop_setup, emit_twice, session_stop_alone,
          session_check)},
     {TWO("stop_emit_seq_cst", "the same with seq_cst pins", stop_setup_seq_cst, emit_twice,
          session_stop_alone, session_check)},
+    {TWO("stop_change", "the slot's next session meets a thread of the last one", change_setup,
+         emit_twice, session_change, NULL)},
     {TWO("stop_late", "a thread is inside its pin when the stream ends", stop_setup, session_emit,
          session_stop_late, session_check_read)},
     {TWO("stop_nested", "a handler emits, at any point of an emit; stop", nested_setup,

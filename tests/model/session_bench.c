@@ -303,6 +303,31 @@ void session_check_in_time(void)
     model_check(product_clock_ns(DRAIN_THREAD) < UINT64_C(1000000) * FLUSH_MS);
 }
 
+/* --- Another session in the slot. ------------------------------------------------------------ */
+
+static struct wr_buffers *next_buffers;
+
+void session_prepare_next(void)
+{
+    const struct wr_buffers *buffers = &session_bench.session->buffers;
+    next_buffers = model_memory(sizeof *next_buffers);
+    next_buffers->segment_bytes = buffers->segment_bytes;
+    next_buffers->segment_count = buffers->segment_count;
+    next_buffers->wake_at = UINT32_MAX;
+    wr_u32_store_relaxed(&next_buffers->carved, DROP_SEGMENTS);
+    wr_u32_store_relaxed(&next_buffers->free_list.count, DROP_SEGMENTS);
+    product_spare_lane(next_buffers);
+}
+
+void session_change(void)
+{
+    model_check(product_stop(session_bench.session, true, UINT64_MAX));
+    for (uint32_t i = 0; i < session_bench.emitters; i++)
+        model_free(session_bench.place[i], sizeof *session_bench.place[i]);
+    wr_ptr_store_release(&wr_buffers_by_slot[0], next_buffers); /* edge ENABLE */
+    wr_registry_enable(0, NULL);
+}
+
 /* --- EARLY. ---------------------------------------------------------------------------------- */
 
 void session_start_late(void)

@@ -65,6 +65,11 @@ void session_check_read(void);
 /* The same, and the drain has not waited for its timer. */
 void session_check_in_time(void);
 
+/* In setup(): a session for the slot, after this one. */
+void session_prepare_next(void);
+/* Stops this one, frees its lanes, and starts that one. */
+void session_change(void);
+
 /* The end of weir_session_start(), and a drain whose sink fails meanwhile. */
 void session_start_late(void);
 void session_fail(void);
