@@ -78,8 +78,8 @@ static const struct redundant redundant[] = {
     {"block.c", "credit_take", MODEL_EXCHANGE, "*", BY_GATE},
 
     /* Met in the models of a whole session. */
-    {"emit.c", "weir_emit", MODEL_LOAD, "seq_cst to acquire",
-     "plain pins: the membarrier on the other side orders this load"},
+    {"emit.c", "weir_emit", MODEL_LOAD, "*",
+     "plain pins: the membarriers of the other side order this load and that of the lane"},
     {"clock.h", "wr_clock_ticks_ordered#2", MODEL_MEMBARRIER, "removed",
      "a reading that is executed early is an older horizon, which is as true, or is not used"},
     {"free_list.c", "product_fifo_give", MODEL_ADD, "*", "a hint"},
@@ -113,6 +113,7 @@ static const struct redundant redundant[] = {
      "only clearing the mask has to precede the loads of the pins"},
     {"lane_bench.c", "bench_next_session", MODEL_STORE, "release to relaxed", BY_MASK},
     {"lane_models.c", "change_session", MODEL_STORE, "release to relaxed", BY_MASK},
+    {"session_bench.c", "session_change", MODEL_STORE, "release to relaxed", BY_MASK},
 };
 
 struct weakening {

@@ -14,7 +14,7 @@ FIFO, RELAY = "wait/wait_fifo.c", "wait/wait_relay.c"
 BLOCK, EMIT, STOP = "buffers/block.c", "event/emit_slow.c", "session/session.c"
 DRAIN = "session/drain_thread.c"
 HOT, CLOCK = "event/emit.c", "os/clock.h"
-BUFFERS, FREE = "buffers/buffers.c", "buffers/free_list.c"
+BUFFERS, FREE, BELL = "buffers/buffers.c", "buffers/free_list.c", "wait/bell.c"
 LOOK, POINT = "session/drain.c", "session/point.c"
 
 SERVE_GIVE = "gate->strategy->serve(gate, WR_SERVE_GIVE, &wakes);"
@@ -174,6 +174,12 @@ MUTANTS = [
     ("no_retry", "a free list is taken for empty when ck says so", "free_list",
      [expression(FREE, "while (ck_pr_load_ptr(&fifo->head.generation) != generation);",
                  "while (!MUTANT_ON && ck_pr_load_ptr(&fifo->head.generation) != generation);")]),
+    ("ticket_behind_look", "the drain takes its ticket when it has looked", "bell",
+     [expression(DRAIN, "wr_bell_wait(&session->buffers.bell, ticket, due_ns - now);",
+                 "wr_bell_wait(&session->buffers.bell,\n"
+                 "MUTANT_ON ? wr_bell_ticket(&session->buffers.bell) : ticket, due_ns - now);")]),
+    ("ring_without_wake", "a ring does not wake who sleeps", "bell",
+     [edit(BELL, "wr_os_futex_wake_all((struct wr_u32 *)(uintptr_t)word);", "(void)word;")]),
     ("unwritten_not_counted", "what comes after the end of the stream counts as written", "stop_late",
      [edit(STOP, "count_unwritten(session);", "(void)count_unwritten;", after="static bool stop_by_deadline(")]),
 ]

@@ -32,6 +32,13 @@ void product_without_lock(pthread_mutex_t *mutex);
 /* In setup(): the session's bell is rung and waited for. */
 void product_bell(struct wr_bell *bell);
 void product_ring(struct wr_bell *bell, uint32_t rings);
+/* In setup(): it is core/wait/bell.c; the drain sleeps until it is rung, whatever its timers say.
+ */
+void product_own_bell(struct wr_bell *bell);
+void product_bell_init(struct wr_bell *bell);
+void product_bell_ring(struct wr_bell *bell);
+uint32_t product_bell_ticket(const struct wr_bell *bell);
+void product_bell_wait(struct wr_bell *bell, uint32_t ticket, uint64_t ns);
 
 /* In setup(): the process's list of threads, and whether wr_threads_quiesce() has a membarrier. */
 void product_threads(struct wr_thread *first, bool membarrier);
