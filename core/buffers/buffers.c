@@ -143,8 +143,8 @@ struct wr_lane *wr_buffers_lane(struct wr_thread *thread, uint32_t slot)
     wr_u32_add_acq_rel(&thread->lane_count, 1);
     wr_ptr_store_release(&thread->lanes[slot], lane);
     wr_buffers_announce(lane);
-    /* The drain reads its horizon before it takes the ready list. What this thread stamps from here
-     * on is later than the horizon of any look that has not met the lane. */
+    /* The drain reads its horizon before it counts the lanes. What this thread stamps from here on
+     * is later than the horizon of any look that has not counted this one. */
     (void)wr_clock_ticks_ordered();
     return lane;
 }

@@ -145,6 +145,15 @@ static enum outcome emit_to_lane(struct wr_lane *lane, struct attempt *attempt)
     return wr_block_is_blocked(lane) ? BLOCKED : NOT_WRITTEN;
 }
 
+/* Where the drain has no membarrier, nothing but this reading of the clock keeps the stamp that
+ * follows from being read before the pin is visible: see wr_point_settle(). */
+static void pin_enter(struct wr_thread *thread)
+{
+    wr_pin_enter_seq_cst(thread);
+    if (wr_clock.is_tsc && !wr_thread_fast)
+        (void)wr_clock_ticks_ordered();
+}
+
 /* Waits outside the pin. True: inside a pin again, with room, and the session still wants the
  * event. What the thread knew of masks and lanes is old by then. */
 static bool wait_for_room(struct wr_thread *thread, struct wr_lane *lane, uint64_t bit,
@@ -152,7 +161,7 @@ static bool wait_for_room(struct wr_thread *thread, struct wr_lane *lane, uint64
 {
     wr_pin_leave_own(thread);
     enum wr_waited waited = wr_block_wait(lane);
-    wr_pin_enter_seq_cst(thread);
+    pin_enter(thread);
     attempt->ticks = 0;
     return wr_block_resume(lane, waited, (mask_of(attempt->event) & bit) != 0);
 }
@@ -231,7 +240,7 @@ static bool emit_entered(struct weir_event *event, const void *payload)
             lose_unattributed((uint32_t)__builtin_ctzll(mask));
         return false;
     }
-    wr_pin_enter_seq_cst(thread);
+    pin_enter(thread);
     bool is_written = emit_to_all(thread, mask_of(event), event, payload);
     wr_pin_leave_own(thread);
     return is_written;

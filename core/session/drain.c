@@ -373,9 +373,9 @@ static void read_ready(struct weir_session *session, struct wr_lane *ready, uint
     }
 }
 
-/* Lanes that no point has named yet. All that they hold is younger than the last horizon: they were
- * put on the ready list before their first record was stamped, and the look of that horizon did not
- * find them there. So a point at that horizon introduces them truthfully. */
+/* Lanes that no point has named yet. All that they hold is younger than the last horizon: a lane is
+ * counted, under the lock, before its thread stamps its first record, and the look of that horizon
+ * did not count it. So a point at that horizon introduces it truthfully. */
 static bool has_new_lanes(struct weir_session *session)
 {
     uint64_t attached;

@@ -69,6 +69,8 @@ struct thread {
     uint32_t iteration_own;   /* stored by itself since */
     bool stale;               /* read something older than the newest since */
     bool woken;               /* its futex sleep is over */
+    bool stores_are_visible;  /* by a fence, and nothing was stored since */
+    void (*handler)(void);    /* has not run yet */
     struct view current;
     struct view acquired; /* what an acquire fence would add */
     struct view released; /* what relaxed stores pass on, since the last release fence */
@@ -100,6 +102,7 @@ struct engine {
     uint32_t locations;
     uint32_t messages;
     uint32_t events;
+    uint32_t clock;     /* its location + 1; 0: none */
     struct view fences; /* what barriers have made known */
     struct thread thread[MODEL_THREADS_MAX];
     struct location location[LOCATIONS_MAX];
@@ -122,6 +125,7 @@ uint64_t memory_execute(struct thread *thread, struct operation *operation);
 void memory_barrier(struct thread *thread);
 void memory_wake(const struct thread *thread, uint32_t location);
 void memory_settle(struct thread *thread);
+bool memory_is_clock(uint32_t unit);
 void memory_woken(struct thread *thread, uint32_t location);
 uint64_t memory_direct(const struct model_request *request);
 

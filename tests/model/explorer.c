@@ -135,6 +135,8 @@ static void learn(const struct operation *operation)
 static bool is_private(const struct operation *operation)
 {
     uint32_t bit = 1u << engine.self;
+    if (memory_is_clock(operation->unit))
+        return false; /* a barrier of another thread changes what may be read */
     if (operation->kind == MODEL_LOAD)
         return (written_by[operation->unit] & ~bit) == 0;
     return operation->kind < MODEL_WAIT && (touched_by[operation->unit] & ~bit) == 0;
@@ -338,12 +340,28 @@ static void wake_disturbed(const struct operation *step)
             engine.thread[i].asleep = false;
 }
 
+void model_handler(uint32_t thread, void (*handler)(void))
+{
+    engine.thread[thread].handler = handler;
+}
+
+void model_interrupt(void)
+{
+    struct thread *thread = &engine.thread[engine.self];
+    void (*handler)(void) = thread->handler;
+    if (!engine.running || !handler || search_choose(2) == 0)
+        return;
+    thread->handler = NULL;
+    handler();
+}
+
 uint64_t model_operation(const struct model_request *request)
 {
     report_register(request->site);
     request->site->first->size = request->size;
     if (!engine.running)
         return memory_direct(request);
+    model_interrupt();
     request->site->first->met = true;
     struct thread *thread = &engine.thread[engine.self];
     struct operation *operation = &thread->pending;
@@ -482,6 +500,27 @@ void model_membarrier_at(struct model_site *site)
     }
 }
 
+/* Where time stands still there is nothing to order. */
+static bool is_there(struct model_site *site)
+{
+    bool is_met = engine.running && engine.clock != 0;
+    report_register(site);
+    site->first->met |= is_met;
+    return is_met && !site->first->removed;
+}
+
+void model_mfence_at(struct model_site *site)
+{
+    if (is_there(site))
+        engine.thread[engine.self].stores_are_visible = true;
+}
+
+void model_lfence_at(struct model_site *site)
+{
+    if (is_there(site) && engine.thread[engine.self].stores_are_visible)
+        barrier_with(site, engine.self);
+}
+
 void model_pause(void)
 {
     static struct model_site site = {.file = "pause", .kind = MODEL_PAUSE};
@@ -547,6 +586,8 @@ static void reset_execution(void)
         thread->iteration_own = 0;
         thread->stale = false;
         thread->woken = true;
+        thread->handler = NULL;
+        thread->stores_are_visible = false;
         for (int v = 0; v < 3; v++) {
             views[v]->locations = 0;
             memset(views[v]->clock, 0, sizeof views[v]->clock);

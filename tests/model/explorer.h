@@ -129,6 +129,23 @@ uint32_t model_self(void);
 extern void (*model_on_switch)(uint32_t from, uint32_t to);
 bool model_owns(const void *bytes);
 
+/* The clock: memory.c says what a thread may read of it. In setup(): the values that it shows one
+ * after the other, at most so many as MODEL_CLOCK_MAX; the first one until the threads start, the
+ * last one in finish(). */
+#define MODEL_CLOCK_MAX 4
+void model_clock(const uint64_t *values, uint32_t count);
+uint64_t model_clock_at(struct model_site *site);
+/* The two fences that order a reading of the clock on x86. The first makes the thread's stores
+ * visible; the second waits for what comes before it, readings too, and is a full fence if all
+ * stores are visible by then. */
+void model_mfence_at(struct model_site *site);
+void model_lfence_at(struct model_site *site);
+
+/* In setup(): a signal handler of the thread. It runs once, on the thread's own stack, before any
+ * one of its operations or where it calls model_interrupt(), or not at all. */
+void model_handler(uint32_t thread, void (*handler)(void));
+void model_interrupt(void);
+
 /* The thread found nothing to do. It goes on when another thread has stored something since its
  * last pause (or its start). */
 void model_pause(void);

@@ -27,7 +27,7 @@ static void prepare_segments(uint32_t segments, uint32_t records)
         model_name(bench.segment[i], segment_names[i]);
         model_name(&bench.segment[i]->commit, commit_names[i]);
     }
-    product_free_list(bench.segment, segments);
+    product_free_list(bench.segment, segments, bench.segment_bytes);
 }
 
 static void prepare_writer(uint32_t index)
@@ -159,13 +159,10 @@ static void read_records(struct writer *writer, struct wr_segment *segment, uint
     model_check(lane->read_count == wr_commit_count(commit));
 }
 
-/* Poison: the next owner will write here; nobody else may still read or write. */
+/* Poison: the next owner will write here; nobody else may still read or write (product.h). */
 static void give(struct wr_segment *segment)
 {
-    uint32_t bytes = bench.segment_bytes - WR_SEGMENT_HEADER_BYTES;
-    wr_data_written(segment, offsetof(struct wr_segment, commit));
-    wr_data_written(segment->records, bytes);
-    memset(segment->records, 0xff, bytes);
+    memset(segment->records, 0xff, bench.segment_bytes - WR_SEGMENT_HEADER_BYTES);
     wr_buffers_give(bench.buffers, segment);
 }
 

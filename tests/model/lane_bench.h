@@ -77,6 +77,7 @@ void overwrite_setup(void);             /* two segments */
 void overwrite_one_setup(void);         /* one */
 void overwrite_one_setup_seq_cst(void); /* the same with seq_cst pins */
 void overwrite_two_setup(void);         /* two writers */
+void overwrite_three_setup(void);       /* two writers, three segments */
 void overwrite_snapshot(void);
 void overwrite_snapshot_early(void);
 void overwrite_revoke(void);

@@ -398,6 +398,14 @@ static void record_drain(void)
     let_go_and_reuse((uint32_t *)(void *)&bench.writer[0].thread->lanes[1]);
 }
 
+/* --- OVERWRITE. ------------------------------------------------------------------------------ */
+
+static void overwrite_revoke_and_snapshot(void)
+{
+    overwrite_revoke();
+    overwrite_snapshot();
+}
+
 #define TWO(name, about, setup, writer, other, finish)                                 \
     {                                                                                  \
         .model = { name, about, 2, setup, {writer, other, NULL, NULL}, finish, false } \
@@ -490,6 +498,22 @@ const struct lane_model lane_models[] = {
         overwrite_one_setup, emit_three, overwrite_revoke, overwrite_check),
     TWO("overwrite_revoke_seq_cst", "the same with seq_cst pins", overwrite_one_setup_seq_cst,
         emit_three, overwrite_revoke, overwrite_check),
+    {.model = {.name = "overwrite_three",
+               .about = "a snapshot reads while two writers recycle",
+               .threads = 3,
+               .setup = overwrite_three_setup,
+               .run = {emit_two, emit_other_two, overwrite_snapshot},
+               .finish = overwrite_check},
+     .is_deep = true,
+     .preemptions = 3},
+    {.model = {.name = "overwrite_three_revoke",
+               .about = "the same with a visit of the drain",
+               .threads = 3,
+               .setup = overwrite_two_setup,
+               .run = {emit_two, emit_other_two, overwrite_revoke_and_snapshot},
+               .finish = overwrite_check},
+     .is_deep = true,
+     .preemptions = 2},
     CANARY("canary_overwrite_revoke", "which opening of the segment it is is not asked",
            overwrite_one_setup, emit_three, overwrite_revoke_any, overwrite_check),
     CANARY("canary_overwrite_release", "the snapshot puts back what it still reads",

@@ -13,8 +13,10 @@ struct lane_model {
     uint32_t preemptions;
 };
 
-extern const struct lane_model lane_models[], gate_models[], session_models[];
-extern const size_t lane_model_count, gate_model_count, session_model_count;
+extern const struct lane_model lane_models[], gate_models[], session_models[], look_models[],
+    free_models[];
+extern const size_t lane_model_count, gate_model_count, session_model_count, look_model_count,
+    free_model_count;
 
 /* All of them, by number; NULL behind the last. */
 static inline const struct lane_model *model_at(size_t number)
@@ -25,7 +27,13 @@ static inline const struct lane_model *model_at(size_t number)
     if (number < gate_model_count)
         return &gate_models[number];
     number -= gate_model_count;
-    return number < session_model_count ? &session_models[number] : NULL;
+    if (number < look_model_count)
+        return &look_models[number];
+    number -= look_model_count;
+    if (number < session_model_count)
+        return &session_models[number];
+    number -= session_model_count;
+    return number < free_model_count ? &free_models[number] : NULL;
 }
 
 #endif

@@ -28,6 +28,12 @@
  *                        wake, reads nothing older of that word than what the waker knew (the
  *                        kernel's barriers give more).
  *   mixed sizes          a word is always accessed in full.
+ *   clock                a word whose later values are there from the start: a reading is a load
+ *                        that may show any of them, but for what the thread has read before. So two
+ *                        threads may disagree about the time, as two processors do that read it
+ *                        ahead of, or behind, the accesses around it. Only fences pass on what the
+ *                        time is at least; an acquire does not, because a reading may be executed
+ *                        before the load that stands before it.
  */
 #include "engine.h"
 
@@ -56,6 +62,7 @@ void memory_reset(void)
     lent_count = 0;
     engine.locations = 0;
     engine.messages = 0;
+    engine.clock = 0;
     engine.fences.locations = 0;
     order_reset();
 }
@@ -195,6 +202,46 @@ uint32_t memory_location(const struct model_request *request)
     return location;
 }
 
+static uint64_t clock_last; /* its value when all is over */
+
+void model_clock(const uint64_t *values, uint32_t count)
+{
+    struct model_request request = {.cell = model_memory(sizeof *values), .size = sizeof *values};
+    memcpy(request.cell, values, sizeof *values);
+    uint32_t index = memory_location(&request);
+    struct location *location = &engine.location[index];
+    for (uint32_t i = 1; i < count && i < MODEL_CLOCK_MAX; i++) {
+        location->order[i] = (uint16_t)new_message(values[i], i * STAMP_GAP);
+        engine.message[location->order[i]].writer = MODEL_THREADS_MAX;
+        location->count++;
+    }
+    clock_last = values[count - 1];
+    engine.clock = index + 1;
+    model_name(request.cell, "clock");
+}
+
+bool memory_is_clock(uint32_t unit)
+{
+    return engine.clock != 0 && engine.location[engine.clock - 1].unit == unit;
+}
+
+/* 0 where the model has no clock: time stands still. */
+uint64_t model_clock_at(struct model_site *site)
+{
+    if (engine.clock == 0)
+        return 0;
+    struct location *location = &engine.location[engine.clock - 1];
+    struct model_request request = {
+        .site = site, .cell = arena + location->unit * ARENA_UNIT, .size = sizeof clock_last};
+    if (!engine.running)
+        return engine.thread[0].state == THREAD_DONE ? clock_last : memory_direct(&request);
+    struct thread *thread = &engine.thread[engine.self];
+    bool stale = thread->stale; /* which a look at the clock does not change */
+    uint64_t value = model_operation(&request);
+    thread->stale = stale;
+    return value;
+}
+
 static bool acceptable(const struct message *message, const struct operation *operation)
 {
     const struct model_request *request = &operation->request;
@@ -294,11 +341,14 @@ static struct message *write_message(struct thread *thread, const struct operati
     view_raise(&thread->current, operation->location, chosen);
     view_raise(&thread->acquired, operation->location, chosen);
     view_copy(&message->view, releases(operation->order) ? &thread->current : &thread->released);
+    if (engine.clock != 0 && engine.clock <= message->view.locations)
+        message->view.stamp[engine.clock - 1] = 0;
     view_raise(&message->view, operation->location, chosen);
     const struct message *before = &engine.message[after];
     if (engine.c17_sequences && before->writer == engine.self && !before->mixed)
         view_join(&message->view, &before->view);
     thread->iteration_own++;
+    thread->stores_are_visible = false;
     uint64_t bits = engine.message[location->order[location->count - 1]].value;
     memcpy(operation->request.cell, &bits, operation->request.size);
     return message;
@@ -415,6 +465,8 @@ void memory_settle(struct thread *thread)
 {
     for (uint32_t i = 0; i < engine.locations; i++) {
         const struct location *location = &engine.location[i];
+        if (i + 1 == engine.clock)
+            continue;
         uint32_t newest = engine.message[location->order[location->count - 1]].stamp;
         view_raise(&thread->current, i, newest);
         view_raise(&thread->acquired, i, newest);

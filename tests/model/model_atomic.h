@@ -150,8 +150,8 @@ MODEL_OPERATIONS(ptr, void *, MODEL_PTR_BITS, MODEL_BITS_PTR)
     model_u32_modify(MODEL_SITE_OF(MODEL_ADD, MODEL_ACQ_REL), word, value)
 
 /* The explorer runs each thread in program order, so a compiler that moves an access is outside
- * what it sees: the codegen tests look after wr_compiler_barrier(). */
-#define wr_compiler_barrier() ((void)0)
+ * what it sees: the codegen tests look after wr_compiler_barrier(). Handlers run here, too. */
+#define wr_compiler_barrier() model_interrupt()
 
 #define wr_data_written(bytes, count) \
     model_data_at(MODEL_SITE_OF(MODEL_DATA_WRITE, MODEL_RELAXED), bytes, (uint32_t)(count))

@@ -60,16 +60,17 @@ static bool is_found(const struct mutant *mutant, bool verbose)
     return strcmp(fate, "found") == 0;
 }
 
-/* Names; nothing: all. */
+/* Names of mutants, or of the models that find them; nothing: all. One alone: with its trace. */
 int main(int count, char **wanted)
 {
     unsigned wrong = 0, ran = 0;
     for (size_t i = 0; i < sizeof mutants / sizeof mutants[0]; i++) {
         bool is_wanted = count < 2;
         for (int j = 1; j < count; j++)
-            is_wanted |= strcmp(wanted[j], mutants[i].name) == 0;
+            is_wanted |=
+                strcmp(wanted[j], mutants[i].name) == 0 || strcmp(wanted[j], mutants[i].model) == 0;
         ran += is_wanted;
-        wrong += is_wanted && !is_found(&mutants[i], count > 1);
+        wrong += is_wanted && !is_found(&mutants[i], count == 2);
     }
     printf("%u of %u wrong\n", wrong, ran);
     return wrong != 0 || ran == 0;

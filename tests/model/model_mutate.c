@@ -78,6 +78,12 @@ static const struct redundant redundant[] = {
     {"block.c", "credit_take", MODEL_EXCHANGE, "*", BY_GATE},
 
     /* Met in the models of a whole session. */
+    {"emit.c", "weir_emit", MODEL_LOAD, "*",
+     "plain pins: the membarriers of the other side order this load and that of the lane"},
+    {"clock.h", "wr_clock_ticks_ordered#2", MODEL_MEMBARRIER, "removed",
+     "a reading that is executed early is an older horizon, which is as true, or is not used"},
+    {"free_list.c", "product_fifo_give", MODEL_ADD, "*", "a hint"},
+    {"free_list.c", "product_fifo_take", MODEL_ADD, "*", "a hint"},
     {"drain.c", "is_revocable", MODEL_LOAD, "acquire to relaxed",
      "only whether it has changed since the last sweep"},
     {"drain.c", "is_starved", MODEL_EXCHANGE, "*", HINT},
@@ -107,6 +113,7 @@ static const struct redundant redundant[] = {
      "only clearing the mask has to precede the loads of the pins"},
     {"lane_bench.c", "bench_next_session", MODEL_STORE, "release to relaxed", BY_MASK},
     {"lane_models.c", "change_session", MODEL_STORE, "release to relaxed", BY_MASK},
+    {"session_bench.c", "session_change", MODEL_STORE, "release to relaxed", BY_MASK},
 };
 
 struct weakening {
@@ -170,8 +177,8 @@ static bool is_scaffold(const struct model_site *site)
 {
     const char *file = base_name(site->file);
     return begins(file, "canary") || begins(file, "gate_models") ||
-           begins(site->function, "wr_bell") || begins(site->function, "product_ring") ||
-           begins(site->function, "model_mutex") ||
+           begins(file, "product_free_list") || begins(site->function, "wr_bell") ||
+           begins(site->function, "product_ring") || begins(site->function, "model_mutex") ||
            (site->kind >= MODEL_LOCK && site->kind != MODEL_MEMBARRIER);
 }
 

@@ -13,12 +13,20 @@ GATE, AUTO_RESET = "wait/gate.c", "wait/wait_auto_reset.c"
 FIFO, RELAY = "wait/wait_fifo.c", "wait/wait_relay.c"
 BLOCK, EMIT, STOP = "buffers/block.c", "event/emit_slow.c", "session/session.c"
 DRAIN = "session/drain_thread.c"
+HOT, CLOCK = "event/emit.c", "os/clock.h"
+BUFFERS, FREE, BELL = "buffers/buffers.c", "buffers/free_list.c", "wait/bell.c"
+LOOK, POINT = "session/drain.c", "session/point.c"
 
 SERVE_GIVE = "gate->strategy->serve(gate, WR_SERVE_GIVE, &wakes);"
 
 
 def edit(path, old, new, after=""):
     """The statement `old`, the first one behind `after` if that is given."""
+    return path, old, "{ if (MUTANT_ON) {\n%s\n} else {\n%s\n} }" % (new, old), after
+
+
+def expression(path, old, new, after=""):
+    """The same of an expression, or of anything that cannot stand in a block: `new` tests MUTANT_ON itself."""
     return path, old, new, after
 
 
@@ -124,8 +132,56 @@ MUTANTS = [
      [edit(EMIT, "return wr_block_resume(lane, waited, (mask_of(attempt->event) & bit) != 0);",
            "return wr_block_resume(lane, waited, bit != 0);")]),
     ("resume_outside_pin", "a thread that wakes does not pin again", "teardown_granted",
-     [edit(EMIT, "wr_pin_enter_seq_cst(thread);", "(void)thread;",
+     [edit(EMIT, "pin_enter(thread);", "(void)thread;",
            after="static bool wait_for_room(")]),
+
+    # What an emitter and the drain's looks rest on.
+    ("mask_before_pin", "the mask is loaded before the pin is entered", "stop_emit",
+     [expression(HOT, "uint64_t pin = wr_pin_enter(thread);",
+                 "uint64_t early = MUTANT_ON ? wr_mask_load_seq_cst(&event->enabled) : 0;\n"
+                 "uint64_t pin = wr_pin_enter(thread);"),
+      expression(HOT, "uint64_t mask = wr_mask_load_seq_cst(&event->enabled);",
+                 "uint64_t mask = MUTANT_ON ? early : wr_mask_load_seq_cst(&event->enabled);")]),
+    ("long_ticks", "ticks that do not fit into 48 bits are written", "look_leap",
+     [edit(HOT, "if (WR_UNLIKELY(ticks > WR_RECORD_TICK_MAX))\n        return wr_emit_pinned_slow(event, payload);",
+           "(void)ticks;")]),
+    ("nested_without_pin", "a nested event is counted outside a pin", "stop_nested",
+     [edit(EMIT, "pin = wr_pin_enter_seq_cst(thread);", "(void)pin;", after="static bool emit_nested("),
+      edit(EMIT, "wr_pin_leave(thread, pin);", "(void)pin;", after="static bool emit_nested(")]),
+    ("stamp_before_pin", "without a membarrier, the stamp may be read before the pin is visible",
+     "look_settle_seq_cst", [edit(EMIT, "(void)wr_clock_ticks_ordered();", "(void)thread;")]),
+    ("sweep_without_barrier", "the sweep has no membarrier", "look_sweep",
+     [edit(LOOK, "wr_threads_barrier();", "(void)first;", after="void wr_drain_sweep(")]),
+    ("settle_without_barrier", "the wait for emitters has no membarrier", "look_settle",
+     [edit(POINT, "wr_threads_barrier();", "(void)first;", after="void wr_point_settle(")]),
+    ("no_settle", "a look does not wait for the emitters that are inside", "look_settle",
+     [edit(LOOK, "wr_point_settle(session);", "(void)session;", after="static void read_all(")]),
+    ("lanes_before_clock", "new lanes are looked for before the horizon is read", "look_new",
+     [expression(LOOK, "struct wr_drain *drain = &session->drain;",
+                 "struct wr_drain *drain = &session->drain;\n"
+                 "bool early = MUTANT_ON && has_new_lanes(session);",
+                 after="static void look("),
+      expression(LOOK, "if (has_new_lanes(session))", "if (MUTANT_ON ? early : has_new_lanes(session))",
+                 after="static void look(")]),
+    ("attach_without_clock", "a lane is attached without an ordered reading of the clock", "look_new",
+     [edit(BUFFERS, "(void)wr_clock_ticks_ordered();", "(void)lane;", after="struct wr_lane *wr_buffers_lane(")]),
+    ("clock_without_fences", "the ordered reading of the clock has no fences", "look_new",
+     [expression(CLOCK, "_mm_mfence();\n        _mm_lfence();\n        uint64_t ticks = __rdtsc();\n        _mm_lfence();",
+                 "if (!MUTANT_ON) {\n_mm_mfence();\n_mm_lfence();\n}\nuint64_t ticks = __rdtsc();\n"
+                 "if (!MUTANT_ON)\n_mm_lfence();")]),
+    ("clock_behind", "what follows an ordered reading of the clock may overtake it", "look_new",
+     [edit(CLOCK, "_mm_lfence();", "(void)ticks;", after="uint64_t ticks = __rdtsc();")]),
+    ("no_retry", "a free list is taken for empty when ck says so", "free_list",
+     [expression(FREE, "while (ck_pr_load_ptr(&fifo->head.generation) != generation);",
+                 "while (!MUTANT_ON && ck_pr_load_ptr(&fifo->head.generation) != generation);")]),
+    ("ticket_behind_look", "the drain takes its ticket when it has looked", "bell",
+     [expression(DRAIN, "wr_bell_wait(&session->buffers.bell, ticket, due_ns - now);",
+                 "wr_bell_wait(&session->buffers.bell,\n"
+                 "MUTANT_ON ? wr_bell_ticket(&session->buffers.bell) : ticket, due_ns - now);")]),
+    ("ring_without_wake", "a ring does not wake who sleeps", "bell",
+     [edit(BELL, "wr_os_futex_wake_all((struct wr_u32 *)(uintptr_t)word);", "(void)word;")]),
+    ("unwritten_not_counted", "what comes after the end of the stream counts as written", "stop_late",
+     [edit(STOP, "count_unwritten(session);", "(void)count_unwritten;", after="static bool stop_by_deadline(")]),
 ]
 
 
@@ -135,7 +191,7 @@ def changed(text, old, new, after, name):
     at = text.find(old, start) if start >= 0 else -1
     if at < 0 or (not after and text.count(old) != 1):
         return None
-    return f"{text[:at]}{{ if (model_mutant == MUTANT_{name}) {{\n{new}\n}} else {{\n{old}\n}} }}{text[at + len(old):]}"
+    return text[:at] + new.replace("MUTANT_ON", f"(model_mutant == MUTANT_{name})") + text[at + len(old):]
 
 
 def main():

@@ -46,6 +46,11 @@ void overwrite_two_setup(void)
     prepare(PINS_MEMBARRIER, 2, 2);
 }
 
+void overwrite_three_setup(void)
+{
+    prepare(PINS_MEMBARRIER, 2, 3);
+}
+
 /* --- A snapshot. ----------------------------------------------------------------------------- */
 
 static void chain_append(struct wr_segment *segment)

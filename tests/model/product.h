@@ -32,6 +32,13 @@ void product_without_lock(pthread_mutex_t *mutex);
 /* In setup(): the session's bell is rung and waited for. */
 void product_bell(struct wr_bell *bell);
 void product_ring(struct wr_bell *bell, uint32_t rings);
+/* In setup(): it is core/wait/bell.c; the drain sleeps until it is rung, whatever its timers say.
+ */
+void product_own_bell(struct wr_bell *bell);
+void product_bell_init(struct wr_bell *bell);
+void product_bell_ring(struct wr_bell *bell);
+uint32_t product_bell_ticket(const struct wr_bell *bell);
+void product_bell_wait(struct wr_bell *bell, uint32_t ticket, uint64_t ns);
 
 /* In setup(): the process's list of threads, and whether wr_threads_quiesce() has a membarrier. */
 void product_threads(struct wr_thread *first, bool membarrier);
@@ -42,8 +49,9 @@ struct wr_lane *product_spare_lane(struct wr_buffers *buffers);
 /* In setup(): a lane of `thread` in the session of slot 0, attached. */
 struct wr_lane *product_attach(struct wr_buffers *buffers, struct wr_thread *thread);
 
-/* In setup(): the session's free segments, in the order in which they are taken. */
-void product_free_list(struct wr_segment *const *segments, uint32_t count);
+/* In setup(): the session's free segments, in the order in which they are taken. Who gives one
+ * writes to all of it, as its next owner may. */
+void product_free_list(struct wr_segment *const *segments, uint32_t count, uint32_t segment_bytes);
 
 /* The exit of a thread, as the product's key destructor runs it. */
 void product_thread_exit(struct wr_thread *thread);

@@ -4,6 +4,7 @@
 #define MODEL_PRODUCT_LOCKS_H
 
 #include <pthread.h>
+#include "product_clock.h"
 
 void model_trap(void);
 #define WR_CHECKS

@@ -9,13 +9,16 @@ static bool finish(struct weir_session *session, uint64_t deadline_ns);
 #undef wr_drain_finish
 #include "session/drain_thread.c" /* NOLINT */
 
-static bool is_alone;
+static bool is_alone, has_finished;
 
 static bool finish(struct weir_session *session, uint64_t deadline_ns)
 {
     if (!is_alone)
         return wr_drain_finish(session, deadline_ns);
     uint64_t attached;
+    if (has_finished)
+        return true;
+    has_finished = true;
     for (struct wr_lane *lane = wr_drain_lanes(session, &attached); lane; lane = lane->next)
         wr_drain_lane(session, lane, UINT64_MAX);
     return true;
@@ -24,6 +27,7 @@ static bool finish(struct weir_session *session, uint64_t deadline_ns)
 /* What run() does before its first look, so that a model need not begin there. */
 void product_begin(struct weir_session *session)
 {
+    has_finished = false;
     wr_drain_begin(session);
     wr_drain_flush(session);
 }
@@ -36,8 +40,8 @@ void product_drain(struct weir_session *session)
     set_and_wake(&session->drain_is_gone, 1);
 }
 
-bool product_stop(struct weir_session *session, bool alone)
+bool product_stop(struct weir_session *session, bool alone, uint64_t deadline_ns)
 {
     is_alone = alone;
-    return stop_by_deadline(session, UINT64_MAX);
+    return stop_by_deadline(session, deadline_ns);
 }

@@ -12,14 +12,11 @@ void product_event(struct weir_event *event);
 /* In setup(): the sink fails from the next write on. */
 void product_sink_fails(void);
 
-/* An event of the calling thread, whose record is in its thread-local variables. */
-bool product_emit(struct weir_event *event, const void *payload);
 /* In setup(): the drain thread's beginning. */
 void product_begin(struct weir_session *session);
 /* The rest of it. */
 void product_drain(struct weir_session *session);
-/* The steps of a stop, without a deadline. Where there is no drain thread, the stopper reads
- * the lanes. */
-bool product_stop(struct weir_session *session, bool alone);
+/* The steps of a stop. Where there is no drain thread, the stopper reads the lanes, once. */
+bool product_stop(struct weir_session *session, bool alone, uint64_t deadline_ns);
 
 #endif

@@ -14,13 +14,15 @@ static struct {
     struct wr_ptr *slot;
     struct wr_segment *segment[SEGMENTS_MAX];
     uint32_t count;
+    uint32_t segment_bytes;
 } pool;
 
-void product_free_list(struct wr_segment *const *segments, uint32_t count)
+void product_free_list(struct wr_segment *const *segments, uint32_t count, uint32_t segment_bytes)
 {
     static const char *const names[SEGMENTS_MAX] = {"free0", "free1", "free2", "free3"};
     pool.slot = model_memory((uint32_t)sizeof *pool.slot * count);
     pool.count = count;
+    pool.segment_bytes = segment_bytes;
     for (uint32_t i = 0; i < count; i++) {
         pool.segment[i] = segments[i];
         model_name(&pool.slot[i], names[i]);
@@ -31,6 +33,8 @@ void product_free_list(struct wr_segment *const *segments, uint32_t count)
 void wr_free_list_give(struct wr_free_list *list, struct wr_segment *segment)
 {
     (void)list;
+    wr_data_written(segment, offsetof(struct wr_segment, commit));
+    wr_data_written(segment->records, pool.segment_bytes - WR_SEGMENT_HEADER_BYTES);
     for (uint32_t i = 0; i < pool.count; i++)
         if (pool.segment[i] == segment)
             wr_ptr_store_release(&pool.slot[i], segment); /* edge RECYCLE.release */
@@ -115,7 +119,7 @@ static struct spin {
     uint32_t seen;
 } spins[MODEL_THREADS_MAX];
 static uint32_t ends_left[MODEL_THREADS_MAX]; /* of sleeps that end by themselves */
-static bool bell_rings;
+static bool bell_rings, bell_is_own;
 
 void product_system_reset(void)
 {
@@ -123,7 +127,7 @@ void product_system_reset(void)
     memset(clock_ns, 0, sizeof clock_ns);
     memset(spins, 0, sizeof spins);
     memset(ends_left, 0, sizeof ends_left);
-    bell_rings = false;
+    bell_rings = bell_is_own = false;
 }
 
 void product_timed(uint32_t thread, uint32_t times)
@@ -193,7 +197,7 @@ void wr_os_pages_unmap(void *pages, uint64_t bytes)
     (void)bytes;
 }
 
-struct wr_clock wr_clock;
+struct wr_clock wr_clock = {.is_tsc = true};
 
 /* --- The bell: an event count. --------------------------------------------------------------- */
 
@@ -202,6 +206,12 @@ void product_bell(struct wr_bell *bell)
 {
     bell_rings = true;
     model_name(bell->event_count, "bell");
+}
+
+void product_own_bell(struct wr_bell *bell)
+{
+    bell_is_own = true;
+    product_bell_init(bell);
 }
 
 static struct wr_u32 *bell_word(const struct wr_bell *bell)
@@ -222,11 +232,16 @@ void product_ring(struct wr_bell *bell, uint32_t rings)
 
 void wr_bell_ring(struct wr_bell *bell)
 {
-    product_ring(bell, 1);
+    if (bell_is_own)
+        product_bell_ring(bell);
+    else
+        product_ring(bell, 1);
 }
 
 uint32_t wr_bell_ticket(const struct wr_bell *bell)
 {
+    if (bell_is_own)
+        return product_bell_ticket(bell);
     /* An older count would only make the drain look once more. */
     return bell_rings ? wr_u32_add_acq_rel(bell_word(bell), 0) : 0;
 }
@@ -239,7 +254,9 @@ static bool has_rung(uint64_t value, uint64_t ticket)
 /* The drain's timers end when nobody else can go on. */
 void wr_bell_wait(struct wr_bell *bell, uint32_t ticket, uint64_t ns)
 {
-    if (!bell_rings)
+    if (bell_is_own)
+        product_bell_wait(bell, ticket, ns);
+    else if (!bell_rings)
         model_pause();
     else if (ns == UINT64_MAX)
         model_wait_until_u32(bell_word(bell), has_rung, ticket);

@@ -30,15 +30,18 @@ static const char *base_name(const char *path)
     return slash != NULL ? slash + 1 : path;
 }
 
+/* The same place in a header, whatever path each source has found it by? */
+static bool is_same(const struct model_site *a, const struct model_site *b)
+{
+    return a->line == b->line && a->kind == b->kind && a->order == b->order &&
+           strcmp(base_name(a->file), base_name(b->file)) == 0;
+}
+
 static void site_add(struct model_site *site)
 {
     struct model_site **end = &sites;
-    for (; *end != NULL; end = &(*end)->next) {
-        const struct model_site *known = *end;
-        if (known->line == site->line && known->kind == site->kind && known->order == site->order &&
-            strcmp(known->file, site->file) == 0)
-            break;
-    }
+    while (*end != NULL && !is_same(*end, site))
+        end = &(*end)->next;
     if (*end == NULL)
         *end = site;
     site->first = *end;

@@ -4,9 +4,10 @@
 #include "buffers/block.h"
 
 #define PAYLOAD_BYTES 120u
-#define SEGMENT_BYTES (WR_SEGMENT_HEADER_BYTES + 8u + PAYLOAD_BYTES)
+#define RECORD_BYTES  (WR_RECORD_HEADER_BYTES + PAYLOAD_BYTES)
 
-#define FLUSH_MS 100u
+#define FLUSH_MS      100u
+#define DROP_SEGMENTS 64u
 
 struct session_bench session_bench;
 
@@ -17,26 +18,45 @@ static struct wr_event_definition definition = {.provider_name = "Model",
                                                 .payload_bytes = PAYLOAD_BYTES,
                                                 .is_fixed = true};
 
-static void prepare_session(enum weir_wake wake, uint32_t grant)
+static void prepare_block(struct wr_buffers *buffers, enum weir_wake wake, uint32_t grant)
+{
+    struct weir_session_config *config = &session_bench.session->config;
+    buffers->segment_count = session_bench.segments;
+    buffers->wake_at = 1;
+    config->mode = WEIR_MODE_BLOCK;
+    config->wake = wake;
+    config->wake_flags = WEIR_WAKE_NO_SPIN;
+    config->grant_bytes = (uint64_t)grant * session_bench.segment_bytes;
+    wr_block_init(buffers, config);
+    product_bell(&buffers->bell);
+    product_without_lock(&buffers->lock);
+}
+
+/* The budget is so large that nothing is done for want of segments, but only a few are there. */
+static void prepare_drop(struct wr_buffers *buffers)
+{
+    struct wr_segment *segments[SEGMENTS_MAX];
+    for (uint32_t i = 0; i < session_bench.segments; i++)
+        segments[i] = (void *)(buffers->arena + (uint64_t)i * session_bench.segment_bytes);
+    product_free_list(segments, session_bench.segments, session_bench.segment_bytes);
+    session_bench.session->config.mode = WEIR_MODE_DROP;
+    buffers->segment_count = DROP_SEGMENTS;
+    buffers->wake_at = UINT32_MAX;
+    wr_u32_store_relaxed(&buffers->carved, DROP_SEGMENTS);
+    wr_u32_store_relaxed(&buffers->free_list.count, DROP_SEGMENTS); /* the take decides */
+}
+
+static void prepare_session(void)
 {
     struct weir_session *session = session_bench.session = model_memory(sizeof *session);
     struct wr_buffers *buffers = &session->buffers;
-    buffers->segment_bytes = SEGMENT_BYTES;
-    buffers->segment_count = session_bench.segments;
-    buffers->arena = model_memory(session_bench.segments * SEGMENT_BYTES);
-    buffers->wake_at = 1;
-    session->config.mode = WEIR_MODE_BLOCK;
-    session->config.wake = wake;
-    session->config.wake_flags = WEIR_WAKE_NO_SPIN;
-    session->config.segment_bytes = SEGMENT_BYTES;
-    session->config.grant_bytes = (uint64_t)grant * SEGMENT_BYTES;
+    buffers->segment_bytes = session_bench.segment_bytes;
+    buffers->arena = model_memory(session_bench.segments * session_bench.segment_bytes);
+    session->config.segment_bytes = session_bench.segment_bytes;
     session->config.flush_ms = FLUSH_MS;
-    wr_block_init(buffers, &session->config);
     wr_nettrace_init(&session->drain.nettrace, &session->stream, encode_buffer);
     wr_u32_store_relaxed(&session->state, WR_SESSION_STOPPING);
     wr_u32_store_relaxed(&session->drain_go, WR_DRAIN_RUN);
-    product_bell(&buffers->bell);
-    product_without_lock(&buffers->lock);
     model_name(&buffers->gate.lock, "gate.lock");
     model_name(&buffers->gate.parked, "parked");
     model_name(&buffers->gate.event, "event_set");
@@ -47,16 +67,17 @@ static void prepare_session(enum weir_wake wake, uint32_t grant)
     model_name(&session->drain_is_gone, "drain_is_gone");
 }
 
-static void prepare_emitter(uint32_t index, bool fast)
+static void prepare_emitter(uint32_t index, bool fast, bool has_lane)
 {
     static const char *const pins[EMITTERS_MAX] = {"pin0", "pin1", "pin2"};
     static const char *const words[EMITTERS_MAX] = {"word0", "word1", "word2"};
     static const char *const currents[EMITTERS_MAX] = {"current0", "current1", "current2"};
+    struct wr_buffers *buffers = &session_bench.session->buffers;
     struct wr_thread *thread = session_bench.thread[index] = model_memory(sizeof *thread);
     if (index > 0)
         thread->next = session_bench.thread[index - 1];
     wr_u32_store_relaxed(&thread->lane_count, 1);
-    struct wr_lane *lane = product_attach(&session_bench.session->buffers, thread);
+    struct wr_lane *lane = has_lane ? product_attach(buffers, thread) : product_spare_lane(buffers);
     struct wr_place *place = session_bench.place[index] = wr_place_of(lane);
     product_self(index)->thread = thread;
     product_self(index)->ready = fast ? thread : NULL;
@@ -71,26 +92,48 @@ static void prepare_emitter(uint32_t index, bool fast)
     model_name(&place->credit, "credit");
 }
 
-void session_prepare(enum weir_wake wake, bool fast, uint32_t emitters, uint32_t segments,
-                     uint32_t grant)
+static void prepare(uint32_t emitters, uint32_t segments, uint32_t records)
 {
     memset(&session_bench, 0, sizeof session_bench);
     session_bench.emitters = emitters;
     session_bench.segments = segments;
+    session_bench.segment_bytes = WR_SEGMENT_HEADER_BYTES + records * RECORD_BYTES;
     product_reset();
     session_bench.told = model_memory(sizeof *session_bench.told);
     model_name(session_bench.told, "told");
     session_bench.event = model_memory(sizeof *session_bench.event);
     session_bench.event->definition = &definition;
+    session_bench.event->index = definition.index;
+    session_bench.event->record_bytes = RECORD_BYTES;
     product_event(session_bench.event);
     model_name(&session_bench.event->enabled, "mask");
-    prepare_session(wake, grant);
-    for (uint32_t i = 0; i < emitters; i++)
-        prepare_emitter(i, fast);
-    product_threads(session_bench.thread[emitters - 1], fast);
+    prepare_session();
+}
+
+static void begin(bool fast, bool have_lanes)
+{
+    for (uint32_t i = 0; i < session_bench.emitters; i++)
+        prepare_emitter(i, fast, have_lanes);
+    product_threads(session_bench.thread[session_bench.emitters - 1], fast);
+    wr_ptr_store_relaxed(&wr_buffers_by_slot[0], &session_bench.session->buffers);
     product_begin(session_bench.session);
-    wr_u64_store_relaxed(&wr_buffers_blocking_slots, 1);
     wr_registry_enable(0, NULL);
+}
+
+void session_prepare(enum weir_wake wake, bool fast, uint32_t emitters, uint32_t segments,
+                     uint32_t grant)
+{
+    prepare(emitters, segments, 1);
+    prepare_block(&session_bench.session->buffers, wake, grant);
+    wr_u64_store_relaxed(&wr_buffers_blocking_slots, 1);
+    begin(fast, true);
+}
+
+void session_prepare_drop(bool fast, uint32_t emitters, uint32_t segments, bool have_lanes)
+{
+    prepare(emitters, segments, 3);
+    prepare_drop(&session_bench.session->buffers);
+    begin(fast, have_lanes);
 }
 
 static const unsigned char payload[PAYLOAD_BYTES];
@@ -99,7 +142,7 @@ static const unsigned char payload[PAYLOAD_BYTES];
 static void emit(uint32_t thread)
 {
     wr_self.last_loss = WEIR_LOSS_COUNT;
-    bool is_written = product_emit(session_bench.event, payload);
+    bool is_written = weir_emit(session_bench.event, payload);
     session_bench.written[thread] += is_written;
     session_bench.lost[thread] += wr_self.last_loss != WEIR_LOSS_COUNT;
     model_check(!is_written || wr_self.last_loss == WEIR_LOSS_COUNT);
@@ -108,6 +151,18 @@ static void emit(uint32_t thread)
 void session_emit(void)
 {
     emit(model_self());
+}
+
+void session_emit_nested(void)
+{
+    uint32_t self = model_self(), last_loss = wr_self.last_loss;
+    bool is_nested = !wr_self.ready;
+    emit(self);
+    if (is_nested) {
+        session_bench.lost[self]--;
+        session_bench.nested[self]++;
+    }
+    wr_self.last_loss = last_loss;
 }
 
 void session_emit_before(uint32_t thread)
@@ -134,7 +189,7 @@ static void free_all(void)
     struct wr_buffers *buffers = &session_bench.session->buffers;
     for (uint32_t i = 0; i < session_bench.emitters; i++)
         model_free(session_bench.place[i], sizeof *session_bench.place[i]);
-    model_free(buffers->arena, session_bench.segments * SEGMENT_BYTES);
+    model_free(buffers->arena, session_bench.segments * session_bench.segment_bytes);
     model_free(session_bench.session, sizeof *session_bench.session);
 }
 
@@ -159,7 +214,7 @@ void session_emit_and_stop(void)
 
 static void stop(bool alone)
 {
-    model_check(product_stop(session_bench.session, alone));
+    model_check(product_stop(session_bench.session, alone, UINT64_MAX));
     session_bench.has_stopped = true;
     free_all();
 }
@@ -174,6 +229,16 @@ void session_stop_alone(void)
     stop(true);
 }
 
+void session_stop_late(void)
+{
+    if (product_stop(session_bench.session, true, 0)) {
+        session_bench.has_stopped = true;
+        free_all();
+    } else {
+        stop(true);
+    }
+}
+
 static void add_lane(struct weir_counts *sum, struct wr_lane *lane)
 {
     struct weir_counts counts = {0};
@@ -183,22 +248,49 @@ static void add_lane(struct weir_counts *sum, struct wr_lane *lane)
 
 static void check_counts(const struct weir_counts *sum)
 {
-    uint64_t written = 0, lost = 0;
+    uint64_t written = 0, lost = 0, nested = 0;
     for (uint32_t i = 0; i < session_bench.emitters; i++) {
         written += session_bench.written[i];
         lost += session_bench.lost[i];
+        nested += session_bench.nested[i];
     }
     model_check(sum->written + sum->lost[WEIR_LOSS_SINK_FAILED] == written);
-    model_check(sum->attempted == written + lost);
+    model_check(sum->attempted >= written + lost);
+    model_check(sum->attempted <= written + lost + nested);
+}
+
+static struct weir_counts counts_of_all(void)
+{
+    const struct weir_session *session = session_bench.session;
+    struct weir_counts sum = session->buffers.released, own = {0};
+    for (struct wr_lane *lane = session->buffers.lanes; lane; lane = lane->next)
+        add_lane(&sum, lane);
+    /* What no lane can count, and no point has told. */
+    own.lost[WEIR_LOSS_NESTED] = wr_unattributed[0].nested.cell;
+    wr_counts_add(&sum, &own);
+    return sum;
+}
+
+void session_check_counts(void)
+{
+    struct weir_counts sum = counts_of_all();
+    check_counts(&sum);
+}
+
+void session_check_read(void)
+{
+    uint64_t read = 0;
+    for (struct wr_lane *lane = session_bench.session->buffers.lanes; lane; lane = lane->next)
+        read += lane->records_read;
+    struct weir_counts sum = counts_of_all();
+    check_counts(&sum);
+    model_check(sum.written == read);
 }
 
 void session_check(void)
 {
     const struct weir_session *session = session_bench.session;
-    struct weir_counts sum = session->buffers.released;
-    for (struct wr_lane *lane = session->buffers.lanes; lane; lane = lane->next)
-        add_lane(&sum, lane);
-    check_counts(&sum);
+    session_check_counts();
     model_check(session_bench.has_stopped);
     model_check(!session->has_unwritten);
     model_check(wr_u32_load_relaxed(&session->buffers.gate.parked) == 0);
@@ -209,6 +301,31 @@ void session_check_in_time(void)
 {
     session_check();
     model_check(product_clock_ns(DRAIN_THREAD) < UINT64_C(1000000) * FLUSH_MS);
+}
+
+/* --- Another session in the slot. ------------------------------------------------------------ */
+
+static struct wr_buffers *next_buffers;
+
+void session_prepare_next(void)
+{
+    const struct wr_buffers *buffers = &session_bench.session->buffers;
+    next_buffers = model_memory(sizeof *next_buffers);
+    next_buffers->segment_bytes = buffers->segment_bytes;
+    next_buffers->segment_count = buffers->segment_count;
+    next_buffers->wake_at = UINT32_MAX;
+    wr_u32_store_relaxed(&next_buffers->carved, DROP_SEGMENTS);
+    wr_u32_store_relaxed(&next_buffers->free_list.count, DROP_SEGMENTS);
+    product_spare_lane(next_buffers);
+}
+
+void session_change(void)
+{
+    model_check(product_stop(session_bench.session, true, UINT64_MAX));
+    for (uint32_t i = 0; i < session_bench.emitters; i++)
+        model_free(session_bench.place[i], sizeof *session_bench.place[i]);
+    wr_ptr_store_release(&wr_buffers_by_slot[0], next_buffers); /* edge ENABLE */
+    wr_registry_enable(0, NULL);
 }
 
 /* --- EARLY. ---------------------------------------------------------------------------------- */

@@ -19,22 +19,29 @@ struct session_bench {
     struct wr_place *place[EMITTERS_MAX];
     uint32_t written[EMITTERS_MAX]; /* as the emitter was told */
     uint32_t lost[EMITTERS_MAX];
-    uint32_t emitters, segments;
+    uint32_t nested[EMITTERS_MAX]; /* lost so, if the event was on */
+    uint32_t emitters, segments, segment_bytes;
     struct wr_u32 *told; /* the first emitter has emitted */
     bool has_stopped;
 };
 
 extern struct session_bench session_bench;
 
-/* In setup(). `fast`: plain pins and a membarrier; else seq_cst pins. The drain's first point is
- * written, and the event is on. `grant`: segments at a time. */
+/* In setup(). Segments of one record. `fast`: plain pins and a membarrier; else seq_cst pins. The
+ * drain's first point is written, and the event is on. `grant`: segments at a time. */
 void session_prepare(enum weir_wake wake, bool fast, uint32_t emitters, uint32_t segments,
                      uint32_t grant);
+
+/* The same in mode DROP, with segments of three records. `have_lanes`: the emitters are attached
+ * and introduced. */
+void session_prepare_drop(bool fast, uint32_t emitters, uint32_t segments, bool have_lanes);
 
 /* In setup(): the thread has emitted. */
 void session_emit_before(uint32_t thread);
 
 void session_emit(void);
+/* The same by a handler that may have interrupted one. */
+void session_emit_nested(void);
 /* One emitter tells the other that it has emitted; that one stops the session then. */
 void session_emit_and_tell(void);
 void session_emit_and_stop(void);
@@ -44,12 +51,24 @@ void session_drain(void);
 void session_stop(void);
 /* The same without a drain thread: the stopper drains. */
 void session_stop_alone(void);
+/* The same, at first by a deadline that has passed: an emitter may still be inside its pin when the
+ * stream ends. */
+void session_stop_late(void);
 
 /* finish(): what was written is read, what was not is counted once. */
 void session_check(void);
+/* The same without a stop. */
+void session_check_counts(void);
+/* The same, and what was not read does not count as written. */
+void session_check_read(void);
 
 /* The same, and the drain has not waited for its timer. */
 void session_check_in_time(void);
+
+/* In setup(): a session for the slot, after this one. */
+void session_prepare_next(void);
+/* Stops this one, frees its lanes, and starts that one. */
+void session_change(void);
 
 /* The end of weir_session_start(), and a drain whose sink fails meanwhile. */
 void session_start_late(void);

@@ -94,6 +94,19 @@ static void exit_seq_cst_setup(void)
     session_prepare(WEIR_WAKE_RELAY, false, 1, 1, 1);
 }
 
+static void bell_setup(void)
+{
+    exit_seq_cst_setup();
+    product_own_bell(&session_bench.session->buffers.bell);
+}
+
+/* Between the two it waits for the drain. */
+static void emit_twice_and_stop(void)
+{
+    emit_twice();
+    session_stop();
+}
+
 #define THREE_OF(name_, about_, setup_, first, second, third, finish_) \
     .model = {.name = name_,                                           \
               .about = about_,                                         \
@@ -156,6 +169,9 @@ const struct lane_model session_models[] = {
      .is_large = true, .preemptions = 1},
     {THREE("wait_deep", "the same with plain pins", exit_setup, emit_twice, session_drain,
            session_stop),
+     .is_deep = true, .preemptions = 2},
+    {TWO("bell", "a thread emits twice, and stops; the drain sleeps until it is rung", bell_setup,
+         emit_twice_and_stop, session_drain),
      .is_deep = true, .preemptions = 2},
     {THREE("sink_fails", "the sink fails while a thread is parked, stop", failing_setup, emit_twice,
            session_drain, session_stop),

@@ -1,0 +1,195 @@
+/*
+ * The models of an emitter and the drain's looks in mode DROP: weir_emit() and the drain as they
+ * are, with a clock that moves (memory.c). Thread 0 emits, the other one looks or stops.
+ */
+#include "lane_models.h"
+#include "session_bench.h"
+
+static void emit_twice(void)
+{
+    session_emit();
+    session_emit();
+}
+
+static void look(void)
+{
+    wr_drain_look(session_bench.session, false);
+}
+
+static void look_twice(void)
+{
+    look();
+    look();
+}
+
+static void look_timed(void)
+{
+    wr_drain_look(session_bench.session, true);
+}
+
+/* finish(): the stream ends. No record was older than a point before it. */
+static void check_in_order(void)
+{
+    wr_drain_end(session_bench.session);
+    model_check(session_bench.session->drain.late_records == 0);
+    session_check_counts();
+}
+
+/* --- The clock. Until it is there it shows 0. ------------------------------------------------- */
+
+static void clock_begins(void)
+{
+    static const uint64_t times[] = {100, 200};
+    model_clock(times, 2);
+}
+
+/* Further than a record's ticks can tell, into the bits of its event's index. */
+static void clock_leaps(void)
+{
+    static const uint64_t times[] = {100, (UINT64_C(2) << WR_RECORD_TICK_BITS) + 100};
+    model_clock(times, 2);
+}
+
+/* --- A lane that the drain has not met holds nothing that is older than its horizon. ---------- */
+
+static void new_setup(void)
+{
+    session_prepare_drop(true, 1, 2, false);
+    clock_begins();
+}
+
+/* --- Nor does one that it has read, but for those who are inside a pin. ----------------------- */
+
+/* There is something to write a point for. */
+static void settle_setup_pins(bool fast)
+{
+    session_prepare_drop(fast, 1, 2, true);
+    session_emit_before(0);
+    clock_begins();
+}
+
+static void settle_setup(void)
+{
+    settle_setup_pins(true);
+}
+
+static void settle_setup_seq_cst(void)
+{
+    settle_setup_pins(false);
+}
+
+static void leap_setup(void)
+{
+    session_prepare_drop(true, 1, 2, true);
+    session_emit_before(0);
+    clock_leaps();
+}
+
+/* --- The sweep takes the segment of a thread that has not moved since the last one. ----------- */
+
+static void sweep_setup_pins(bool fast)
+{
+    session_prepare_drop(fast, 1, 2, true);
+    session_emit_before(0);
+    look_timed();
+    clock_begins();
+}
+
+static void sweep_setup(void)
+{
+    sweep_setup_pins(true);
+}
+
+static void sweep_setup_seq_cst(void)
+{
+    sweep_setup_pins(false);
+}
+
+static void sweep_and_look(void)
+{
+    wr_drain_sweep(session_bench.session, false);
+    look();
+}
+
+/* --- The stop. -------------------------------------------------------------------------------- */
+
+static void stop_setup(void)
+{
+    session_prepare_drop(true, 1, 2, true);
+}
+
+static void stop_setup_seq_cst(void)
+{
+    session_prepare_drop(false, 1, 2, true);
+}
+
+/* The slot goes to another session, and the lane of this one away. */
+static void change_setup(void)
+{
+    stop_setup();
+    session_prepare_next();
+}
+
+/* The thread has a handler that emits. */
+static void nested_setup(void)
+{
+    stop_setup();
+    model_handler(0, session_emit_nested);
+}
+
+static void nested_setup_seq_cst(void)
+{
+    stop_setup_seq_cst();
+    model_handler(0, session_emit_nested);
+}
+
+static void nested_new_setup(void)
+{
+    session_prepare_drop(true, 1, 2, false);
+    model_handler(0, session_emit_nested);
+}
+
+#define TWO(name_, about_, setup_, first, second, finish_) \
+    .model = {.name = name_,                               \
+              .about = about_,                             \
+              .threads = 2,                                \
+              .setup = setup_,                             \
+              .run = {first, second},                      \
+              .finish = finish_}
+
+const struct lane_model look_models[] = {
+    {TWO("look_new", "a thread's first event, two looks", new_setup, session_emit, look_twice,
+         check_in_order),
+     .is_large = true},
+    {TWO("look_settle", "an event while a point is written", settle_setup, session_emit, look_timed,
+         check_in_order),
+     .is_large = true},
+    {TWO("look_settle_seq_cst", "the same with seq_cst pins", settle_setup_seq_cst, session_emit,
+         look_timed, check_in_order),
+     .is_large = true},
+    {TWO("look_leap", "the clock leaps further than a record can tell", leap_setup, session_emit,
+         look, check_in_order),
+     .is_large = true},
+    {TWO("look_sweep", "an event while the drain takes the thread's segment", sweep_setup,
+         session_emit, sweep_and_look, check_in_order),
+     .is_large = true},
+    {TWO("look_sweep_seq_cst", "the same with seq_cst pins", sweep_setup_seq_cst, session_emit,
+         sweep_and_look, check_in_order),
+     .is_large = true},
+    {TWO("stop_emit", "a thread emits twice, stop", stop_setup, emit_twice, session_stop_alone,
+         session_check)},
+    {TWO("stop_emit_seq_cst", "the same with seq_cst pins", stop_setup_seq_cst, emit_twice,
+         session_stop_alone, session_check)},
+    {TWO("stop_change", "the slot's next session meets a thread of the last one", change_setup,
+         emit_twice, session_change, NULL)},
+    {TWO("stop_late", "a thread is inside its pin when the stream ends", stop_setup, session_emit,
+         session_stop_late, session_check_read)},
+    {TWO("stop_nested", "a handler emits, at any point of an emit; stop", nested_setup,
+         session_emit, session_stop_alone, session_check)},
+    {TWO("stop_nested_seq_cst", "the same with seq_cst pins", nested_setup_seq_cst, session_emit,
+         session_stop_alone, session_check)},
+    {TWO("stop_nested_new", "the same at any point of a thread's first event", nested_new_setup,
+         session_emit, session_stop_alone, session_check)},
+};
+
+const size_t look_model_count = sizeof look_models / sizeof look_models[0];
