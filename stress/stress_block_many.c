@@ -1,28 +1,27 @@
 /*
- * More threads than segments, in DROP, in OVERWRITE, and in BLOCK under each strategy: every thread
- * gets an event written each second, whether all emit as fast as they can or at a pace that keeps
- * the segments of others moving. What a segment is too few of is shared; memory stays within the
- * budget.
+ * More threads than segments, in DROP, in OVERWRITE, and in BLOCK under each strategy, whether all
+ * emit as fast as they can or at a pace that keeps the segments of others moving. Segments are
+ * shared, and memory stays within the budget.
+ *
+ * What is judged is counted, in turns and rounds, and not measured in time. A thread that was
+ * refused, or that waited in BLOCK, has had its turn when an event of it is written again; a round
+ * is as many turns, by whomever, as there are threads. A run ends after some rounds, or after a
+ * while: on a machine that runs the threads seldom it judges fewer of them.
  */
 #include <stdio.h>
 #include <stdlib.h>
-#include <time.h>
 #include "emitter.h"
 #include "harness.h"
 #include "park.h"
 #include "pipe.h"
 
-#define NS_PER_S     UINT64_C(1000000000)
 #define PACE_US      300u
-#define GAP_NS       UINT64_C(100000000) /* shorter ones are not looked at */
-#define CHANCE_NS    UINT64_C(20000000)
-#define TRIES        3u
-#define CHANCES      200u
+#define PASSED_MAX   8u /* rounds in which a thread asked and had no turn */
 #define STACK_BYTES  (64u << 10)
 #define OTHERS_BYTES (4u << 20) /* what the process needs beside: the reader, the C library */
 
-static uint64_t run_ms = 1500, starved_ms = 1000;
-static uint32_t tries_left;     /* of a run */
+static uint64_t run_ms = 3000, rounds_wanted = 10;
+static uint64_t turns;          /* ANY: of all threads */
 static bool has_begun, is_over; /* ANY */
 
 struct setting {
@@ -44,54 +43,65 @@ static const struct setting settings[] = {
 struct member {
     struct hs_emitter *emitter;
     pthread_t handle;
-    bool is_paced;
-    bool may_park;
-    uint64_t gap_ns;       /* longest time without a written event */
-    uint64_t starved_ns;   /* the same, of those in which it had its share of a processor */
-    uint64_t since_ns;     /* the last written event */
-    uint64_t lost, cpu_ns; /* since then: attempts; its processor time at the first */
+    const struct setting *setting;
+    struct hs_park_log parks; /* BLOCK: only counted */
+    uint64_t turns;
+    uint64_t since;       /* the turn of all at which it was first refused */
+    bool waits, is_known; /* it was refused, and has not had its turn; it was refused once */
+    uint64_t asked_round; /* the last one in which it asked */
+    uint64_t passed;      /* of this wait: rounds that ended after it had asked in them */
+    uint64_t passed_most; /* of all waits */
 };
 
 /* --- Threads. -------------------------------------------------------------------------------- */
 
-static uint64_t cpu_ns(void)
+static uint64_t turns_now(void)
 {
-    struct timespec used;
-    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &used);
-    return (uint64_t)used.tv_sec * NS_PER_S + (uint64_t)used.tv_nsec;
+    return __atomic_load_n(&turns, __ATOMIC_RELAXED);
 }
 
-/* Two hundred threads on two processors wait for one for most of a second, and a thread that does
- * not run cannot emit. So a gap in which it ran for less than a few slices, or tried less than so
- * often, is told, but is not called starvation. A parked thread needs no processor: there, all of
- * the gap counts. */
-static bool had_its_chance(const struct member *member)
+/* An event was refused, or waits, at this turn of all. */
+static void note_asked(struct member *member, uint64_t now)
 {
-    if (member->lost == 0)
-        return member->may_park;
-    return member->is_paced ? member->lost >= CHANCES : cpu_ns() - member->cpu_ns >= CHANCE_NS;
-}
-
-static void gap_note(struct member *member)
-{
-    uint64_t gap_ns = hs_now_ns() - member->since_ns;
-    if (gap_ns > member->gap_ns)
-        member->gap_ns = gap_ns;
-    if (gap_ns > member->starved_ns && gap_ns > GAP_NS && had_its_chance(member))
-        member->starved_ns = gap_ns;
+    uint64_t round = now / member->setting->threads;
+    if (!member->is_known)
+        member->since = now;
+    member->is_known = true;
+    member->passed = member->waits ? member->passed + (round != member->asked_round) : 0;
+    member->waits = true;
+    member->asked_round = round;
+    if (member->passed > member->passed_most)
+        member->passed_most = member->passed;
 }
 
 static void note_written(struct member *member)
 {
-    gap_note(member);
-    member->since_ns = hs_now_ns();
-    member->lost = 0;
+    if (!member->waits)
+        return;
+    member->waits = false;
+    member->turns++;
+    __atomic_add_fetch(&turns, 1, __ATOMIC_RELAXED);
 }
 
-static void note_lost(struct member *member)
+/* A parked thread asks all the time: in each round that ends meanwhile. */
+static void note_parked(struct member *member, uint64_t since)
 {
-    if (member->lost++ == 0)
-        member->cpu_ns = cpu_ns();
+    uint64_t passed = (turns_now() - since) / member->setting->threads;
+    note_asked(member, since);
+    if (passed > member->passed_most)
+        member->passed_most = passed;
+}
+
+static void emit_one(struct member *member)
+{
+    uint64_t parks = member->parks.count, now = turns_now();
+    bool is_written = hs_emit(member->emitter, HS_FIXED);
+    if (member->parks.count != parks)
+        note_parked(member, now);
+    if (is_written)
+        note_written(member);
+    else
+        note_asked(member, turns_now());
 }
 
 static void *emit_until_over(void *argument)
@@ -100,27 +110,22 @@ static void *emit_until_over(void *argument)
     /* Or those that have begun would keep the others from being created. */
     while (!__atomic_load_n(&has_begun, __ATOMIC_ACQUIRE))
         hs_sleep_us(1000);
-    member->since_ns = hs_now_ns();
+    hs_park_own = &member->parks;
     while (!__atomic_load_n(&is_over, __ATOMIC_RELAXED)) {
-        if (hs_emit(member->emitter, HS_FIXED))
-            note_written(member);
-        else
-            note_lost(member);
-        if (member->is_paced)
+        emit_one(member);
+        if (member->setting->is_paced)
             hs_sleep_us(PACE_US);
     }
-    gap_note(member);
     return NULL;
 }
 
-static struct member *members_new(const struct setting *setting, bool may_park)
+static struct member *members_new(const struct setting *setting)
 {
     struct member *members = hs_allocate(setting->threads * sizeof *members);
     struct hs_emitter *emitters = hs_allocate(setting->threads * sizeof *emitters);
     for (uint32_t i = 0; i < setting->threads; i++) {
         emitters[i] = (struct hs_emitter){.index = i, .capacity = UINT64_MAX};
-        members[i] = (struct member){
-            .emitter = &emitters[i], .is_paced = setting->is_paced, .may_park = may_park};
+        members[i] = (struct member){.emitter = &emitters[i], .setting = setting};
     }
     return members;
 }
@@ -136,13 +141,14 @@ static void members_run(struct member *members, const struct setting *setting,
                         struct weir_session *session)
 {
     uint64_t before = hs_resident_bytes();
+    turns = 0;
     __atomic_store_n(&is_over, false, __ATOMIC_RELAXED);
     __atomic_store_n(&has_begun, false, __ATOMIC_RELAXED);
     for (uint32_t i = 0; i < setting->threads; i++)
         hs_thread_start(&members[i].handle, emit_until_over, &members[i]);
     uint64_t end_ns = hs_now_ns() + run_ms * 1000000;
     __atomic_store_n(&has_begun, true, __ATOMIC_RELEASE);
-    while (hs_now_ns() < end_ns) {
+    while (hs_now_ns() < end_ns && turns_now() < rounds_wanted * setting->threads) {
         struct weir_stats stats = hs_stats(session);
         hs_check(stats.budget_bytes_used <= setting->budget, "%llu bytes of the budget are in use",
                  (unsigned long long)stats.budget_bytes_used);
@@ -175,33 +181,44 @@ static double fairness(const struct member *members, uint32_t count)
     return squares > 0 ? sum * sum / ((double)count * squares) : 0;
 }
 
-/* A machine that is busy with other things starves threads by itself: so a run may be made again.
- * Returns whether it is good. */
-static bool verdict(const struct member *members, const struct setting *setting, const char *mode,
-                    uint64_t gap_ms_max)
+/* Is the thread's share of the turns since it was first refused within half of a fair one and half
+ * as much again? Two more or fewer say nothing. */
+static bool is_fair(const struct member *member)
 {
-    uint64_t gap_ns = 0, starved_ns = 0, least = UINT64_MAX, most = 0, all = 0;
+    uint64_t mean = (turns_now() - member->since) / member->setting->threads;
+    return !member->is_known ||
+           (member->turns + 2 >= mean / 2 && member->turns <= mean + mean / 2 + 3);
+}
+
+static void verdict(const struct member *members, const struct setting *setting, const char *mode,
+                    bool is_in_order)
+{
+    uint64_t least = UINT64_MAX, most = 0, all = 0, passed = 0, unfair = 0;
+    uint64_t turns_least = UINT64_MAX, turns_most = 0;
     for (uint32_t i = 0; i < setting->threads; i++) {
         uint64_t written = members[i].emitter->written;
-        gap_ns = members[i].gap_ns > gap_ns ? members[i].gap_ns : gap_ns;
-        starved_ns = members[i].starved_ns > starved_ns ? members[i].starved_ns : starved_ns;
         least = written < least ? written : least;
         most = written > most ? written : most;
         all += written;
+        turns_least = members[i].turns < turns_least ? members[i].turns : turns_least;
+        turns_most = members[i].turns > turns_most ? members[i].turns : turns_most;
+        passed = members[i].passed_most > passed ? members[i].passed_most : passed;
+        unfair += !is_fair(&members[i]);
     }
-    bool is_good = starved_ns <= gap_ms_max * 1000000;
-    hs_check(is_good || tries_left > 0,
-             "%s, %s: a thread had no event written for %llu ms; each wrote %llu to %llu",
-             setting->name, mode, (unsigned long long)starved_ns / 1000000,
-             (unsigned long long)least, (unsigned long long)most);
-    hs_figure_add("runs_again", !is_good);
     if (!hs_common.json)
-        printf("%-40s %-10s %10llu written, %8llu to %8llu each, Jain %.3f, gap %6.1f ms, "
-               "starved %6.1f ms\n",
+        printf("%-38s %-10s %9llu written, %7llu to %7llu each, Jain %.3f; %6llu turns, %4llu to "
+               "%4llu each, passed over %llu\n",
                setting->name, mode, (unsigned long long)all, (unsigned long long)least,
-               (unsigned long long)most, fairness(members, setting->threads), (double)gap_ns / 1e6,
-               (double)starved_ns / 1e6);
-    return is_good;
+               (unsigned long long)most, fairness(members, setting->threads),
+               (unsigned long long)turns_now(), (unsigned long long)turns_least,
+               (unsigned long long)turns_most, (unsigned long long)passed);
+    hs_check(passed <= PASSED_MAX, "%s, %s: a thread asked in %llu rounds and had no turn",
+             setting->name, mode, (unsigned long long)passed);
+    hs_check(!is_in_order || unfair == 0,
+             "%s, %s: %llu threads have no fair share of %llu turns; each had %llu to %llu",
+             setting->name, mode, (unsigned long long)unfair, (unsigned long long)turns_now(),
+             (unsigned long long)turns_least, (unsigned long long)turns_most);
+    hs_figure_add("turns", (double)turns_now());
 }
 
 /* --- Runs. ----------------------------------------------------------------------------------- */
@@ -214,17 +231,18 @@ static bool discard(void *context, const void *bytes, size_t count)
     return true;
 }
 
-static bool drop_run(const struct setting *setting)
+/* In DROP a thread that does not run cannot take its turn, which then goes to the next one: threads
+ * that emit as fast as they can mostly do not run. */
+static void drop_run(const struct setting *setting)
 {
-    bool is_good = false;
-    struct member *members = members_new(setting, false);
+    struct member *members = members_new(setting);
     struct weir_session_config config = hs_trace_config(setting->budget);
     struct hs_trace trace;
     uint64_t written = 0, attempts = 0;
     config.segment_bytes = setting->segment;
     config.write = discard;
     if (!hs_trace_start(&trace, config, HS_SINK_MEMORY, NULL))
-        return false;
+        return;
     members_run(members, setting, trace.session);
     hs_trace_stop(&trace);
     for (uint32_t i = 0; i < setting->threads; i++) {
@@ -236,71 +254,64 @@ static bool drop_run(const struct setting *setting)
              (unsigned long long)attempts, (unsigned long long)written,
              (unsigned long long)trace.stats.counts.attempted,
              (unsigned long long)trace.stats.counts.written);
-    is_good = verdict(members, setting, "DROP", starved_ms);
+    verdict(members, setting, "DROP", setting->is_paced);
     hs_trace_end(&trace);
     members_free(members);
-    return is_good;
 }
 
 /* Every event is written, and takes the place of older ones. */
-static bool overwrite_run(const struct setting *setting)
+static void overwrite_run(const struct setting *setting)
 {
-    bool is_good = false;
-    struct member *members = members_new(setting, false);
+    struct member *members = members_new(setting);
     struct weir_session_config config = hs_trace_config(setting->budget);
     struct hs_trace trace;
     uint64_t attempts = 0;
     config.mode = WEIR_MODE_OVERWRITE;
     config.segment_bytes = setting->segment;
     if (!hs_trace_start(&trace, config, HS_SINK_MEMORY, NULL))
-        return false;
+        return;
     members_run(members, setting, trace.session);
     hs_trace_stop(&trace);
     for (uint32_t i = 0; i < setting->threads; i++)
         attempts += members[i].emitter->attempts;
     hs_check(trace.stats.counts.attempted == attempts, "%llu attempts; the statistics say %llu",
              (unsigned long long)attempts, (unsigned long long)trace.stats.counts.attempted);
-    is_good = verdict(members, setting, "OVERWRITE", starved_ms);
+    verdict(members, setting, "OVERWRITE", false);
     hs_trace_end(&trace);
     members_free(members);
-    return is_good;
 }
 
-static bool block_run(const struct setting *setting, enum weir_wake wake)
+/* AUTO_RESET lets whoever wakes first have it. */
+static void block_run(const struct setting *setting, enum weir_wake wake)
 {
-    bool is_good = false;
-    struct member *members = members_new(setting, true);
+    struct member *members = members_new(setting);
     struct hs_pipe pipe = {.is_non_blocking = false};
     struct weir_session_config config = hs_block_config(wake, setting->budget, setting->segment);
+    config.on_park = hs_on_park;
     if (hs_pipe_start(&pipe, config, setting->threads)) {
         members_run(members, setting, pipe.session);
         hs_pipe_stop(&pipe, members[0].emitter);
-        /* The others hand over one by one, each time as late as the scheduler is. */
-        is_good = verdict(members, setting, hs_wake_name(wake),
-                          wake == WEIR_WAKE_RELAY ? starved_ms : 5 * starved_ms);
+        verdict(members, setting, hs_wake_name(wake), wake != WEIR_WAKE_AUTO_RESET);
         hs_figure_add("events", (double)pipe.events);
         hs_figure_add("parks", (double)pipe.stats.parks);
     }
     members_free(members);
-    return is_good;
 }
 
 static void setting_run(const struct setting *setting)
 {
-    for (tries_left = TRIES; tries_left-- > 0 && !drop_run(setting);) {
-    }
-    for (tries_left = TRIES; tries_left-- > 0 && !overwrite_run(setting);) {
-    }
+    drop_run(setting);
+    overwrite_run(setting);
     for (int wake = 0; wake < setting->wakes; wake++)
-        for (tries_left = TRIES; tries_left-- > 0 && !block_run(setting, (enum weir_wake)wake);) {
-        }
+        block_run(setting, (enum weir_wake)wake);
 }
 
 int main(int argc, char **argv)
 {
     const struct hs_option options[] = {
-        {"ms", "of each run", &run_ms, NULL},
-        {"starved-ms", "without a written event are too long", &starved_ms, NULL},
+        {"rounds", "of each run: each thread has had so many turns in the mean", &rounds_wanted,
+         NULL},
+        {"ms", "after which a run ends all the same", &run_ms, NULL},
         {NULL, NULL, NULL, NULL}};
     hs_init(argc, argv, "More threads than segments: each gets its share.", options);
     hs_emitters_init();

@@ -168,8 +168,6 @@ bool wr_block_resume(struct wr_lane *lane, enum wr_waited waited, bool is_wanted
 
 void wr_block_exit(struct wr_lane *lane)
 {
-    if (!lane->buffers->blocks)
-        return;
     struct wr_place *place = wr_place_of(lane);
     struct wr_unit *credit = credit_take(place);
     if (credit)

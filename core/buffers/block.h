@@ -10,14 +10,21 @@
 #include "buffers/buffers.h"
 #include "wait/gate.h"
 
-/* A lane, and how it waits for room. */
+/* A lane, and how it waits for room; in mode DROP, how it waits for its turn (buffers/turn.h). */
 struct wr_place {
     struct wr_lane lane;
     struct wr_waiter waiter;
     struct wr_unit *granted; /* WRITER: what its wait has brought, for the attempt that goes on: not
                               * yet credit, which may be revoked before it is used */
     bool is_blocked;         /* WRITER: the attempt goes on after wr_block_wait() */
-    WR_ALIGNED_LINE struct wr_ptr credit; /* ANY(CREDIT): what is unused of the last grant */
+    /* BLOCK: ANY(CREDIT): what is unused of the last grant. DROP: ANY(TURN) */
+    WR_ALIGNED_LINE struct wr_ptr credit;
+    /* DROP. WRITER until it enrols, then DRAIN until it is served (ENROL, TURN) */
+    uint32_t needed;           /* segments */
+    struct wr_place *next;     /* the lane that enrolled before; then the queue */
+    struct wr_place *previous; /* DRAIN: the queue */
+    void *met;                 /* DRAIN: the unused grant that the last sweep met */
+    bool is_queued;            /* DRAIN */
 };
 
 _Static_assert(sizeof(struct wr_place) <= 2048, "a lane's fixed cost stays below 4 KiB");

@@ -2,6 +2,7 @@
 
 #include <string.h>
 #include "buffers/loss.h"
+#include "buffers/turn.h"
 #include "buffers/when_full.h"
 #include "lane/lane_span.h"
 #include "lane/lane_write.h"
@@ -157,7 +158,7 @@ static void tell_retired(struct wr_lane *lane, uint32_t segments)
     struct wr_buffers *buffers = lane->buffers;
     wr_buffers_announce(lane);
     if (wr_u32_add_acq_rel(&buffers->retired, segments) + segments >= buffers->wake_at ||
-        wr_block_has_parked(buffers))
+        wr_block_has_parked(buffers) || wr_turn_has_waiting(buffers))
         wr_bell_ring(&buffers->bell);
 }
 
@@ -248,7 +249,10 @@ void wr_buffers_span_open(struct wr_lane *lane, const struct wr_span *span)
 static void lane_exit(struct wr_lane *lane)
 {
     wr_buffers_retire(lane);
-    wr_block_exit(lane);
+    if (lane->buffers->blocks)
+        wr_block_exit(lane);
+    else
+        wr_turn_exit(lane);
     /* edge EXIT.release: the last segment and the last losses */
     wr_u32_store_release(&lane->exited, 1);
     wr_buffers_announce(lane);

@@ -18,7 +18,17 @@
 #include "wait/bell.h"
 #include "wait/gate.h"
 
+struct wr_place;
 struct wr_span;
+
+/* DROP: the lanes that wait for their turn: see buffers/turn.h. */
+struct wr_turns {
+    WR_ALIGNED_LINE struct wr_ptr enrolled; /* ANY(ENROL): not yet in the queue, newest first */
+    struct wr_u32 waiting;                  /* ANY: lanes that wait; a hint */
+    WR_ALIGNED_LINE struct wr_place *first, *last; /* DRAIN: the queue, oldest first */
+    struct wr_segment *gathered;                   /* DRAIN: for its head, linked by `newer` */
+    uint32_t gathered_count;                       /* DRAIN */
+};
 
 struct wr_buffers {
     /* CONST after init */
@@ -38,9 +48,11 @@ struct wr_buffers {
     WR_ALIGNED_LINE struct wr_ptr ready; /* ANY(READY): lanes with news, newest first */
     struct wr_u32 retired;               /* ANY: since the drain last looked; a hint for waking */
     struct wr_u32 lanes_now;             /* ANY: that are attached; a hint */
-    struct wr_u32 is_starved;            /* ANY: a thread found no segment; a hint for the drain */
+    struct wr_u32 is_starved; /* ANY: a thread found no segment, in BLOCK in a no-block scope; a
+                               * hint for the drain */
     struct wr_bell bell;
     struct wr_overwrite overwrite;
+    struct wr_turns turns;
 
     struct wr_gate gate;      /* BLOCK */
     struct wr_unit *returned; /* DRAIN: segments that are read, not yet handed over */
@@ -117,39 +129,19 @@ static inline bool wr_buffers_is_crowd(const struct wr_buffers *buffers)
     return wr_u32_load_relaxed(&buffers->lanes_now) > buffers->segment_count / 2;
 }
 
-/* DROP: how many of the last free segments are only lent: see buffers/when_full.c. */
-static inline uint32_t wr_buffers_reserve(const struct wr_buffers *buffers)
-{
-    return wr_buffers_is_crowd(buffers) ? buffers->segment_count / 2 : 0;
-}
-
-/* A thread that found none looks for a segment again after so many lost events: in a crowd sooner,
- * where it may be lent one. */
+/* OVERWRITE: a thread that found none looks for a segment again after so many lost events: in a
+ * crowd sooner, where it may be lent one. */
 #define WR_SKIPS          255u
 #define WR_SKIPS_IN_CROWD 15u
 
-/* A hint: is there nothing for the lane at this moment, and does the drain know? */
-static inline bool wr_buffers_is_starved(const struct wr_buffers *buffers,
-                                         const struct wr_lane *lane)
-{
-    /* relaxed, both: hints. Without OVERWRITE, is_starved is set only after all segments have been
-     * carved. */
-    if (!wr_u32_load_relaxed(&buffers->is_starved))
-        return false;
-    if (WR_UNLIKELY(buffers->overwrite.is_on))
-        return wr_overwrite_is_dry(&buffers->overwrite, lane);
-    uint32_t count = wr_u32_load_relaxed(&buffers->free_list.count);
-    /* What is there may be lent, and a lane that was told to skip many before there was a crowd
-     * would not ask. */
-    return WR_LIKELY(count == 0) ||
-           (lane->skips <= WR_SKIPS_IN_CROWD && count <= wr_buffers_reserve(buffers));
-}
-
-/* May the lane lose its event without a look for a segment? For so many events after one look that
- * found none (wr_when_full_drop), and never in mode BLOCK. */
+/* OVERWRITE: may the lane lose its event without a look for a segment? For so many events after one
+ * look that found none (wr_when_full_drop), as long as there is nothing and the drain knows it. */
 static inline bool wr_buffers_skip(struct wr_lane *lane)
 {
-    if (lane->skips == 0 || !wr_buffers_is_starved(lane->buffers, lane))
+    const struct wr_buffers *buffers = lane->buffers;
+    /* relaxed: a hint */
+    if (lane->skips == 0 || !wr_u32_load_relaxed(&buffers->is_starved) ||
+        !wr_overwrite_is_dry(&buffers->overwrite, lane))
         return false;
     lane->skips--;
     return true;

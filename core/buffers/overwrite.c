@@ -10,6 +10,8 @@
 #define EMPTIED_WAKE 64u
 /* So long after a lane went without, the reserve is kept: turns are of 5 ms then. */
 #define SCARCE_TURNS 16u
+/* A lane that got nothing for so long may borrow: 10 ms of nanoseconds, some ms of a counter. */
+#define DUE_TICKS UINT64_C(10000000)
 
 /* --- Life. ----------------------------------------------------------------------------------- */
 
@@ -172,7 +174,7 @@ static bool may_take(const struct wr_buffers *buffers, const struct wr_lane *lan
  * hardly ever is preempted with it. */
 static bool may_borrow(const struct wr_lane *lane)
 {
-    return wr_clock_ticks() - lane->fed_ticks >= WR_DUE_TICKS;
+    return wr_clock_ticks() - lane->fed_ticks >= DUE_TICKS;
 }
 
 static void feed_locked(struct wr_overwrite *overwrite, struct wr_lane *lane, bool is_fed)

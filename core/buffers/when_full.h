@@ -8,9 +8,6 @@
 #include "buffers/block.h"
 #include "buffers/buffers.h"
 
-/* A lane that got nothing for so long may borrow: 10 ms of nanoseconds, some ms of a counter. */
-#define WR_DUE_TICKS UINT64_C(10000000)
-
 /* `count` segments of the caller's own, all or none, linked by `newer`. Inside its pin; the lane
  * has none open, and `count` is at most half of the session's, so that the request can be met once
  * the drain has read the others. NULL: the loss is counted, or the attempt is blocked
@@ -20,8 +17,11 @@ struct wr_segment *wr_when_full_take(struct wr_lane *lane, uint32_t count);
 /* DRAIN: a segment that is read. */
 void wr_when_full_give(struct wr_buffers *buffers, struct wr_segment *segment);
 
-/* Counts the loss of an event that found no room and may not wait, and sees to it that the drain
- * looks for segments that nobody uses. */
+/* Counts the loss of an event that found no room. */
+void wr_when_full_lose(struct wr_lane *lane);
+
+/* The same in OVERWRITE, or of an event that may not wait in BLOCK: the drain looks for segments
+ * that nobody uses. */
 void wr_when_full_drop(struct wr_lane *lane);
 
 #endif

@@ -8,7 +8,7 @@
 #include <string.h>
 #include "base/types.h"
 #include "buffers/buffers.h"
-#include "buffers/block.h"
+#include "buffers/turn.h"
 #include "lane/lane_write.h"
 #include "os/clock.h"
 
@@ -221,7 +221,7 @@ WR_NOINLINE bool wr_emit_no_segment_slow(struct weir_event *event, struct wr_thr
                                          struct wr_lane *lane, uint64_t pin, const void *payload)
 {
     if (event->record_bytes > WR_SEGMENT_BYTES_MIN - WR_SEGMENT_HEADER_BYTES ||
-        !wr_buffers_skip(lane))
+        !(wr_turn_is_waiting(lane) || wr_buffers_skip(lane)))
         return wr_emit_pinned_slow(event, payload);
     wr_lane_lose(lane, lane->skip_cause);
     wr_pin_leave(thread, pin);

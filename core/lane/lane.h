@@ -28,7 +28,8 @@ struct wr_lane {
     struct wr_u32 end;                     /* ANY(REVOKE): offset past the last byte; 0: revoked */
     uint8_t held_before;                   /* it has held a segment */
     uint8_t is_borrowed;                   /* the current segment goes back after this record */
-    uint8_t skips;      /* events that are lost without a look for a segment; 0 while it has one */
+    uint8_t skips;      /* OVERWRITE: events that are lost without a look for a segment; 0 while it
+                         * has one */
     uint8_t skip_cause; /* of their loss */
     uint64_t records_retired; /* in segments that it no longer holds */
     struct wr_ptr opened;     /* ANY(CHAIN): segments the drain has not seen, newest first */

@@ -10,6 +10,7 @@
 
 #include <string.h>
 #include "buffers/block.h"
+#include "buffers/turn.h"
 #include "lane/lane_read.h"
 #include "lane/lane_span.h"
 #include "os/clock.h"
@@ -275,11 +276,12 @@ bool wr_drain_lane(struct weir_session *session, struct wr_lane *lane, uint64_t 
 
 /* --- The sink. ------------------------------------------------------------------------------- */
 
-/* The sink may block: what is read must not wait for it. */
+/* The sink may block: what is free must not wait for it. */
 static void leave(void *context)
 {
     struct weir_session *session = context;
     wr_block_drain_leaves(&session->buffers);
+    wr_turn_serve(&session->buffers);
 }
 
 /* What was in the buffer when the sink failed is not delivered, and neither is what follows. A part
@@ -321,10 +323,12 @@ static void lanes_release(struct weir_session *session)
     struct wr_lane **link = &session->buffers.lanes;
     while (*link) {
         /* On the ready list it would be met again: it goes after that. */
-        if ((*link)->is_finished && !wr_u32_load_acquire(&(*link)->queued))
+        if ((*link)->is_finished && !wr_u32_load_acquire(&(*link)->queued)) {
+            wr_turn_forget(*link);
             wr_buffers_release_lane_locked(&session->buffers, link);
-        else
+        } else {
             link = &(*link)->next;
+        }
     }
     session->drain.has_finished = false;
     pthread_mutex_unlock(&session->buffers.lock);
@@ -421,6 +425,8 @@ void wr_drain_sweep(struct weir_session *session, bool others_wait)
     for (struct wr_lane *lane = first; lane; lane = lane->next) {
         if (!lane->oldest)
             wr_block_rest(lane);
+        if (!session->buffers.blocks)
+            wr_turn_sweep(lane);
         lane->is_revoking = is_revocable(session, lane, others_wait);
         if (lane->is_revoking)
             wr_lane_revoke_begin(lane);
@@ -438,12 +444,14 @@ void wr_drain_sweep(struct weir_session *session, bool others_wait)
     }
 }
 
-/* Has a thread found no segment since the last timed look? In BLOCK that is one in a no-block
- * scope, for which unused grants are taken back. */
+/* Does a thread go without a segment? In BLOCK, has one in a no-block scope since the last timed
+ * look? Unused grants are taken back for it. */
 static bool is_starved(struct weir_session *session)
 {
+    if (!session->buffers.blocks)
+        return wr_turn_has_waiting(&session->buffers);
     bool is_starved = wr_u32_exchange_acq_rel(&session->buffers.is_starved, 0) != 0;
-    if (is_starved && session->buffers.blocks)
+    if (is_starved)
         wr_drain_revoke_grants(session);
     return is_starved;
 }
@@ -468,6 +476,7 @@ static void look(struct weir_session *session, bool is_timed)
     read_ready(session, ready, horizon);
     if (is_timed)
         wr_drain_sweep(session, is_starved(session));
+    wr_turn_serve(&session->buffers);
     bool is_due = is_timed || wr_point_is_due(session);
     if (is_due)
         read_all(session, horizon);

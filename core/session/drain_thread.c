@@ -4,11 +4,12 @@
  */
 #include <string.h>
 #include "buffers/block.h"
+#include "buffers/turn.h"
 #include "os/os.h"
 #include "session/session.h"
 
-/* How often the drain looks for what idle threads hold: while events are dropped for want of a
- * segment, and while threads wait and nothing comes back. */
+/* How often the drain looks for what idle threads hold: while OVERWRITE, or a no-block scope, finds
+ * no segment; and while lanes wait and nothing comes back. */
 #define SWEEP_NS_WHEN_STARVED (UINT64_C(5) * WR_NS_PER_MS)
 #define SWEEP_NS_WHEN_STUCK   (UINT64_C(1) * WR_NS_PER_MS)
 
@@ -41,6 +42,31 @@ static uint64_t attend(struct weir_session *session)
         return 0;
     /* relaxed: what was revoked is on the ready list, by this thread */
     return wr_ptr_load_relaxed(&buffers->ready) ? 0 : session->drain.sweep_ns + SWEEP_NS_WHEN_STUCK;
+}
+
+/* The same in DROP: serves the lanes that wait; then takes back unused grants, and segments that
+ * were held since the last sweep. */
+static uint64_t attend_turns(struct weir_session *session)
+{
+    struct wr_buffers *buffers = &session->buffers;
+    wr_turn_serve(buffers);
+    if (!wr_turn_has_waiting(buffers))
+        return UINT64_MAX;
+    uint64_t due_ns = session->drain.sweep_ns + SWEEP_NS_WHEN_STUCK;
+    if (wr_os_monotonic_ns() < due_ns)
+        return due_ns;
+    wr_drain_sweep(session, true);
+    wr_turn_serve(buffers); /* the grants that were taken back */
+    /* relaxed: what was revoked is on the ready list, by this thread */
+    return wr_ptr_load_relaxed(&buffers->ready) ? 0 : session->drain.sweep_ns + SWEEP_NS_WHEN_STUCK;
+}
+
+/* Sees to the lanes that wait, as the mode has it. Returns when to look again. */
+static uint64_t attend_mode(struct weir_session *session)
+{
+    if (session->buffers.blocks)
+        return attend(session);
+    return session->buffers.overwrite.is_on ? UINT64_MAX : attend_turns(session);
 }
 
 /* When the next timed look is due: sooner if a thread found no segment. */
@@ -77,7 +103,7 @@ static void loop(struct weir_session *session)
             timer_ns = wr_os_monotonic_ns() + flush_ns;
         look_timed(session, is_timed);
         timer_ns = timer_next(session, timer_ns);
-        uint64_t due_ns = session->buffers.blocks ? attend(session) : UINT64_MAX;
+        uint64_t due_ns = attend_mode(session);
         due_ns = due_ns < timer_ns ? due_ns : timer_ns;
         uint64_t now = wr_os_monotonic_ns();
         if (now < due_ns && !wr_u32_load_acquire(&session->stop_requested))

@@ -1,0 +1,276 @@
+#include "buffers/turn.h"
+
+#include "buffers/when_full.h"
+
+static bool is_waiting(const void *word)
+{
+    return ((uintptr_t)word & 1u) != 0;
+}
+
+/* --- Segments. ------------------------------------------------------------------------------- */
+
+/* A segment that has been in use, whose pages are there, else one that has not. */
+static struct wr_segment *free_take(struct wr_buffers *buffers)
+{
+    struct wr_segment *segment = wr_free_list_take(&buffers->free_list);
+    /* relaxed: which thread gets which one is decided by the addition */
+    if (segment || wr_u32_load_relaxed(&buffers->carved) >= buffers->segment_count)
+        return segment;
+    uint32_t index = wr_u32_add_acq_rel(&buffers->carved, 1);
+    if (index >= buffers->segment_count)
+        return NULL; /* at most one step too far for each thread; the word cannot wrap */
+    return (void *)(buffers->arena + (uint64_t)index * buffers->segment_bytes);
+}
+
+static struct wr_segment *list_push(struct wr_segment *first, struct wr_segment *segment)
+{
+    segment->newer = first;
+    wr_data_written(&segment->newer, sizeof segment->newer);
+    return segment;
+}
+
+/* The first `count` of a list, or all; returns what is left of it. */
+static struct wr_segment *free_give(struct wr_buffers *buffers, struct wr_segment *first,
+                                    uint32_t count)
+{
+    for (; first && count > 0; count--) {
+        struct wr_segment *next = first->newer; /* read before the segment may be taken again */
+        wr_data_read(&first->newer, sizeof first->newer);
+        wr_free_list_give(&buffers->free_list, first);
+        first = next;
+    }
+    return first;
+}
+
+static struct wr_segment *free_take_several(struct wr_buffers *buffers, uint32_t count)
+{
+    struct wr_segment *first = NULL;
+    for (; count > 0; count--) {
+        struct wr_segment *segment = free_take(buffers);
+        if (!segment) {
+            free_give(buffers, first, UINT32_MAX);
+            return NULL;
+        }
+        first = list_push(first, segment);
+    }
+    return first;
+}
+
+/* --- Writer's side. -------------------------------------------------------------------------- */
+
+/* The first `count` segments of a grant, which are not used: a lane that waits may get them.
+ * Returns the others. */
+static struct wr_segment *give_back(struct wr_buffers *buffers, struct wr_segment *first,
+                                    uint32_t count)
+{
+    if (count == 0)
+        return first;
+    first = free_give(buffers, first, count);
+    if (wr_turn_has_waiting(buffers))
+        wr_bell_ring(&buffers->bell);
+    return first;
+}
+
+/* The lane has lost an event for want of `count` segments. Only the first lane that waits rings the
+ * drain, which then looks by itself until all are served. */
+static void enrol(struct wr_place *place, uint32_t count)
+{
+    struct wr_buffers *buffers = place->lane.buffers;
+    struct wr_turns *turns = &buffers->turns;
+    place->needed = count;
+    /* Before the lane can be served, which counts it down. */
+    uint32_t others = wr_u32_add_acq_rel(&turns->waiting, 1);
+    /* relaxed: the push publishes it */
+    wr_ptr_store_relaxed(&place->credit, count == 1 ? WR_TURN_WAITING : WR_TURN_WAITING_SEVERAL);
+    void *newest = wr_ptr_load_relaxed(&turns->enrolled); /* relaxed: the push decides */
+    do {
+        place->next = newest;
+        /* edge ENROL.release: what the lane needs, and that it waits */
+    } while (!wr_ptr_cas_release(&turns->enrolled, &newest, place));
+    if (others == 0)
+        wr_bell_ring(&buffers->bell);
+}
+
+/* May a lane take what is free? It leaves it to those that wait, but for itself. */
+static bool may_take(const struct wr_place *place, uint32_t count, bool waits)
+{
+    /* relaxed: a hint */
+    uint32_t waiting = wr_u32_load_relaxed(&place->lane.buffers->turns.waiting);
+    return waits ? waiting == 1 && count < place->needed : waiting == 0;
+}
+
+/* The lane's grant, if it is enough for this record. What is not needed goes back: all of it if the
+ * refused record was a smaller one. */
+static struct wr_segment *granted(struct wr_place *place, uint32_t count)
+{
+    struct wr_buffers *buffers = place->lane.buffers;
+    /* edge TURN.acquire: the segments, unless the drain has taken them back */
+    struct wr_segment *first = wr_ptr_exchange_acq_rel(&place->credit, NULL);
+    if (!first)
+        return NULL;
+    uint32_t unused = place->needed < count ? place->needed : place->needed - count;
+    return give_back(buffers, first, unused);
+}
+
+struct wr_segment *wr_turn_take(struct wr_lane *lane, uint32_t count)
+{
+    struct wr_place *place = wr_place_of(lane);
+    /* relaxed: a grant that is missed now is met at the next event */
+    const void *word = wr_ptr_load_relaxed(&place->credit);
+    bool waits = is_waiting(word);
+    struct wr_segment *first = word && !waits ? granted(place, count) : NULL;
+    if (!first && may_take(place, count, waits))
+        first = free_take_several(lane->buffers, count);
+    if (first)
+        return first;
+    if (!waits)
+        enrol(place, count);
+    wr_when_full_lose(lane);
+    return NULL;
+}
+
+/* The lane may still be in the drain's queue, which drops a lane that does not wait. */
+void wr_turn_exit(struct wr_lane *lane)
+{
+    struct wr_buffers *buffers = lane->buffers;
+    struct wr_place *place = wr_place_of(lane);
+    /* edge TURN.acquire: the segments of a grant; a later grant fails */
+    void *word = wr_ptr_exchange_acq_rel(&place->credit, NULL);
+    if (is_waiting(word))
+        wr_u32_add_acq_rel(&buffers->turns.waiting, UINT32_MAX);
+    else if (word)
+        give_back(buffers, word, place->needed);
+}
+
+/* --- The queue. Only the drain. -------------------------------------------------------------- */
+
+static void queue_append(struct wr_turns *turns, struct wr_place *place)
+{
+    place->next = NULL;
+    place->previous = turns->last;
+    *(turns->last ? &turns->last->next : &turns->first) = place;
+    turns->last = place;
+    place->is_queued = true;
+}
+
+static void queue_remove(struct wr_turns *turns, struct wr_place *place)
+{
+    *(place->previous ? &place->previous->next : &turns->first) = place->next;
+    *(place->next ? &place->next->previous : &turns->last) = place->previous;
+    place->is_queued = false;
+}
+
+/* Appends the lanes that have enrolled, in the order of their pushes. */
+static void queue_extend(struct wr_turns *turns)
+{
+    if (!wr_ptr_load_relaxed(&turns->enrolled)) /* relaxed: one that is missed is met next time */
+        return;
+    /* edge ENROL.acquire */
+    struct wr_place *place = wr_ptr_exchange_acq_rel(&turns->enrolled, NULL), *older = NULL;
+    while (place) {
+        struct wr_place *next = place->next;
+        place->next = older;
+        older = place;
+        place = next;
+    }
+    while (older) {
+        place = older;
+        older = place->next;
+        queue_append(turns, place);
+    }
+}
+
+/* The first lane whose thread has not exited. */
+static struct wr_place *queue_head(struct wr_turns *turns)
+{
+    struct wr_place *place;
+    /* relaxed: a lane that exits just now is dropped when it is granted something */
+    while ((place = turns->first) && !is_waiting(wr_ptr_load_relaxed(&place->credit)))
+        queue_remove(turns, place);
+    return place;
+}
+
+/* --- Drain's side. --------------------------------------------------------------------------- */
+
+/* Are `count` segments gathered? Until they are, what is free is kept. */
+static bool gather(struct wr_buffers *buffers, uint32_t count)
+{
+    struct wr_turns *turns = &buffers->turns;
+    while (turns->gathered_count < count) {
+        struct wr_segment *segment = free_take(buffers);
+        if (!segment)
+            return false;
+        turns->gathered = list_push(turns->gathered, segment);
+        turns->gathered_count++;
+    }
+    return true;
+}
+
+/* Takes `count` of the gathered segments. */
+static struct wr_segment *gathered_take(struct wr_turns *turns, uint32_t count)
+{
+    struct wr_segment *first = NULL;
+    turns->gathered_count -= count;
+    for (; count > 0; count--) {
+        struct wr_segment *segment = turns->gathered;
+        turns->gathered = segment->newer;
+        first = list_push(first, segment);
+    }
+    return first;
+}
+
+/* Serves the head of the queue. It leaves the queue first: once served, its thread may enrol again,
+ * which writes to the same links. */
+static void grant(struct wr_turns *turns, struct wr_place *place)
+{
+    uint32_t count = place->needed;
+    struct wr_segment *first = gathered_take(turns, count);
+    void *word = count == 1 ? WR_TURN_WAITING : WR_TURN_WAITING_SEVERAL;
+    queue_remove(turns, place);
+    place->met = NULL;
+    /* edge TURN.release: the segments and the lane's links. It fails if the thread has exited. */
+    if (wr_ptr_cas_release(&place->credit, &word, first)) {
+        wr_u32_add_acq_rel(&turns->waiting, UINT32_MAX);
+        return;
+    }
+    turns->gathered_count += count;
+    while (first) {
+        struct wr_segment *next = first->newer;
+        turns->gathered = list_push(turns->gathered, first);
+        first = next;
+    }
+}
+
+void wr_turn_serve(struct wr_buffers *buffers)
+{
+    struct wr_turns *turns = &buffers->turns;
+    struct wr_place *head;
+    queue_extend(turns);
+    while ((head = queue_head(turns)) && gather(buffers, head->needed))
+        grant(turns, head);
+    if (!head && turns->gathered) {
+        free_give(buffers, turns->gathered, turns->gathered_count);
+        turns->gathered = NULL;
+        turns->gathered_count = 0;
+    }
+}
+
+void wr_turn_sweep(struct wr_lane *lane)
+{
+    struct wr_place *place = wr_place_of(lane);
+    /* relaxed: a grant that is met is this thread's own */
+    void *word = wr_ptr_load_relaxed(&place->credit);
+    bool is_old = word && word == place->met;
+    place->met = is_waiting(word) ? NULL : word;
+    /* edge TURN: the drain has the segments, or their thread has */
+    if (is_old && wr_ptr_cas_release(&place->credit, &word, NULL))
+        free_give(lane->buffers, word, UINT32_MAX);
+}
+
+void wr_turn_forget(struct wr_lane *lane)
+{
+    struct wr_turns *turns = &lane->buffers->turns;
+    queue_extend(turns);
+    if (wr_place_of(lane)->is_queued)
+        queue_remove(turns, wr_place_of(lane));
+}

@@ -1,0 +1,317 @@
+/*
+ * Mode DROP: threads that were refused are served in the order of refusals. The sink takes one
+ * buffer at a time, when the test says so; while it stands still so does the drain, and each of the
+ * session's threads emits one event when it is told to.
+ */
+#define _GNU_SOURCE
+#include "unit.h"
+
+#include <pthread.h>
+#include <semaphore.h>
+#include <unistd.h>
+
+WEIR_PROVIDER_DEFINE(Unit, UNIT_EVENTS)
+
+#define SEGMENT  4096u
+#define MEMBERS  20u
+#define GIVE_UP  20000 /* looks, a millisecond apart */
+#define AT_ONCE  UINT32_MAX
+#define FLUSH_MS 60000u /* longer than a test: nobody may need the timer */
+
+/* --- The sink. ------------------------------------------------------------------------------- */
+
+static uint32_t writes_begun, writes_allowed; /* ANY */
+
+static bool write_when_allowed(void *context, const void *bytes, size_t count)
+{
+    (void)context;
+    (void)bytes;
+    (void)count;
+    uint32_t number = __atomic_add_fetch(&writes_begun, 1, __ATOMIC_ACQ_REL);
+    while (__atomic_load_n(&writes_allowed, __ATOMIC_ACQUIRE) < number)
+        usleep(200);
+    return true;
+}
+
+static void wait_until_it_stands(uint32_t number)
+{
+    for (int i = 0; i < GIVE_UP && __atomic_load_n(&writes_begun, __ATOMIC_ACQUIRE) < number; i++)
+        usleep(1000);
+    assert_int_equal(__atomic_load_n(&writes_begun, __ATOMIC_ACQUIRE), number);
+}
+
+/* Lets one buffer go, and waits until the drain stands in the write of the next: meanwhile it has
+ * read what was full and served those who wait. */
+static void step(void)
+{
+    uint32_t number = __atomic_add_fetch(&writes_allowed, 1, __ATOMIC_ACQ_REL);
+    wait_until_it_stands(number + 1);
+}
+
+static void let_go(void)
+{
+    __atomic_store_n(&writes_allowed, AT_ONCE, __ATOMIC_RELEASE);
+}
+
+/* The drain stands in its first write. */
+static struct weir_session *start_still(uint32_t segments)
+{
+    struct weir_session_config config = unit_config();
+    config.memory_bytes_max = 0;
+    config.write = write_when_allowed;
+    config.segment_bytes = SEGMENT;
+    config.budget_bytes = (uint64_t)segments * SEGMENT;
+    config.flush_ms = FLUSH_MS;
+    writes_begun = writes_allowed = 0;
+    struct weir_session *session = unit_start(&config);
+    wait_until_it_stands(1);
+    return session;
+}
+
+/* --- Threads. -------------------------------------------------------------------------------- */
+
+enum order { EMIT_ONE, EMIT_SPAN, EMIT_UNTIL_REFUSED, LEAVE };
+
+struct member {
+    pthread_t thread;
+    sem_t go, done;
+    enum order order;
+    bool is_written; /* the last event */
+};
+
+static struct member members[MEMBERS];
+
+static bool emit_span(void)
+{
+    static const unsigned char bytes[SEGMENT + SEGMENT / 2]; /* takes two segments */
+    struct weir_value value = {.type = WEIR_TYPE_array_u8, .count = sizeof bytes};
+    value.as.ptr = bytes;
+    return weir_event_emit(&weir_events_Unit.Bytes, &value, 1);
+}
+
+static bool obey(enum order order)
+{
+    if (order == EMIT_SPAN)
+        return emit_span();
+    bool is_written = WEIR_EMIT(Unit, Pair, 1, 2);
+    while (order == EMIT_UNTIL_REFUSED && is_written)
+        is_written = WEIR_EMIT(Unit, Pair, 1, 2);
+    return is_written;
+}
+
+static void *run(void *argument)
+{
+    struct member *member = argument;
+    for (;;) {
+        sem_wait(&member->go);
+        if (member->order == LEAVE)
+            return NULL;
+        member->is_written = obey(member->order);
+        sem_post(&member->done);
+    }
+}
+
+static bool tell(uint32_t index, enum order order)
+{
+    struct member *member = &members[index];
+    member->order = order;
+    sem_post(&member->go);
+    if (order == LEAVE)
+        pthread_join(member->thread, NULL);
+    else
+        sem_wait(&member->done);
+    return member->is_written;
+}
+
+static void members_start(void)
+{
+    for (uint32_t i = 0; i < MEMBERS; i++) {
+        members[i] = (struct member){.is_written = false};
+        sem_init(&members[i].go, 0, 0);
+        sem_init(&members[i].done, 0, 0);
+        assert_int_equal(pthread_create(&members[i].thread, NULL, run, &members[i]), 0);
+    }
+}
+
+/* From `first` on: those before have left. */
+static void members_end(struct weir_session *session, uint32_t first)
+{
+    let_go();
+    for (uint32_t i = first; i < MEMBERS; i++)
+        tell(i, LEAVE);
+    assert_int_equal(weir_session_stop(session), WEIR_OK);
+    struct weir_counts counts = unit_counts(session);
+    assert_int_equal(counts.attempted, counts.written + counts.lost[WEIR_LOSS_FULL] +
+                                           counts.lost[WEIR_LOSS_NO_SEGMENT]);
+    weir_session_destroy(session);
+}
+
+/* Each of them is refused once, in order; the first has filled the session before. */
+static void refuse_all(void)
+{
+    for (uint32_t i = 0; i < MEMBERS; i++)
+        assert_false(tell(i, i ? EMIT_ONE : EMIT_UNTIL_REFUSED));
+}
+
+/* Emits until the event is written. */
+static void wait_until_served(uint32_t index, enum order order)
+{
+    bool is_written = false;
+    for (int i = 0; i < GIVE_UP && !is_written; i++) {
+        is_written = tell(index, order);
+        usleep(1000);
+    }
+    assert_true(is_written);
+}
+
+/* --- Tests. ---------------------------------------------------------------------------------- */
+
+/* Two segments at a time; who has had its turn fills them and is refused, behind all others. In the
+ * second round the order is therefore the same. */
+static void test_order_of_refusals(void **state)
+{
+    (void)state;
+    struct weir_session *session = start_still(2);
+    members_start();
+    refuse_all();
+    for (uint32_t served = 0; served < 2 * MEMBERS; served += 2) {
+        uint32_t first = served % MEMBERS;
+        step();
+        for (uint32_t i = MEMBERS; i-- > 0;)
+            if (i != first && i != first + 1)
+                assert_false(tell(i, EMIT_ONE));
+        assert_true(tell(first, EMIT_ONE));
+        assert_true(tell(first + 1, EMIT_ONE));
+        assert_false(tell(first, EMIT_UNTIL_REFUSED));
+        assert_false(tell(first + 1, EMIT_UNTIL_REFUSED));
+    }
+    members_end(session, 0);
+}
+
+/* A thread that has not been refused is served after those that have. */
+static void test_nobody_passes(void **state)
+{
+    (void)state;
+    struct weir_session *session = start_still(2);
+    members_start();
+    assert_false(tell(0, EMIT_UNTIL_REFUSED));
+    assert_false(tell(1, EMIT_ONE));
+    assert_false(tell(2, EMIT_ONE));
+    step();
+    assert_true(tell(0, EMIT_ONE));
+    tell(0, EMIT_UNTIL_REFUSED);
+    assert_true(tell(1, EMIT_ONE));
+    tell(1, LEAVE); /* its segment comes back */
+    step();
+    assert_false(tell(3, EMIT_ONE));
+    assert_true(tell(2, EMIT_ONE));
+    let_go();
+    tell(0, LEAVE);
+    tell(2, LEAVE);
+    members_end(session, 3);
+}
+
+/* Two turns that nobody uses, and then two more. */
+static void test_unused_grants_come_back(void **state)
+{
+    (void)state;
+    struct weir_session *session = start_still(2);
+    members_start();
+    refuse_all();
+    step();
+    let_go();
+    wait_until_served(4, EMIT_ONE);
+    wait_until_served(0, EMIT_ONE); /* it enrols again, and is not forgotten */
+    members_end(session, 0);
+}
+
+/* The queue's first two exit, and one that has its turn. */
+static void test_exits(void **state)
+{
+    (void)state;
+    struct weir_session *session = start_still(2);
+    members_start();
+    refuse_all();
+    tell(0, LEAVE);
+    tell(1, LEAVE);
+    step();
+    assert_false(tell(4, EMIT_ONE));
+    assert_true(tell(3, EMIT_ONE));
+    tell(2, LEAVE);
+    let_go();
+    wait_until_served(4, EMIT_ONE);
+    members_end(session, 3);
+}
+
+/* Two threads hold all, and do not move, or move slowly. */
+static void test_held_segments_come_back(void **state)
+{
+    (void)state;
+    struct weir_session *session = start_still(2);
+    members_start();
+    assert_true(tell(0, EMIT_ONE));
+    assert_true(tell(1, EMIT_ONE));
+    let_go();
+    wait_until_served(2, EMIT_ONE);
+    bool is_written = false;
+    for (int i = 0; i < GIVE_UP && !is_written; i++) {
+        tell(0, EMIT_ONE);
+        tell(1, EMIT_ONE);
+        tell(2, EMIT_ONE);
+        is_written = tell(3, EMIT_ONE);
+        usleep(1000);
+    }
+    assert_true(is_written);
+    members_end(session, 0);
+}
+
+/* A record that needs two segments waits for both, and the one behind it with it. */
+static void test_span_has_its_turn(void **state)
+{
+    (void)state;
+    struct weir_session *session = start_still(4);
+    members_start();
+    for (uint32_t i = 0; i < 4; i++)
+        assert_true(tell(i, EMIT_ONE));
+    assert_false(tell(4, EMIT_SPAN));
+    assert_false(tell(5, EMIT_ONE));
+    tell(0, LEAVE);
+    step();
+    assert_false(tell(4, EMIT_SPAN));
+    assert_false(tell(5, EMIT_ONE));
+    assert_false(tell(3, EMIT_UNTIL_REFUSED));
+    tell(1, LEAVE);
+    step();
+    assert_true(tell(4, EMIT_SPAN));
+    assert_true(tell(5, EMIT_ONE));
+    members_end(session, 2);
+}
+
+/* What a thread was granted for a smaller record goes back; it is served for the larger one. */
+static void test_other_sizes_than_refused(void **state)
+{
+    (void)state;
+    struct weir_session *session = start_still(4);
+    members_start();
+    assert_false(tell(0, EMIT_UNTIL_REFUSED));
+    assert_false(tell(1, EMIT_SPAN));
+    assert_false(tell(2, EMIT_ONE));
+    step();
+    assert_false(tell(0, EMIT_SPAN)); /* one was granted */
+    assert_true(tell(1, EMIT_ONE));   /* two were */
+    assert_true(tell(2, EMIT_ONE));
+    let_go();
+    wait_until_served(0, EMIT_SPAN);
+    wait_until_served(3, EMIT_ONE);
+    members_end(session, 0);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_order_of_refusals),       cmocka_unit_test(test_nobody_passes),
+        cmocka_unit_test(test_unused_grants_come_back), cmocka_unit_test(test_exits),
+        cmocka_unit_test(test_held_segments_come_back), cmocka_unit_test(test_span_has_its_turn),
+        cmocka_unit_test(test_other_sizes_than_refused)};
+    return cmocka_run_group_tests(tests, unit_setup, NULL);
+}
