@@ -205,6 +205,14 @@ def names_of(path, *options):
     return {line.split()[-1].split("@")[0] for line in lines if len(line.split()) == 3}
 
 
+def exportable_of(path):
+    """What a shared library or plug-in that links this archive would export."""
+    lines = dis.output_of([dis.tool("readelf"), "-sW", path]).splitlines()
+    rows = [line.split() for line in lines]
+    return {row[7] for row in rows if len(row) == 8 and row[4] in ("GLOBAL", "WEAK") and row[5] != "HIDDEN"
+            and row[6] not in ("UND", "Ndx")}
+
+
 def check_symbols(arguments):
     archive, shared = arguments.files
     exported = names_of(shared, "-D") - set(LINKER_SYMBOLS)
@@ -213,7 +221,10 @@ def check_symbols(arguments):
         sys.exit("no symbols at all")
     found = [f"exported: {name}" for name in sorted(exported) if not name.startswith("weir_")]
     found += [f"global: {name}" for name in sorted(visible) if not name.startswith(("weir_", "wr_"))]
-    print(f"{len(exported)} exported symbols, {len(visible)} global ones in the archive")
+    found += [f"not hidden in the archive: {name}" for name in sorted(exportable_of(archive))]
+    if not exported <= exportable_of(shared):
+        found.append("what the shared library exports is not seen")
+    print(f"{len(exported)} exported symbols, {len(visible)} global and hidden ones in the archive")
     return report("symbols", found)
 
 
