@@ -56,6 +56,15 @@ def emit_violations(function, slow_paths):
     return found
 
 
+def free_list_violations(function):
+    """The value of a node is read before the head is moved past it: see free_list.c."""
+    memory = [i for i in function if re.match(r"^(ld|st)", i.name) or BARRIER.match(i.name)]
+    before = [memory[at - 1] for at, i in enumerate(memory) if i.name == "ldxp" and at > 0]
+    if not before:
+        return ["no exchange of two words: this is not how a segment is taken"]
+    return [f"the head is moved without a barrier, after: {i.text}" for i in before if i.name != "dmb"]
+
+
 def length(emulator, command):
     """The instructions that the last call of weir_emit executes: one translation block each, as qemu logs them."""
     function = dis.functions(command[0], ("aarch64",))["weir_emit"]

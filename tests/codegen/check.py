@@ -66,10 +66,13 @@ def check_emit(arguments):
     skip_unless_optimized(arguments)
     failures = 0
     for path in arguments.files:
-        function = dis.functions(path, BOTH).get("weir_emit")
+        functions = dis.functions(path, BOTH)
+        function = functions.get("weir_emit")
         if not function:
             sys.exit(f"{path}: no function weir_emit")
         found = emit_violations(function)
+        if function[0].machine == "aarch64":
+            found += aarch64.free_list_violations(functions["wr_free_list_take"])
         body = [i for i in function if not i.is_padding]
         print(f"{os.path.basename(path)}: {len(body)} instructions in all, {pushes(function)} registers saved")
         failures += report(os.path.basename(path), found)
