@@ -12,6 +12,6 @@ static inline uint64_t opaque(uint64_t value)
     return value;
 }
 
-#define wr_clock_tsc() opaque(segment->base_ticks)
-#define weir_emit      bench_emit_without_clock
+#define wr_clock_counter() opaque(segment->base_ticks)
+#define weir_emit          bench_emit_without_clock
 #include "event/emit.c"

@@ -95,6 +95,12 @@ static inline uint32_t wr_u32_add_acq_rel(struct wr_u32 *word, uint32_t value)
     return atomic_fetch_add_explicit(&word->cell, value, memory_order_acq_rel);
 }
 
+/* For wr_clock_system_ordered(). */
+static inline uint32_t wr_u32_add_seq_cst(struct wr_u32 *word, uint32_t value)
+{
+    return atomic_fetch_add_explicit(&word->cell, value, memory_order_seq_cst);
+}
+
 /* An event's enabled word, which is a plain integer in the public header: C++ has no _Atomic. The
  * inline test in hosts is a relaxed load of it. */
 static inline uint64_t wr_mask_load_seq_cst(const uint64_t *mask)

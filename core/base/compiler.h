@@ -11,8 +11,9 @@
 #define WR_INLINE              static inline __attribute__((always_inline))
 #define WR_ALIGNED_LINE        _Alignas(WR_LINE)
 
-/* Asks for the line at `pointer`, which need not be mapped, in a state to be written to. The
- * builtin asks for it in a state to be read unless the compiler may assume a newer processor. */
+/* Asks for the line at `pointer`, which need not be mapped, in a state to be written to. On x86 the
+ * builtin asks for it in a state to be read unless the compiler may assume a newer processor; on
+ * aarch64 it is prfm pstl1keep. */
 WR_INLINE void wr_prefetch_write(const void *pointer)
 {
 #if defined(__x86_64__)
@@ -27,6 +28,9 @@ WR_INLINE void wr_pause(void)
 {
 #if defined(__x86_64__)
     __builtin_ia32_pause();
+#elif defined(__aarch64__)
+    /* yield does nothing on most processors; this takes about as long as a pause of x86. */
+    __asm__ volatile("isb" : : : "memory");
 #endif
 }
 

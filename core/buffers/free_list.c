@@ -5,6 +5,17 @@
  */
 #include "buffers/free_list.h"
 
+#include <ck_pr.h>
+
+/* ck's dequeue reads a node's value and then moves the head past the node, with no order between
+ * the two. On a processor that lets the head move first, the node can come back with another value
+ * before it is read, and two threads take one segment. On x86 this fence is nothing. */
+static inline bool cas_after_loads(void *target, void *expected, void *value)
+{
+    ck_pr_fence_load_atomic();
+    return ck_pr_cas_ptr_2(target, expected, value);
+}
+#define ck_pr_cas_ptr_2 cas_after_loads
 #include <ck_fifo.h>
 
 #ifdef WR_TSAN

@@ -49,7 +49,7 @@ WEIR_API bool weir_emit(struct weir_event *event, const void *payload)
         return wr_emit_pinned_slow(event, payload);
     unsigned char *record = wr_segment_cursor(segment, commit);
     wr_prefetch_write(record + WR_PREFETCH_BYTES);
-    uint64_t ticks = wr_clock_tsc() - segment->base_ticks;
+    uint64_t ticks = wr_clock_counter() - segment->base_ticks;
     if (WR_UNLIKELY(ticks > WR_RECORD_TICK_MAX))
         return wr_emit_pinned_slow(event, payload);
 

@@ -62,7 +62,7 @@ WR_INLINE void wr_pin_leave_own(struct wr_thread *thread)
 WR_INLINE uint32_t wr_lane_end(const struct wr_lane *lane)
 {
     /* edge REVOKE: the pin's store, then this load; seq_cst for the pins that have no membarrier on
-     * the other side (the same instruction as a relaxed load on x86) */
+     * the other side (the same instruction as a relaxed load on x86; ldar on aarch64) */
     return wr_u32_load_seq_cst(&lane->end);
 }
 

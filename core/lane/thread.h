@@ -34,7 +34,13 @@ struct wr_thread {
     struct wr_u32 lane_count;
 };
 
-/* Per thread of the process, in static TLS. */
+/*
+ * Per thread of the process, in static TLS (initial-exec), which a load reaches without a call. A
+ * plug-in that links the library statically therefore takes its whole TLS segment, its own
+ * variables too, from the little that the C library keeps free for dlopen(): 1,664 bytes in glibc
+ * 2.36 (26 such plug-ins, measured), more by glibc.rtld.optional_static_tls. What does not fit is
+ * not loaded: "cannot allocate memory in static TLS block".
+ */
 struct wr_self {
     /* The thread's record while it is outside the library; NULL inside, before the first event, and
      * in processes that cannot use the fast path. One load therefore tells the fast path that it
@@ -55,6 +61,7 @@ struct wr_self {
     uint32_t fork_depth;
     bool fork_is_nested;
 };
+_Static_assert(sizeof(struct wr_self) <= 128, "a plug-in takes it from what glibc keeps free");
 
 extern __thread struct wr_self wr_self __attribute__((tls_model("initial-exec")));
 

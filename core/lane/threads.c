@@ -32,7 +32,7 @@ void wr_threads_init(void)
 #else
     membarrier_works = wr_os_membarrier_register();
 #endif
-    wr_thread_fast = membarrier_works && wr_clock.is_tsc;
+    wr_thread_fast = membarrier_works && wr_clock.is_counter;
 }
 
 /* A fresh slab's records go to the free list. From the system, not from the host's allocator: the

@@ -15,6 +15,7 @@ struct reading {
 static struct reading first;
 static uint64_t first_suspended_ns;
 
+#if defined(__x86_64__)
 /* Reads lines of a file until one is as wanted; -1 if the file cannot be read. */
 static int file_has_line(const char *path, bool (*is_wanted)(const char *line))
 {
@@ -49,15 +50,19 @@ static bool names_tsc(const char *line)
  * is believed. */
 static bool counter_is_invariant(void)
 {
-#if defined(__x86_64__)
     static const char offered[] =
         "/sys/devices/system/clocksource/clocksource0/available_clocksource";
     return file_has_line("/proc/cpuinfo", says_invariant) == 1 &&
            file_has_line(offered, names_tsc) != 0;
-#else
-    return false;
-#endif
 }
+#else
+/* That of aarch64 is by definition, for all processors of the system; where one is broken, Linux
+ * traps the read and mends it. */
+static bool counter_is_invariant(void)
+{
+    return WR_HAS_COUNTER;
+}
+#endif
 
 /* The tightest of several brackets: an interrupt between the two clocks would cost precision. */
 static struct reading read_both(uint64_t (*other_ns)(void))
@@ -77,6 +82,19 @@ static struct reading read_both(uint64_t (*other_ns)(void))
     return best;
 }
 
+/* Where there is no counter. The language orders memory accesses only, so the reading stands
+ * between two read-modify-writes, which none of this thread's accesses crosses. The reading is held
+ * between them by the loads and barriers with which the vDSO or the kernel guards its own data. */
+static struct wr_u32 guard;
+
+uint64_t wr_clock_system_ordered(void)
+{
+    wr_u32_add_seq_cst(&guard, 1);
+    uint64_t ns = wr_os_monotonic_ns();
+    wr_u32_add_seq_cst(&guard, 1);
+    return ns;
+}
+
 static void first_take(void)
 {
     first_suspended_ns = wr_os_suspended_ns();
@@ -85,7 +103,7 @@ static void first_take(void)
 
 void wr_clock_init(void)
 {
-    wr_clock.is_tsc = counter_is_invariant();
+    wr_clock.is_counter = counter_is_invariant();
     first_take();
 }
 
@@ -104,7 +122,7 @@ static struct reading first_of_span(void)
 
 uint64_t wr_clock_frequency_hz(void)
 {
-    if (!wr_clock.is_tsc)
+    if (!wr_clock.is_counter)
         return 1000000000u;
     struct reading start = first_of_span();
     uint64_t elapsed = wr_os_monotonic_ns() - start.ns;

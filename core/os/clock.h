@@ -1,26 +1,25 @@
 /*
  * The clock that stamps events.
  *
- * Where the processor's time stamp counter is invariant, ticks are its raw value: reading it is
- * nine tenths of the least that an event costs, and any conversion would add to that. Elsewhere
- * ticks are nanoseconds of CLOCK_MONOTONIC. The stream states the frequency, measured against
- * CLOCK_MONOTONIC.
+ * Where the processor's counter is invariant, ticks are its raw value: reading it is nine tenths of
+ * the least that an event costs, and any conversion would add to that. Elsewhere ticks are
+ * nanoseconds of CLOCK_MONOTONIC. The stream states the frequency, measured against
+ * CLOCK_MONOTONIC, on aarch64 too: what cntfrq_el0 says is what firmware wrote there, which Linux
+ * does not trust either.
  */
 #ifndef WR_OS_CLOCK_H
 #define WR_OS_CLOCK_H
 
 #include <stdbool.h>
 #include <stdint.h>
+#include "base/atomic.h"
 #include "base/compiler.h"
+#include "base/counter.h"
 #include "os/os.h"
-
-#if defined(__x86_64__)
-#include <x86intrin.h>
-#endif
 
 /* Constant after wr_clock_init(). */
 struct wr_clock {
-    bool is_tsc;
+    bool is_counter;
 };
 extern struct wr_clock wr_clock;
 
@@ -32,39 +31,29 @@ void wr_clock_init(void);
  * parts per million. */
 uint64_t wr_clock_frequency_hz(void);
 
+/* The system's clock, as wr_clock_ticks_ordered() says. */
+uint64_t wr_clock_system_ordered(void);
+
 /* Ticks and UTC of one moment, for the stream's anchor. */
 void wr_clock_read_pair(uint64_t *ticks, uint64_t *realtime_ns);
 
-/* The raw counter. Only if wr_clock.is_tsc. Not serialized: program order within a thread is what a
- * trace needs, and a serializing read costs 7 ns more. */
-WR_INLINE uint64_t wr_clock_tsc(void)
+/* The raw counter. Only if wr_clock.is_counter. Not serialized: program order within a thread is
+ * what a trace needs, and a serializing read costs 7 ns more. */
+WR_INLINE uint64_t wr_clock_counter(void)
 {
-#if defined(__x86_64__)
-    return __rdtsc();
-#else
-    return 0;
-#endif
+    return wr_counter_read();
 }
 
 static inline uint64_t wr_clock_ticks(void)
 {
-    return WR_LIKELY(wr_clock.is_tsc) ? wr_clock_tsc() : wr_os_monotonic_ns();
+    return WR_LIKELY(wr_clock.is_counter) ? wr_clock_counter() : wr_os_monotonic_ns();
 }
 
 /* A reading that no earlier or later memory access of this thread can cross. For the drain's
  * horizon and for the first record of a lane. */
 static inline uint64_t wr_clock_ticks_ordered(void)
 {
-#if defined(__x86_64__)
-    if (wr_clock.is_tsc) {
-        _mm_mfence();
-        _mm_lfence();
-        uint64_t ticks = __rdtsc();
-        _mm_lfence();
-        return ticks;
-    }
-#endif
-    return wr_os_monotonic_ns();
+    return WR_LIKELY(wr_clock.is_counter) ? wr_counter_read_ordered() : wr_clock_system_ordered();
 }
 
 #endif

@@ -44,6 +44,14 @@ uint32_t wr_os_processor_count(void);
 /* Starts a detached thread that blocks all signals. 0, or the system's error number. */
 int wr_os_thread_start(const char *name, void *(*run)(void *), void *argument);
 
+/* --- Code. ----------------------------------------------------------------------------------- */
+
+/* Keeps the plug-in or shared library that contains this code loaded until the process ends:
+ * threads that have emitted run our destructor when they end, long after a dlclose() perhaps. Does
+ * nothing in an executable, or where the linker was told already (-z nodelete). Otherwise takes the
+ * loader's lock and may allocate. If it fails, nothing else does: dlclose() then unloads. */
+void wr_os_module_keep(void);
+
 /* --- Time. ----------------------------------------------------------------------------------- */
 
 uint64_t wr_os_monotonic_ns(void);

@@ -1,9 +1,11 @@
 #define _GNU_SOURCE
 #include "os/os.h"
 
+#include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <link.h>
 #include <linux/futex.h>
 #include <linux/membarrier.h>
 #include <poll.h>
@@ -103,6 +105,35 @@ int wr_os_thread_start(const char *name, void *(*run)(void *), void *argument)
     pthread_setname_np(thread, name);
     pthread_detach(thread);
     return 0;
+}
+
+/* Weak, so that an older C library needs no -ldl: whatever has loaded a plug-in has them. */
+#pragma weak dladdr
+#pragma weak dlsym
+/* Of the executable or library that this code is linked into; a static executable has none. */
+extern ElfW(Dyn) _DYNAMIC[] __attribute__((weak, visibility("hidden")));
+
+/* Only executables have DT_DEBUG, where a debugger finds the list of loaded libraries. */
+static bool module_stays(void)
+{
+    if (!_DYNAMIC)
+        return true;
+    for (const ElfW(Dyn) *entry = _DYNAMIC; entry->d_tag != DT_NULL; entry++)
+        if (entry->d_tag == DT_DEBUG ||
+            (entry->d_tag == DT_FLAGS_1 && (entry->d_un.d_val & DF_1_NODELETE)))
+            return true;
+    return false;
+}
+
+void wr_os_module_keep(void)
+{
+    Dl_info self;
+    if (module_stays() || !dladdr || !dlsym || !dladdr(_DYNAMIC, &self))
+        return;
+    /* By name: the linker warns of each static executable that refers to dlopen. */
+    void *(*load)(const char *, int) = (void *(*)(const char *, int))dlsym(RTLD_DEFAULT, "dlopen");
+    if (load)
+        load(self.dli_fname, RTLD_NOW | RTLD_NOLOAD | RTLD_NODELETE);
 }
 
 static uint64_t clock_ns(clockid_t clock)

@@ -150,6 +150,7 @@ enum weir_result weir_session_start(struct weir_session *session, struct weir_er
     if (!state_change(session, WR_SESSION_INERT, WR_SESSION_STARTING))
         return wr_fail(error, WEIR_BAD_STATE, "the session was started before");
     wr_self_enter();
+    wr_os_module_keep(); /* before there is a drain thread, and before any thread gets a lane */
     session->frequency_hz = wr_clock_frequency_hz();
     enum weir_result result = wr_registry_take_slot(&session->buffers, &session->slot, error);
     if (result == WEIR_OK) {

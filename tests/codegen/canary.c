@@ -51,6 +51,9 @@ EMIT(canary_lock)
     return true;
 }
 
+#if defined(__aarch64__)
+__attribute__((target("+lse"))) /* one instruction; canary_lock is a loop around two */
+#endif
 EMIT(canary_xchg)
 {
     BEGIN(near_lane);
@@ -63,6 +66,8 @@ EMIT(canary_mfence)
     BEGIN(near_lane);
 #if defined(__x86_64__)
     __asm__ volatile("mfence" : : : "memory");
+#elif defined(__aarch64__)
+    __asm__ volatile("dmb ish" : : : "memory");
 #endif
     END(memory_order_release);
 }
@@ -72,6 +77,8 @@ EMIT(canary_lfence)
     BEGIN(near_lane);
 #if defined(__x86_64__)
     __asm__ volatile("lfence" : : : "memory");
+#elif defined(__aarch64__)
+    __asm__ volatile("isb" : : : "memory");
 #endif
     END(memory_order_release);
 }

@@ -6,8 +6,10 @@ import re
 import subprocess
 import sys
 
+import aarch64
 import disassembly as dis
 
+BOTH = ("x86-64", "aarch64")
 SLOW_PATHS = ("wr_emit_slow", "wr_emit_pinned_slow", "wr_emit_no_segment_slow")
 FENCES = ("mfence", "lfence", "sfence", "cpuid", "rdtscp", "syscall")
 LOCKED = re.compile(r"^xchg")
@@ -28,6 +30,8 @@ def is_fence(instruction):
 
 def emit_violations(function):
     """What is wrong with the body of an emit function, as a list of lines."""
+    if function[0].machine == "aarch64":
+        return aarch64.emit_violations(function, SLOW_PATHS)
     found = []
     inside = {instruction.address for instruction in function}
     for instruction in function:
@@ -62,10 +66,13 @@ def check_emit(arguments):
     skip_unless_optimized(arguments)
     failures = 0
     for path in arguments.files:
-        function = dis.functions(path).get("weir_emit")
+        functions = dis.functions(path, BOTH)
+        function = functions.get("weir_emit")
         if not function:
             sys.exit(f"{path}: no function weir_emit")
         found = emit_violations(function)
+        if function[0].machine == "aarch64":
+            found += aarch64.free_list_violations(functions["wr_free_list_take"])
         body = [i for i in function if not i.is_padding]
         print(f"{os.path.basename(path)}: {len(body)} instructions in all, {pushes(function)} registers saved")
         failures += report(os.path.basename(path), found)
@@ -77,20 +84,24 @@ def skip_unless_optimized(arguments):
         dis.skip(f"a build of type '{arguments.build_type}' is not optimized")
 
 
-def check_length(arguments):
-    """The number of instructions that an event executes, against the one on record."""
-    skip_unless_optimized(arguments)
-    run = subprocess.run(arguments.files, capture_output=True, text=True, check=False)
+def length(command):
+    run = subprocess.run(command, capture_output=True, text=True, check=False)
     if run.returncode == dis.SKIPPED:
         dis.skip(run.stderr.strip())
     if run.returncode != 0:
         sys.exit(run.stderr.strip())
-    count = int(run.stdout)
+    return int(run.stdout)
+
+
+def check_length(arguments):
+    """The number of instructions that an event executes, against the one on record."""
+    skip_unless_optimized(arguments)
+    count = aarch64.length(arguments.emulator, arguments.files) if arguments.emulator else length(arguments.files)
     print(f"an enabled event of 32 bytes executes {count} instructions in weir_emit ({arguments.compiler})")
     with open(arguments.baseline, encoding="utf-8") as file:
         baselines = json.load(file)
     compiler, version = arguments.compiler.rsplit(" ", 1)
-    name = f"{compiler} {version.split('.')[0]}"
+    name = f"{compiler} {version.split('.')[0]}" + (" aarch64" if arguments.emulator else "")
     if arguments.build_type != "Release" or name not in baselines:
         print(f"no baseline for this compiler ({name}, {arguments.build_type}); add one to baseline.json")
         return 0
@@ -205,6 +216,14 @@ def names_of(path, *options):
     return {line.split()[-1].split("@")[0] for line in lines if len(line.split()) == 3}
 
 
+def exportable_of(path):
+    """What a shared library or plug-in that links this archive would export."""
+    lines = dis.output_of([dis.tool("readelf"), "-sW", path]).splitlines()
+    rows = [line.split() for line in lines]
+    return {row[7] for row in rows if len(row) == 8 and row[4] in ("GLOBAL", "WEAK") and row[5] != "HIDDEN"
+            and row[6] not in ("UND", "Ndx")}
+
+
 def check_symbols(arguments):
     archive, shared = arguments.files
     exported = names_of(shared, "-D") - set(LINKER_SYMBOLS)
@@ -213,7 +232,10 @@ def check_symbols(arguments):
         sys.exit("no symbols at all")
     found = [f"exported: {name}" for name in sorted(exported) if not name.startswith("weir_")]
     found += [f"global: {name}" for name in sorted(visible) if not name.startswith(("weir_", "wr_"))]
-    print(f"{len(exported)} exported symbols, {len(visible)} global ones in the archive")
+    found += [f"not hidden in the archive: {name}" for name in sorted(exportable_of(archive))]
+    if not exported <= exportable_of(shared):
+        found.append("what the shared library exports is not seen")
+    print(f"{len(exported)} exported symbols, {len(visible)} global and hidden ones in the archive")
     return report("symbols", found)
 
 
@@ -242,15 +264,17 @@ def violations_of(name, body):
 
 
 def check_canary(arguments):
-    bodies = dis.functions(arguments.files[0])
+    bodies = dis.functions(arguments.files[0], BOTH)
+    is_aarch64 = bodies["clean_emit"][0].machine == "aarch64"
+    canaries = aarch64.CANARIES if is_aarch64 else CANARIES
     failures = 0
-    for name, expected in CANARIES.items():
+    for name, expected in canaries.items():
         found = violations_of(name, bodies[name])
         if not any(expected in line for line in found):
             failures += report(name, [f"'{expected}' was not found; found: {found}"])
-    for name in ("clean_emit", "clean_site"):
+    for name in ("clean_emit",) if is_aarch64 else ("clean_emit", "clean_site"):
         failures += report(name, violations_of(name, bodies[name]))
-    print(f"{len(CANARIES)} canaries")
+    print(f"{len(canaries)} canaries")
     return failures
 
 
@@ -270,8 +294,11 @@ def main():
     parser.add_argument("--build-type", default="Release")
     parser.add_argument("--compiler", default="unknown 0")
     parser.add_argument("--baseline")
+    parser.add_argument("--tools", default="", help="what stands before the names of objdump, nm and readelf")
+    parser.add_argument("--emulator", default="", help="what runs a program of another processor")
     parser.add_argument("files", nargs="+")
     arguments = parser.parse_args()
+    dis.TOOLS = arguments.tools
     sys.exit(1 if MODES[arguments.mode](arguments) else 0)
 
 

@@ -6,6 +6,8 @@ import sys
 from dataclasses import dataclass, field
 
 SKIPPED = 77
+TOOLS = ""  # before the name of each binary tool: those of a cross compiler
+MACHINES = {"elf64-x86-64": "x86-64", "elf64-littleaarch64": "aarch64"}
 FUNCTION = re.compile(r"^([0-9a-f]+) <([^>]+)>:$")
 INSTRUCTION = re.compile(r"^\s*([0-9a-f]+):\s+(.*)$")
 RELOCATION = re.compile(r"^\s+[0-9a-f]+: (R_\S+)\s+(\S+)$")
@@ -21,6 +23,7 @@ class Instruction:
     operands: str = ""
     relocations: list = field(default_factory=list)  # (type, symbol)
     symbol: str = ""  # <symbol> or <symbol+0x..> that objdump names
+    machine: str = "x86-64"
 
     @property
     def is_conditional(self):
@@ -58,11 +61,11 @@ class Instruction:
         return self.symbol.split("+")[0].split("@")[0]
 
 
-def parse(text, address):
-    parts = text.split("#")[0].strip()
+def parse(text, address, machine="x86-64"):
+    parts = text.split("#" if machine == "x86-64" else "//")[0].strip()
     symbol = re.search(r"<([^>]+)>", text)
     words = parts.split()
-    instruction = Instruction(address, parts, symbol=symbol.group(1) if symbol else "")
+    instruction = Instruction(address, parts, symbol=symbol.group(1) if symbol else "", machine=machine)
     while words and words[0] in PREFIXES:
         instruction.prefixes.append(words.pop(0))
     if words:
@@ -77,6 +80,7 @@ def skip(reason):
 
 
 def tool(name):
+    name = TOOLS + name
     path = shutil.which(name)
     if not path:
         skip(name + " is not installed")
@@ -87,11 +91,13 @@ def output_of(command):
     return subprocess.run(command, capture_output=True, text=True, check=True).stdout
 
 
-def functions(path):
+def functions(path, machines=("x86-64",)):
     """Name to list of Instruction, for all functions of a file."""
     text = output_of([tool("objdump"), "-d", "-r", "--no-show-raw-insn", "-w", path])
-    if "x86-64" not in text:
-        skip(f"{path} is not x86-64")
+    found = re.search(r"file format (\S+)", text)
+    machine = MACHINES.get(found.group(1) if found else "")
+    if machine not in machines:
+        skip(f"{path} is not " + " or ".join(machines))
     result, current = {}, None
     for line in text.splitlines():
         function = FUNCTION.match(line)
@@ -99,14 +105,14 @@ def functions(path):
         if function:
             current = result.setdefault(function.group(2), [])
         elif current is not None and instruction:
-            add_line(current, int(instruction.group(1), 16), instruction.group(2))
+            add_line(current, int(instruction.group(1), 16), instruction.group(2), machine)
     return result
 
 
-def add_line(current, address, rest):
+def add_line(current, address, rest, machine):
     """With -w a relocation stands on the instruction's line, behind a tab: '3: R_X86_64_PC32 name-0x4'."""
     parts = re.split(r"\t(?=[0-9a-f]+: R_)", rest)
-    instruction = parse(parts[0], address)
+    instruction = parse(parts[0], address, machine)
     for part in parts[1:]:
         match = re.match(r"[0-9a-f]+: (R_\S+)\s+(\S+)", part)
         instruction.relocations.append((match.group(1), match.group(2)))

@@ -152,6 +152,10 @@ void wr_clock_read_pair(uint64_t *ticks, uint64_t *realtime_ns)
     *ticks = *realtime_ns = 0;
 }
 
+void wr_os_module_keep(void)
+{
+}
+
 int wr_os_thread_start(const char *name, void *(*run)(void *), void *argument)
 {
     (void)name;

@@ -199,6 +199,11 @@ void wr_os_pages_unmap(void *pages, uint64_t bytes)
 
 struct wr_clock wr_clock = {.is_tsc = true};
 
+uint64_t wr_clock_system_ordered(void)
+{
+    return wr_os_monotonic_ns();
+}
+
 /* --- The bell: an event count. --------------------------------------------------------------- */
 
 /* Unless a model says that it rings, it is a hint: the drain looks without being asked. */

@@ -245,6 +245,7 @@ static void test_budget_larger_than_memory(void **state)
     int status;
     if (IS_SANITIZED)
         skip();
+    unit_skip_under_qemu("RLIMIT_AS is ignored");
     pid_t child = fork();
     if (child == 0)
         budget_child();
@@ -322,6 +323,7 @@ static void read_captures(struct weir_session *session, struct captures *capture
 static void test_thread_id_that_comes_again(void **state)
 {
     (void)state;
+    unit_skip_under_qemu("too slow to use up all ids");
     struct weir_session_config config = unit_config();
     config.mode = WEIR_MODE_BLOCK;
     struct weir_session *session = unit_start(&config);

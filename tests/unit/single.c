@@ -31,9 +31,10 @@ static void test_block_is_refused(void **state)
 static void test_no_thread_and_all_is_written(void **state)
 {
     (void)state;
+    int before = threads_now(); /* more than this one under an emulator */
     struct weir_session_config config = unit_config();
     struct weir_session *session = unit_start(&config);
-    assert_int_equal(threads_now(), 1);
+    assert_int_equal(threads_now(), before);
     for (uint64_t i = 0; i < 1000; i++)
         assert_true(WEIR_EMIT(Unit, Pair, i, 2));
     assert_int_equal(weir_session_stop(session), WEIR_OK);

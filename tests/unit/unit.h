@@ -35,6 +35,18 @@ static inline struct weir_session_config unit_config(void)
     return config;
 }
 
+/* For what qemu, in which a cross build's tests run, does not do as a processor and a kernel would.
+ */
+static inline void unit_skip_under_qemu(const char *why)
+{
+#ifdef UNDER_QEMU
+    print_message("not under qemu: %s\n", why);
+    skip();
+#else
+    (void)why;
+#endif
+}
+
 /* A sink that takes everything. */
 static inline bool unit_discard(void *context, const void *bytes, size_t count)
 {

@@ -9,7 +9,12 @@
 extern "C" {
 #endif
 
-#if defined(__GNUC__)
+/* Hosts define nothing here. The library's own objects for static use are compiled with
+ * WEIR_API_HIDDEN, and the linker takes the stricter of the two: what a program or a plug-in links
+ * statically it does not export, and the calls in it cannot go to another copy. */
+#if defined(__GNUC__) && defined(WEIR_API_HIDDEN)
+#define WEIR_API __attribute__((visibility("hidden")))
+#elif defined(__GNUC__)
 #define WEIR_API __attribute__((visibility("default")))
 #else
 #define WEIR_API

@@ -181,8 +181,9 @@ WEIR_API enum weir_result weir_session_create(const struct weir_session_config *
 /*
  * Starts the drain thread, waits until it runs, then enables the events, then calls the providers'
  * callbacks. Any thread. Blocks up to 20 ms in a process that has just started, while the clock is
- * measured. WEIR_BAD_STATE (not inert), WEIR_LIMIT (64 sessions run), WEIR_SYSTEM (no thread),
- * WEIR_IO (the file could not take its name).
+ * measured. A plug-in that links the static library stays loaded from then on; one that was linked
+ * without -z nodelete calls dlopen() for that. WEIR_BAD_STATE (not inert), WEIR_LIMIT (64 sessions
+ * run), WEIR_SYSTEM (no thread), WEIR_IO (the file could not take its name).
  */
 WEIR_API enum weir_result weir_session_start(struct weir_session *session,
                                              struct weir_error *error);
