@@ -150,7 +150,7 @@ static enum outcome emit_to_lane(struct wr_lane *lane, struct attempt *attempt)
 static void pin_enter(struct wr_thread *thread)
 {
     wr_pin_enter_seq_cst(thread);
-    if (wr_clock.is_tsc && !wr_thread_fast)
+    if (wr_clock.is_counter && !wr_thread_fast)
         (void)wr_clock_ticks_ordered();
 }
 

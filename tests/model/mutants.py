@@ -13,7 +13,7 @@ GATE, AUTO_RESET = "wait/gate.c", "wait/wait_auto_reset.c"
 FIFO, RELAY = "wait/wait_fifo.c", "wait/wait_relay.c"
 BLOCK, EMIT, STOP = "buffers/block.c", "event/emit_slow.c", "session/session.c"
 DRAIN = "session/drain_thread.c"
-HOT, CLOCK = "event/emit.c", "os/clock.h"
+HOT, CLOCK = "event/emit.c", "base/counter.h"
 BUFFERS, FREE, BELL = "buffers/buffers.c", "buffers/free_list.c", "wait/bell.c"
 LOOK, POINT = "session/drain.c", "session/point.c"
 
@@ -166,7 +166,7 @@ MUTANTS = [
     ("attach_without_clock", "a lane is attached without an ordered reading of the clock", "look_new",
      [edit(BUFFERS, "(void)wr_clock_ticks_ordered();", "(void)lane;", after="struct wr_lane *wr_buffers_lane(")]),
     ("clock_without_fences", "the ordered reading of the clock has no fences", "look_new",
-     [expression(CLOCK, "_mm_mfence();\n        _mm_lfence();\n        uint64_t ticks = __rdtsc();\n        _mm_lfence();",
+     [expression(CLOCK, "_mm_mfence();\n    _mm_lfence();\n    uint64_t ticks = __rdtsc();\n    _mm_lfence();",
                  "if (!MUTANT_ON) {\n_mm_mfence();\n_mm_lfence();\n}\nuint64_t ticks = __rdtsc();\n"
                  "if (!MUTANT_ON)\n_mm_lfence();")]),
     ("clock_behind", "what follows an ordered reading of the clock may overtake it", "look_new",

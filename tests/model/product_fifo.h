@@ -20,6 +20,7 @@ void product_store_ptr(void *half, void *value);
 bool product_cas_ptr_2(void *pair, const void *compare, const void *set);
 
 #undef ck_pr_load_ptr
+#undef ck_pr_cas_ptr_2 /* free_list.c's, with its fence */
 #define ck_pr_load_ptr(source)   ((CK_CC_TYPEOF(*(source), (void *)))product_load_ptr(source))
 #define ck_pr_cas_ptr_2          product_cas_ptr_2
 #define ck_pr_fence_load         product_no_fence

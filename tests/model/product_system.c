@@ -197,7 +197,7 @@ void wr_os_pages_unmap(void *pages, uint64_t bytes)
     (void)bytes;
 }
 
-struct wr_clock wr_clock = {.is_tsc = true};
+struct wr_clock wr_clock = {.is_counter = true};
 
 uint64_t wr_clock_system_ordered(void)
 {
