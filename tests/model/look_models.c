@@ -157,6 +157,7 @@ static void nested_new_setup(void)
               .run = {first, second},                      \
               .finish = finish_}
 
+/* Deep are those without which the sweep misses nothing. */
 const struct lane_model look_models[] = {
     {TWO("look_new", "a thread's first event, two looks", new_setup, session_emit, look_twice,
          check_in_order),
@@ -169,27 +170,31 @@ const struct lane_model look_models[] = {
      .is_large = true},
     {TWO("look_leap", "the clock leaps further than a record can tell", leap_setup, session_emit,
          look, check_in_order),
-     .is_large = true},
+     .is_deep = true},
     {TWO("look_sweep", "an event while the drain takes the thread's segment", sweep_setup,
          session_emit, sweep_and_look, check_in_order),
-     .is_large = true},
+     .is_deep = true},
     {TWO("look_sweep_seq_cst", "the same with seq_cst pins", sweep_setup_seq_cst, session_emit,
          sweep_and_look, check_in_order),
-     .is_large = true},
+     .is_deep = true},
     {TWO("stop_emit", "a thread emits twice, stop", stop_setup, emit_twice, session_stop_alone,
-         session_check)},
+         session_check),
+     .is_deep = true},
     {TWO("stop_emit_seq_cst", "the same with seq_cst pins", stop_setup_seq_cst, emit_twice,
          session_stop_alone, session_check)},
     {TWO("stop_change", "the slot's next session meets a thread of the last one", change_setup,
-         emit_twice, session_change, NULL)},
+         emit_twice, session_change, NULL),
+     .is_deep = true},
     {TWO("stop_late", "a thread is inside its pin when the stream ends", stop_setup, session_emit,
          session_stop_late, session_check_read)},
     {TWO("stop_nested", "a handler emits, at any point of an emit; stop", nested_setup,
-         session_emit, session_stop_alone, session_check)},
+         session_emit, session_stop_alone, session_check),
+     .is_deep = true},
     {TWO("stop_nested_seq_cst", "the same with seq_cst pins", nested_setup_seq_cst, session_emit,
          session_stop_alone, session_check)},
     {TWO("stop_nested_new", "the same at any point of a thread's first event", nested_new_setup,
-         session_emit, session_stop_alone, session_check)},
+         session_emit, session_stop_alone, session_check),
+     .is_deep = true},
 };
 
 const size_t look_model_count = sizeof look_models / sizeof look_models[0];

@@ -11,4 +11,6 @@ enum model_mutant {
 
 extern enum model_mutant model_mutant;
 
+#define MUTANT_IS(name) (model_mutant == MUTANT_##name)
+
 #endif

@@ -191,7 +191,7 @@ def changed(text, old, new, after, name):
     at = text.find(old, start) if start >= 0 else -1
     if at < 0 or (not after and text.count(old) != 1):
         return None
-    return text[:at] + new.replace("MUTANT_ON", f"(model_mutant == MUTANT_{name})") + text[at + len(old):]
+    return text[:at] + new.replace("MUTANT_ON", f"MUTANT_IS({name})") + text[at + len(old):]
 
 
 def main():
