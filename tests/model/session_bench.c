@@ -1,7 +1,7 @@
 #include "session_bench.h"
 
 #include <string.h>
-#include "buffers/block.h"
+#include "buffers/turn.h"
 
 #define PAYLOAD_BYTES 120u
 #define SEGMENT_BYTES (WR_SEGMENT_HEADER_BYTES + 8u + PAYLOAD_BYTES)
@@ -17,7 +17,19 @@ static struct wr_event_definition definition = {.provider_name = "Model",
                                                 .payload_bytes = PAYLOAD_BYTES,
                                                 .is_fixed = true};
 
-static void prepare_session(enum weir_wake wake, uint32_t grant)
+/* DROP: all segments are on the free list. */
+static void prepare_free_list(struct wr_buffers *buffers)
+{
+    struct wr_segment *segments[SEGMENTS_MAX];
+    for (uint32_t i = 0; i < session_bench.segments; i++)
+        segments[i] = (void *)(buffers->arena + (uint64_t)i * SEGMENT_BYTES);
+    product_free_list(segments, session_bench.segments);
+    wr_u32_store_relaxed(&buffers->carved, session_bench.segments);
+    model_name(&buffers->turns.enrolled, "enrolled");
+    model_name(&buffers->turns.waiting, "waiting");
+}
+
+static void prepare_session(enum weir_mode mode, enum weir_wake wake, uint32_t grant)
 {
     struct weir_session *session = session_bench.session = model_memory(sizeof *session);
     struct wr_buffers *buffers = &session->buffers;
@@ -25,13 +37,16 @@ static void prepare_session(enum weir_wake wake, uint32_t grant)
     buffers->segment_count = session_bench.segments;
     buffers->arena = model_memory(session_bench.segments * SEGMENT_BYTES);
     buffers->wake_at = 1;
-    session->config.mode = WEIR_MODE_BLOCK;
+    session->config.mode = mode;
     session->config.wake = wake;
     session->config.wake_flags = WEIR_WAKE_NO_SPIN;
     session->config.segment_bytes = SEGMENT_BYTES;
     session->config.grant_bytes = (uint64_t)grant * SEGMENT_BYTES;
     session->config.flush_ms = FLUSH_MS;
-    wr_block_init(buffers, &session->config);
+    if (mode == WEIR_MODE_BLOCK)
+        wr_block_init(buffers, &session->config);
+    else
+        prepare_free_list(buffers);
     wr_nettrace_init(&session->drain.nettrace, &session->stream, encode_buffer);
     wr_u32_store_relaxed(&session->state, WR_SESSION_STOPPING);
     wr_u32_store_relaxed(&session->drain_go, WR_DRAIN_RUN);
@@ -71,8 +86,8 @@ static void prepare_emitter(uint32_t index, bool fast)
     model_name(&place->credit, "credit");
 }
 
-void session_prepare(enum weir_wake wake, bool fast, uint32_t emitters, uint32_t segments,
-                     uint32_t grant)
+static void prepare(enum weir_mode mode, enum weir_wake wake, bool fast, uint32_t emitters,
+                    uint32_t segments, uint32_t grant)
 {
     memset(&session_bench, 0, sizeof session_bench);
     session_bench.emitters = emitters;
@@ -84,13 +99,24 @@ void session_prepare(enum weir_wake wake, bool fast, uint32_t emitters, uint32_t
     session_bench.event->definition = &definition;
     product_event(session_bench.event);
     model_name(&session_bench.event->enabled, "mask");
-    prepare_session(wake, grant);
+    prepare_session(mode, wake, grant);
     for (uint32_t i = 0; i < emitters; i++)
         prepare_emitter(i, fast);
     product_threads(session_bench.thread[emitters - 1], fast);
     product_begin(session_bench.session);
-    wr_u64_store_relaxed(&wr_buffers_blocking_slots, 1);
+    wr_u64_store_relaxed(&wr_buffers_blocking_slots, mode == WEIR_MODE_BLOCK);
     wr_registry_enable(0, NULL);
+}
+
+void session_prepare(enum weir_wake wake, bool fast, uint32_t emitters, uint32_t segments,
+                     uint32_t grant)
+{
+    prepare(WEIR_MODE_BLOCK, wake, fast, emitters, segments, grant);
+}
+
+void session_prepare_drop(bool fast, uint32_t emitters, uint32_t segments)
+{
+    prepare(WEIR_MODE_DROP, WEIR_WAKE_RELAY, fast, emitters, segments, 1);
 }
 
 static const unsigned char payload[PAYLOAD_BYTES];
@@ -153,6 +179,36 @@ void session_emit_and_tell(void)
 void session_emit_and_stop(void)
 {
     session_emit();
+    model_wait_until_u32(session_bench.told, is_one, 0);
+    session_stop();
+}
+
+static bool is_no_longer(uint64_t value, uint64_t argument)
+{
+    return value != argument;
+}
+
+static void emit_in_turn(void)
+{
+    uint32_t self = model_self();
+    session_emit();
+    if (session_bench.lost[self]) {
+        model_wait_until_ptr(&session_bench.place[self]->credit, is_no_longer,
+                             (uint64_t)(uintptr_t)WR_TURN_WAITING);
+        session_emit();
+        model_check(session_bench.written[self] == 1);
+    }
+}
+
+void session_emit_in_turn_and_tell(void)
+{
+    emit_in_turn();
+    wr_u32_store_relaxed(session_bench.told, 1); /* relaxed: the product orders what matters */
+}
+
+void session_emit_in_turn_and_stop(void)
+{
+    emit_in_turn();
     model_wait_until_u32(session_bench.told, is_one, 0);
     session_stop();
 }
