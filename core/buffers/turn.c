@@ -91,6 +91,13 @@ static void enrol(struct wr_place *place, uint32_t count)
         wr_bell_ring(&buffers->bell);
 }
 
+/* What the lane's thread takes out of the word is its own: a later grant, or a take-back, fails. */
+static void *word_take(struct wr_place *place)
+{
+    /* edge TURN.acquire: the segments of a grant, and the lane's links */
+    return wr_ptr_exchange_acq_rel(&place->credit, NULL);
+}
+
 /* May a lane take what is free? It leaves it to those that wait, but for itself. */
 static bool may_take(const struct wr_place *place, uint32_t count, bool waits)
 {
@@ -104,10 +111,9 @@ static bool may_take(const struct wr_place *place, uint32_t count, bool waits)
 static struct wr_segment *granted(struct wr_place *place, uint32_t count)
 {
     struct wr_buffers *buffers = place->lane.buffers;
-    /* edge TURN.acquire: the segments, unless the drain has taken them back */
-    struct wr_segment *first = wr_ptr_exchange_acq_rel(&place->credit, NULL);
+    struct wr_segment *first = word_take(place);
     if (!first)
-        return NULL;
+        return NULL; /* the drain has taken it back */
     uint32_t unused = place->needed < count ? place->needed : place->needed - count;
     return give_back(buffers, first, unused);
 }
@@ -134,8 +140,7 @@ void wr_turn_exit(struct wr_lane *lane)
 {
     struct wr_buffers *buffers = lane->buffers;
     struct wr_place *place = wr_place_of(lane);
-    /* edge TURN.acquire: the segments of a grant; a later grant fails */
-    void *word = wr_ptr_exchange_acq_rel(&place->credit, NULL);
+    void *word = word_take(place);
     if (is_waiting(word))
         wr_u32_add_acq_rel(&buffers->turns.waiting, UINT32_MAX);
     else if (word)
@@ -219,17 +224,23 @@ static struct wr_segment *gathered_take(struct wr_turns *turns, uint32_t count)
     return first;
 }
 
+/* False if the lane's thread has exited. */
+static bool word_grant(struct wr_place *place, struct wr_segment *first)
+{
+    void *word = place->needed == 1 ? WR_TURN_WAITING : WR_TURN_WAITING_SEVERAL;
+    /* edge TURN.release: the segments, and the lane's links */
+    return wr_ptr_cas_release(&place->credit, &word, first);
+}
+
 /* Serves the head of the queue. It leaves the queue first: once served, its thread may enrol again,
  * which writes to the same links. */
 static void grant(struct wr_turns *turns, struct wr_place *place)
 {
     uint32_t count = place->needed;
     struct wr_segment *first = gathered_take(turns, count);
-    void *word = count == 1 ? WR_TURN_WAITING : WR_TURN_WAITING_SEVERAL;
     queue_remove(turns, place);
     place->met = NULL;
-    /* edge TURN.release: the segments and the lane's links. It fails if the thread has exited. */
-    if (wr_ptr_cas_release(&place->credit, &word, first)) {
+    if (word_grant(place, first)) {
         wr_u32_add_acq_rel(&turns->waiting, UINT32_MAX);
         return;
     }

@@ -84,6 +84,18 @@ void overwrite_revoke(void);
 void overwrite_revoke_any(void);
 void overwrite_check(void);
 
+/* turn_bench.c: turns of DROP, segments of one record. */
+void turn_setup(void);             /* one writer, one segment */
+void turn_two_setup(void);         /* two writers; the first has the only segment */
+void turn_refused_setup(void);     /* one that was refused */
+void turn_granted_setup(void);     /* one that has a grant, which a sweep has met */
+void turn_granted_two_setup(void); /* and a second one that was refused */
+void turn_queued_setup(void);      /* one that was refused; a second one has the segment */
+void turn_look(void);
+void turn_sweep(void);
+void turn_release(void);
+void turn_check(void);
+
 /* canary_segment_end.c */
 void segment_end_setup(void);
 void segment_end_writer(void);

@@ -406,6 +406,31 @@ static void overwrite_revoke_and_snapshot(void)
     overwrite_snapshot();
 }
 
+/* --- ENROL, TURN. ---------------------------------------------------------------------------- */
+
+static void turn_emit_four(void)
+{
+    emit_three();
+    bench_emit(0);
+}
+
+static void turn_drain(void)
+{
+    turn_look();
+    turn_look();
+}
+
+static void turn_drain_sweeps(void)
+{
+    turn_sweep();
+    turn_look();
+}
+
+static void turn_exit(void)
+{
+    product_thread_exit(bench.writer[0].thread);
+}
+
 #define TWO(name, about, setup, writer, other, finish)                                 \
     {                                                                                  \
         .model = { name, about, 2, setup, {writer, other, NULL, NULL}, finish, false } \
@@ -514,6 +539,20 @@ const struct lane_model lane_models[] = {
                .finish = overwrite_check},
      .is_deep = true,
      .preemptions = 2},
+    TWO("turn", "a thread is refused, served, and refused again", turn_setup, turn_emit_four,
+        turn_drain, turn_check),
+    THREE("turn_order", "two are refused", turn_two_setup, emit_two, emit_other, turn_look,
+          turn_check),
+    TWO("turn_back", "the drain takes back a grant that is about to be used", turn_granted_setup,
+        emit_two, turn_drain_sweeps, turn_check),
+    TWO("turn_exit", "a refused thread exits", turn_refused_setup, turn_exit, turn_release,
+        turn_check),
+    THREE("turn_back_two", "the drain takes it back for another one", turn_granted_two_setup,
+          emit_first, emit_other, turn_sweep, turn_check),
+    TWO("turn_exit_queued", "a refused thread exits, and nothing is free", turn_queued_setup,
+        turn_exit, turn_release, NULL),
+    TWO("turn_exit_granted", "a thread exits while its grant is taken back", turn_granted_setup,
+        turn_exit, turn_drain_sweeps, turn_check),
     CANARY("canary_overwrite_revoke", "which opening of the segment it is is not asked",
            overwrite_one_setup, emit_three, overwrite_revoke_any, overwrite_check),
     CANARY("canary_overwrite_release", "the snapshot puts back what it still reads",

@@ -16,6 +16,7 @@ DRAIN = "session/drain_thread.c"
 HOT, CLOCK = "event/emit.c", "base/counter.h"
 BUFFERS, FREE, BELL = "buffers/buffers.c", "buffers/free_list.c", "wait/bell.c"
 LOOK, POINT = "session/drain.c", "session/point.c"
+TURN = "buffers/turn.c"
 
 SERVE_GIVE = "gate->strategy->serve(gate, WR_SERVE_GIVE, &wakes);"
 
@@ -71,6 +72,37 @@ MUTANTS = [
     ("park_without_ring", "a thread that parks does not ring the drain", "idle_relay",
      [edit(BLOCK, "wr_bell_ring(&buffers->bell);", "(void)buffers;",
            after="struct wr_segment *wr_block_take(")]),
+    ("grant_by_store", "a grant is stored, though its thread may have exited", "turn_exit",
+     [edit(TURN, "return wr_ptr_cas_release(&place->credit, &word, first);",
+           "(void)word;\nwr_ptr_store_release(&place->credit, first);\nreturn true;")]),
+    ("grant_before_unlinking", "a lane is served while it is in the queue", "turn",
+     [edit(TURN, "queue_remove(turns, place);", "(void)0;", after="static void grant("),
+      edit(TURN, "wr_u32_add_acq_rel(&turns->waiting, UINT32_MAX);",
+           "queue_remove(turns, place);\nwr_u32_add_acq_rel(&turns->waiting, UINT32_MAX);",
+           after="static void grant(")]),
+    ("take_in_two_steps", "a grant is loaded and then cleared", "turn_back_two",
+     [edit(TURN, "return wr_ptr_exchange_acq_rel(&place->credit, NULL);",
+           "void *word = wr_ptr_load_acquire(&place->credit);\n"
+           "wr_ptr_store_release(&place->credit, NULL);\n"
+           "return word;")]),
+    ("back_in_two_steps", "a grant is taken back by a store", "turn_back_two",
+     [edit(TURN, "if (is_old && wr_ptr_cas_release(&place->credit, &word, NULL))\n"
+                 "        free_give(lane->buffers, word, UINT32_MAX);",
+           "if (is_old) {\nwr_ptr_store_release(&place->credit, NULL);\n"
+           "free_give(lane->buffers, word, UINT32_MAX);\n}")]),
+    ("grant_kept_by_sweeps", "unused grants stay where they are", "turns_unused",
+     [edit(TURN, "free_give(lane->buffers, word, UINT32_MAX);", "(void)lane;", after="void wr_turn_sweep(")]),
+    ("exit_keeps_grant", "an exiting thread keeps its grant", "turn_exit_granted",
+     [edit(TURN, "give_back(buffers, word, place->needed);", "(void)place;", after="void wr_turn_exit(")]),
+    ("exit_counts_as_waiting", "an exited thread counts as one that waits", "turn_exit",
+     [edit(TURN, "wr_u32_add_acq_rel(&buffers->turns.waiting, UINT32_MAX);", "(void)buffers;",
+           after="void wr_turn_exit(")]),
+    ("release_in_queue", "a lane is released that is still in the queue", "turn_exit_queued",
+     [edit(TURN, "queue_remove(turns, wr_place_of(lane));", "(void)turns;", after="void wr_turn_forget(")]),
+    ("enrol_without_ring", "a lane that enrols does not ring the drain", "turns",
+     [edit(TURN, "if (others == 0)\n        wr_bell_ring(&buffers->bell);", "(void)others;")]),
+    ("turns_unattended", "the drain does not look after those who have their turn", "turns",
+     [edit(DRAIN, "if (!wr_turn_has_waiting(buffers))\n        return UINT64_MAX;", "return UINT64_MAX;")]),
     ("exit_keeps_credit", "an exiting thread keeps what it holds unused", "grant_exit",
      [edit(BLOCK, "if (credit)\n        wr_gate_give(&lane->buffers->gate, credit);", "(void)credit;",
            after="void wr_block_exit(")]),

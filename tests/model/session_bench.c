@@ -1,7 +1,7 @@
 #include "session_bench.h"
 
 #include <string.h>
-#include "buffers/block.h"
+#include "buffers/turn.h"
 
 #define PAYLOAD_BYTES 120u
 #define RECORD_BYTES  (WR_RECORD_HEADER_BYTES + PAYLOAD_BYTES)
@@ -32,18 +32,18 @@ static void prepare_block(struct wr_buffers *buffers, enum weir_wake wake, uint3
     product_without_lock(&buffers->lock);
 }
 
-/* The budget is so large that nothing is done for want of segments, but only a few are there. */
-static void prepare_drop(struct wr_buffers *buffers)
+/* With a budget of more segments than are there, nothing is done for want of them. */
+static void prepare_drop(struct wr_buffers *buffers, uint32_t budget_segments)
 {
     struct wr_segment *segments[SEGMENTS_MAX];
     for (uint32_t i = 0; i < session_bench.segments; i++)
         segments[i] = (void *)(buffers->arena + (uint64_t)i * session_bench.segment_bytes);
     product_free_list(segments, session_bench.segments, session_bench.segment_bytes);
     session_bench.session->config.mode = WEIR_MODE_DROP;
-    buffers->segment_count = DROP_SEGMENTS;
-    buffers->wake_at = UINT32_MAX;
-    wr_u32_store_relaxed(&buffers->carved, DROP_SEGMENTS);
-    wr_u32_store_relaxed(&buffers->free_list.count, DROP_SEGMENTS); /* the take decides */
+    buffers->segment_count = budget_segments;
+    wr_u32_store_relaxed(&buffers->carved, budget_segments);
+    model_name(&buffers->turns.enrolled, "enrolled");
+    model_name(&buffers->turns.waiting, "waiting");
 }
 
 static void prepare_session(void)
@@ -132,8 +132,17 @@ void session_prepare(enum weir_wake wake, bool fast, uint32_t emitters, uint32_t
 void session_prepare_drop(bool fast, uint32_t emitters, uint32_t segments, bool have_lanes)
 {
     prepare(emitters, segments, 3);
-    prepare_drop(&session_bench.session->buffers);
+    prepare_drop(&session_bench.session->buffers, DROP_SEGMENTS);
+    session_bench.session->buffers.wake_at = UINT32_MAX;
     begin(fast, have_lanes);
+}
+
+void session_prepare_brim(bool fast, uint32_t emitters, uint32_t segments)
+{
+    prepare(emitters, segments, 1);
+    prepare_drop(&session_bench.session->buffers, segments);
+    session_bench.session->buffers.wake_at = 1;
+    begin(fast, true);
 }
 
 static const unsigned char payload[PAYLOAD_BYTES];
@@ -208,6 +217,36 @@ void session_emit_and_tell(void)
 void session_emit_and_stop(void)
 {
     session_emit();
+    model_wait_until_u32(session_bench.told, is_one, 0);
+    session_stop();
+}
+
+static bool is_no_longer(uint64_t value, uint64_t argument)
+{
+    return value != argument;
+}
+
+static void emit_in_turn(void)
+{
+    uint32_t self = model_self();
+    session_emit();
+    if (session_bench.lost[self]) {
+        model_wait_until_ptr(&session_bench.place[self]->credit, is_no_longer,
+                             (uint64_t)(uintptr_t)WR_TURN_WAITING);
+        session_emit();
+        model_check(session_bench.written[self] == 1);
+    }
+}
+
+void session_emit_in_turn_and_tell(void)
+{
+    emit_in_turn();
+    wr_u32_store_relaxed(session_bench.told, 1); /* relaxed: the product orders what matters */
+}
+
+void session_emit_in_turn_and_stop(void)
+{
+    emit_in_turn();
     model_wait_until_u32(session_bench.told, is_one, 0);
     session_stop();
 }

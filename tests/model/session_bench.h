@@ -1,6 +1,6 @@
 /*
- * What the models of a whole BLOCK session share: emitters, the drain and a stop, all of them the
- * product's, over a few segments of one record each.
+ * What the models of a whole session share, of mode BLOCK or DROP: emitters, the drain and a stop,
+ * all of them the product's, over a few segments of one record each.
  */
 #ifndef MODEL_SESSION_BENCH_H
 #define MODEL_SESSION_BENCH_H
@@ -35,6 +35,8 @@ void session_prepare(enum weir_wake wake, bool fast, uint32_t emitters, uint32_t
 /* The same in mode DROP, with segments of three records. `have_lanes`: the emitters are attached
  * and introduced. */
 void session_prepare_drop(bool fast, uint32_t emitters, uint32_t segments, bool have_lanes);
+/* Mode DROP with segments of one record, and no more of them than there are. */
+void session_prepare_brim(bool fast, uint32_t emitters, uint32_t segments);
 
 /* In setup(): the thread has emitted. */
 void session_emit_before(uint32_t thread);
@@ -45,6 +47,10 @@ void session_emit_nested(void);
 /* One emitter tells the other that it has emitted; that one stops the session then. */
 void session_emit_and_tell(void);
 void session_emit_and_stop(void);
+/* DROP: emits; if it is refused, it waits for its turn and emits again, which must succeed. Then
+ * the one tells the other, who stops the session. */
+void session_emit_in_turn_and_tell(void);
+void session_emit_in_turn_and_stop(void);
 void session_thread_exit(void);
 void session_drain(void);
 /* Stops, then frees all that belongs to the session. */

@@ -1,5 +1,6 @@
 /*
- * The models of a whole BLOCK session: emit_slow.c, buffers, gate, drain and stop as they are.
+ * The models of a whole session, BLOCK but where it says DROP: emit_slow.c, buffers, gate, drain
+ * and stop as they are.
  */
 #include <string.h>
 #include "lane_models.h"
@@ -87,6 +88,21 @@ static void idle_fifo_setup(void)
 static void idle_auto_reset_setup(void)
 {
     idle_setup(WEIR_WAKE_AUTO_RESET);
+}
+
+/* DROP: the only segment is held by a thread that does nothing more. */
+static void turns_setup(void)
+{
+    session_prepare_brim(false, 3, 1);
+    memset(product_self(DRAIN_THREAD), 0, sizeof *product_self(DRAIN_THREAD));
+    session_emit_before(2);
+}
+
+/* The same, and that thread has been refused: its turn comes first, and it does not use it. */
+static void turns_unused_setup(void)
+{
+    turns_setup();
+    session_emit_before(2);
 }
 
 static void exit_seq_cst_setup(void)
@@ -179,6 +195,13 @@ const struct lane_model session_models[] = {
     {IDLE("idle_relay", "two wait for what an idle thread holds", idle_relay_setup)},
     {IDLE("idle_fifo", "the same", idle_fifo_setup)},
     {IDLE("idle_auto_reset", "the same", idle_auto_reset_setup)},
+    {THREE_OF("turns", "two are refused; DROP", turns_setup, session_emit_in_turn_and_tell,
+              session_emit_in_turn_and_stop, session_drain, session_check_in_time),
+     .is_large = true, .preemptions = 1},
+    {THREE_OF("turns_unused", "a third one does not use its turn; DROP", turns_unused_setup,
+              session_emit_in_turn_and_tell, session_emit_in_turn_and_stop, session_drain,
+              session_check_in_time),
+     .is_large = true, .preemptions = 1},
     {THREE_OF("idle_deep", "two wait for what an idle thread holds", idle_fifo_setup,
               session_emit_and_tell, session_emit_and_stop, session_drain, session_check_in_time),
      .is_deep = true, .preemptions = 2},

@@ -1,0 +1,134 @@
+/*
+ * Turns of DROP under the explorer: core/buffers/turn.c as it is, with what a look, a sweep and a
+ * release of the drain do with it (session/drain.c).
+ */
+#include "lane_bench.h"
+
+#include "buffers/turn.h"
+
+static bool has_forgotten; /* of an execution: the drain has released the first lane */
+
+static void prepare(uint32_t writers, uint32_t segments)
+{
+    bench_prepare(PINS_SEQ_CST, writers, segments, 1);
+    has_forgotten = false;
+    model_name(&bench.buffers->turns.enrolled, "enrolled");
+    model_name(&bench.buffers->turns.waiting, "waiting");
+    for (uint32_t i = 0; i < writers; i++)
+        model_name(&wr_place_of(bench.writer[i].lane)->credit, i ? "credit1" : "credit0");
+}
+
+void turn_setup(void)
+{
+    prepare(1, 1);
+}
+
+/* The segment is in the first writer's hand, and full. */
+void turn_two_setup(void)
+{
+    prepare(2, 1);
+    bench_emit(0);
+}
+
+/* The first writer has been refused. */
+void turn_refused_setup(void)
+{
+    prepare(1, 1);
+    bench_emit(0);
+    bench_emit(0);
+}
+
+/* The first writer has its turn, and the drain has met the unused grant. */
+void turn_granted_setup(void)
+{
+    turn_refused_setup();
+    bench_look(0);
+    wr_turn_serve(bench.buffers);
+    wr_turn_sweep(bench.writer[0].lane);
+}
+
+/* The same, and the second writer has been refused. */
+void turn_granted_two_setup(void)
+{
+    turn_two_setup();
+    bench_emit(0);
+    bench_look(0);
+    wr_turn_serve(bench.buffers);
+    wr_turn_sweep(bench.writer[0].lane);
+    bench_emit(1);
+}
+
+/* The second writer has the segment, and the first has been refused. */
+void turn_queued_setup(void)
+{
+    prepare(2, 1);
+    bench_emit(1);
+    bench_emit(0);
+}
+
+void turn_look(void)
+{
+    for (uint32_t i = 0; i < WRITERS_MAX && bench.writer[i].lane; i++)
+        bench_look(i);
+    wr_turn_serve(bench.buffers);
+}
+
+void turn_sweep(void)
+{
+    for (uint32_t i = 0; i < WRITERS_MAX && bench.writer[i].lane; i++)
+        wr_turn_sweep(bench.writer[i].lane);
+    wr_turn_serve(bench.buffers);
+}
+
+/* lanes_release(): only the drain comes to the lane after its thread has exited. */
+void turn_release(void)
+{
+    struct wr_lane *lane = bench.writer[0].lane;
+    bench_look_ready();
+    wr_turn_serve(bench.buffers);
+    if (wr_u32_load_acquire(&lane->exited) == 0 || wr_pin_is_inside(wr_pin_load(lane->thread)))
+        return; /* edge EXIT.acquire */
+    bench_look_ready();
+    wr_turn_forget(lane);
+    has_forgotten = true;
+    /* Nothing links to a lane that is released. */
+    const struct wr_turns *turns = &bench.buffers->turns;
+    model_check(turns->first == NULL && turns->last == NULL);
+    model_check(wr_ptr_load_relaxed(&turns->enrolled) == NULL);
+}
+
+/* Those of a lane: in its hand, granted, or not read yet. Adds 1 to `waiting` if it waits. */
+static uint32_t segments_of(struct wr_lane *lane, uint32_t *waiting)
+{
+    void *word = wr_ptr_load_relaxed(&wr_place_of(lane)->credit);
+    uint32_t count = wr_lane_segments_locked(lane);
+    if (word == WR_TURN_WAITING)
+        ++*waiting;
+    else
+        for (const struct wr_segment *segment = word; segment; segment = segment->newer)
+            count++;
+    return count;
+}
+
+static uint32_t free_segments(void)
+{
+    uint32_t count = 0;
+    while (wr_free_list_take(NULL))
+        count++;
+    return count;
+}
+
+/* Every segment is somewhere, once; a lane waits only if none is free. */
+void turn_check(void)
+{
+    uint32_t waiting = 0, count = bench.buffers->turns.gathered_count;
+    if (!has_forgotten)
+        bench_check();
+    wr_turn_serve(bench.buffers);
+    for (uint32_t i = 0; i < WRITERS_MAX && bench.writer[i].lane; i++)
+        count += segments_of(bench.writer[i].lane, &waiting);
+    uint32_t free = free_segments();
+    model_check(count + free == bench.segment_count);
+    model_check(waiting == 0 || free == 0);
+    model_check(wr_u32_load_relaxed(&bench.buffers->turns.waiting) == waiting);
+}
