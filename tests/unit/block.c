@@ -8,6 +8,7 @@
 #include <errno.h>
 #include <pthread.h>
 #include <signal.h>
+#include <stdio.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -106,11 +107,13 @@ struct one {
     enum weir_loss loss; /* if it is not */
     int error;
     uint64_t took_ns;
+    pid_t id; /* 0 until it runs */
 };
 
 static void *emit_one(void *argument)
 {
     struct one *one = argument;
+    __atomic_store_n(&one->id, gettid(), __ATOMIC_RELEASE);
     uint64_t start_ns = now_ns();
     errno = ERRNO_MARK;
     one->is_written = WEIR_EMIT(Unit, Pair, 1, 2);
@@ -118,6 +121,25 @@ static void *emit_one(void *argument)
     one->loss = weir_last_loss();
     one->took_ns = now_ns() - start_ns;
     return NULL;
+}
+
+/* Parked is counted before the thread sleeps, and only one that sleeps is woken by the system. */
+static bool is_asleep(const struct one *one)
+{
+    char path[64], line[512] = "";
+    snprintf(path, sizeof path, "/proc/self/task/%d/stat",
+             (int)__atomic_load_n(&one->id, __ATOMIC_ACQUIRE));
+    FILE *file = fopen(path, "re");
+    const char *state = file && fgets(line, sizeof line, file) ? strrchr(line, ')') : NULL;
+    if (file)
+        fclose(file);
+    return state && state[1] == ' ' && state[2] == 'S';
+}
+
+static void wait_asleep(const struct one *one)
+{
+    for (int ms = 0; ms < 20000 && !is_asleep(one); ms++)
+        usleep(1000);
 }
 
 static void one_start(struct one *one)
@@ -217,6 +239,7 @@ static void test_a_wait(void **state)
         one_start(&one);
         wait_parked(session, 1);
         usleep(50000);
+        wait_asleep(&one);
         gate_set(false);
         one_join(&one);
         gate_set(true);
