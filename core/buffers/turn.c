@@ -121,8 +121,8 @@ static struct wr_segment *granted(struct wr_place *place, uint32_t count)
 struct wr_segment *wr_turn_take(struct wr_lane *lane, uint32_t count)
 {
     struct wr_place *place = wr_place_of(lane);
-    /* relaxed: a grant that is missed now is met at the next event */
-    const void *word = wr_ptr_load_relaxed(&place->credit);
+    /* edge TURN.acquire: if the drain has taken a grant back, it is done with the lane's links */
+    const void *word = wr_ptr_load_acquire(&place->credit);
     bool waits = is_waiting(word);
     struct wr_segment *first = word && !waits ? granted(place, count) : NULL;
     if (!first && may_take(place, count, waits))
@@ -273,7 +273,8 @@ void wr_turn_sweep(struct wr_lane *lane)
     void *word = wr_ptr_load_relaxed(&place->credit);
     bool is_old = word && word == place->met;
     place->met = is_waiting(word) ? NULL : word;
-    /* edge TURN: the drain has the segments, or their thread has */
+    /* edge TURN.release: the lane's links, which its thread writes when it enrols again. The
+     * segments are the drain's, or their thread has used them. */
     if (is_old && wr_ptr_cas_release(&place->credit, &word, NULL))
         free_give(lane->buffers, word, UINT32_MAX);
 }

@@ -426,6 +426,13 @@ static void turn_drain_sweeps(void)
     turn_look();
 }
 
+static void turn_drain_takes_back(void)
+{
+    turn_look();
+    turn_sweep();
+    turn_sweep();
+}
+
 static void turn_exit(void)
 {
     product_thread_exit(bench.writer[0].thread);
@@ -547,6 +554,8 @@ const struct lane_model lane_models[] = {
         emit_two, turn_drain_sweeps, turn_check),
     TWO("turn_exit", "a refused thread exits", turn_refused_setup, turn_exit, turn_release,
         turn_check),
+    TWO("turn_taken_back", "a grant is given, met, taken back, and its thread refused again",
+        turn_refused_setup, emit_two, turn_drain_takes_back, turn_check),
     THREE("turn_back_two", "the drain takes it back for another one", turn_granted_two_setup,
           emit_first, emit_other, turn_sweep, turn_check),
     TWO("turn_exit_queued", "a refused thread exits, and nothing is free", turn_queued_setup,

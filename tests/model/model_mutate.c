@@ -31,6 +31,7 @@ struct redundant {
 #define BY_GATE   "the links are written, and followed by who takes them back, under the gate's lock"
 #define TRY       "it says that a try is worth while, and the try is made under the gate's lock"
 #define LEFT      "the emitters have left, and their pins were waited for"
+#define ONE_WORD  "a count: all that matters is the order of the changes of this one word"
 #define SAME_LOAD "the same load as in wr_lane_lost(), which the model \"lost\" looks at"
 
 static const struct redundant redundant[] = {
@@ -76,6 +77,16 @@ static const struct redundant redundant[] = {
     {"wait_relay.c", "rouse", MODEL_CAS, "*", "AWAKE says nothing but that"},
     {"block.c", "use", MODEL_STORE, "release to relaxed", BY_GATE},
     {"block.c", "credit_take", MODEL_EXCHANGE, "*", BY_GATE},
+    {"turn.c", "enrol", MODEL_ADD, "*", ONE_WORD},
+    {"turn.c", "grant", MODEL_ADD, "*", ONE_WORD},
+    {"turn.c", "wr_turn_exit", MODEL_ADD, "*", ONE_WORD},
+    {"turn.c", "queue_extend", MODEL_EXCHANGE, "acq_rel to acquire",
+     "enrolling threads only link the head, they do not follow it"},
+    {"turn.c", "word_take", MODEL_EXCHANGE, "acq_rel to acquire",
+     "what the thread did before is nothing that the drain reads"},
+    {"turn.c", "wr_turn_sweep", MODEL_CAS, "release to relaxed",
+     "it goes on the release of the grant, after which the drain touches no link"},
+    {"turn_bench.c", "turn_release", MODEL_LOAD, "acquire to relaxed", BY_PIN},
 
     /* Met in the models of a whole session. */
     {"emit.c", "weir_emit", MODEL_LOAD, "*",

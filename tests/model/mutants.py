@@ -90,8 +90,6 @@ MUTANTS = [
                  "        free_give(lane->buffers, word, UINT32_MAX);",
            "if (is_old) {\nwr_ptr_store_release(&place->credit, NULL);\n"
            "free_give(lane->buffers, word, UINT32_MAX);\n}")]),
-    ("grant_kept_by_sweeps", "unused grants stay where they are", "turns_unused",
-     [edit(TURN, "free_give(lane->buffers, word, UINT32_MAX);", "(void)lane;", after="void wr_turn_sweep(")]),
     ("exit_keeps_grant", "an exiting thread keeps its grant", "turn_exit_granted",
      [edit(TURN, "give_back(buffers, word, place->needed);", "(void)place;", after="void wr_turn_exit(")]),
     ("exit_counts_as_waiting", "an exited thread counts as one that waits", "turn_exit",
