@@ -18,7 +18,8 @@ class Usage(unittest.TestCase):
                              ("stress --seconds 1.5", "'1.5'"), ("stress --seed", "--seed"), ("stress --seed x", "'x'"),
                              ("stress --quick --long", "--quick"), ("stress --quick --seconds 3", "--quick"),
                              ("stress --compare --seconds 3", "--compare"), ("stress --long --programs", "--programs"),
-                             ("nonsense --help", "nonsense"), ("deps nothing", "nothing"), ("test --only", "--only"), ("tidy x", "tidy")):
+                             ("nonsense --help", "nonsense"), ("deps nothing", "nothing"), ("test --only", "--only"), ("tidy x", "tidy"),
+                             ("mutate --bogus", "--bogus"), ("mutate --seed", "--seed")):
             with self.subTest(words=words):
                 done = self.dev(*words.split())
                 self.assertEqual(done.returncode, 2, done.stderr)
