@@ -2,9 +2,18 @@
 #include "unit.h"
 
 #include <pthread.h>
+#include <reader.h>
 #include <stdlib.h>
 
 WEIR_PROVIDER_DEFINE(Unit, UNIT_EVENTS)
+
+/* Fields of each kind, each followed by one of another size. */
+#define VALUES_EVENTS(EVENT, P)                                                          \
+    EVENT(P, All, 1, 0, WEIR_LEVEL_INFO, 0x1, (bool, Flag), (i8, Small), (str, Narrow),  \
+          (f32, Single), (array_u16, Numbers), (f64, Double), (guid, Id), (str16, Wide), \
+          (u8, Last))
+WEIR_PROVIDER(Values, VALUES_EVENTS)
+WEIR_PROVIDER_DEFINE(Values, VALUES_EVENTS)
 
 static bool emit_text(uint32_t bytes)
 {
@@ -139,6 +148,66 @@ static void test_two_sessions_have_a_copy_each(void **state)
     weir_session_destroy(small);
 }
 
+static struct {
+    uint8_t bytes[256];
+    uint32_t size, count;
+} payload;
+
+/* Each is what the first one is. */
+static void on_values(void *context, const struct wt_event *event)
+{
+    (void)context;
+    if (strcmp(event->metadata->provider_name, "Values") != 0)
+        return;
+    if (payload.count++ == 0) {
+        assert_in_range(event->payload_size, 1, sizeof payload.bytes);
+        payload.size = (uint32_t)event->payload_size;
+        memcpy(payload.bytes, event->payload, payload.size);
+    }
+    assert_int_equal(event->payload_size, payload.size);
+    assert_memory_equal(event->payload, payload.bytes, payload.size);
+}
+
+/* An array of values is in the file as the event's emitter has it. */
+static void test_values(void **state)
+{
+    (void)state;
+    static const struct weir_guid id = {{1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16}};
+    static const uint16_t numbers[] = {1, 20000, 3}, wide[] = {'w', 0x20ac, 0};
+    struct weir_value values[] = {
+        {.type = WEIR_TYPE_bool, .as.u = UINT64_MAX},
+        {.type = WEIR_TYPE_i8, .as.i = -5},
+        {.type = WEIR_TYPE_str, .as.ptr = "narrow"},
+        {.type = WEIR_TYPE_f32, .as.f = 1.5},
+        {.type = WEIR_TYPE_array_u16, .count = 3, .as.ptr = numbers},
+        {.type = WEIR_TYPE_f64, .as.f = -2.25},
+        {.type = WEIR_TYPE_guid, .as.ptr = &id},
+        {.type = WEIR_TYPE_str16, .as.ptr = wide},
+        {.type = WEIR_TYPE_u8, .as.u = 200},
+    };
+    values[0].as.boolean = true; /* a byte of the eight */
+    struct wt_handlers handlers = {.event = on_values};
+    struct wt_memory_source memory = {0};
+    struct weir_session_config config = unit_config();
+    config.providers = "Values";
+    assert_int_equal(weir_provider_register(&weir_provider_Values, NULL, NULL, NULL, NULL),
+                     WEIR_OK);
+    struct weir_session *session = unit_start(&config);
+    assert_true(
+        WEIR_EMIT(Values, All, true, -5, "narrow", 1.5f, numbers, 3, -2.25, &id, wide, 200));
+    assert_true(weir_event_emit(&weir_events_Values.All, values, 9));
+    assert_int_equal(weir_session_stop(session), WEIR_OK);
+    assert_int_equal(weir_session_memory(session, (const void **)&memory.bytes, &memory.size),
+                     WEIR_OK);
+    struct wt_source source = wt_source_memory(&memory);
+    struct wt_reader *reader;
+    assert_int_equal(wt_reader_create(&reader, &source, NULL, &handlers, NULL), WT_OK);
+    assert_int_equal(wt_reader_run(reader), WT_END);
+    assert_int_equal(payload.count, 2);
+    wt_reader_destroy(reader);
+    weir_session_destroy(session);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -149,6 +218,7 @@ int main(void)
         cmocka_unit_test(test_string_that_changes),
 #endif
         cmocka_unit_test(test_two_sessions_have_a_copy_each),
+        cmocka_unit_test(test_values),
     };
     return cmocka_run_group_tests(tests, unit_setup, NULL);
 }
