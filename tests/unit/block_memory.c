@@ -27,6 +27,7 @@ WEIR_PROVIDER_DEFINE(Unit, UNIT_EVENTS)
 
 static int64_t fails_at = -1; /* ANY: which call from now on, from 0; before 0: none */
 static int64_t calls;         /* ANY */
+static int64_t mapped_bytes;  /* ANY */
 
 static bool fails(void)
 {
@@ -37,6 +38,7 @@ void *__real_malloc(size_t bytes);
 void *__real_calloc(size_t count, size_t bytes);
 void *__real_realloc(void *memory, size_t bytes);
 void *__real_mmap(void *at, size_t bytes, int protection, int flags, int fd, off_t offset);
+int __real_munmap(void *memory, size_t bytes);
 int __real_pthread_create(pthread_t *thread, const pthread_attr_t *attributes, void *(*run)(void *),
                           void *argument);
 void *__wrap_malloc(size_t bytes);
@@ -44,6 +46,7 @@ void *__wrap_calloc(size_t count, size_t bytes);
 void *__wrap_realloc(void *memory, size_t bytes);
 void *__wrap_mmap(void *at, size_t bytes, int protection, int flags, int fd, off_t offset);
 void *__wrap_mremap(void *memory, size_t bytes, size_t bytes_new, int flags);
+int __wrap_munmap(void *memory, size_t bytes);
 int __wrap_pthread_create(pthread_t *thread, const pthread_attr_t *attributes, void *(*run)(void *),
                           void *argument);
 
@@ -64,7 +67,16 @@ void *__wrap_realloc(void *memory, size_t bytes)
 
 void *__wrap_mmap(void *at, size_t bytes, int protection, int flags, int fd, off_t offset)
 {
-    return fails() ? MAP_FAILED : __real_mmap(at, bytes, protection, flags, fd, offset);
+    void *pages = fails() ? MAP_FAILED : __real_mmap(at, bytes, protection, flags, fd, offset);
+    if (pages != MAP_FAILED)
+        __atomic_fetch_add(&mapped_bytes, (int64_t)bytes, __ATOMIC_RELAXED);
+    return pages;
+}
+
+int __wrap_munmap(void *memory, size_t bytes)
+{
+    __atomic_fetch_sub(&mapped_bytes, (int64_t)bytes, __ATOMIC_RELAXED);
+    return __real_munmap(memory, bytes);
 }
 
 /* Copies, which is what a moving one may do. */
@@ -76,6 +88,7 @@ void *__wrap_mremap(void *memory, size_t bytes, size_t bytes_new, int flags)
                                         MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     if (grown == MAP_FAILED)
         return MAP_FAILED;
+    __atomic_fetch_add(&mapped_bytes, (int64_t)bytes_new, __ATOMIC_RELAXED);
     memcpy(grown, memory, bytes);
     munmap(memory, bytes);
     return grown;
@@ -239,6 +252,29 @@ static void budget_child(void)
     _exit(0);
 }
 
+/* What a session has mapped goes with it; thread records stay, and are used again. */
+static void test_destroy_unmaps_all(void **state)
+{
+    (void)state;
+    static const enum weir_mode modes[] = {WEIR_MODE_BLOCK, WEIR_MODE_DROP, WEIR_MODE_OVERWRITE};
+    int64_t before = 0;
+    for (unsigned i = 0; i < 6; i++) {
+        struct weir_session_config config = unit_config();
+        uint64_t refused = 0;
+        pthread_t thread;
+        config.mode = modes[i % 3];
+        struct weir_session *session = unit_start(&config);
+        assert_int_equal(pthread_create(&thread, NULL, emit_some, &refused), 0);
+        pthread_join(thread, NULL);
+        emit_some(&refused);
+        assert_int_equal(weir_session_stop(session), WEIR_OK);
+        weir_session_destroy(session);
+        if (i == 2)
+            before = mapped_bytes;
+    }
+    assert_int_equal(mapped_bytes, before);
+}
+
 static void test_budget_larger_than_memory(void **state)
 {
     (void)state;
@@ -349,6 +385,7 @@ int main(void)
         cmocka_unit_test(test_every_allocation_fails), /* first: its children are fresh */
         cmocka_unit_test(test_budget_larger_than_memory),
         cmocka_unit_test_setup_teardown(test_thread_id_that_comes_again, unit_setup, NULL),
+        cmocka_unit_test(test_destroy_unmaps_all),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
