@@ -220,7 +220,9 @@ static void on_point(void *context, const struct wt_point *point)
         capture_of(stream, wt_point_entry(point, i).capture_thread);
     hs_check(stream->latest <= point->time, "a record before a point is %lld ticks later than it",
              (long long)(stream->latest - point->time));
-    hs_check(point->time >= stream->point_time, "a point is older than the one before");
+    hs_check(point->time > 0 && point->time >= stream->point_time,
+             "a point at %lld is older than the one before, or has no time",
+             (long long)point->time);
     stream->point_time = point->time;
     hs_progress();
 }
