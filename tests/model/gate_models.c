@@ -1,9 +1,9 @@
 /*
  * The models of the gate: threads 0 and 1 ask, thread 2 is the drain or the closer.
  *
- * Bounds: two askers with one or two attempts each, up to three segments in play of eight, one
- * drain that gives each segment once and then attends to who waits until both are done. A sleep
- * that nobody ends is a deadlock, which the explorer reports.
+ * Bounds: two askers with one or two attempts each (one alone: three), up to three segments in play
+ * of eight, one drain that gives each segment once and then attends to who waits until both are
+ * done. A sleep that nobody ends is a deadlock, which the explorer reports.
  */
 #include <weir/session.h>
 #include "gate_bench.h"
@@ -161,6 +161,22 @@ static void get_two_and_return(void)
 static void give_one(void)
 {
     gate_give(1);
+}
+
+/* The first attempt may end at its deadline, although it was signaled. Of the two that follow, one
+ * waits. */
+static void fifo_one_timed_setup(void)
+{
+    gate_prepare(WEIR_WAKE_FIFO, 0, 1, 1);
+    product_timed(0, 1);
+}
+
+static void get_again_behind_deadline(void)
+{
+    if (gate_get(1))
+        return;
+    model_check(gate_get(1));
+    model_check(gate_get(1));
 }
 
 /* A grant is two segments; the rest of one goes back when its thread exits. */
@@ -324,6 +340,8 @@ const struct lane_model gate_models[] = {
            get_and_return, get_one, give_one)},
     {THREE("grant_fifo", "the same", fifo_timed_setup, get_and_return, get_one, give_one)},
     {THREE("grant_relay", "the same", relay_timed_setup, get_and_return, get_one, give_one)},
+    {TWO("grant_again_fifo", "a deadline behind the signal, and then a wait", fifo_one_timed_setup,
+         get_again_behind_deadline, give_two)},
     {THREE("grant_large_auto_reset", "a deadline of one that gathers", auto_reset_timed_setup,
            get_two_and_return, get_one, give_two)},
     {THREE("grant_large_fifo", "the same", fifo_timed_setup, get_two_and_return, get_one, give_two),
