@@ -6,8 +6,7 @@
  *                         processes that are killed
  *
  * Everything is weak, so that a program needs no source of its own for it, whatever it is linked
- * of. The words are plain: they are written before main() only, but for the bytes, where a race
- * changes nothing.
+ * of. Its words are written before main() only.
  */
 #ifndef MUTATION_MUTANT_H
 #define MUTATION_MUTANT_H
@@ -22,8 +21,13 @@
 __attribute__((weak)) unsigned wr_mutant;
 __attribute__((weak)) volatile unsigned char *wr_mutant_seen;
 
+#ifdef WR_MODEL /* which has no atomics but its own */
+#define WR_MUTANT_NOTE(byte) ((void)((byte) = 1))
+#else
+#define WR_MUTANT_NOTE(byte) __atomic_store_n(&(byte), 1, __ATOMIC_RELAXED)
+#endif
 #define WR_MUTANT(number) \
-    ((wr_mutant_seen ? (void)(wr_mutant_seen[number] = 1) : (void)0), wr_mutant == (number))
+    ((wr_mutant_seen ? WR_MUTANT_NOTE(wr_mutant_seen[number]) : (void)0), wr_mutant == (number))
 
 __attribute__((weak, constructor)) void wr_mutant_begin(void)
 {

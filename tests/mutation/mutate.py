@@ -21,7 +21,6 @@ import json
 import os
 import re
 import resource
-import shutil
 import signal
 import subprocess
 import sys
@@ -35,7 +34,6 @@ ROOT = HERE.parent.parent
 SCOPE = ("lane/*.[ch]", "wait/*.[ch]", "buffers/*.[ch]", "event/emit*.c", "session/drain.c", "session/point.c",
          "session/snapshot.c")
 COPIED = ("core", "stress", "tests", "tools")
-KINDS = ("unit", "model", "stress")
 HANGS_MAX = 2  # after these, only models are asked: they see a thread that waits for ever
 FAULTS = (signal.SIGSEGV, signal.SIGBUS, signal.SIGABRT, signal.SIGILL, signal.SIGTRAP, signal.SIGFPE)
 CHECK_FAILED = re.compile(r"^\[  (ERROR|FAILED)  |: FAILED: ", re.M)
@@ -88,20 +86,23 @@ def call(*command):
     return done.stdout
 
 
-def build(tree, out, jobs, kinds):
-    """The programs of these kinds: name, command, kind."""
-    if not (out / "build.ninja").exists():
-        call("cmake", "-G", "Ninja", "-S", tree, "-B", out, "-DWEIR_BUILD_TESTS=ON", "-DCMAKE_BUILD_TYPE=Release",
-             f"-DCMAKE_C_FLAGS=-I{tree}/tests/mutation -DWR_CHECKS= -w")
-    else:
-        call("cmake", "-S", tree, "-B", out)
-    targets = re.findall(r"^(bin/(?:%s)_\w+):" % "|".join(kind for kind in kinds if kind != "model"), call("ninja", "-C", out, "-t", "targets", "all"), re.M)
-    call("cmake", "--build", out, "-j", str(jobs), "--target", "bin/model_lane", *targets)
+def build(tree, out, options):
+    """The programs of each kind: name, command, kind."""
+    compiler = {"thread": ["-DCMAKE_C_COMPILER=clang", "-DCMAKE_CXX_COMPILER=clang++"]}.get(options.sanitize, [])
+    call("cmake", "-G", "Ninja", "-S", tree, "-B", out, "-DWEIR_BUILD_TESTS=ON", *compiler,
+         f"-DCMAKE_BUILD_TYPE={'RelWithDebInfo' if options.sanitize else 'Release'}", f"-DWEIR_SANITIZE={options.sanitize}",
+         f"-DCMAKE_C_FLAGS=-I{tree}/tests/mutation -DWR_CHECKS= -w")
+    kinds = "unit" if options.fast else "unit|stress"
+    targets = re.findall(rf"^(bin/(?:{kinds})_\w+):", call("ninja", "-C", out, "-t", "targets", "all"), re.M)
+    call("cmake", "--build", out, "-j", str(options.jobs), "--target", *targets, *["model_lane"] * (not options.sanitize))
     programs = []
     for test in json.loads(call("ctest", "--test-dir", out, "--show-only=json-v1"))["tests"]:
         command = test.get("command", ["none"])
+        environment = [item["value"] for item in test["properties"] if item["name"] == "ENVIRONMENT"]
         if os.path.relpath(command[0], out) in targets:
-            programs.append((test["name"], command, test["name"].split("_")[0]))
+            programs.append((test["name"], ["env", *sum(environment, []), *command], test["name"].split("_")[0]))
+    if options.sanitize:  # the explorer is not built with them
+        return programs
     model = str(out / "bin" / "model_lane")
     names = re.findall(r"^(\S+) +complete ", call(model, "-p"), re.M)
     return programs + [(f"model_{name}", [model, name], "model") for name in names]
@@ -184,7 +185,7 @@ def try_mutant(mutant, programs, budget_s):
         if status is None:
             hung.append(name)
         # A machine that is too busy for the program is not a check that failed.
-        elif status != 0 and (row["kind"] == "model" or run(row["command"], 8 + 8 * seconds)[0] == 0):
+        elif status != 0 and (row["kind"] == "model" or any(run(row["command"], 8 + 8 * seconds)[0] == 0 for _ in "123")):
             return "killed", row["kind"], f"{name}: {told(status, text)}"
     if hung:
         return "hangs", "", " ".join(hung)
@@ -205,8 +206,8 @@ def reasons_read(path):
         else:
             rows[key] = f"{rows[key]} {line.strip()}".strip()
     for key, reason in rows.items():
-        if not re.match(r"(equivalent|hole|slow): \S", reason):
-            say(f"reasons.txt: {key}: a reason begins with 'equivalent:', 'hole:' or 'slow:'")
+        if not re.match(r"(equivalent|hole|sanitizer|slow): \S", reason):
+            say(f"reasons.txt: {key}: a reason begins with its verdict and a colon")
             sys.exit(2)
     return rows
 
@@ -279,7 +280,8 @@ def conclude(results, stale):
         if row["verdict"] in ("survived", "unreached", "listed") and "reason" in row:
             word = row["reason"].split(":")[0]
         counts[word] = counts.get(word, 0) + 1
-    say(f"\n{len(results)} drawn: " + ", ".join(f"{count} {word}" for word, count in sorted(counts.items())))
+    if results:
+        say(f"\n{len(results)} drawn: " + ", ".join(f"{count} {word}" for word, count in sorted(counts.items())))
     wrong = [row for row in results if is_wrong(row)]
     for row in wrong:
         what = "killed, but listed in reasons.txt" if row["verdict"] == "killed" else f"{row['verdict']}, and no reason"
@@ -300,6 +302,7 @@ def parse():
     parser.add_argument("--fast", action="store_true", help="no stress programs, and none of those with a reason")
     parser.add_argument("--budget", type=float, default=float("inf"), metavar="SECONDS",
                         help="only as many programs for each mutant as take so long without it")
+    parser.add_argument("--sanitize", default="", choices=["thread", "address"], help="built so; without the models")
     parser.add_argument("--again", action="store_true", help="those of the last run that were not killed")
     parser.add_argument("--jobs", type=int, default=1, help="programs at a time")
     parser.add_argument("--list", action="store_true", help="lists what would be drawn, and runs nothing")
@@ -313,7 +316,7 @@ def main():
     try:
         import sites
     except ImportError:
-        if sys.executable != "/usr/bin/python3" and os.path.exists("/usr/bin/python3"): # the package is Debian's
+        if sys.executable != "/usr/bin/python3" and os.path.exists("/usr/bin/python3"):  # the package is Debian's
             os.execv("/usr/bin/python3", ["/usr/bin/python3", "-B", *sys.argv])
         say("python3-clang is missing: ./dev deps test")
         sys.exit(77)
@@ -337,12 +340,12 @@ def main():
     if options.list:
         for mutant in drawn:
             say(f"core/{mutant.file}:{mutant.line} {mutant.number}  {mutant.key}")
-        return 0
-    tree, out = options.build / "tree", options.build / "build"
+        return conclude([], stale)
+    tree, out = options.build / "tree", options.build / f"build{options.sanitize}"
     make_tree(tree, {source.name: source for source in sources})
     say("Building ...")
-    programs = build(tree, out, options.jobs, KINDS[:2] if options.fast else KINDS)
-    programs = survey(programs, len(every), options.build / "survey.json", digest_of(tree), options.jobs)
+    programs = build(tree, out, options)
+    programs = survey(programs, len(every), options.build / f"survey{options.sanitize}.json", digest_of(tree), options.jobs)
     results = draw(drawn, programs, rows, options, result)
     return conclude(results, stale)
 

@@ -7,7 +7,7 @@ import hashlib
 import re
 from dataclasses import dataclass, field
 
-from clang.cindex import Config, CursorKind, Index, TypeKind, conf
+from clang.cindex import CursorKind, Index, TypeKind
 
 DROP, SWAP, NEGATE, OFF_BY_ONE = "drop", "swap", "negate", "off-by-one"
 

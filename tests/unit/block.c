@@ -256,9 +256,10 @@ static void test_a_wait(void **state)
         assert_int_equal(stats.parked_now, 0);
         assert_int_equal(stats.parked_ns, told.parked_ns);
         assert_int_equal(stats.parked_ns_max, told.parked_ns);
-        assert_true(stats.grants >= 2 && stats.wakes >= 1);
+        assert_true(stats.grants >= 2);
         assert_true(stats.grant_bytes >= config.budget_bytes + SEGMENT); /* all, and one again */
         stop_ok(session);
+        assert_true(stats_of(session).wakes >= 1); /* counted after the thread goes on */
         assert_int_equal(unit_counts(session).written, written + 1);
         assert_int_equal(unit_counts(session).lost[WEIR_LOSS_NESTED], 1);
         weir_session_destroy(session);
