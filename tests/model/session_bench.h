@@ -23,6 +23,7 @@ struct session_bench {
     uint32_t emitters, segments, segment_bytes;
     struct wr_u32 *told; /* the first emitter has emitted */
     bool has_stopped;
+    bool has_clock; /* one for all, which moves */
 };
 
 extern struct session_bench session_bench;
@@ -35,6 +36,13 @@ void session_prepare(enum weir_wake wake, bool fast, uint32_t emitters, uint32_t
 /* The same in mode DROP, with segments of three records. `have_lanes`: the emitters are attached
  * and introduced. */
 void session_prepare_drop(bool fast, uint32_t emitters, uint32_t segments, bool have_lanes);
+/* The same, with a clock for all that moves, and grants of one segment. */
+void session_prepare_clock(enum weir_wake wake, bool fast, uint32_t emitters, uint32_t segments);
+/* It steps back by more than it will ever go on, or leaps by as much. */
+void session_step_back(void);
+void session_leap(void);
+/* Three events, of which the last ones need the drain, and a stop. */
+void session_emit_all_and_stop(void);
 
 /* In setup(): the thread has emitted. */
 void session_emit_before(uint32_t thread);
