@@ -172,6 +172,23 @@ static void on_loss(struct hs_stream *stream, const struct wt_event *event)
         of->lost_by_cause[number] += count;
 }
 
+/* CaptureThread u64, 0: all; Ticks u64. */
+static void on_clock_step(struct hs_stream *stream, const struct wt_event *event)
+{
+    uint64_t capture, ticks;
+    if (!hs_check(event->payload_size == 16, "a Weir/ClockStep event of %u bytes",
+                  event->payload_size))
+        return;
+    memcpy(&capture, event->payload, 8);
+    memcpy(&ticks, event->payload + 8, 8);
+    hs_check(ticks != 0, "a Weir/ClockStep event of nothing");
+    hs_check(capture == 0 || capture_find(stream, capture) != NULL,
+             "a Weir/ClockStep event of thread %llu, which no point has named", (ull)capture);
+    stream->steps += capture == 0;
+    stream->steps_of_threads += capture != 0;
+    stream->step_ticks += capture == 0 ? ticks : 0;
+}
+
 static void check_time(struct hs_stream *stream, struct hs_capture *capture,
                        const struct wt_event *event)
 {
@@ -197,7 +214,10 @@ static void on_event(void *context, const struct wt_event *event)
              (ull)capture->id);
     capture->events++;
     if (strcmp(event->metadata->provider_name, "Weir") == 0) {
-        on_loss(stream, event);
+        if (event->metadata->event_id == 2)
+            on_clock_step(stream, event);
+        else
+            on_loss(stream, event);
         return;
     }
     stream->events++;

@@ -56,6 +56,8 @@ struct hs_stream {
     struct hs_ranges gaps, losses; /* after the reading sorted, and joined where they touch */
     uint64_t events;               /* of the provider Stress */
     uint64_t loss_events;
+    uint64_t steps, steps_of_threads; /* Weir/ClockStep events: of all threads, and of one */
+    uint64_t step_ticks;              /* the sum of the former */
     uint64_t lost_by_cause[WEIR_LOSS_COUNT];
     uint64_t points;
     uint64_t bytes;

@@ -113,6 +113,13 @@ struct wr_segment *wr_block_take(struct wr_lane *lane, uint32_t count)
     return NULL;
 }
 
+bool wr_block_has_room(struct wr_lane *lane)
+{
+    /* relaxed: what is revoked meanwhile is asked for at the gate */
+    return wr_ptr_load_relaxed(&wr_place_of(lane)->credit) ||
+           wr_gate_has_room(&lane->buffers->gate);
+}
+
 enum wr_waited wr_block_wait(struct wr_lane *lane)
 {
     struct wr_buffers *buffers = lane->buffers;

@@ -55,6 +55,9 @@ static inline bool wr_block_has_parked(const struct wr_buffers *buffers)
 /* Inside the pin: as wr_when_full_take(). */
 struct wr_segment *wr_block_take(struct wr_lane *lane, uint32_t count);
 
+/* Is there a segment for the lane at this moment? A hint. */
+bool wr_block_has_room(struct wr_lane *lane);
+
 /* Outside the pin, for a blocked attempt: sleeps until there is room or the attempt is lost. */
 enum wr_waited wr_block_wait(struct wr_lane *lane);
 
@@ -113,6 +116,11 @@ static inline struct wr_segment *wr_block_take(struct wr_lane *lane, uint32_t co
     (void)lane;
     (void)count;
     return NULL;
+}
+static inline bool wr_block_has_room(struct wr_lane *lane)
+{
+    (void)lane;
+    return false;
 }
 static inline enum wr_waited wr_block_wait(struct wr_lane *lane)
 {

@@ -176,6 +176,14 @@ void wr_buffers_return(struct wr_lane *lane)
     wr_buffers_retire(lane);
 }
 
+bool wr_buffers_has_room(struct wr_lane *lane)
+{
+    const struct wr_buffers *buffers = lane->buffers;
+    if (buffers->overwrite.is_on)
+        return wr_u32_load_relaxed(&buffers->overwrite.spare) > 0; /* relaxed: a hint */
+    return buffers->blocks ? wr_block_has_room(lane) : wr_turn_has_room(buffers);
+}
+
 static void mark_gap(struct wr_lane *lane, unsigned cause, struct wr_segment *segment,
                      uint64_t commit)
 {

@@ -155,6 +155,8 @@ void wr_buffers_return(struct wr_lane *lane);
 
 /* Gives up the current segment, so that the next record goes to a new one. */
 void wr_buffers_retire(struct wr_lane *lane);
+/* Would the lane get another segment at this moment? A hint. */
+bool wr_buffers_has_room(struct wr_lane *lane);
 
 /* --- Drain's side. --------------------------------------------------------------------------- */
 

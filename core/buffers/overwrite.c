@@ -378,12 +378,12 @@ uint64_t wr_overwrite_attempts(struct wr_lane *lane, uint64_t lost[WR_LANE_CAUSE
 struct wr_segment_view wr_overwrite_visit(struct wr_lane *lane)
 {
     struct wr_overwrite *overwrite = &lane->buffers->overwrite;
-    struct wr_segment_view view = {NULL, 0, 0, 0};
+    struct wr_segment_view view = {NULL, 0, 0};
     pthread_mutex_lock(&overwrite->lock);
     struct wr_segment *segment = current_locked(lane);
     if (segment)
         /* relaxed: only to tell whether it has moved */
-        view = (struct wr_segment_view){segment, segment->opening, segment->base_ticks,
+        view = (struct wr_segment_view){segment, segment->opening,
                                         wr_u64_load_relaxed(&segment->commit)};
     else
         wr_u32_store_relaxed(&lane->is_due, 1); /* relaxed: a hint */
@@ -412,9 +412,17 @@ uint64_t wr_overwrite_oldest(struct wr_buffers *buffers)
 {
     pthread_mutex_lock(&buffers->overwrite.lock);
     const struct wr_segment *segment = buffers->overwrite.full.first;
-    uint64_t ticks = segment ? segment->base_ticks : 0;
+    uint64_t opening = segment ? segment->opening : 0;
     pthread_mutex_unlock(&buffers->overwrite.lock);
-    return ticks;
+    return opening;
+}
+
+uint64_t wr_overwrite_openings(struct wr_buffers *buffers)
+{
+    pthread_mutex_lock(&buffers->overwrite.lock);
+    uint64_t openings = buffers->overwrite.openings;
+    pthread_mutex_unlock(&buffers->overwrite.lock);
+    return openings;
 }
 
 void wr_overwrite_turn(struct wr_buffers *buffers)

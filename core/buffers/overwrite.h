@@ -97,7 +97,6 @@ uint64_t wr_overwrite_attempts(struct wr_lane *lane, uint64_t lost[WR_LANE_CAUSE
 struct wr_segment_view {
     struct wr_segment *segment;
     uint64_t opening;
-    uint64_t base_ticks;
     uint64_t commit;
 };
 /* To be called in each turn: also tells a lane that has none to look for one. */
@@ -105,8 +104,10 @@ struct wr_segment_view wr_overwrite_visit(struct wr_lane *lane);
 /* Takes the segment of a lane whose thread does not move, as it was seen before
  * wr_lane_revoke_begin() and the barrier. False if the thread has moved. */
 bool wr_overwrite_revoke(struct wr_lane *lane, struct wr_segment *segment, uint64_t opening);
-/* When the oldest full segment was opened, in ticks; 0 if there is none. */
+/* The opening of the oldest full segment; 0 if there is none. */
 uint64_t wr_overwrite_oldest(struct wr_buffers *buffers);
+/* How many segments were opened so far. */
+uint64_t wr_overwrite_openings(struct wr_buffers *buffers);
 /* A new turn: who went without in the last one is no longer waited for. */
 void wr_overwrite_turn(struct wr_buffers *buffers);
 /* The lane has no segment any more. */

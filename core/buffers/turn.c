@@ -106,6 +106,14 @@ static bool may_take(const struct wr_place *place, uint32_t count, bool waits)
     return waits ? waiting == 1 && count < place->needed : waiting == 0;
 }
 
+bool wr_turn_has_room(const struct wr_buffers *buffers)
+{
+    /* relaxed, twice: hints */
+    return !wr_turn_has_waiting(buffers) &&
+           (wr_u32_load_relaxed(&buffers->carved) < buffers->segment_count ||
+            wr_u32_load_relaxed(&buffers->free_list.count) > 0);
+}
+
 /* The lane's grant, if it is enough for this record. What is not needed goes back: all of it if the
  * refused record was a smaller one. */
 static struct wr_segment *granted(struct wr_place *place, uint32_t count)

@@ -57,14 +57,26 @@ static void lose_unattributed(uint32_t slot)
 
 /* --- Inside the pin. ------------------------------------------------------------------------- */
 
-/* Ticks of a record since its segment's base; 0 where the clock stepped back, or where the base was
- * read after the stamp that this event has in all its sessions. */
+/* Ticks of a record since its segment's base, as near as a record can tell: the base may have been
+ * read after the stamp that this event has in all its sessions, or the clock have stepped. */
 static uint64_t since_base(const struct wr_segment *segment, uint64_t ticks)
 {
-    return ticks > segment->base_ticks ? ticks - segment->base_ticks : 0;
+    if (ticks < segment->base_ticks)
+        return 0;
+    uint64_t since = ticks - segment->base_ticks;
+    return since < WR_RECORD_TICK_MAX ? since : WR_RECORD_TICK_MAX;
 }
 
-/* A segment whose base is so old that the record's ticks do not fit is left for a new one. */
+/* Has the clock stepped back behind the segment's base, or gone so far that the record cannot say
+ * so? The base of an empty segment was just read. */
+static bool is_out_of_time(const struct wr_segment *segment, uint64_t ticks, uint64_t commit)
+{
+    return ticks - segment->base_ticks > WR_RECORD_TICK_MAX &&
+           wr_commit_offset(commit) > segment->records_at;
+}
+
+/* Such a segment is left for one with a new base. But no event is lost for that: if there is no
+ * other one, its rest is used, and the drain sees to the order. */
 static struct wr_segment *room_in_time(struct wr_lane *lane, uint32_t bytes, uint64_t *ticks,
                                        uint64_t *commit)
 {
@@ -73,7 +85,7 @@ static struct wr_segment *room_in_time(struct wr_lane *lane, uint32_t bytes, uin
         return NULL;
     if (*ticks == 0)
         *ticks = wr_clock_ticks();
-    if (since_base(segment, *ticks) <= WR_RECORD_TICK_MAX)
+    if (!is_out_of_time(segment, *ticks, *commit) || !wr_buffers_has_room(lane))
         return segment;
     wr_buffers_retire(lane);
     return wr_buffers_room(lane, bytes, commit);

@@ -54,7 +54,9 @@ struct wr_lane {
     struct wr_lane *touched; /* the next lane that has encoded since the last flush */
     bool is_touched;
     uint64_t sink_failed;   /* encoded, but not written; LOCK(lanes) */
-    uint64_t last_ticks;    /* of the last record; time never steps back */
+    uint64_t last_ticks;    /* of the last record, in the stream; time never steps back */
+    uint64_t last_stamp;    /* of the last record, as its thread read the clock; 0: none */
+    int64_t skew;           /* what its stamps need beside the session's offset: session/step.c */
     uint64_t last_number;   /* on the wire: of the last record or told loss; starts at 1 */
     uint64_t shown_number;  /* on the wire: of the last record, 0 before the first */
     uint64_t listed_number; /* on the wire: in the last sequence point; 0: never listed */

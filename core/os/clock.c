@@ -5,6 +5,8 @@
 
 #define SPAN_NS_MIN      15000000u
 #define SUSPENDED_NS_MIN 1000000u
+#define CHECK_NS         1000000u /* two readings 100 ns off make 200 parts per million of it */
+#define CHECK_RATIO      0.005
 
 struct wr_clock wr_clock;
 
@@ -90,7 +92,7 @@ static struct wr_u32 guard;
 uint64_t wr_clock_system_ordered(void)
 {
     wr_u32_add_seq_cst(&guard, 1);
-    uint64_t ns = wr_os_monotonic_ns();
+    uint64_t ns = wr_os_clock_ns();
     wr_u32_add_seq_cst(&guard, 1);
     return ns;
 }
@@ -98,7 +100,7 @@ uint64_t wr_clock_system_ordered(void)
 static void first_take(void)
 {
     first_suspended_ns = wr_os_suspended_ns();
-    first = read_both(wr_os_monotonic_ns);
+    first = read_both(wr_os_clock_ns);
 }
 
 void wr_clock_init(void)
@@ -107,13 +109,35 @@ void wr_clock_init(void)
     first_take();
 }
 
+static double rate(struct reading start, struct reading end)
+{
+    return (double)(end.ticks - start.ticks) / ((double)(end.ns - start.ns) / 1e9);
+}
+
+/* Has the counter stepped or leaped since the measurement began? In a long span that does not show
+ * in its rate alone: a short one behind it must have the same. */
+static bool has_stepped(struct reading start)
+{
+    struct reading middle = read_both(wr_os_clock_ns);
+    if (middle.ticks <= start.ticks || middle.ns <= start.ns)
+        return true;
+    if (middle.ns - start.ns < SPAN_NS_MIN)
+        return false; /* it is about to begin */
+    wr_os_sleep_ns(CHECK_NS);
+    struct reading end = read_both(wr_os_clock_ns);
+    if (end.ticks <= middle.ticks || end.ns <= middle.ns)
+        return true;
+    double ratio = rate(start, middle) / rate(middle, end);
+    return ratio < 1 - CHECK_RATIO || ratio > 1 + CHECK_RATIO;
+}
+
 /* Where the measurement begins. Anew after the system was suspended: the counter may have gone on
- * meanwhile, or have been reset. */
+ * meanwhile, or have been reset; and where it was set otherwise. */
 static struct reading first_of_span(void)
 {
     static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
     pthread_mutex_lock(&lock);
-    if (wr_os_suspended_ns() > first_suspended_ns + SUSPENDED_NS_MIN)
+    if (wr_os_suspended_ns() > first_suspended_ns + SUSPENDED_NS_MIN || has_stepped(first))
         first_take();
     struct reading reading = first;
     pthread_mutex_unlock(&lock);
@@ -125,12 +149,11 @@ uint64_t wr_clock_frequency_hz(void)
     if (!wr_clock.is_counter)
         return 1000000000u;
     struct reading start = first_of_span();
-    uint64_t elapsed = wr_os_monotonic_ns() - start.ns;
+    uint64_t elapsed = wr_os_clock_ns() - start.ns;
     if (elapsed < SPAN_NS_MIN)
         wr_os_sleep_ns(SPAN_NS_MIN - elapsed);
-    struct reading now = read_both(wr_os_monotonic_ns);
-    double seconds = (double)(now.ns - start.ns) / 1e9;
-    uint64_t hz = (uint64_t)((double)(now.ticks - start.ticks) / seconds + 0.5);
+    struct reading now = read_both(wr_os_clock_ns);
+    uint64_t hz = now.ns > start.ns ? (uint64_t)(rate(start, now) + 0.5) : 0;
     return hz ? hz : 1;
 }
 

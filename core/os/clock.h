@@ -27,7 +27,8 @@ extern struct wr_clock wr_clock;
 void wr_clock_init(void);
 
 /* Ticks per second. Sleeps until the measurement spans 15 ms, which only a process that calls this
- * right after wr_clock_init() notices: two readings with 100 ns of doubt each, 15 ms apart, give 13
+ * right after wr_clock_init() notices, and otherwise for 1 ms, to see that the counter has not been
+ * set since: two readings with 100 ns of doubt each, 15 ms apart, give 13
  * parts per million. */
 uint64_t wr_clock_frequency_hz(void);
 
@@ -46,7 +47,7 @@ WR_INLINE uint64_t wr_clock_counter(void)
 
 static inline uint64_t wr_clock_ticks(void)
 {
-    return WR_LIKELY(wr_clock.is_counter) ? wr_clock_counter() : wr_os_monotonic_ns();
+    return WR_LIKELY(wr_clock.is_counter) ? wr_clock_counter() : wr_os_clock_ns();
 }
 
 /* A reading that no earlier or later memory access of this thread can cross. For the drain's

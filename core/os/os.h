@@ -54,7 +54,11 @@ void wr_os_module_keep(void);
 
 /* --- Time. ----------------------------------------------------------------------------------- */
 
+/* CLOCK_MONOTONIC for waits and deadlines: within a thread it never falls, even if the system's
+ * does (a process that was restored, say). */
 uint64_t wr_os_monotonic_ns(void);
+/* CLOCK_MONOTONIC as the system tells it, for stamps. */
+uint64_t wr_os_clock_ns(void);
 uint64_t wr_os_realtime_ns(void);
 /* How long the system has been suspended since its start: the monotonic clock stands still then. */
 uint64_t wr_os_suspended_ns(void);

@@ -143,9 +143,21 @@ static uint64_t clock_ns(clockid_t clock)
     return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
 }
 
-uint64_t wr_os_monotonic_ns(void)
+uint64_t wr_os_clock_ns(void)
 {
     return clock_ns(CLOCK_MONOTONIC);
+}
+
+uint64_t wr_os_monotonic_ns(void)
+{
+    /* As wr_self: a signal handler may be the first to come here. */
+    static __thread uint64_t last __attribute__((tls_model("initial-exec")));
+    static __thread uint64_t offset __attribute__((tls_model("initial-exec")));
+    uint64_t now = clock_ns(CLOCK_MONOTONIC);
+    if (now < last)
+        offset += last - now;
+    last = now;
+    return now + offset;
 }
 
 uint64_t wr_os_suspended_ns(void)

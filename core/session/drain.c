@@ -52,7 +52,7 @@ struct wr_lane *wr_drain_lanes(struct weir_session *session, uint64_t *attached)
 struct record {
     uint32_t index;                               /* 0: a gap mark */
     const struct wr_event_definition *definition; /* of the index */
-    uint64_t ticks;
+    uint64_t stamp;                               /* what its thread read from the clock */
     const unsigned char *payload;
     uint32_t payload_bytes;
     uint32_t bytes;
@@ -66,7 +66,7 @@ static inline void record_read(const struct wr_segment *segment, uint32_t offset
     uint64_t header, extension;
     memcpy(&header, at, sizeof header);
     uint32_t index = wr_record_event_index(header);
-    record->ticks = segment->base_ticks + wr_record_ticks(header);
+    record->stamp = segment->base_ticks + wr_record_ticks(header);
     record->payload = at + WR_RECORD_HEADER_BYTES;
     if (WR_UNLIKELY(index != record->index)) {
         record->index = index;
@@ -88,7 +88,7 @@ static inline void record_read(const struct wr_segment *segment, uint32_t offset
 }
 
 /* Points of one horizon are a tick apart each; a record between them is not late. */
-static void count_late(struct weir_session *session, uint64_t ticks)
+void wr_drain_count_late(struct weir_session *session, uint64_t ticks)
 {
     struct wr_drain *drain = &session->drain;
     if (ticks >= drain->horizon)
@@ -98,16 +98,20 @@ static void count_late(struct weir_session *session, uint64_t ticks)
     pthread_mutex_unlock(&session->buffers.lock);
 }
 
-/* The stamp that the file gets: never before the thread's last one, nor before the last point. */
-static inline uint64_t stamp(struct weir_session *session, struct wr_lane *lane, uint64_t ticks)
+/* The time that the file gets: never before the thread's last one, nor before the last point. */
+static inline uint64_t ticks_of(struct weir_session *session, struct wr_lane *lane, uint64_t stamp)
 {
     struct wr_drain *drain = &session->drain;
+    uint64_t ticks = wr_step_ticks(drain, lane, stamp);
     if (WR_UNLIKELY(ticks < drain->point_ticks)) {
-        count_late(session, ticks);
+        wr_drain_count_late(session, ticks);
         ticks = drain->point_ticks;
     }
     if (WR_UNLIKELY(ticks < lane->last_ticks))
         ticks = lane->last_ticks;
+    if (WR_UNLIKELY(stamp < lane->last_stamp))
+        wr_step_tell_lane(session, lane, lane->last_stamp - stamp, ticks);
+    lane->last_stamp = stamp;
     lane->last_ticks = ticks;
     return ticks;
 }
@@ -129,7 +133,7 @@ static inline void record_write(struct weir_session *session, struct wr_lane *la
     struct wr_drain *drain = &session->drain;
     const void *payload = record->payload;
     uint32_t bytes = record->payload_bytes;
-    uint64_t ticks = stamp(session, lane, record->ticks);
+    uint64_t ticks = ticks_of(session, lane, record->stamp);
     /* Not once for the segment: between two records, losses may have been told on the drain's own
      * thread. */
     wr_nettrace_block_begin(&drain->nettrace, lane->capture_id, lane->thread_id);
@@ -161,12 +165,13 @@ static uint32_t run_write(struct weir_session *session, struct wr_lane *lane,
                           uint32_t *count)
 {
     const unsigned char *segment = (const unsigned char *)lane->oldest;
-    uint64_t base = lane->oldest->base_ticks, shape = (uint64_t)last->index << WR_RECORD_TICK_BITS,
-             header;
+    uint64_t base = wr_step_ticks(&session->drain, lane, lane->oldest->base_ticks),
+             shape = (uint64_t)last->index << WR_RECORD_TICK_BITS, header;
     uint64_t least = wr_max_u64(lane->last_ticks, session->drain.point_ticks);
     uint32_t bytes = last->payload_bytes, written = 0;
     struct wr_nettrace_run run;
-    if (last->definition->has_strings || !last->definition->is_fixed ||
+    /* A skew may end with the next record. */
+    if (lane->skew || last->definition->has_strings || !last->definition->is_fixed ||
         !wr_nettrace_run_begin(&session->drain.nettrace, last->index, lane->last_number + 1, bytes,
                                &run))
         return offset;
@@ -179,6 +184,7 @@ static uint32_t run_write(struct weir_session *session, struct wr_lane *lane,
         least = ticks;
     }
     wr_nettrace_run_end(&session->drain.nettrace, &run, written);
+    lane->last_stamp += least - lane->last_ticks;
     lane->last_ticks = least;
     lane->last_number += written;
     lane->shown_number = lane->last_number;
@@ -196,7 +202,7 @@ static bool segment_read(struct weir_session *session, struct wr_lane *lane, uin
     uint32_t offset = lane->read_offset, end = wr_commit_offset(commit), count = 0;
     while (offset < end) {
         record_read(segment, offset, &record);
-        if (record.ticks >= limit)
+        if (record.index && !wr_step_admits(session, lane, record.stamp, limit))
             break;
         if (WR_UNLIKELY(record.spans))
             record_join(session, segment, offset, end, &record);
@@ -230,9 +236,10 @@ void wr_drain_skip(struct weir_session *session, struct wr_lane *lane, uint64_t 
     if (offset == end)
         return;
     wr_point_tell_gap(session, lane, true);
+    wr_step_enter(session, lane);
     for (; offset < end; offset = record.spans ? end : offset + record.bytes) {
         record_read(lane->oldest, offset, &record);
-        if (record.index && record.ticks >= since)
+        if (record.index && wr_step_ticks_kept(session, lane->oldest, record.stamp) >= since)
             break;
         if (record.index)
             count++;
@@ -248,7 +255,10 @@ void wr_drain_skip(struct weir_session *session, struct wr_lane *lane, uint64_t 
 bool wr_drain_lane(struct weir_session *session, struct wr_lane *lane, uint64_t limit)
 {
     struct wr_buffers *buffers = &session->buffers;
-    for (;;) {
+    for (uint32_t count = 0;; count++) {
+        /* The limit does not end the reading of a thread whose clock is another one. */
+        if (lane->skew && count >= buffers->segment_count)
+            return true;
         if (!lane->oldest) {
             pthread_mutex_lock(&buffers->lock);
             wr_lane_take_opened(lane);
@@ -260,6 +270,8 @@ bool wr_drain_lane(struct weir_session *session, struct wr_lane *lane, uint64_t 
         uint64_t commit = wr_lane_readable(lane, &is_final);
         if (lane->read_offset == 0)
             lane->read_offset = lane->oldest->records_at;
+        if (lane->read_count == 0)
+            wr_step_enter(session, lane);
         bool is_unread = wr_commit_offset(commit) > lane->read_offset;
         if (is_unread && lane->read_count == 0 && !wr_point_tell_gap(session, lane, false))
             return true;
@@ -465,11 +477,27 @@ bool wr_drain_revoke_grants(struct weir_session *session)
     return any;
 }
 
+/* The clock has stepped back. Whatever its stamp, what is from before that is older than this look.
+ */
+static void read_before_step(struct weir_session *session)
+{
+    uint64_t attached, latest = 0;
+    session->drain.is_before_step = true;
+    if (has_new_lanes(session))
+        introduce(session);
+    read_all(session, UINT64_MAX);
+    session->drain.is_before_step = false;
+    for (struct wr_lane *lane = wr_drain_lanes(session, &attached); lane; lane = lane->next)
+        latest = wr_max_u64(latest, lane->last_ticks);
+    wr_step_pass(session, latest);
+}
+
 static void look(struct weir_session *session, bool is_timed)
 {
     struct wr_drain *drain = &session->drain;
-    /* Of a clock that steps back, the drain sees only that it stands still. */
-    uint64_t horizon = wr_max_u64(wr_clock_ticks_ordered(), drain->point_ticks + 1);
+    if (wr_step_is_back(session))
+        read_before_step(session);
+    uint64_t horizon = wr_max_u64(wr_step_ticks_of_look(session), drain->point_ticks + 1);
     struct wr_lane *ready = wr_buffers_take_ready(&session->buffers);
     if (has_new_lanes(session))
         introduce(session);
@@ -513,7 +541,8 @@ void wr_drain_end(struct weir_session *session)
 void wr_drain_finish_stream(struct weir_session *session)
 {
     struct wr_drain *drain = &session->drain;
-    uint64_t attached, latest = wr_clock_ticks_ordered();
+    uint64_t attached, latest = wr_step_ticks_now(session);
+    drain->end_ticks = latest;
     if (has_new_lanes(session))
         introduce(session);
     for (struct wr_lane *lane = wr_drain_lanes(session, &attached); lane; lane = lane->next) {
@@ -526,8 +555,8 @@ void wr_drain_finish_stream(struct weir_session *session)
     drain->horizon = latest;
     wr_point_write(session, latest);
     wr_rundown_run(session);
-    wr_point_write(session,
-                   wr_max_u64(wr_max_u64(wr_clock_ticks_ordered(), drain->own_ticks), latest) + 1);
+    wr_point_write(
+        session, wr_max_u64(wr_max_u64(wr_step_ticks_now(session), drain->own_ticks), latest) + 1);
     wr_nettrace_end(&drain->nettrace);
     wr_drain_flush(session);
 }
@@ -546,7 +575,7 @@ static void begin(struct weir_session *session)
     drain->nettrace.before_flush = leave;
     drain->nettrace.on_flush = wr_drain_settle;
     drain->nettrace.flush_context = session;
-    drain->horizon = wr_clock_ticks_ordered();
+    drain->horizon = wr_step_begin(session);
     struct wr_unattributed *unattributed = &wr_unattributed[session->slot];
     drain->nested_told = wr_u64_load_acquire(&unattributed->nested);
     drain->no_segment_told = wr_u64_load_acquire(&unattributed->no_segment);

@@ -13,13 +13,12 @@
 
 /* Notes what the lane writes to. True if it is the segment that it was at the last visit; `is_idle`
  * if it has not moved in it. */
-static bool is_same(struct wr_lane *lane, bool *is_idle, uint64_t *base_ticks)
+static bool is_same(struct wr_lane *lane, bool *is_idle)
 {
     struct wr_segment_view view = wr_overwrite_visit(lane);
     bool is_same =
         view.segment && view.segment == lane->idle_segment && view.opening == lane->idle_opening;
     *is_idle = is_same && view.commit == lane->idle_commit;
-    *base_ticks = view.base_ticks;
     lane->idle_segment = view.segment;
     lane->idle_opening = view.opening;
     lane->idle_commit = view.commit;
@@ -32,14 +31,13 @@ static bool is_same(struct wr_lane *lane, bool *is_idle, uint64_t *base_ticks)
  * segment longest gives it up even if it moves. */
 static bool revocations_begin(struct weir_session *session, bool is_starved)
 {
-    uint64_t attached, base_ticks, oldest = wr_overwrite_oldest(&session->buffers);
+    uint64_t attached, oldest = wr_overwrite_oldest(&session->buffers);
     struct wr_lane *longest = NULL;
     bool any = false, is_idle;
     for (struct wr_lane *lane = wr_drain_lanes(session, &attached); lane; lane = lane->next) {
-        if (is_same(lane, &is_idle, &base_ticks) &&
-            (!longest || lane->idle_opening < longest->idle_opening))
+        if (is_same(lane, &is_idle) && (!longest || lane->idle_opening < longest->idle_opening))
             longest = lane;
-        lane->is_revoking = is_idle && (is_starved || base_ticks < oldest);
+        lane->is_revoking = is_idle && (is_starved || lane->idle_opening < oldest);
         any |= lane->is_revoking;
     }
     if (is_starved && oldest == 0 && !any && longest)
@@ -120,6 +118,7 @@ void wr_recorder_visit(struct weir_session *session, bool is_timed)
     lanes_release(session);
     if (!is_timed)
         return;
+    wr_step_visit(session);
     bool is_starved = wr_u32_load_acquire(&session->buffers.is_starved) != 0;
     wr_recorder_fold(session);
     segments_revoke(session, is_starved);
@@ -138,7 +137,7 @@ void wr_recorder_begin(struct weir_session *session)
     drain->nested_told = wr_u64_load_acquire(&unattributed->nested);
     drain->no_segment_told = wr_u64_load_acquire(&unattributed->no_segment);
     wr_clock_read_pair(&snapshot->sync_ticks, &snapshot->realtime_ns);
-    snapshot->start_ticks = wr_clock_ticks_ordered();
+    snapshot->start_ticks = wr_step_begin(session);
     pthread_mutex_lock(&session->buffers.lock);
     snapshot->is_open = true;
     pthread_mutex_unlock(&session->buffers.lock);

@@ -5,8 +5,6 @@
  */
 #include "session/session.h"
 
-#include "os/clock.h"
-
 static bool lose(struct weir_session *session, enum weir_loss cause)
 {
     wr_point_tell_own_loss(session, cause, 1);
@@ -31,7 +29,7 @@ static bool encode(struct weir_session *session, struct weir_event *event, const
     uint32_t file_bytes = (uint32_t)size.bytes;
     if (definition->has_strings)
         file_bytes = wr_nettrace_payload(&definition->schema, record, converted);
-    uint64_t ticks = wr_clock_ticks();
+    uint64_t ticks = wr_step_ticks_now(session);
     wr_drain_describe(session, definition, ticks);
     wr_nettrace_block_begin(&drain->nettrace, drain->capture_id, drain->thread_id);
     wr_point_own_event(session, definition->index, ticks,

@@ -46,14 +46,33 @@ struct wr_told_loss {
     enum weir_loss cause;
 };
 
-#define WR_TOLD_LOSSES_MAX  256
-#define WR_LOSS_METADATA_ID (WR_EVENT_INDEX_MAX + 1)
+#define WR_TOLD_LOSSES_MAX        256
+#define WR_LOSS_METADATA_ID       (WR_EVENT_INDEX_MAX + 1)
+#define WR_CLOCK_STEP_METADATA_ID (WR_EVENT_INDEX_MAX + 2)
+
+/* A step back of the clock. OVERWRITE keeps the last ones: its segments may be from before them. */
+struct wr_clock_step {
+    uint64_t ticks;         /* when, in the stream's time */
+    uint64_t by;            /* ticks that the offset grew by */
+    uint64_t offset;        /* of stamps from before it */
+    uint64_t clock;         /* the first reading after it */
+    uint64_t opened_before; /* segments that were opened before it for certain ... */
+    uint64_t opened_by_now; /* ... and when it was found */
+};
+
+#define WR_CLOCK_STEPS_MAX 16
 
 /* The drain thread's own state. No other thread touches it, but for the counts that LOCK names. */
 struct wr_drain {
     struct wr_nettrace nettrace;
     unsigned char *scratch;    /* a payload with converted strings, and one that was joined from
                                   several segments, or the rundown's; pages */
+    uint64_t offset;           /* what the stream adds to the clock, so that it never steps back */
+    uint64_t clock_ticks;      /* the clock at the last look; it has stepped if it says less */
+    uint64_t clock_ns;         /* CLOCK_MONOTONIC then, where that is another one */
+    uint64_t expected_ticks;   /* what the clock should have come to by then */
+    bool is_before_step;       /* only what was stamped before a step of the clock is read */
+    uint64_t end_ticks;        /* the stream's time when all emitters had left */
     uint64_t horizon;          /* everything stamped before it has been met, but for late records */
     uint64_t point_ticks;      /* of the last sequence point */
     uint64_t point_ns;         /* when it was written */
@@ -82,7 +101,11 @@ struct wr_drain {
     bool stream_is_cut;
     struct wr_lane *stream_lanes;
     uint64_t stream_attached;
-    unsigned char metadata_written[(WR_EVENT_INDEX_MAX + 2 + 7) / 8];
+    uint64_t stream_cut; /* what is stamped later is not in it */
+    struct wr_clock_step steps[WR_CLOCK_STEPS_MAX];
+    uint32_t step_count, steps_told;
+    uint64_t openings; /* of segments, when the clock was last read */
+    unsigned char metadata_written[(WR_CLOCK_STEP_METADATA_ID + 1 + 7) / 8];
 
     struct weir_counts own; /* LOCK(buffers.lock): rundown, and losses without a lane */
     uint64_t late_records;  /* LOCK */
@@ -189,6 +212,42 @@ void wr_point_tell_mark(struct weir_session *session, struct wr_lane *lane,
 /* Is there anything that the next point must tell? */
 bool wr_point_has_losses(struct weir_session *session);
 void wr_point_tell_own_loss(struct weir_session *session, enum weir_loss cause, uint64_t count);
+
+/* step.c: a clock that steps back. Stamps are what the clock said; ticks are the stream's time,
+ * which goes on. */
+/* Reads the clock for the first time. Returns ticks. */
+uint64_t wr_step_begin(struct weir_session *session);
+/* Reads the clock at the beginning of a look. True if it has stepped back since the last one: what
+ * was stamped before is to be read, up to `latest` ticks, and then wr_step_pass() to be called. */
+bool wr_step_is_back(struct weir_session *session);
+void wr_step_pass(struct weir_session *session, uint64_t latest);
+/* OVERWRITE: both. The earlier segments are kept, and so is how to read their stamps. */
+void wr_step_visit(struct weir_session *session);
+/* The clock at this moment, and at the last look. */
+uint64_t wr_step_ticks_now(const struct weir_session *session);
+uint64_t wr_step_ticks_of_look(const struct weir_session *session);
+/* May a record with this stamp be read now, before `limit`? Settles the lane's skew. */
+bool wr_step_admits(struct weir_session *session, struct wr_lane *lane, uint64_t stamp,
+                    uint64_t limit);
+/* The ticks of a stamp that was admitted. */
+static inline uint64_t wr_step_ticks(const struct wr_drain *drain, const struct wr_lane *lane,
+                                     uint64_t stamp)
+{
+    uint64_t ticks = stamp + drain->offset;
+    return lane->skew < 0 && ticks < -(uint64_t)lane->skew ? 0 : ticks + (uint64_t)lane->skew;
+}
+/* The lane's oldest segment is about to be read. */
+void wr_step_enter(struct weir_session *session, struct wr_lane *lane);
+/* OVERWRITE: ticks of a stamp in a kept segment. */
+uint64_t wr_step_ticks_kept(const struct weir_session *session, const struct wr_segment *segment,
+                            uint64_t stamp);
+/* Its thread has read the clock twice, and the second time it said less. */
+void wr_step_tell_lane(struct weir_session *session, const struct wr_lane *lane, uint64_t by,
+                       uint64_t ticks);
+/* OVERWRITE: tells the steps before `limit` that the stream has not told. */
+void wr_step_tell_kept(struct weir_session *session, uint64_t limit);
+/* A record is older than the last sequence point. */
+void wr_drain_count_late(struct weir_session *session, uint64_t ticks);
 
 /* rundown.c */
 void wr_rundown_run(struct weir_session *session);

@@ -36,7 +36,8 @@ static void lane_reset(struct wr_lane *lane)
     lane->nested_told = 0;
     lane->encoded = lane->delivered = 0;
     lane->is_touched = false;
-    lane->last_ticks = 0;
+    lane->last_ticks = lane->last_stamp = 0;
+    lane->skew = 0;
     lane->last_number = 1;
     lane->shown_number = lane->listed_number = 0;
 }
@@ -67,6 +68,7 @@ static void drain_reset(struct weir_session *session, struct wr_stream *stream,
     drain->own_shown = drain->own_listed = drain->own_ticks = 0;
     drain->touched = NULL;
     drain->loss_count = drain->row_count = 0;
+    drain->steps_told = 0;
     memset(drain->metadata_written, 0, sizeof drain->metadata_written);
     pthread_mutex_lock(&session->buffers.lock);
     drain->late_records = drain->points = 0;
@@ -117,10 +119,24 @@ static void chains_build(struct weir_session *session, struct wr_segment_list he
     }
 }
 
+static uint64_t opened_at(const struct weir_session *session, const struct wr_segment *segment)
+{
+    return wr_step_ticks_kept(session, segment, segment->base_ticks);
+}
+
+/* Was the next segment opened before `since`? Not one whose thread has seen the clock step back by
+ * itself: how old that is nobody knows. */
+static bool is_older(const struct weir_session *session, const struct wr_segment *segment,
+                     uint64_t since)
+{
+    uint64_t next = segment->newer ? opened_at(session, segment->newer) : UINT64_MAX;
+    return next <= since && next >= opened_at(session, segment);
+}
+
 /* Leaves out what is older than `since`. What is missing before a segment is told with it. */
 static void lane_cut(struct weir_session *session, struct wr_lane *lane, uint64_t since)
 {
-    while (lane->oldest && lane->oldest->newer && lane->oldest->newer->base_ticks <= since)
+    while (lane->oldest && is_older(session, lane->oldest, since))
         wr_lane_unchain(lane);
     if (lane->oldest && since)
         wr_drain_skip(session, lane, since);
@@ -172,6 +188,7 @@ static void read_until(struct weir_session *session, uint64_t limit, bool is_las
     if (!is_last && !wr_point_is_due(session))
         return;
     drain->horizon = wr_max_u64(limit, drain->point_ticks + 1);
+    wr_step_tell_kept(session, drain->horizon);
     wr_point_write(session, drain->horizon);
 }
 
@@ -182,9 +199,10 @@ static void read_held(struct weir_session *session, struct wr_segment_list held,
     uint32_t slice = SLICE_BYTES / session->buffers.segment_bytes, count = 0;
     uint64_t limit = session->drain.point_ticks;
     for (struct wr_segment *segment = held.first; segment; segment = segment->full_next) {
-        if (++count % slice || segment->base_ticks <= limit || segment->base_ticks >= cut)
+        uint64_t opened = opened_at(session, segment);
+        if (++count % slice || opened <= limit || opened >= cut)
             continue;
-        limit = segment->base_ticks;
+        limit = opened;
         read_until(session, limit, false);
         if (stream->has_failed)
             return;
@@ -196,7 +214,9 @@ static void read_held(struct weir_session *session, struct wr_segment_list held,
 static struct wr_segment_list write_kept(struct weir_session *session, uint64_t last_ticks)
 {
     uint64_t start = session->snapshot.start_ticks;
-    uint64_t cut = wr_max_u64(wr_clock_ticks_ordered(), start + 2);
+    wr_step_visit(session);
+    uint64_t cut = wr_max_u64(wr_step_ticks_of_look(session), start + 2);
+    session->drain.stream_cut = cut;
     wr_point_settle(session);
     struct wr_segment_list held = wr_overwrite_hold(&session->buffers);
     begin(session, held, cut - start > last_ticks ? cut - last_ticks : 0);

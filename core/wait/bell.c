@@ -16,7 +16,10 @@ static struct ck_ec32 *count_of(const struct wr_bell *bell)
 static int now(const struct ck_ec_ops *ops, struct timespec *out)
 {
     (void)ops;
-    return clock_gettime(CLOCK_MONOTONIC, out);
+    uint64_t ns = wr_os_monotonic_ns(); /* not the system's own, which may step back */
+    out->tv_sec = (time_t)(ns / 1000000000u);
+    out->tv_nsec = (long)(ns % 1000000000u);
+    return 0;
 }
 
 /* The deadline given here is that of ck's own time slice, which does not end at the caller's. */

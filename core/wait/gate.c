@@ -240,6 +240,15 @@ static bool may_take(const struct wr_gate *gate, uint32_t needed)
     return older == 0 && gate->free_count >= needed;
 }
 
+bool wr_gate_has_room(struct wr_gate *gate)
+{
+    if (pthread_mutex_trylock(&gate->lock) != 0)
+        return false;
+    bool has_room = !gate->is_closing && may_take(gate, 1);
+    pthread_mutex_unlock(&gate->lock);
+    return has_room;
+}
+
 static void park(struct wr_gate *gate, struct wr_waiter *waiter, struct wr_wakes *wakes)
 {
     /* relaxed: nobody else stores it while the waiter is in no queue */

@@ -159,6 +159,8 @@ void wr_gate_fini(struct wr_gate *gate);
  * takes the lock. Without `may_park` the lock is only tried. */
 enum wr_asked wr_gate_ask(struct wr_gate *gate, struct wr_waiter *waiter, uint32_t needed,
                           bool may_park);
+/* Would a request for one unit be met at this moment? A hint; false while the lock is held. */
+bool wr_gate_has_room(struct wr_gate *gate);
 /* Sleeps, outside the pin, at most until `deadline_ns` (monotonic; UINT64_MAX: no deadline). Units
  * that were gathered before the wait was given up are back at the gate. */
 enum wr_waited wr_gate_wait(struct wr_gate *gate, struct wr_waiter *waiter, uint64_t deadline_ns);

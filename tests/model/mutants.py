@@ -12,7 +12,7 @@ from pathlib import Path
 GATE, AUTO_RESET = "wait/gate.c", "wait/wait_auto_reset.c"
 FIFO, RELAY = "wait/wait_fifo.c", "wait/wait_relay.c"
 BLOCK, EMIT, STOP = "buffers/block.c", "event/emit_slow.c", "session/session.c"
-DRAIN = "session/drain_thread.c"
+DRAIN, STEP = "session/drain_thread.c", "session/step.c"
 HOT, CLOCK = "event/emit.c", "base/counter.h"
 BUFFERS, FREE, BELL = "buffers/buffers.c", "buffers/free_list.c", "wait/bell.c"
 LOOK, POINT = "session/drain.c", "session/point.c"
@@ -212,6 +212,10 @@ MUTANTS = [
      [edit(BELL, "wr_os_futex_wake_all((struct wr_u32 *)(uintptr_t)word);", "(void)word;")]),
     ("unwritten_not_counted", "what comes after the end of the stream counts as written", "stop_late",
      [edit(STOP, "count_unwritten(session);", "(void)count_unwritten;", after="static bool stop_by_deadline(")]),
+    ("wait_for_the_clock", "what was stamped before a step back waits until the clock has caught up", "clock_back",
+     [edit(STEP, "return drain->clock_ticks < last;", "return false;"),
+      edit(STEP, "bring_back(drain, lane, stamp, ticks, limit);", "return false;",
+           after="static bool admit_skewed(")]),
 ]
 
 

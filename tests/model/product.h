@@ -26,6 +26,10 @@ struct wr_self *product_self(uint32_t thread);
 void product_timed(uint32_t thread, uint32_t times);
 /* How much time has passed for a thread. */
 uint64_t product_clock_ns(uint32_t thread);
+/* In setup(): stamps are of one clock, which goes on by a tick with each reading. */
+void product_clock(uint32_t ticks);
+/* It leaps, or steps back. */
+void product_clock_step(int32_t ticks);
 /* In setup(): the lock orders nothing and keeps nobody out. What it protects is then either
  * ordered by something else or reported as a race. Saves steps. */
 void product_without_lock(pthread_mutex_t *mutex);

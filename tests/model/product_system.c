@@ -120,6 +120,8 @@ static struct spin {
 } spins[MODEL_THREADS_MAX];
 static uint32_t ends_left[MODEL_THREADS_MAX]; /* of sleeps that end by themselves */
 static bool bell_rings, bell_is_own;
+static struct wr_u32 *clock_word; /* NULL: stamps are of memory.c's clock */
+static uint32_t clock_readings;
 
 void product_system_reset(void)
 {
@@ -128,6 +130,9 @@ void product_system_reset(void)
     memset(spins, 0, sizeof spins);
     memset(ends_left, 0, sizeof ends_left);
     bell_rings = bell_is_own = false;
+    clock_word = NULL;
+    clock_readings = 0;
+    wr_clock.is_counter = true;
 }
 
 void product_timed(uint32_t thread, uint32_t times)
@@ -143,6 +148,31 @@ uint64_t product_clock_ns(uint32_t thread)
 uint64_t wr_os_monotonic_ns(void)
 {
     return clock_ns[model_self()];
+}
+
+void product_clock(uint32_t ticks)
+{
+    clock_word = model_memory(sizeof *clock_word);
+    model_name(clock_word, "clock");
+    wr_u32_store_relaxed(clock_word, ticks);
+    wr_clock.is_counter = false;
+}
+
+void product_clock_step(int32_t ticks)
+{
+    wr_u32_add_acq_rel(clock_word, (uint32_t)ticks);
+}
+
+/* A drain that waits for the clock looks and looks. */
+#define CLOCK_READINGS_MAX 100
+
+/* A reading is ordered as those of the drain's horizon and of a lane's attachment are. */
+uint64_t wr_os_clock_ns(void)
+{
+    if (!clock_word)
+        return wr_os_monotonic_ns();
+    model_check(++clock_readings < CLOCK_READINGS_MAX);
+    return wr_u32_add_acq_rel(clock_word, 1);
 }
 
 void wr_os_futex_wait(const struct wr_u32 *word, uint32_t expected, uint64_t ns)
@@ -201,7 +231,7 @@ struct wr_clock wr_clock = {.is_counter = true};
 
 uint64_t wr_clock_system_ordered(void)
 {
-    return wr_os_monotonic_ns();
+    return wr_os_clock_ns();
 }
 
 /* --- The bell: an event count. --------------------------------------------------------------- */

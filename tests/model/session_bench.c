@@ -9,7 +9,11 @@
 #define FLUSH_MS      100u
 #define DROP_SEGMENTS 64u
 
+#define CLOCK_START 1000
+#define CLOCK_STEP  500
+
 struct session_bench session_bench;
+static bool with_clock;
 
 static _Alignas(64) unsigned char encode_buffer[WR_NETTRACE_BUFFER_BYTES];
 static struct wr_event_definition definition = {.provider_name = "Model",
@@ -95,6 +99,8 @@ static void prepare_emitter(uint32_t index, bool fast, bool has_lane)
 static void prepare(uint32_t emitters, uint32_t segments, uint32_t records)
 {
     memset(&session_bench, 0, sizeof session_bench);
+    session_bench.has_clock = with_clock;
+    with_clock = false;
     session_bench.emitters = emitters;
     session_bench.segments = segments;
     session_bench.segment_bytes = WR_SEGMENT_HEADER_BYTES + records * RECORD_BYTES;
@@ -116,6 +122,8 @@ static void begin(bool fast, bool have_lanes)
         prepare_emitter(i, fast, have_lanes);
     product_threads(session_bench.thread[session_bench.emitters - 1], fast);
     wr_ptr_store_relaxed(&wr_buffers_by_slot[0], &session_bench.session->buffers);
+    if (session_bench.has_clock)
+        product_clock(CLOCK_START);
     product_begin(session_bench.session);
     wr_registry_enable(0, NULL);
 }
@@ -172,6 +180,30 @@ void session_emit_nested(void)
         session_bench.nested[self]++;
     }
     wr_self.last_loss = last_loss;
+}
+
+void session_prepare_clock(enum weir_wake wake, bool fast, uint32_t emitters, uint32_t segments)
+{
+    with_clock = true;
+    session_prepare(wake, fast, emitters, segments, 1);
+}
+
+void session_step_back(void)
+{
+    product_clock_step(-CLOCK_STEP);
+}
+
+void session_leap(void)
+{
+    product_clock_step(CLOCK_STEP);
+}
+
+/* Before the stop the drain has read what the thread has waited for. */
+void session_emit_all_and_stop(void)
+{
+    for (int i = 0; i < 3; i++)
+        session_emit();
+    session_stop();
 }
 
 void session_emit_before(uint32_t thread)

@@ -23,6 +23,7 @@ struct session_bench {
     uint32_t emitters, segments, segment_bytes;
     struct wr_u32 *told; /* the first emitter has emitted */
     bool has_stopped;
+    bool has_clock; /* one for all, which moves */
 };
 
 extern struct session_bench session_bench;
@@ -37,6 +38,13 @@ void session_prepare(enum weir_wake wake, bool fast, uint32_t emitters, uint32_t
 void session_prepare_drop(bool fast, uint32_t emitters, uint32_t segments, bool have_lanes);
 /* Mode DROP with segments of one record, and no more of them than there are. */
 void session_prepare_brim(bool fast, uint32_t emitters, uint32_t segments);
+/* As session_prepare(), with a clock for all that moves, and grants of one segment. */
+void session_prepare_clock(enum weir_wake wake, bool fast, uint32_t emitters, uint32_t segments);
+/* It steps back by more than it will ever go on, or leaps by as much. */
+void session_step_back(void);
+void session_leap(void);
+/* Three events, of which the last ones need the drain, and a stop. */
+void session_emit_all_and_stop(void);
 
 /* In setup(): the thread has emitted. */
 void session_emit_before(uint32_t thread);

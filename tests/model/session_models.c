@@ -105,6 +105,16 @@ static void turns_unused_setup(void)
     session_emit_before(2);
 }
 
+static void clock_setup(void)
+{
+    session_prepare_clock(WEIR_WAKE_RELAY, false, 1, 1);
+}
+
+static void clock_two_setup(void)
+{
+    session_prepare_clock(WEIR_WAKE_FIFO, false, 1, 2);
+}
+
 static void exit_seq_cst_setup(void)
 {
     session_prepare(WEIR_WAKE_RELAY, false, 1, 1, 1);
@@ -204,6 +214,18 @@ const struct lane_model session_models[] = {
      .is_large = true, .preemptions = 1},
     {THREE_OF("idle_deep", "two wait for what an idle thread holds", idle_fifo_setup,
               session_emit_and_tell, session_emit_and_stop, session_drain, session_check_in_time),
+     .is_deep = true, .preemptions = 2},
+    {THREE("clock_back", "a thread emits three times, one segment; the clock steps back",
+           clock_setup, session_emit_all_and_stop, session_step_back, session_drain),
+     .is_large = true, .preemptions = 1},
+    {THREE("clock_back_two", "the same with two segments", clock_two_setup,
+           session_emit_all_and_stop, session_step_back, session_drain),
+     .is_large = true, .preemptions = 1},
+    {THREE("clock_leap", "the clock leaps", clock_setup, session_emit_all_and_stop, session_leap,
+           session_drain),
+     .is_large = true, .preemptions = 1},
+    {THREE("clock_back_deep", "the clock steps back, two segments", clock_two_setup,
+           session_emit_all_and_stop, session_step_back, session_drain),
      .is_deep = true, .preemptions = 2},
     {.model = {.name = "early",
                .about = "the sink fails before the event is on",

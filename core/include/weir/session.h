@@ -181,9 +181,10 @@ WEIR_API enum weir_result weir_session_create(const struct weir_session_config *
 /*
  * Starts the drain thread, waits until it runs, then enables the events, then calls the providers'
  * callbacks. Any thread. Blocks up to 20 ms in a process that has just started, while the clock is
- * measured. A plug-in that links the static library stays loaded from then on; one that was linked
- * without -z nodelete calls dlopen() for that. WEIR_BAD_STATE (not inert), WEIR_LIMIT (64 sessions
- * run), WEIR_SYSTEM (no thread), WEIR_IO (the file could not take its name).
+ * measured, and later 1 ms, while it is checked that the counter has not been set. A plug-in that
+ * links the static library stays loaded from then on; one that was linked without -z nodelete calls
+ * dlopen() for that. WEIR_BAD_STATE (not inert), WEIR_LIMIT (64 sessions run), WEIR_SYSTEM (no
+ * thread), WEIR_IO (the file could not take its name).
  */
 WEIR_API enum weir_result weir_session_start(struct weir_session *session,
                                              struct weir_error *error);
@@ -229,7 +230,10 @@ struct weir_stats {
     uint64_t reserved_bytes; /* beside the budget: lanes, encode buffer, tables */
     uint64_t bytes_sent;     /* to the sink */
     uint64_t sequence_points;
-    uint64_t late_records; /* met after a point that should have followed them */
+    /* Met after a sequence point that should have followed them, and stamped with its time: of
+     * threads that were preempted inside an event, and the first one of a thread behind a step of
+     * its clock that the library has not seen for all threads. */
+    uint64_t late_records;
     uint64_t threads_seen;
 
     /* BLOCK */
@@ -301,7 +305,9 @@ static inline struct weir_sink weir_sink_init(void)
  *
  * All threads are cut at one moment. For each of them the file's events and the losses told in it
  * are all that it attempted up to its cut; events that were overwritten, and those older than
- * `last_ns`, are told as OVERWRITTEN. The losses of threads that are gone, and of whom nothing is
+ * `last_ns`, are told as OVERWRITTEN. Whatever the clock does, what was kept at the call is in the
+ * file; `last_ns` goes by each thread's own stamps, and what is behind a step back that this thread
+ * alone has seen is not left out. The losses of threads that are gone, and of whom nothing is
  * kept, are told as those of the library's own thread. An emitter that is interrupted in the middle
  * of an event for more than 1 ms may keep this one event for the next snapshot.
  *

@@ -1,0 +1,418 @@
+/*
+ * A clock that is moved: back by a microsecond, by a second, by a month, and forward by hours, for
+ * all threads at once and for one of them, while segments are half full, while all are full and
+ * threads are parked, while the drain stands in its sink. Whatever the clock does, no event is
+ * lost, no thread waits for the clock, each thread's events are there in order with stamps that do
+ * not fall and go on, points are true (stream.c), snapshots hold everything, and Weir/ClockStep
+ * events tell of the steps.
+ *
+ * The library is weir_moved_clock. The harness has the system's clock.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+#include "emitter.h"
+#include "harness.h"
+#include "moved_clock.h"
+#include "os/clock.h"
+#include "park.h"
+#include "sink.h"
+
+#define THREADS_MAX 4u
+#define HOUR        INT64_C(3600000000000)
+#define START_NS    (48000 * HOUR) /* so that it can be moved back by months */
+#define SECOND      INT64_C(1000000000)
+
+typedef unsigned long long ull;
+
+struct moved_clock moved_clock_of_all;
+__thread struct moved_clock moved_clock_of_thread;
+
+static uint64_t round_events = 1500;
+static const char *file;
+static double ticks_per_ns = 1;
+static bool has_counter;
+
+/* --- Moves. ---------------------------------------------------------------------------------- */
+
+/* The steps back are more than the time between two looks of the drain, or so small that only the
+ * threads can see them. 30 hours are more ticks than a record has room for. */
+static const int64_t moves[] = {-1000,     -SECOND, -720 * HOUR, 5 * HOUR, -5 * HOUR,
+                                30 * HOUR, -1000,   -30 * HOUR,  -SECOND};
+enum { MOVES = sizeof moves / sizeof moves[0] };
+
+/* The counter's, whether or not stamps are of it. */
+static int64_t counter_of(int64_t ns)
+{
+    return (int64_t)((double)ns * ticks_per_ns);
+}
+
+static void move_all(int64_t ns)
+{
+    __atomic_fetch_add(&moved_clock_of_all.ns, ns, __ATOMIC_SEQ_CST);
+    __atomic_fetch_add(&moved_clock_of_all.ticks, counter_of(ns), __ATOMIC_SEQ_CST);
+}
+
+static void clock_start(void)
+{
+    __atomic_store_n(&moved_clock_of_all.ns, START_NS, __ATOMIC_SEQ_CST);
+    __atomic_store_n(&moved_clock_of_all.ticks, counter_of(START_NS), __ATOMIC_SEQ_CST);
+}
+
+static void move_own(int64_t ns)
+{
+    moved_clock_of_thread.ns += ns;
+    moved_clock_of_thread.ticks += counter_of(ns);
+}
+
+void __real_wr_clock_init(void);
+void __wrap_wr_clock_init(void);
+
+/* Both clocks in turn; the library chooses one for its process. */
+static uint64_t without_counter;
+void __wrap_wr_clock_init(void)
+{
+    __real_wr_clock_init();
+    has_counter = wr_clock.is_counter && !without_counter;
+    wr_clock.is_counter = has_counter;
+}
+
+/* --- Threads. -------------------------------------------------------------------------------- */
+
+struct run {
+    const char *name;
+    enum weir_mode mode;
+    enum weir_wake wake;
+    uint32_t threads;
+    uint64_t budget;
+};
+
+static struct run run;
+static struct hs_trace trace;
+static struct hs_sink_gate gate;
+static struct hs_emitter *emitters;
+
+/* One round: each thread emits so many, and `mover` moves its own clock in the middle. */
+static struct {
+    uint64_t number; /* ANY; the others before it */
+    uint64_t events;
+    uint32_t mover;
+    int64_t move_ns;
+    uint64_t done[THREADS_MAX]; /* ANY */
+    bool is_over;
+} order;
+
+static uint64_t load(const uint64_t *word)
+{
+    return __atomic_load_n(word, __ATOMIC_ACQUIRE);
+}
+
+static void store(uint64_t *word, uint64_t value)
+{
+    __atomic_store_n(word, value, __ATOMIC_RELEASE);
+}
+
+static void obey(struct hs_emitter *emitter)
+{
+    uint64_t events = order.events; /* with the last of them the next round may come */
+    uint64_t move_at = order.mover == emitter->index ? events / 2 + 1 : 0;
+    int64_t move_ns = order.move_ns;
+    for (uint64_t i = 1; i <= events; i++) {
+        if (i == move_at)
+            move_own(move_ns);
+        hs_check(hs_emit(emitter, i % 8 ? HS_FIXED : HS_TEXT), "emitter %u: event %llu is lost: %s",
+                 emitter->index, (ull)emitter->attempts, weir_loss_name(weir_last_loss()));
+        store(&order.done[emitter->index], i);
+    }
+}
+
+static void *work(void *argument)
+{
+    struct hs_emitter *emitter = argument;
+    for (uint64_t number = 0;; number++) {
+        while (load(&order.number) == number)
+            hs_sleep_us(50);
+        if (order.is_over)
+            break;
+        obey(emitter);
+    }
+    hs_emitter_settle(emitter, &trace);
+    store(&order.done[emitter->index], 1);
+    return NULL;
+}
+
+static void round_begin(uint64_t events, uint32_t mover, int64_t move_ns)
+{
+    order.events = events;
+    order.mover = mover;
+    order.move_ns = move_ns;
+    for (uint32_t i = 0; i < run.threads; i++)
+        store(&order.done[i], 0);
+    store(&order.number, order.number + 1);
+}
+
+/* The watchdog ends a wait that does not end. */
+static void wait_done(uint64_t events)
+{
+    for (uint32_t i = 0; i < run.threads; i++)
+        while (load(&order.done[i]) < events)
+            hs_sleep_us(50);
+}
+
+/* --- Looks. ---------------------------------------------------------------------------------- */
+
+static void wait_point(void)
+{
+    uint64_t points = hs_stats(trace.session).sequence_points;
+    round_begin(1, UINT32_MAX, 0);
+    wait_done(1);
+    while (hs_stats(trace.session).sequence_points == points)
+        hs_sleep_us(50);
+}
+
+static uint64_t attempts_so_far(void)
+{
+    uint64_t attempts = 0;
+    for (uint32_t i = 0; i < run.threads; i++)
+        attempts += emitters[i].attempts;
+    return attempts;
+}
+
+struct figures {
+    struct hs_oracle oracle;
+    uint64_t same; /* events with the time of the one before */
+    int64_t last[THREADS_MAX];
+    int64_t first, latest;
+};
+
+static void on_event(void *context, const struct hs_event *event)
+{
+    struct figures *figures = context;
+    uint32_t index = hs_event_emitter(event);
+    if (figures->oracle.emitters)
+        hs_oracle_event(&figures->oracle, event);
+    if (index >= run.threads)
+        return;
+    figures->same += figures->last[index] == event->time;
+    figures->last[index] = event->time;
+    if (!figures->first || event->time < figures->first)
+        figures->first = event->time;
+    if (event->time > figures->latest)
+        figures->latest = event->time;
+}
+
+/* All emitters stand still. */
+static void snapshot_check(uint64_t last_ns, uint64_t at_least)
+{
+    struct hs_trace copy = {.keeps_file = true};
+    struct weir_sink sink = WEIR_SINK_INIT;
+    struct weir_error error = {""};
+    struct stat status = {0};
+    struct hs_stream stream;
+    struct figures figures = {0};
+    snprintf(copy.path, sizeof copy.path, "%.240s.snapshot", gate.path);
+    sink.file = copy.path;
+    enum weir_result result = weir_snapshot(trace.session, &sink, last_ns, &error);
+    hs_check(result == WEIR_OK, "snapshot: %s: %s", weir_result_text(result), error.text);
+    stat(copy.path, &status);
+    copy.stats.bytes_sent = (uint64_t)status.st_size;
+    hs_stream_read(&stream, &copy, on_event, &figures);
+    uint64_t most = attempts_so_far();
+    hs_check(stream.events >= at_least && stream.events <= most,
+             "%s: %llu events in a snapshot of at least %llu and at most %llu", run.name,
+             (ull)stream.events, (ull)at_least, (ull)most);
+    hs_stream_free(&stream);
+    unlink(copy.path);
+}
+
+/* Until the drain has surely looked after the last move. */
+static void wait_looks(void)
+{
+    if (run.mode == WEIR_MODE_OVERWRITE) {
+        snapshot_check(0, attempts_so_far());
+        snapshot_check((uint64_t)(HOUR / 60), run.threads);
+        return;
+    }
+    wait_point();
+    wait_point();
+}
+
+/* --- Rounds. --------------------------------------------------------------------------------- */
+
+static void move_in_the_middle(int64_t ns)
+{
+    round_begin(round_events, UINT32_MAX, 0);
+    while (load(&order.done[0]) < round_events / 2)
+        hs_sleep_us(10);
+    move_all(ns);
+    wait_done(round_events);
+    wait_looks();
+}
+
+static void move_between(int64_t ns)
+{
+    round_begin(20, UINT32_MAX, 0);
+    wait_done(20);
+    move_all(ns);
+    round_begin(20, UINT32_MAX, 0);
+    wait_done(20);
+    wait_looks();
+}
+
+/* The drain stands in its sink; in BLOCK all threads are parked, in the others all have emitted. */
+static void move_while_it_stands(int64_t ns)
+{
+    uint64_t events = run.mode == WEIR_MODE_BLOCK ? 2 * round_events : round_events;
+    hs_gate_close(&gate);
+    round_begin(events, UINT32_MAX, 0);
+    if (run.mode == WEIR_MODE_BLOCK)
+        hs_check(hs_wait_parked(trace.session, run.threads), "%s: not all are parked", run.name);
+    else
+        wait_done(events);
+    move_all(ns);
+    hs_gate_open(&gate);
+    wait_done(events);
+    wait_looks();
+}
+
+static void move_one(int64_t ns, uint32_t mover)
+{
+    round_begin(round_events, mover, ns);
+    wait_done(round_events);
+    wait_looks();
+}
+
+/* --- A session. ------------------------------------------------------------------------------ */
+
+static void expect_steps(const struct hs_stream *stream, uint32_t times)
+{
+    uint64_t large = 0, steps = 0;
+    int64_t sum = 0;
+    for (uint32_t i = 0; i < MOVES; i++) {
+        steps += moves[i] < 0;
+        large += moves[i] <= -HOUR;
+        sum -= moves[i] < 0 ? times * (has_counter ? counter_of(moves[i]) : moves[i]) : 0;
+    }
+    /* The drain may look too late to see that a small one was made. */
+    hs_check(stream->steps >= large * times && stream->steps <= steps * times,
+             "%s: %llu steps are told, of %llu, %llu of them large", run.name, (ull)stream->steps,
+             (ull)steps * times, (ull)large * times);
+    double off = (double)((int64_t)stream->step_ticks - sum) / (double)stream->frequency;
+    hs_check(off > -120 && off < 120, "%s: the steps told are %.3f s more than those made",
+             run.name, off);
+}
+
+/* Time in the stream goes on: it has the leaps of all, and neither a step back nor the skew of a
+ * thread. */
+static void expect_duration(const struct hs_stream *stream, const struct figures *figures,
+                            uint32_t times)
+{
+    int64_t leaps = 0;
+    for (uint32_t i = 0; i < MOVES; i++)
+        leaps += moves[i] > 0 ? times * moves[i] : 0;
+    double off = (double)(figures->latest - figures->first) / (double)stream->frequency -
+                 (double)leaps / 1e9;
+    hs_check(off > -600 && off < 600, "%s: the stream lasts %.3f s longer than it should", run.name,
+             off);
+}
+
+static void verify(uint32_t times)
+{
+    struct hs_stream stream;
+    struct figures figures = {.oracle = {emitters, run.threads}};
+    hs_stream_read(&stream, &trace, on_event, &figures);
+    hs_oracle_verify(&figures.oracle, &stream, &trace);
+    hs_check(hs_lost(&trace.stats.counts) == 0, "%s: %llu lost", run.name,
+             (ull)hs_lost(&trace.stats.counts));
+    expect_steps(&stream, times);
+    expect_duration(&stream, &figures, times);
+    hs_check(figures.same * 2 < stream.events, "%s: %llu of %llu events have the last one's time",
+             run.name, (ull)figures.same, (ull)stream.events);
+    hs_figure_add("events", (double)stream.events);
+    hs_figure_add("late_records", (double)trace.stats.late_records);
+    hs_figure_add("same_time", (double)figures.same);
+    hs_figure_add("steps", (double)stream.steps);
+    hs_figure_add("steps_of_threads", (double)stream.steps_of_threads);
+    hs_stream_free(&stream);
+}
+
+static struct weir_session_config configuration(void)
+{
+    struct weir_session_config config = hs_trace_config(run.budget);
+    config.segment_bytes = 4096;
+    config.flush_ms = 5;
+    config.mode = run.mode;
+    config.wake = run.wake;
+    config.write = hs_gate_write;
+    config.write_context = &gate;
+    return config;
+}
+
+static void rounds(void)
+{
+    for (uint32_t i = 0; i < MOVES; i++) {
+        move_between(moves[i]);
+        move_in_the_middle(moves[i]);
+        if (run.mode != WEIR_MODE_OVERWRITE) /* its drain is in no sink */
+            move_while_it_stands(moves[i]);
+        move_one(moves[i], i % run.threads);
+    }
+}
+
+static void session_run(void)
+{
+    pthread_t handles[THREADS_MAX];
+    memset(&order, 0, sizeof order);
+    clock_start();
+    hs_gate_init(&gate, file);
+    hs_emitters_reset(emitters, THREADS_MAX);
+    if (hs_trace_start(&trace, configuration(), HS_SINK_MEMORY, NULL)) {
+        for (uint32_t i = 0; i < run.threads; i++)
+            hs_thread_start(&handles[i], work, &emitters[i]);
+        rounds();
+        order.is_over = true;
+        round_begin(1, UINT32_MAX, 0);
+        wait_done(1);
+        for (uint32_t i = 0; i < run.threads; i++)
+            hs_thread_join(handles[i]);
+        hs_trace_stop(&trace);
+        hs_gate_finish(&gate, &trace);
+        verify(run.mode == WEIR_MODE_OVERWRITE ? 2 : 3);
+    }
+    hs_trace_end(&trace);
+}
+
+int main(int argc, char **argv)
+{
+    const struct hs_option options[] = {
+        {"events", "of each thread in a round", &round_events, NULL},
+        {"file", "of the last session's stream, which stays", NULL, &file},
+        {"without-counter", "1: stamps are of CLOCK_MONOTONIC", &without_counter, NULL},
+        {NULL, NULL, NULL, NULL}};
+    static const struct run runs[] = {
+        {"DROP", WEIR_MODE_DROP, 0, 0, 64u << 20},
+        {"BLOCK, RELAY", WEIR_MODE_BLOCK, WEIR_WAKE_RELAY, 0, 32u << 10},
+        {"BLOCK, FIFO", WEIR_MODE_BLOCK, WEIR_WAKE_FIFO, 0, 32u << 10},
+        {"BLOCK, AUTO_RESET", WEIR_MODE_BLOCK, WEIR_WAKE_AUTO_RESET, 0, 32u << 10},
+        {"OVERWRITE", WEIR_MODE_OVERWRITE, 0, 0, 64u << 20}};
+    hs_init(argc, argv, "A clock that steps breaks nothing.", options);
+#if defined(__x86_64__)
+    uint64_t start = __builtin_ia32_rdtsc(), start_ns = hs_now_ns();
+    hs_sleep_us(20000);
+    ticks_per_ns = (double)(__builtin_ia32_rdtsc() - start) / (double)(hs_now_ns() - start_ns);
+#endif
+    clock_start();
+    hs_emitters_init();
+    emitters = hs_emitters_new(THREADS_MAX, MOVES * (4 * round_events + 100));
+    do {
+        for (uint32_t i = 0; i < 2 * sizeof runs / sizeof runs[0]; i++) {
+            run = runs[i / 2];
+            run.threads = i % 2 ? THREADS_MAX : 1;
+            session_run();
+        }
+    } while (hs_time_is_left());
+    hs_emitters_free(emitters, THREADS_MAX);
+    return hs_finish();
+}
