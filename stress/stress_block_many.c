@@ -46,13 +46,15 @@ struct member {
     struct hs_emitter *emitter;
     pthread_t handle;
     const struct setting *setting;
-    struct hs_park_log parks; /* BLOCK: only counted */
+    uint64_t parks; /* BLOCK */
     uint64_t turns;
     bool waits;           /* it was refused, and has not had its turn */
     uint64_t asked_round; /* the last one in which it asked */
     uint64_t passed;      /* of this wait: rounds that ended after it had asked in them */
     uint64_t passed_most; /* of all waits */
 };
+
+static __thread struct member *own;
 
 /* --- Threads. -------------------------------------------------------------------------------- */
 
@@ -81,21 +83,28 @@ static void note_written(struct member *member)
     __atomic_add_fetch(&turns, 1, __ATOMIC_RELAXED);
 }
 
-/* A parked thread asks all the time: in each round that ends meanwhile. */
-static void note_parked(struct member *member, uint64_t since)
+/* The gate numbers waits and grants: what it granted to later waits is the difference, however long
+ * the thread then took to run. */
+static void note_parked(void *context, const struct weir_park *park)
 {
-    uint64_t passed = (turns_now() - since) / member->setting->threads;
-    note_asked(member, since);
+    (void)context;
+    struct member *member = own;
+    if (!member || park->grant_number == 0)
+        return;
+    uint64_t behind = park->grant_number - park->queue_number;
+    uint64_t passed =
+        park->grant_number > park->queue_number ? behind / member->setting->threads : 0;
+    member->parks++;
     if (passed > member->passed_most)
         member->passed_most = passed;
 }
 
 static void emit_one(struct member *member)
 {
-    uint64_t parks = member->parks.count, now = turns_now();
+    uint64_t parks = member->parks;
     bool is_written = hs_emit(member->emitter, HS_FIXED);
-    if (member->parks.count != parks)
-        note_parked(member, now);
+    if (member->parks != parks)
+        note_asked(member, turns_now());
     if (is_written)
         note_written(member);
     else
@@ -108,7 +117,7 @@ static void *emit_until_over(void *argument)
     /* Or those that have begun would keep the others from being created. */
     while (!__atomic_load_n(&has_begun, __ATOMIC_ACQUIRE))
         hs_sleep_us(1000);
-    hs_park_own = &member->parks;
+    own = member;
     while (!__atomic_load_n(&is_over, __ATOMIC_RELAXED)) {
         emit_one(member);
         if (member->setting->is_paced)
@@ -294,7 +303,7 @@ static void block_run(const struct setting *setting, enum weir_wake wake)
     struct member *members = members_new(setting);
     struct hs_pipe pipe = {.is_non_blocking = false};
     struct weir_session_config config = hs_block_config(wake, setting->budget, setting->segment);
-    config.on_park = hs_on_park;
+    config.on_park = note_parked;
     if (hs_pipe_start(&pipe, config, setting->threads)) {
         members_run(members, setting, pipe.session);
         hs_pipe_stop(&pipe, members[0].emitter);
