@@ -38,7 +38,9 @@ struct wr_buffers {
     uint32_t segment_count;
     uint32_t wake_at; /* retired segments that wake the drain */
     uint32_t slot;
-    bool blocks; /* mode BLOCK: segments come from the gate, not from the free list */
+    bool has_plain_pins; /* its emitters may come by the fast path: revoking and freeing what is
+                            theirs needs membarrier; set with the slot */
+    bool blocks;         /* mode BLOCK: segments come from the gate, not from the free list */
     uint64_t max_block_ns;
     void (*on_park)(void *context, const struct weir_park *park);
     void *on_park_context;

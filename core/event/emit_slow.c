@@ -12,10 +12,24 @@
 #include "lane/lane_write.h"
 #include "os/clock.h"
 
-static uint64_t mask_of(const struct weir_event *event)
+static uint64_t mask_load(const struct weir_event *event)
 {
     /* edges ENABLE.acquire, QUIESCE */
     return wr_mask_load_seq_cst(&event->enabled);
+}
+
+/* To be asked after a mask was loaded: a mask that names a session with seq_cst pins has it. */
+static uint64_t marker(void)
+{
+    /* relaxed: edge ENABLE publishes it with the mask */
+    return wr_u64_load_relaxed(&wr_mask_marker);
+}
+
+/* The sessions that want the event. */
+static uint64_t mask_of(const struct weir_event *event)
+{
+    uint64_t mask = mask_load(event);
+    return mask & ~marker();
 }
 
 /* --- Nested: this thread is already in the library. ------------------------------------------ */
@@ -36,6 +50,11 @@ static bool emit_nested(struct weir_event *event)
     bool was_inside = wr_pin_is_inside(pin);
     if (thread && !was_inside)
         pin = wr_pin_enter_seq_cst(thread);
+    else if (thread)
+        /* edge QUIESCE: the fast path that we interrupted has entered with a plain store, which a
+         * session without membarrier may not see, and has not come to a lane of such a session.
+         * Here one may be met: this store, then the load of the mask. */
+        wr_u64_store_seq_cst(&thread->pin, pin);
     for (uint64_t mask = mask_of(event); mask; mask &= mask - 1) {
         uint32_t slot = (uint32_t)__builtin_ctzll(mask);
         struct wr_lane *lane = thread ? wr_ptr_load_relaxed(&thread->lanes[slot]) : NULL;
@@ -162,7 +181,7 @@ static enum outcome emit_to_lane(struct wr_lane *lane, struct attempt *attempt)
 static void pin_enter(struct wr_thread *thread)
 {
     wr_pin_enter_seq_cst(thread);
-    if (wr_clock.is_counter && !wr_thread_fast)
+    if (wr_clock.is_counter && (!wr_thread_fast || marker()))
         (void)wr_clock_ticks_ordered();
 }
 
@@ -208,19 +227,34 @@ static bool emit_to_all(struct wr_thread *thread, uint64_t mask, struct weir_eve
     uint64_t blocking = mask & wr_buffers_blocking();
     for (mask &= ~blocking; mask; mask &= mask - 1)
         is_written &= emit_to_slot(thread, (uint32_t)__builtin_ctzll(mask), &attempt);
-    for (; blocking; blocking = blocking & (blocking - 1) & mask_of(event))
+    for (; blocking; blocking = blocking & (blocking - 1) & mask_load(event))
         is_written &= emit_to_slot(thread, (uint32_t)__builtin_ctzll(blocking), &attempt);
     return is_written;
 }
 
-/* From the fast path, which has entered the pin and found something to do. */
+/* Membarrier has failed. Until here the thread has touched no session that started since, but for
+ * its bit in the event's mask. */
+static uint64_t pin_again(struct wr_thread *thread, const struct weir_event *event)
+{
+    wr_pin_leave_own(thread);
+    pin_enter(thread);
+    return mask_of(event);
+}
+
+/* From the fast path, which has entered the pin and found something to do. It has found `ready`
+ * set, so that is what it leaves behind. */
 WR_NOINLINE bool wr_emit_pinned_slow(struct weir_event *event, const void *payload)
 {
     struct wr_thread *thread = wr_self.thread;
     wr_self.depth++;
-    bool is_written = emit_to_all(thread, mask_of(event), event, payload);
+    uint64_t mask = mask_load(event);
+    if (WR_UNLIKELY(marker() != 0))
+        mask = pin_again(thread, event);
+    bool is_written = emit_to_all(thread, mask, event, payload);
     wr_pin_leave_own(thread);
-    wr_self_leave();
+    wr_compiler_barrier();
+    wr_self.depth--;
+    wr_self.ready = thread;
     return is_written;
 }
 

@@ -38,6 +38,11 @@ struct wr_event_definition {
 /* By index; NULL if there is none. Any thread. */
 const struct wr_event_definition *wr_event_definition(uint32_t index);
 
+/* A bit that no session has, and that each mask has which names a session, once membarrier has
+ * failed; 0 before. Such a mask is never a power of two, so that the fast path, whose pin nobody
+ * can trust any more, leaves the event to the slow one, which enters a seq_cst pin. */
+extern struct wr_u64 wr_mask_marker;
+
 /* The parts of a provider specification: "Name[:keywords[:level]]". */
 struct wr_filter {
     char name[WR_NAME_BYTES_MAX + 1];
@@ -58,10 +63,11 @@ bool wr_interest_wants(const struct wr_interest *interest,
 bool wr_provider_exists(const char *name);
 
 /* Gives the session a slot: WEIR_OK, WEIR_LIMIT or WEIR_BAD_STATE. `buffers` goes to
- * wr_buffers_by_slot. */
+ * wr_buffers_by_slot, and learns whether its emitters may have plain pins. */
 enum weir_result wr_registry_take_slot(struct wr_buffers *buffers, uint32_t *slot,
                                        struct weir_error *error);
-/* Switches the slot's bit in the masks of the events that `interest` wants, or clears it in all. */
+/* Switches the slot's bit in the masks of the events that `interest` wants, or clears it in all. Of
+ * a session with plain pins it stays clear once membarrier has failed. */
 void wr_registry_enable(uint32_t slot, const struct wr_interest *interest);
 void wr_registry_disable(uint32_t slot);
 /* After QUIESCE. */

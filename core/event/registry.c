@@ -12,6 +12,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include "buffers/block.h"
 #include "buffers/buffers.h"
 #include "event/define.h"
 #include "os/clock.h"
@@ -37,6 +38,7 @@ static bool slot_is_taken[WR_SESSIONS_MAX];                  /* LOCK */
 static struct wr_ptr definitions[WR_EVENT_INDEX_MAX + 1];    /* edge DEFINE; entries never change */
 static uint32_t definition_count;                            /* LOCK */
 static struct wr_event_definition *orphans;                  /* LOCK: of providers that are gone */
+struct wr_u64 wr_mask_marker;                                /* LOCK for stores */
 static uint32_t generation; /* of the process; changes in fork only */
 static bool is_broken;      /* a fork caught this thread inside the registry */
 
@@ -84,6 +86,18 @@ static bool same_name(const void *a, const void *b)
 {
     return names_equal(((const struct weir_provider *)a)->name,
                        ((const struct weir_provider *)b)->name);
+}
+
+static uint64_t marker_locked(void)
+{
+    return wr_u64_load_relaxed(&wr_mask_marker); /* relaxed: stored under the lock */
+}
+
+/* The marker's slot stays taken. */
+static void marker_keep_locked(void)
+{
+    if (marker_locked())
+        slot_is_taken[__builtin_ctzll(marker_locked())] = true;
 }
 
 static void mask_store(struct wr_event_definition *definition, uint64_t mask)
@@ -152,16 +166,20 @@ static void after_fork_child(void)
     generation++;
     pthread_mutex_init(&lock, NULL);
     pthread_cond_init(&callback_done, NULL);
+    marker_keep_locked();
     wr_threads_after_fork();
     if (--wr_self.fork_depth == 0)
         fork_leave();
 }
+
+static void on_membarrier_error(void);
 
 static void init_once(void)
 {
     wr_clock_init();
     wr_threads_init();
     wr_buffers_init_process();
+    wr_threads_on_membarrier_error = on_membarrier_error;
     pthread_atfork(before_fork, after_fork_parent, after_fork_child);
 }
 
@@ -221,7 +239,7 @@ static void mask_update_locked(struct wr_event_definition *definition)
     for (uint32_t slot = 0; slot < WR_SESSIONS_MAX; slot++)
         if (interests[slot] && wr_interest_wants(interests[slot], definition))
             mask |= UINT64_C(1) << slot;
-    mask_store(definition, mask);
+    mask_store(definition, mask ? mask | marker_locked() : 0);
 }
 
 static void masks_update_locked(void)
@@ -248,6 +266,7 @@ static enum weir_result slot_take_locked(struct wr_buffers *buffers, uint32_t *s
             continue;
         slot_is_taken[i] = true;
         *slot = i;
+        buffers->has_plain_pins = wr_thread_fast && !marker_locked();
         /* edge ENABLE: before the slot's bit is in any mask */
         wr_ptr_store_release(&wr_buffers_by_slot[i], buffers);
         blocking_set_locked(i, buffers->blocks);
@@ -268,7 +287,10 @@ enum weir_result wr_registry_take_slot(struct wr_buffers *buffers, uint32_t *slo
 void wr_registry_enable(uint32_t slot, const struct wr_interest *interest)
 {
     registry_lock();
-    interests[slot] = interest;
+    /* relaxed: stored under the lock */
+    const struct wr_buffers *buffers = wr_ptr_load_relaxed(&wr_buffers_by_slot[slot]);
+    bool is_lost = marker_locked() && buffers && buffers->has_plain_pins;
+    interests[slot] = is_lost ? NULL : interest;
     masks_update_locked();
     registry_unlock();
 }
@@ -284,6 +306,44 @@ void wr_registry_give_slot(uint32_t slot)
     wr_ptr_store_release(&wr_buffers_by_slot[slot], NULL);
     blocking_set_locked(slot, false);
     slot_is_taken[slot] = false;
+    marker_keep_locked();
+    registry_unlock();
+}
+
+/* A session that needs membarrier, which has failed: as end_early() of drain.c, which tells its
+ * host. Here as well, because a drain may stand in its sink. */
+static void session_end_locked(uint32_t slot)
+{
+    /* relaxed: stored under the lock */
+    struct wr_buffers *buffers = wr_ptr_load_relaxed(&wr_buffers_by_slot[slot]);
+    if (!buffers || !buffers->has_plain_pins)
+        return;
+    wr_block_abort(buffers);
+    wr_bell_ring(&buffers->bell);
+}
+
+/* Any slot that a session has now will do, because it is not given out again; without sessions (in
+ * a forked child, or at the first start) the last one. */
+static uint32_t marker_slot_locked(void)
+{
+    uint32_t slot = 0;
+    while (slot < WR_SESSIONS_MAX - 1 && !slot_is_taken[slot])
+        slot++;
+    return slot;
+}
+
+/* All sessions of this moment have plain pins. Their masks and the marker change in one critical
+ * section: what is enabled after it has the marker and seq_cst pins. */
+static void on_membarrier_error(void)
+{
+    registry_lock();
+    /* edge ENABLE.release follows, with the first mask that has the marker */
+    wr_u64_store_relaxed(&wr_mask_marker, UINT64_C(1) << marker_slot_locked());
+    marker_keep_locked();
+    memset(interests, 0, sizeof interests);
+    masks_update_locked();
+    for (uint32_t slot = 0; slot < WR_SESSIONS_MAX; slot++)
+        session_end_locked(slot);
     registry_unlock();
 }
 

@@ -4,7 +4,8 @@
  * The pin is a sequence, odd while the thread is inside emit. It is stored with plain stores; the
  * side that waits for it issues wr_os_membarrier() between its own store and the load of the pin
  * (edges QUIESCE and REVOKE), which gives the store-then-load order that plain stores lack. Where
- * membarrier is missing, and under ThreadSanitizer, both sides use seq_cst accesses instead.
+ * membarrier is missing, and under ThreadSanitizer, both sides use seq_cst accesses instead; so do
+ * sessions that start after membarrier has failed (a sandbox may forbid it at any time).
  *
  * Thread records are never freed, only reused, so that a pin may be read at any time.
  */
@@ -85,12 +86,22 @@ extern void (*wr_thread_on_exit)(struct wr_thread *thread);
 void wr_threads_each(void (*visit)(struct wr_thread *thread, void *context), void *context);
 
 /* Waits until no thread is inside a pin that it entered before this call; false if `deadline_ns`
- * (monotonic) passed first. Edge QUIESCE: what the caller stored before is seen by every later pin,
- * and what was written inside earlier pins is seen by the caller. */
-bool wr_threads_quiesce(uint64_t deadline_ns);
+ * (monotonic) passed first, or if the barrier has failed. Edge QUIESCE: what the caller stored
+ * before is seen by every later pin, and what was written inside earlier pins is seen by the
+ * caller.
+ */
+bool wr_threads_quiesce(bool has_plain_pins, uint64_t deadline_ns);
 
-/* The barrier of the edges QUIESCE and REVOKE; nothing where pins are seq_cst. */
-void wr_threads_barrier(void);
+/* The barrier of the edges QUIESCE and REVOKE, where emitters may have plain pins; nothing, and
+ * true, where all are seq_cst. False: there is no membarrier any more. A thread may be inside
+ * although its pin looks even: nothing may be concluded from a pin. */
+bool wr_threads_barrier(bool has_plain_pins);
+
+/* The system's error number of the first membarrier that failed; 0 before. It stays. */
+int wr_threads_membarrier_error(void);
+
+/* Set by the registry: called once, by the thread whose membarrier was the first to fail. */
+extern void (*wr_threads_on_membarrier_error)(void);
 
 /* After fork, in the child: forgets the inherited threads. */
 void wr_threads_after_fork(void);

@@ -1,5 +1,6 @@
 #include "lane/thread.h"
 
+#include <errno.h>
 #include <pthread.h>
 #include "os/clock.h"
 #include "os/os.h"
@@ -9,12 +10,14 @@
 __thread struct wr_self wr_self __attribute__((tls_model("initial-exec")));
 bool wr_thread_fast;
 void (*wr_thread_on_exit)(struct wr_thread *thread);
+void (*wr_threads_on_membarrier_error)(void);
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static pthread_key_t exit_key;
 static struct wr_thread *all;          /* LOCK */
 static struct wr_thread *free_records; /* LOCK */
-static bool membarrier_works;          /* CONST after init */
+static bool membarrier_works;          /* CONST after init: it is registered */
+static struct wr_u32 membarrier_error; /* ANY: of the first one that failed */
 
 static void on_thread_exit(void *argument);
 
@@ -127,20 +130,42 @@ static bool wait_for_pin(const struct wr_thread *thread, uint64_t deadline_ns)
     return true;
 }
 
-void wr_threads_barrier(void)
+int wr_threads_membarrier_error(void)
 {
-    if (membarrier_works)
-        wr_os_membarrier();
+    /* relaxed: nothing is read on its account; that a session has seq_cst pins comes with its mask
+     */
+    return (int)wr_u32_load_relaxed(&membarrier_error);
 }
 
-bool wr_threads_quiesce(uint64_t deadline_ns)
+static void membarrier_fail(int error)
+{
+    uint32_t none = 0;
+    if (wr_u32_cas_acq_rel(&membarrier_error, &none, (uint32_t)error) &&
+        wr_threads_on_membarrier_error)
+        wr_threads_on_membarrier_error();
+}
+
+bool wr_threads_barrier(bool has_plain_pins)
+{
+    if (!has_plain_pins)
+        return true;
+    /* Once it has failed it is not tried again: a filter may be one of some threads only, and what
+     * one of them has given up stays so. */
+    if (wr_threads_membarrier_error())
+        return false;
+    int error = wr_os_membarrier();
+    if (error)
+        membarrier_fail(error);
+    return error == 0;
+}
+
+bool wr_threads_quiesce(bool has_plain_pins, uint64_t deadline_ns)
 {
     /* edge QUIESCE: the caller's stores, this barrier, then the loads of the pins */
-    wr_threads_barrier();
+    bool is_quiet = wr_threads_barrier(has_plain_pins);
     pthread_mutex_lock(&lock);
     struct wr_thread *first = all;
     pthread_mutex_unlock(&lock);
-    bool is_quiet = true;
     /* `next` of a listed record never changes; records added meanwhile see the caller's stores. */
     for (struct wr_thread *thread = first; thread; thread = thread->next)
         is_quiet &= wait_for_pin(thread, deadline_ns);
@@ -175,6 +200,6 @@ void wr_threads_after_fork(void)
         for (uint32_t slot = 0; slot < WR_SESSIONS_MAX; slot++)
             wr_ptr_store_release(&self->lanes[slot], NULL);
     }
-    if (membarrier_works)
-        wr_os_membarrier_register();
+    if (membarrier_works && !wr_os_membarrier_register())
+        membarrier_fail(EPERM);
 }

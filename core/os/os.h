@@ -32,9 +32,10 @@ void wr_os_mutex_init(pthread_mutex_t *mutex);
 
 /* Registers the process; false where the kernel has no private expedited membarrier. */
 bool wr_os_membarrier_register(void);
-/* Each thread of the process passes a full memory barrier between entry and return of this call.
- * Does nothing unless registered. */
-void wr_os_membarrier(void);
+/* Each thread of the process passes a full memory barrier between entry and return of this call,
+ * which returns 0; or the system's error number: a registered process may enter a sandbox that
+ * forbids the call. */
+int wr_os_membarrier(void);
 
 /* --- Threads. -------------------------------------------------------------------------------- */
 

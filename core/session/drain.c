@@ -8,6 +8,7 @@
  */
 #include "session/session.h"
 
+#include <stdio.h>
 #include <string.h>
 #include "buffers/block.h"
 #include "buffers/turn.h"
@@ -320,8 +321,8 @@ void wr_drain_settle(void *context, bool is_sent)
     pthread_mutex_unlock(&session->buffers.lock);
 }
 
-/* Of a stream that cannot be written: nobody records or waits for it any more. The stop is the
- * host's to make. */
+/* Of a stream that cannot be written, or a session that cannot be ended any more: nobody records or
+ * waits for it from here on. The stop is the host's to make. */
 static void end_early(struct weir_session *session)
 {
     wr_u32_store_release(&session->has_ended_early, 1);
@@ -434,6 +435,8 @@ void wr_drain_sweep(struct weir_session *session, bool others_wait)
     struct wr_lane *first = wr_drain_lanes(session, &attached);
     bool any = false;
     session->drain.sweep_ns = wr_os_monotonic_ns();
+    if (wr_session_is_lost(session))
+        return;
     for (struct wr_lane *lane = first; lane; lane = lane->next) {
         if (!lane->oldest)
             wr_block_rest(lane);
@@ -446,7 +449,8 @@ void wr_drain_sweep(struct weir_session *session, bool others_wait)
     }
     if (!any)
         return;
-    wr_threads_barrier(); /* edge REVOKE */
+    if (!wr_threads_barrier(session->buffers.has_plain_pins)) /* edge REVOKE */
+        return; /* the lanes keep their segments; who finds `end` 0 leaves its own by itself */
     for (struct wr_lane *lane = first; lane; lane = lane->next) {
         if (!lane->is_revoking)
             continue;
@@ -520,8 +524,25 @@ static bool is_recorder(const struct weir_session *session)
     return session->config.mode == WEIR_MODE_OVERWRITE;
 }
 
+static void tell_membarrier_error(struct weir_session *session)
+{
+    char text[160];
+    if (session->drain.membarrier_error_is_told || !wr_session_is_lost(session))
+        return;
+    session->drain.membarrier_error_is_told = true;
+    end_early(session);
+    if (!session->config.on_error)
+        return;
+    snprintf(
+        text, sizeof text,
+        "membarrier is no longer permitted (%s): the session has ended, and its memory is kept",
+        strerror(wr_threads_membarrier_error()));
+    session->config.on_error(session->config.on_error_context, WEIR_SYSTEM, text);
+}
+
 void wr_drain_look(struct weir_session *session, bool is_timed)
 {
+    tell_membarrier_error(session);
     if (is_recorder(session))
         wr_recorder_visit(session, is_timed);
     else
@@ -532,10 +553,11 @@ void wr_drain_end(struct weir_session *session)
 {
     if (is_recorder(session)) {
         wr_recorder_end(session);
-        return;
+    } else {
+        look(session, true);
+        wr_drain_finish_stream(session);
     }
-    look(session, true);
-    wr_drain_finish_stream(session);
+    tell_membarrier_error(session);
 }
 
 void wr_drain_finish_stream(struct weir_session *session)

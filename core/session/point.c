@@ -328,7 +328,9 @@ void wr_point_settle(struct weir_session *session)
 {
     uint64_t attached;
     struct wr_lane *first = wr_drain_lanes(session, &attached);
-    wr_threads_barrier(); /* after the clock was read, before the pins are */
+    /* After the clock was read, before the pins are. Without it they say nothing worth a wait. */
+    if (!wr_threads_barrier(session->buffers.has_plain_pins))
+        return;
     bool any = false;
     for (struct wr_lane *lane = first; lane; lane = lane->next) {
         lane->noted_pin = wr_pin_load(lane->thread);

@@ -47,14 +47,15 @@ static bool revocations_begin(struct weir_session *session, bool is_starved)
 
 static void segments_revoke(struct weir_session *session, bool is_starved)
 {
-    if (!revocations_begin(session, is_starved))
+    if (wr_session_is_lost(session) || !revocations_begin(session, is_starved))
         return;
     uint64_t attached;
     struct wr_lane *first = wr_drain_lanes(session, &attached);
     for (struct wr_lane *lane = first; lane; lane = lane->next)
         if (lane->is_revoking)
             wr_lane_revoke_begin(lane);
-    wr_threads_barrier(); /* edge REVOKE */
+    if (!wr_threads_barrier(session->buffers.has_plain_pins)) /* edge REVOKE */
+        return;
     for (struct wr_lane *lane = first; lane; lane = lane->next)
         if (lane->is_revoking)
             wr_overwrite_revoke(lane, lane->idle_segment, lane->idle_opening);

@@ -152,6 +152,7 @@ enum weir_result weir_session_start(struct weir_session *session, struct weir_er
     wr_self_enter();
     wr_os_module_keep(); /* before there is a drain thread, and before any thread gets a lane */
     session->frequency_hz = wr_clock_frequency_hz();
+    (void)wr_threads_barrier(wr_thread_fast); /* if it fails now, this session needs none */
     enum weir_result result = wr_registry_take_slot(&session->buffers, &session->slot, error);
     if (result == WEIR_OK) {
         session->buffers.slot = session->slot;
@@ -184,7 +185,7 @@ static void lane_detach(struct wr_thread *thread, void *slot)
 static bool detach_lanes(struct weir_session *session, uint64_t deadline_ns)
 {
     wr_threads_each(lane_detach, &session->slot);
-    return wr_threads_quiesce(deadline_ns); /* edge QUIESCE */
+    return wr_threads_quiesce(session->buffers.has_plain_pins, deadline_ns); /* edge QUIESCE */
 }
 
 /* Records of emitters that were still inside when the drain wrote the end: they are not in the
@@ -192,6 +193,9 @@ static bool detach_lanes(struct weir_session *session, uint64_t deadline_ns)
 static void count_unwritten(struct weir_session *session)
 {
     struct wr_buffers *buffers = &session->buffers;
+    if (session->unwritten_is_counted)
+        return;
+    session->unwritten_is_counted = true;
     pthread_mutex_lock(&buffers->lock);
     for (struct wr_lane *lane = buffers->lanes; lane; lane = lane->next) {
         struct weir_counts counts = {0};
@@ -213,19 +217,30 @@ static bool stop_by_deadline(struct weir_session *session, uint64_t deadline_ns)
     /* A pin that does not move must not keep the drain from what it can still write. */
     uint64_t now = wr_os_monotonic_ns();
     uint64_t half_ns = deadline_ns > now ? now + (deadline_ns - now) / 2 : now;
-    bool is_quiet = wr_threads_quiesce(half_ns); /* edge QUIESCE: no emitter inside from here on */
+    /* edge QUIESCE: no emitter inside from here on */
+    bool is_quiet = wr_threads_quiesce(session->buffers.has_plain_pins, half_ns);
     is_quiet &= wr_block_wait_unparked(&session->buffers, half_ns);
-    if (!wr_drain_finish(session, deadline_ns) || !is_quiet || !detach_lanes(session, deadline_ns))
+    session->is_drained = wr_drain_finish(session, deadline_ns);
+    if (!session->is_drained)
         return false;
-    count_unwritten(session);
-    wr_registry_give_slot(session->slot);
-    return true;
+    bool is_over = is_quiet && detach_lanes(session, deadline_ns);
+    if (is_over || wr_session_is_lost(session))
+        count_unwritten(session);
+    if (is_over)
+        wr_registry_give_slot(session->slot);
+    return is_over;
+}
+
+/* Its stream is as whole as it can be, but its memory is kept for good. */
+static bool is_lost_and_drained(const struct weir_session *session)
+{
+    return session->is_drained && wr_session_is_lost(session);
 }
 
 static enum weir_result stop_result(const struct weir_session *session)
 {
     if (session->is_quarantined)
-        return WEIR_TIMEOUT;
+        return is_lost_and_drained(session) ? WEIR_SYSTEM : WEIR_TIMEOUT;
     return session->stream.has_failed || session->has_unwritten ? WEIR_IO : WEIR_OK;
 }
 
@@ -234,7 +249,7 @@ static enum weir_result stop_own(struct weir_session *session, uint64_t deadline
 {
     wr_self_enter();
     session->is_quarantined = !stop_by_deadline(session, deadline_ns);
-    if (!session->is_quarantined)
+    if (session->is_drained) /* whoever is still inside does not write to the stream */
         wr_stream_finish(&session->stream);
     enum weir_result result = stop_result(session);
     wr_self_leave();
@@ -304,7 +319,8 @@ void weir_session_destroy(struct weir_session *session)
     enum wr_session_state state = state_of(session);
     if (is_own_callback(session) || state == WR_SESSION_STARTING)
         return;
-    if (state != WR_SESSION_INERT && weir_session_stop(session) == WEIR_TIMEOUT)
+    enum weir_result result = state == WR_SESSION_INERT ? WEIR_OK : weir_session_stop(session);
+    if (result == WEIR_TIMEOUT || result == WEIR_SYSTEM)
         return;
     wr_self_enter();
     wr_stream_close(&session->stream);
@@ -319,7 +335,8 @@ enum weir_result weir_session_memory(struct weir_session *session, const void **
 {
     if (!session || !bytes || !count || session->config.memory_bytes_max == 0)
         return WEIR_BAD_ARGUMENT;
-    if (state_of(session) != WR_SESSION_CLOSED || session->is_quarantined)
+    if (state_of(session) != WR_SESSION_CLOSED ||
+        (session->is_quarantined && !is_lost_and_drained(session)))
         return WEIR_BAD_STATE;
     *bytes = session->stream.memory;
     *count = session->stream.memory_bytes;

@@ -90,7 +90,8 @@ struct wr_drain {
     uint64_t own_ticks;
     uint64_t own_encoded, own_delivered; /* rundown events, as a lane's */
     struct wr_lane *touched;             /* lanes that have encoded since the last flush */
-    bool error_is_told;
+    bool error_is_told;                  /* of the sink */
+    bool membarrier_error_is_told;
     struct wr_told_loss losses[WR_TOLD_LOSSES_MAX];
     uint32_t loss_count;
     uint64_t nested_told, no_segment_told; /* of the slot's unattributed losses */
@@ -126,10 +127,12 @@ struct weir_session {
     struct wr_u32 drain_go;        /* edge GO: enum wr_drain_go */
     struct wr_u32 drain_runs;      /* edge START: the header is in the buffer */
     struct wr_u32 stop_requested;  /* edge STOP */
-    struct wr_u32 has_ended_early; /* edge EARLY: the sink has failed */
+    struct wr_u32 has_ended_early; /* edge EARLY: the sink has failed, or membarrier */
     struct wr_u32 drain_is_gone;   /* edge GONE: nothing of the session is touched after it */
     bool has_unwritten;            /* records came after the end was written */
-    bool is_quarantined;           /* a pin or the drain outlived the deadline; never freed */
+    bool unwritten_is_counted;
+    bool is_quarantined; /* a pin or the drain outlived the deadline; never freed */
+    bool is_drained;     /* the drain has ended the stream */
     uint32_t slot;
     uint64_t frequency_hz;
     pthread_t drain_thread;
@@ -145,6 +148,14 @@ struct weir_session {
 enum weir_result wr_session_configure(struct weir_session *session,
                                       const struct weir_session_config *config,
                                       struct weir_error *error);
+
+/* Has membarrier failed under a session that needs it? Its events are off then, and a thread may be
+ * inside whatever its pin says: what that thread could still touch is neither revoked nor freed,
+ * and the session's slot not given out. */
+static inline bool wr_session_is_lost(const struct weir_session *session)
+{
+    return session->buffers.has_plain_pins && wr_threads_membarrier_error() != 0;
+}
 
 /* session.c: sleeps until the word is not `value`; false if the deadline (monotonic) passed. */
 bool wr_session_wait_while(const struct wr_u32 *word, uint32_t value, uint64_t deadline_ns);

@@ -224,6 +224,11 @@ void bench_disable(void)
     wr_u64_store_seq_cst(bench.mask, 0); /* edge QUIESCE: this store, then the loads of the pins */
 }
 
+bool bench_quiesce(void)
+{
+    return wr_threads_quiesce(bench.pins == PINS_MEMBARRIER, UINT64_MAX);
+}
+
 void bench_free_place(struct wr_lane *lane)
 {
     model_free(wr_place_of(lane), sizeof(struct wr_place));

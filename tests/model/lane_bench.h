@@ -68,6 +68,7 @@ void bench_revoke(uint32_t writer);
 
 /* Stopper. */
 void bench_disable(void);
+bool bench_quiesce(void);
 void bench_free_place(struct wr_lane *lane);
 void bench_free_lane(uint32_t writer); /* and the segments */
 void bench_next_session(struct wr_buffers *buffers);

@@ -254,7 +254,7 @@ static void quiesce_two_setup(void)
 static void stop_two(void)
 {
     bench_disable();
-    model_check(wr_threads_quiesce(UINT64_MAX));
+    model_check(bench_quiesce());
     for (uint32_t i = 0; i < 2; i++) {
         bench_look(i);
         model_check(bench.writer[i].drained_count == bench.writer[i].written_count);
@@ -270,7 +270,7 @@ static void emit_first(void)
 static void stop(void)
 {
     bench_disable();
-    model_check(wr_threads_quiesce(UINT64_MAX));
+    model_check(bench_quiesce());
     bench_look(0);
     model_check(bench.writer[0].drained_count == bench.writer[0].written_count);
     bench_free_lane(0);
@@ -309,7 +309,7 @@ static void emit_slot_twice(void)
 static void change_session(void)
 {
     bench_disable();
-    wr_threads_quiesce(UINT64_MAX);
+    bench_quiesce();
     wr_ptr_store_release(&bench.writer[0].thread->lanes[0], NULL);
     bench_free_place(bench.writer[0].lane);
     model_free(bench.segment[0], bench.segment_bytes);
@@ -329,16 +329,16 @@ static void emit_and_exit(void)
 static void stop_twice(void)
 {
     bench_disable();
-    wr_threads_quiesce(UINT64_MAX);
+    bench_quiesce();
     wr_ptr_store_seq_cst(&bench.writer[0].thread->lanes[0], NULL);
-    wr_threads_quiesce(UINT64_MAX);
+    bench_quiesce();
     bench_free_lane(0);
 }
 
 static void stop_once(void)
 {
     bench_disable();
-    wr_threads_quiesce(UINT64_MAX);
+    bench_quiesce();
     wr_ptr_store_seq_cst(&bench.writer[0].thread->lanes[0], NULL);
     bench_free_lane(0);
 }

@@ -149,6 +149,43 @@ static void nested_new_setup(void)
     model_handler(0, session_emit_nested);
 }
 
+/* --- Membarrier fails. ------------------------------------------------------------------------ */
+
+static void late_setup(void)
+{
+    session_prepare_late(2, true);
+}
+
+static void late_new_setup(void)
+{
+    session_prepare_late(2, false);
+}
+
+/* The handler may take the first event's place in the lane, before its thread enters the pin. */
+static void late_nested_setup(void)
+{
+    late_setup();
+    model_handler(0, session_emit_nested);
+}
+
+static void late_nested_new_setup(void)
+{
+    late_new_setup();
+    model_handler(0, session_emit_nested);
+}
+
+static void emit_and_exit(void)
+{
+    session_emit();
+    session_thread_exit();
+}
+
+static void refused_sweep_setup(void)
+{
+    sweep_setup();
+    product_membarrier_fails();
+}
+
 #define TWO(name_, about_, setup_, first, second, finish_) \
     .model = {.name = name_,                               \
               .about = about_,                             \
@@ -195,6 +232,19 @@ const struct lane_model look_models[] = {
     {TWO("stop_nested_new", "the same at any point of a thread's first event", nested_new_setup,
          session_emit, session_stop_alone, session_check),
      .is_deep = true},
+    {TWO("late", "a session after membarrier has failed: a thread emits twice, stop", late_setup,
+         emit_twice, session_stop_alone, session_check)},
+    {TWO("late_new", "the same, and the thread is new there", late_new_setup, emit_twice,
+         session_stop_alone, session_check)},
+    {TWO("late_exit", "the same, and it exits", late_new_setup, emit_and_exit, session_stop_alone,
+         session_check)},
+    {TWO("late_nested", "the same, and a handler emits at any point of an emit", late_nested_setup,
+         session_emit, session_stop_alone, session_check)},
+    {TWO("late_nested_new", "the same at any point of a thread's first event",
+         late_nested_new_setup, session_emit, session_stop_alone, session_check)},
+    {TWO("refused_sweep", "membarrier fails in a sweep during an event", refused_sweep_setup,
+         session_emit, sweep_and_look, session_check_counts),
+     .is_large = true},
 };
 
 const size_t look_model_count = sizeof look_models / sizeof look_models[0];

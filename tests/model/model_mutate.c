@@ -58,6 +58,8 @@ static const struct redundant redundant[] = {
     {"lane_read.h", "wr_lane_revoke_finish", MODEL_CAS, "acq_rel to relaxed", BY_PIN},
     {"lane_read.h", "wr_lane_revoke_finish", MODEL_CAS, "failure relaxed", "the value is not used"},
     {"threads.c", "record_take", MODEL_STORE, "release to relaxed", BY_LOCK},
+    {"threads.c", "membarrier_fail", MODEL_CAS, "*",
+     "which thread is the first to fail; what it does then is under the registry's lock"},
     {"gate.c", "park", MODEL_ADD, "*", "in the pin that the stopper waits for before it looks"},
     {"gate.c", "wr_waiter_set", MODEL_EXCHANGE, "acq_rel to release",
      "what the waiter did before it queued was ordered by the gate's lock"},

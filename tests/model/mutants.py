@@ -181,9 +181,11 @@ MUTANTS = [
     ("stamp_before_pin", "without a membarrier, the stamp may be read before the pin is visible",
      "look_settle_seq_cst", [edit(EMIT, "(void)wr_clock_ticks_ordered();", "(void)thread;")]),
     ("sweep_without_barrier", "the sweep has no membarrier", "look_sweep",
-     [edit(LOOK, "wr_threads_barrier();", "(void)first;", after="void wr_drain_sweep(")]),
+     [edit(LOOK, "if (!wr_threads_barrier(session->buffers.has_plain_pins)) /* edge REVOKE */\n        return;",
+           "(void)first;", after="void wr_drain_sweep(")]),
     ("settle_without_barrier", "the wait for emitters has no membarrier", "look_settle",
-     [edit(POINT, "wr_threads_barrier();", "(void)first;", after="void wr_point_settle(")]),
+     [edit(POINT, "if (!wr_threads_barrier(session->buffers.has_plain_pins))\n        return;", "(void)first;",
+           after="void wr_point_settle(")]),
     ("no_settle", "a look does not wait for the emitters that are inside", "look_settle",
      [edit(LOOK, "wr_point_settle(session);", "(void)session;", after="static void read_all(")]),
     ("lanes_before_clock", "new lanes are looked for before the horizon is read", "look_new",
@@ -216,6 +218,17 @@ MUTANTS = [
      [edit(STEP, "return drain->clock_ticks < last;", "return false;"),
       edit(STEP, "bring_back(drain, lane, stamp, ticks, limit);", "return false;",
            after="static bool admit_skewed(")]),
+
+    # What holds without membarrier.
+    ("plain_pin_kept", "without membarrier a thread stays in the pin of the fast path", "late",
+     [edit(EMIT, "mask = pin_again(thread, event);", "(void)pin_again;")]),
+    ("mask_of_the_plain_pin", "a thread that pins again does not load the mask again", "late",
+     [edit(EMIT, "mask = pin_again(thread, event);", "(void)pin_again(thread, event);")]),
+    ("nested_in_plain_pin", "a handler's event relies on the plain pin of what it interrupted", "late_nested",
+     [edit(EMIT, "wr_u64_store_seq_cst(&thread->pin, pin);", "(void)pin;")]),
+    ("sweep_without_membarrier", "a sweep takes segments although its membarrier has failed", "refused_sweep",
+     [edit(LOOK, "if (!wr_threads_barrier(session->buffers.has_plain_pins)) /* edge REVOKE */\n        return;",
+           "(void)wr_threads_barrier(session->buffers.has_plain_pins);", after="void wr_drain_sweep(")]),
 ]
 
 

@@ -47,6 +47,9 @@ void product_bell_wait(struct wr_bell *bell, uint32_t ticket, uint64_t ns);
 /* In setup(): the process's list of threads, and whether wr_threads_quiesce() has a membarrier. */
 void product_threads(struct wr_thread *first, bool membarrier);
 
+/* In setup(): each membarrier is refused. */
+void product_membarrier_fails(void);
+
 /* In setup(): a lane that wr_buffers_lane() may attach. */
 struct wr_lane *product_spare_lane(struct wr_buffers *buffers);
 

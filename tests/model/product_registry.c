@@ -2,6 +2,7 @@
 
 #include "os/clock.h"
 #include "os/os.h"
+#include "buffers/block.h"
 #include "product.h"
 #include "product_locks.h"
 
@@ -9,14 +10,31 @@ static struct weir_event *the_event;
 static struct wr_event_definition *the_definition;
 static bool sink_fails;
 static pthread_mutex_t registry_lock;
+struct wr_u64 wr_mask_marker;
+
+/* As the registry's. */
+static void on_membarrier_error(void)
+{
+    struct wr_buffers *buffers = wr_ptr_load_relaxed(&wr_buffers_by_slot[0]);
+    wr_registry_disable(0);
+    wr_block_abort(buffers);
+    wr_bell_ring(&buffers->bell);
+}
 
 void product_event(struct weir_event *event)
 {
+    wr_threads_on_membarrier_error = on_membarrier_error;
     model_lend(&registry_lock, sizeof registry_lock);
+    model_lend(&wr_mask_marker, sizeof wr_mask_marker);
     model_name(&registry_lock, "registry lock");
     the_event = event;
     the_definition = event->definition;
     sink_fails = false;
+}
+
+void product_marker(uint64_t bit)
+{
+    wr_u64_store_relaxed(&wr_mask_marker, bit);
 }
 
 void product_sink_fails(void)
@@ -36,7 +54,9 @@ void wr_registry_enable(uint32_t slot, const struct wr_interest *interest)
 {
     (void)interest;
     pthread_mutex_lock(&registry_lock);
-    wr_mask_store_seq_cst(&the_event->enabled, UINT64_C(1) << slot); /* edge ENABLE.release */
+    uint64_t marker = wr_u64_load_relaxed(&wr_mask_marker); /* relaxed: stored before */
+    wr_mask_store_seq_cst(&the_event->enabled,
+                          UINT64_C(1) << slot | marker); /* edge ENABLE.release */
     pthread_mutex_unlock(&registry_lock);
 }
 

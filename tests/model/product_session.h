@@ -12,6 +12,10 @@ void product_event(struct weir_event *event);
 /* In setup(): the sink fails from the next write on. */
 void product_sink_fails(void);
 
+/* In setup(): membarrier has failed before the event is on, and this is the bit that masks have
+ * since. */
+void product_marker(uint64_t bit);
+
 /* In setup(): the drain thread's beginning. */
 void product_begin(struct weir_session *session);
 /* The rest of it. */

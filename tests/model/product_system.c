@@ -1,5 +1,6 @@
 #include "product.h"
 
+#include <errno.h>
 #include <string.h>
 #include "os/clock.h"
 #include "os/os.h"
@@ -92,9 +93,19 @@ int model_mutex_unlock(pthread_mutex_t *mutex)
     return 0;
 }
 
-void wr_os_membarrier(void)
+static bool membarrier_fails;
+
+void product_membarrier_fails(void)
 {
+    membarrier_fails = true;
+}
+
+int wr_os_membarrier(void)
+{
+    if (membarrier_fails)
+        return EPERM;
     model_membarrier();
+    return 0;
 }
 
 bool wr_os_membarrier_register(void)
@@ -126,6 +137,7 @@ static uint32_t clock_readings;
 void product_system_reset(void)
 {
     free_lock = NULL;
+    membarrier_fails = false;
     memset(clock_ns, 0, sizeof clock_ns);
     memset(spins, 0, sizeof spins);
     memset(ends_left, 0, sizeof ends_left);

@@ -30,6 +30,7 @@ void product_threads(struct wr_thread *first, bool membarrier)
 {
     model_lend(&lock, sizeof lock);
     model_name(&lock, "threads lock");
+    model_lend(&membarrier_error, sizeof membarrier_error);
     all = first;
     free_records = NULL;
     membarrier_works = membarrier;

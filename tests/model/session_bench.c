@@ -118,6 +118,7 @@ static void prepare(uint32_t emitters, uint32_t segments, uint32_t records)
 
 static void begin(bool fast, bool have_lanes)
 {
+    session_bench.session->buffers.has_plain_pins = fast;
     for (uint32_t i = 0; i < session_bench.emitters; i++)
         prepare_emitter(i, fast, have_lanes);
     product_threads(session_bench.thread[session_bench.emitters - 1], fast);
@@ -151,6 +152,14 @@ void session_prepare_brim(bool fast, uint32_t emitters, uint32_t segments)
     prepare_drop(&session_bench.session->buffers, segments);
     session_bench.session->buffers.wake_at = 1;
     begin(fast, true);
+}
+
+void session_prepare_late(uint32_t segments, bool have_lanes)
+{
+    session_prepare_drop(true, 1, segments, have_lanes);
+    session_bench.session->buffers.has_plain_pins = false;
+    product_marker(2);
+    wr_registry_enable(0, NULL);
 }
 
 static const unsigned char payload[PAYLOAD_BYTES];
@@ -283,6 +292,15 @@ void session_emit_in_turn_and_stop(void)
     session_stop();
 }
 
+void session_emit_and_stop_lost(void)
+{
+    session_emit();
+    model_wait_until_u32(session_bench.told, is_one, 0);
+    model_check(!product_stop(session_bench.session, false, UINT64_MAX));
+    session_bench.has_stopped = true;
+    model_check(wr_ptr_load_relaxed(&wr_buffers_by_slot[0]) != NULL);
+}
+
 static void stop(bool alone)
 {
     model_check(product_stop(session_bench.session, alone, UINT64_MAX));
@@ -365,6 +383,14 @@ void session_check(void)
     model_check(session_bench.has_stopped);
     model_check(!session->has_unwritten);
     model_check(wr_u32_load_relaxed(&session->buffers.gate.parked) == 0);
+}
+
+void session_check_lost(void)
+{
+    session_check_counts();
+    model_check(session_bench.has_stopped);
+    model_check(session_bench.session->drain.membarrier_error_is_told);
+    model_check(wr_u32_load_relaxed(&session_bench.session->buffers.gate.parked) == 0);
 }
 
 /* Before the timer of the flush, which would see to anything. */

@@ -46,6 +46,10 @@ void session_leap(void);
 /* Three events, of which the last ones need the drain, and a stop. */
 void session_emit_all_and_stop(void);
 
+/* The same, and the session has started after membarrier had failed, with threads that have been on
+ * the fast path before. */
+void session_prepare_late(uint32_t segments, bool have_lanes);
+
 /* In setup(): the thread has emitted. */
 void session_emit_before(uint32_t thread);
 
@@ -78,6 +82,13 @@ void session_check_read(void);
 
 /* The same, and the drain has not waited for its timer. */
 void session_check_in_time(void);
+
+/* Membarrier fails: an emitter that has been told that the other one has emitted stops. Nothing is
+ * freed, and the slot is kept. */
+void session_emit_and_stop_lost(void);
+/* finish(): what was written stands in a lane or was read; what was not is counted once, and the
+ * host was told. */
+void session_check_lost(void);
 
 /* In setup(): a session for the slot, after this one. */
 void session_prepare_next(void);

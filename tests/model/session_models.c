@@ -115,6 +115,12 @@ static void clock_two_setup(void)
     session_prepare_clock(WEIR_WAKE_FIFO, false, 1, 2);
 }
 
+static void refused_setup(void)
+{
+    session_prepare(WEIR_WAKE_RELAY, true, 2, 1, 1);
+    product_membarrier_fails();
+}
+
 static void exit_seq_cst_setup(void)
 {
     session_prepare(WEIR_WAKE_RELAY, false, 1, 1, 1);
@@ -227,6 +233,9 @@ const struct lane_model session_models[] = {
     {THREE("clock_back_deep", "the clock steps back, two segments", clock_two_setup,
            session_emit_all_and_stop, session_step_back, session_drain),
      .is_deep = true, .preemptions = 2},
+    {THREE_OF("refused", "membarrier fails while two emit into one segment", refused_setup,
+              session_emit_and_tell, session_emit_and_stop_lost, session_drain, session_check_lost),
+     .is_large = true, .preemptions = 1},
     {.model = {.name = "early",
                .about = "the sink fails before the event is on",
                .threads = 2,

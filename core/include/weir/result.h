@@ -30,7 +30,7 @@ enum weir_result {
     WEIR_LIMIT,        /* 64 sessions or 32,767 events are in use */
     WEIR_IO,           /* the sink failed; the text holds the system's reason */
     WEIR_TIMEOUT,      /* the deadline passed; what is left goes on in the background */
-    WEIR_SYSTEM,       /* a thread could not be started; the text holds the reason */
+    WEIR_SYSTEM,       /* the system refuses a thread, or membarrier; the text holds the reason */
     WEIR_BUSY          /* another call does the same for the same object; try again later */
 };
 

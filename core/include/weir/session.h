@@ -14,6 +14,15 @@
  *
  * When its budget is full, a session does what its mode says: drop the new event, park its thread
  * until there is room, or overwrite the oldest events. What is lost is counted by cause and thread.
+ *
+ * A process that enters a sandbox should do so before it starts a session, or allow membarrier(2)
+ * there. If the call is first refused while sessions run, the library can no longer tell which
+ * threads are inside their memory, and these sessions end: their events are off, parked threads go
+ * on (ABORTED), and on_error gets WEIR_SYSTEM once. The stop still writes what was recorded, and
+ * then returns WEIR_SYSTEM; the session's memory, and its place among the 64, stay taken. A record
+ * of an emitter that was inside at that moment may be missing from the stream, and counts as
+ * SINK_FAILED then, or may stand behind a sequence point that it should precede, with that point's
+ * time. Sessions that start afterwards work as ever, but an event costs them a locked instruction.
  */
 #ifndef WEIR_SESSION_H
 #define WEIR_SESSION_H
@@ -122,7 +131,8 @@ struct weir_session_config {
     void (*rundown)(struct weir_session *session, void *context);
     void *rundown_context;
 
-    /* Told once per kind of failure outside a call: a failed sink, say. On the drain thread. */
+    /* Told once per kind of failure outside a call: a sink that failed (WEIR_IO), or membarrier
+     * that is no longer permitted (WEIR_SYSTEM). On the drain thread. */
     void (*on_error)(void *context, enum weir_result result, const char *text);
     void *on_error_context;
 
@@ -196,7 +206,8 @@ WEIR_API enum weir_result weir_session_start(struct weir_session *session,
  * stop waits for the first and returns the same. WEIR_OK if the stream is whole, events lost or not
  * (see weir_session_stats). WEIR_IO if the sink failed, or an emitter was so late that its events
  * are not in the stream. WEIR_TIMEOUT if the drain or an emitter is not done: it goes on, the
- * session's memory is kept, and another stop may find it done.
+ * session's memory is kept, and another stop may find it done. WEIR_SYSTEM if membarrier has failed
+ * under the session (see the top): its stream is ended, and another stop returns the same.
  */
 WEIR_API enum weir_result weir_session_stop(struct weir_session *session);
 
@@ -209,10 +220,11 @@ WEIR_API enum weir_result weir_session_stop(struct weir_session *session);
  */
 WEIR_API enum weir_result weir_poll(struct weir_session *session);
 
-/* Stops the session if it runs and frees it. NULL is allowed. If the stop times out the memory is
- * kept for good. Does nothing in the session's own callbacks. In a forked child, closes the child's
- * copies of the descriptors of a session of the parent, which would keep the reader of a pipe from
- * its end, and does nothing else. The caller sees to it that no other call uses the session. */
+/* Stops the session if it runs and frees it. NULL is allowed. If the stop returns WEIR_TIMEOUT or
+ * WEIR_SYSTEM the memory is kept for good. Does nothing in the session's own callbacks. In a forked
+ * child, closes the child's copies of the descriptors of a session of the parent, which would keep
+ * the reader of a pipe from its end, and does nothing else. The caller sees to it that no other
+ * call uses the session. */
 WEIR_API void weir_session_destroy(struct weir_session *session);
 
 /* Figures of a session, or of one thread in it: attempted = written + the sum of lost. */
