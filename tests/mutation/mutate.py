@@ -245,8 +245,10 @@ def orders(sources, program):
 # --- The draw. ------------------------------------------------------------------------------------
 
 def tell(row, at, count):
-    say(f"{at:4}/{count} {row['verdict']:9} {row['seconds']:6.1f} s  {row['key']}\n"
-        f"          {row['by']} {row['how']}" + (f"\n          {row['reason']}" if "reason" in row else ""))
+    say(f"{at:4}/{count} {row['verdict']:9} {row['seconds']:6.1f} s  {row['key']}")
+    for more in (row["how"], row.get("reason")):
+        if more:
+            say(f"          {more}")
 
 
 def draw(mutants, programs, rows, options, path):
