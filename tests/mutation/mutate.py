@@ -104,7 +104,8 @@ def build(tree, out, options):
     if options.sanitize:  # the explorer is not built with them
         return programs
     model = str(out / "bin" / "model_lane")
-    names = re.findall(r"^(\S+) +complete ", call(model, "-p"), re.M)
+    lines = subprocess.run([model, "-p"], stdout=subprocess.PIPE, text=True, check=False).stdout
+    names = re.findall(r"^(\S+) +(?:complete|FAILED) +\d+ executions", lines, re.M)
     return programs + [(f"model_{name}", [model, name], "model") for name in names]
 
 
