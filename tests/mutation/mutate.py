@@ -104,7 +104,8 @@ def build(tree, out, options):
     if options.sanitize:  # the explorer is not built with them
         return programs
     model = str(out / "bin" / "model_lane")
-    names = re.findall(r"^(\S+) +complete ", call(model, "-p"), re.M)
+    lines = subprocess.run([model, "-p"], stdout=subprocess.PIPE, text=True, check=False).stdout
+    names = re.findall(r"^(\S+) +(?:complete|FAILED) +\d+ executions", lines, re.M)
     return programs + [(f"model_{name}", [model, name], "model") for name in names]
 
 
@@ -245,8 +246,10 @@ def orders(sources, program):
 # --- The draw. ------------------------------------------------------------------------------------
 
 def tell(row, at, count):
-    say(f"{at:4}/{count} {row['verdict']:9} {row['seconds']:6.1f} s  {row['key']}\n"
-        f"          {row['by']} {row['how']}" + (f"\n          {row['reason']}" if "reason" in row else ""))
+    say(f"{at:4}/{count} {row['verdict']:9} {row['seconds']:6.1f} s  {row['key']}")
+    for more in (row["how"], row.get("reason")):
+        if more:
+            say(f"          {more}")
 
 
 def draw(mutants, programs, rows, options, path):
