@@ -151,7 +151,8 @@ static void bring_back(struct wr_drain *drain, struct wr_lane *lane, uint64_t st
 {
     uint64_t least = least_ticks(drain, lane);
     bool is_leap = least < limit && ticks - limit > limit - least;
-    skew_to(drain, lane, stamp, is_leap ? least : limit - 1);
+    /* The limit of a look that has introduced lanes may be the point that it did so with. */
+    skew_to(drain, lane, stamp, is_leap ? least : wr_max_u64(limit - 1, least));
 }
 
 /* A record that would be late, or in the future. Late ones also come from threads that were
