@@ -433,7 +433,9 @@ void wr_drain_sweep(struct weir_session *session, bool others_wait)
     uint64_t attached;
     struct wr_lane *first = wr_drain_lanes(session, &attached);
     bool any = false;
-    session->drain.sweep_ns = wr_os_monotonic_ns();
+    /* The timer's sweeps, every flush_ms, must not put off those for threads that wait. */
+    if (others_wait)
+        session->drain.sweep_ns = wr_os_monotonic_ns();
     for (struct wr_lane *lane = first; lane; lane = lane->next) {
         if (!lane->oldest)
             wr_block_rest(lane);

@@ -79,7 +79,7 @@ struct wr_drain {
     uint64_t point_offset;     /* of the stream, behind it */
     uint64_t lanes_introduced; /* of buffers.lanes_attached */
     uint64_t timer_ns;         /* single-threaded builds: when the next timed look is due */
-    uint64_t sweep_ns;         /* when idle segments were last looked for */
+    uint64_t sweep_ns;         /* when segments were last taken for threads that wait */
     uint64_t bytes_read;       /* of records */
     bool has_news;             /* since the last point */
     bool has_finished;         /* lanes that go back at the next flush */
