@@ -476,7 +476,7 @@ bool wr_drain_revoke_grants(struct weir_session *session)
     bool any = false;
     for (struct wr_lane *lane = wr_drain_lanes(session, &attached); lane; lane = lane->next)
         any |= wr_block_revoke(lane);
-    return any;
+    return wr_block_sweep_outside(&session->buffers) || any;
 }
 
 /* The clock has stepped back. Whatever its stamp, what is from before that is older than this look.

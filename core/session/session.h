@@ -149,6 +149,9 @@ enum weir_result wr_session_configure(struct weir_session *session,
 /* session.c: sleeps until the word is not `value`; false if the deadline (monotonic) passed. */
 bool wr_session_wait_while(const struct wr_u32 *word, uint32_t value, uint64_t deadline_ns);
 
+/* The same between the host's hooks, if there is anything to wait for. */
+bool wr_session_wait_hooked(const struct wr_u32 *word, uint32_t value, uint64_t deadline_ns);
+
 /* drain_thread.c, or drain_poll.c in single-threaded builds: when the drain looks. */
 enum weir_result wr_drain_start(struct weir_session *session, struct weir_error *error);
 /* No emitter is inside any more: reads the rest and ends the stream. False if that is not done by
