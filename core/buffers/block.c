@@ -44,6 +44,7 @@ void wr_block_fini(struct wr_buffers *buffers)
 static struct wr_segment *use(struct wr_place *place, struct wr_unit *units, uint32_t count)
 {
     struct wr_segment *first = NULL;
+    place->waited_ns = 0;
     for (; count > 0; count--) {
         struct wr_segment *segment = segment_of(units);
         units = units->next;
@@ -120,17 +121,23 @@ bool wr_block_has_room(struct wr_lane *lane)
            wr_gate_has_room(&lane->buffers->gate);
 }
 
+/* Monotonic. An attempt that queues again goes on with the time that it has left. */
+static uint64_t deadline_of(const struct wr_place *place)
+{
+    uint64_t parked_at_ns = place->waiter.parked_at_ns, most_ns = UINT64_MAX - parked_at_ns;
+    uint64_t max_ns = place->lane.buffers->max_block_ns;
+    uint64_t left_ns = max_ns > place->waited_ns ? max_ns - place->waited_ns : 0;
+    return max_ns && left_ns < most_ns ? parked_at_ns + left_ns : UINT64_MAX;
+}
+
 enum wr_waited wr_block_wait(struct wr_lane *lane)
 {
     struct wr_buffers *buffers = lane->buffers;
-    struct wr_waiter *waiter = &wr_place_of(lane)->waiter;
-    uint64_t most_ns = UINT64_MAX - waiter->parked_at_ns;
-    uint64_t deadline_ns = buffers->max_block_ns && buffers->max_block_ns < most_ns
-                               ? waiter->parked_at_ns + buffers->max_block_ns
-                               : UINT64_MAX;
+    struct wr_place *place = wr_place_of(lane);
+    struct wr_waiter *waiter = &place->waiter;
     int error = errno; /* a host's signal handler may be what emits */
     wr_self.parked_in = buffers;
-    enum wr_waited waited = wr_gate_wait(&buffers->gate, waiter, deadline_ns);
+    enum wr_waited waited = wr_gate_wait(&buffers->gate, waiter, deadline_of(place));
     if (buffers->on_park) {
         struct weir_park park = {.parked_ns = waiter->parked_ns,
                                  .queue_number = waiter->queue_number,
@@ -171,6 +178,50 @@ bool wr_block_resume(struct wr_lane *lane, enum wr_waited waited, bool is_wanted
     }
     wr_gate_unpark(gate);
     return goes_on;
+}
+
+/* The host's hook has returned, or will be called: only `parked` keeps the session here, and a
+ * child may have been forked in the hook or in on_park, in which nobody frees the gate's lock. */
+enum wr_waited wr_block_wait_outside(struct wr_lane *lane)
+{
+    struct wr_place *place = wr_place_of(lane);
+    struct wr_gate *gate = &lane->buffers->gate;
+    enum wr_waited waited = WR_WAITED_ABORTED;
+    place->waiter.parked_at_ns = wr_os_monotonic_ns(); /* the hook's time does not count */
+    if (!wr_gate_is_inherited(gate))
+        waited = wr_block_wait(lane);
+    place->waited_ns = waited == WR_WAITED_GRANTED ? place->waited_ns + place->waiter.parked_ns : 0;
+    if (waited == WR_WAITED_GRANTED && wr_gate_is_inherited(gate)) {
+        waited = WR_WAITED_ABORTED;
+    } else if (waited == WR_WAITED_GRANTED && !wr_gate_step_out(gate, &place->waiter)) {
+        wr_lane_count_lost(lane, WEIR_LOSS_ABORTED);
+        waited = WR_WAITED_ABORTED;
+    } else if (waited == WR_WAITED_DEADLINE) {
+        wr_lane_count_lost(lane, WEIR_LOSS_DEADLINE);
+    }
+    place->is_blocked = false;
+    wr_gate_unpark(gate);
+    return waited;
+}
+
+bool wr_block_step_in(struct wr_lane *lane, bool is_wanted)
+{
+    struct wr_place *place = wr_place_of(lane);
+    enum wr_stepped stepped = wr_gate_step_in(&lane->buffers->gate, &place->waiter, is_wanted);
+    if (stepped != WR_STEPPED_IN)
+        place->waited_ns = 0;
+    if (stepped == WR_STEPPED_IN)
+        place->granted = granted(&place->waiter);
+    else if (stepped == WR_STEPPED_AWAY)
+        wr_lane_lose(lane, WEIR_LOSS_ABORTED);
+    else
+        wr_self.last_loss = WEIR_LOSS_ABORTED; /* counted by who has closed the gate */
+    return stepped == WR_STEPPED_IN;
+}
+
+bool wr_block_sweep_outside(struct wr_buffers *buffers)
+{
+    return wr_gate_sweep_outside(&buffers->gate);
 }
 
 void wr_block_exit(struct wr_lane *lane)
@@ -215,11 +266,18 @@ void wr_block_figures(struct wr_buffers *buffers, struct wr_gate_figures *figure
     wr_gate_figures(&buffers->gate, figures);
 }
 
+/* The thread of a waiter that is outside counts nothing until it is back, behind the gate's lock.
+ */
+static void lose_outside(struct wr_waiter *waiter)
+{
+    wr_lane_count_lost(&WR_CONTAINER(waiter, struct wr_place, waiter)->lane, WEIR_LOSS_ABORTED);
+}
+
 void wr_block_abort(struct wr_buffers *buffers)
 {
     if (!buffers->blocks)
         return;
-    struct wr_waiter *waiter = wr_gate_close(&buffers->gate);
+    struct wr_waiter *waiter = wr_gate_close(&buffers->gate, lose_outside);
     while (waiter) {
         struct wr_waiter *next = waiter->next;
         /* Its thread is parked: nobody else counts for this lane until the word is set. */

@@ -3,6 +3,11 @@
  *
  *     emit: wr_block_take() --NULL, wr_block_is_blocked()--> leave the pin, wr_block_wait(),
  *     pin again, load the mask again, wr_block_resume() --true--> try again
+ *
+ * With hooks of the host (event/hooks.h), which may keep the thread for as long as they like:
+ *
+ *     leave the pin, before hook, wr_block_wait_outside() --GRANTED--> after hook, pin again: the
+ *     lane is still there, wr_block_step_in() --true--> try again
  */
 #ifndef WR_BUFFERS_BLOCK_H
 #define WR_BUFFERS_BLOCK_H
@@ -16,6 +21,7 @@ struct wr_place {
     struct wr_waiter waiter;
     struct wr_unit *granted; /* WRITER: what its wait has brought, for the attempt that goes on: not
                               * yet credit, which may be revoked before it is used */
+    uint64_t waited_ns;      /* WRITER: of the attempt, in waits whose grants were taken back */
     bool is_blocked;         /* WRITER: the attempt goes on after wr_block_wait() */
     /* BLOCK: ANY(CREDIT): what is unused of the last grant. DROP: ANY(TURN) */
     WR_ALIGNED_LINE struct wr_ptr credit;
@@ -66,6 +72,13 @@ enum wr_waited wr_block_wait(struct wr_lane *lane);
  * lane after this. */
 bool wr_block_resume(struct wr_lane *lane, enum wr_waited waited, bool is_wanted);
 
+/* Between the host's hooks, instead of both: nothing keeps the session when it returns. Other than
+ * GRANTED, the loss is counted. */
+enum wr_waited wr_block_wait_outside(struct wr_lane *lane);
+/* After the hook, GRANTED, inside a pin in which the thread has found its lane where it was: as
+ * wr_block_resume(). What was granted may have been taken back; then the attempt asks again. */
+bool wr_block_step_in(struct wr_lane *lane, bool is_wanted);
+
 /* The lane's thread exits: what it holds unused goes back. Inside its pin. */
 void wr_block_exit(struct wr_lane *lane);
 
@@ -73,6 +86,8 @@ void wr_block_exit(struct wr_lane *lane);
 
 /* Takes back what the lane holds unused; true if there was any. */
 bool wr_block_revoke(struct wr_lane *lane);
+/* And what threads have that stay in the host's hooks; true if there was any. */
+bool wr_block_sweep_outside(struct wr_buffers *buffers);
 /* The lane's thread has not moved for a while: another one may run in its place. */
 void wr_block_rest(struct wr_lane *lane);
 /* A segment that is read. It may be kept for a moment, until wr_block_hand_over(). */
@@ -126,6 +141,21 @@ static inline enum wr_waited wr_block_wait(struct wr_lane *lane)
 {
     (void)lane;
     return WR_WAITED_ABORTED;
+}
+static inline enum wr_waited wr_block_wait_outside(struct wr_lane *lane)
+{
+    return wr_block_wait(lane);
+}
+static inline bool wr_block_step_in(struct wr_lane *lane, bool is_wanted)
+{
+    (void)lane;
+    (void)is_wanted;
+    return false;
+}
+static inline bool wr_block_sweep_outside(struct wr_buffers *buffers)
+{
+    (void)buffers;
+    return false;
 }
 static inline bool wr_block_resume(struct wr_lane *lane, enum wr_waited waited, bool is_wanted)
 {

@@ -9,6 +9,7 @@
 #include "base/types.h"
 #include "buffers/buffers.h"
 #include "buffers/turn.h"
+#include "event/hooks.h"
 #include "lane/lane_write.h"
 #include "os/clock.h"
 
@@ -185,16 +186,38 @@ static void pin_enter(struct wr_thread *thread)
         (void)wr_clock_ticks_ordered();
 }
 
+/* The wait between the host's hooks. The after hook may block for as long as a collection takes, or
+ * a stop of this session: so nothing keeps the session meanwhile, and whether it is still there
+ * says the thread's pointer to the lane. */
+static bool wait_outside(struct wr_thread *thread, struct wr_lane *lane, uint32_t slot,
+                         struct attempt *attempt, const struct weir_park_hooks *hooks)
+{
+    enum wr_waited waited = wr_block_wait_outside(lane);
+    wr_hooks_after(hooks);
+    pin_enter(thread);
+    attempt->ticks = 0;
+    /* edge QUIESCE: the pin's store, then this load. A stopper clears the word, then waits for this
+     * pin, then frees the lane; it has counted the loss. No other lane can be here: only this
+     * thread attaches them. */
+    if (waited == WR_WAITED_GRANTED && wr_ptr_load_seq_cst(&thread->lanes[slot]))
+        return wr_block_step_in(lane, (mask_of(attempt->event) >> slot & 1) != 0);
+    wr_self.last_loss = waited == WR_WAITED_DEADLINE ? WEIR_LOSS_DEADLINE : WEIR_LOSS_ABORTED;
+    return false;
+}
+
 /* Waits outside the pin. True: inside a pin again, with room, and the session still wants the
  * event. What the thread knew of masks and lanes is old by then. */
-static bool wait_for_room(struct wr_thread *thread, struct wr_lane *lane, uint64_t bit,
+static bool wait_for_room(struct wr_thread *thread, struct wr_lane *lane, uint32_t slot,
                           struct attempt *attempt)
 {
     wr_pin_leave_own(thread);
+    const struct weir_park_hooks *hooks = wr_hooks_before();
+    if (hooks)
+        return wait_outside(thread, lane, slot, attempt, hooks);
     enum wr_waited waited = wr_block_wait(lane);
     pin_enter(thread);
     attempt->ticks = 0;
-    return wr_block_resume(lane, waited, (mask_of(attempt->event) & bit) != 0);
+    return wr_block_resume(lane, waited, (mask_of(attempt->event) >> slot & 1) != 0);
 }
 
 static bool emit_to_slot(struct wr_thread *thread, uint32_t slot, struct attempt *attempt)
@@ -206,7 +229,7 @@ static bool emit_to_slot(struct wr_thread *thread, uint32_t slot, struct attempt
     }
     enum outcome outcome;
     while ((outcome = emit_to_lane(lane, attempt)) == BLOCKED)
-        if (!wait_for_room(thread, lane, UINT64_C(1) << slot, attempt))
+        if (!wait_for_room(thread, lane, slot, attempt))
             return false;
     return outcome == WRITTEN;
 }

@@ -57,6 +57,7 @@ struct wr_self {
     /* The buffers of the session that the thread is parked in, its on_park included: a stop of that
      * session would wait for this thread. */
     const void *parked_in;
+    bool has_let_go; /* between the host's hooks; or a drain thread, which has nothing of its */
     /* From before a fork to after it. */
     struct wr_thread *fork_ready;
     uint32_t fork_depth;

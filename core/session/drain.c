@@ -434,7 +434,9 @@ void wr_drain_sweep(struct weir_session *session, bool others_wait)
     uint64_t attached;
     struct wr_lane *first = wr_drain_lanes(session, &attached);
     bool any = false;
-    session->drain.sweep_ns = wr_os_monotonic_ns();
+    /* The timer's sweeps, every flush_ms, must not put off those for threads that wait. */
+    if (others_wait)
+        session->drain.sweep_ns = wr_os_monotonic_ns();
     if (wr_session_is_lost(session))
         return;
     for (struct wr_lane *lane = first; lane; lane = lane->next) {
@@ -478,7 +480,7 @@ bool wr_drain_revoke_grants(struct weir_session *session)
     bool any = false;
     for (struct wr_lane *lane = wr_drain_lanes(session, &attached); lane; lane = lane->next)
         any |= wr_block_revoke(lane);
-    return any;
+    return wr_block_sweep_outside(&session->buffers) || any;
 }
 
 /* The clock has stepped back. Whatever its stamp, what is from before that is older than this look.

@@ -123,6 +123,7 @@ static void *run(void *argument)
     /* For its whole life this thread is inside the library: what its callbacks emit is counted as
      * nested and never waits for itself. */
     wr_self_enter();
+    wr_self.has_let_go = true;
     session->drain_thread = pthread_self();
     while (!wr_u32_load_acquire(&session->drain_go)) /* edge GO.acquire */
         wr_os_futex_wait(&session->drain_go, 0, UINT64_MAX);
@@ -159,9 +160,9 @@ enum weir_result wr_drain_start(struct weir_session *session, struct weir_error 
     enum weir_result result = wr_stream_publish(&session->stream, error);
     drain_go(session, result == WEIR_OK ? WR_DRAIN_RUN : WR_DRAIN_GIVE_UP);
     if (result == WEIR_OK)
-        wr_session_wait_while(&session->drain_runs, 0, UINT64_MAX); /* edge START.acquire */
+        wr_session_wait_hooked(&session->drain_runs, 0, UINT64_MAX); /* edge START.acquire */
     else
-        wr_session_wait_while(&session->drain_is_gone, 0, UINT64_MAX); /* edge GONE.acquire */
+        wr_session_wait_hooked(&session->drain_is_gone, 0, UINT64_MAX); /* edge GONE.acquire */
     return result;
 }
 
@@ -176,8 +177,8 @@ void wr_drain_take_snapshot(struct weir_session *session)
 {
     struct wr_snapshot *snapshot = &session->snapshot;
     wr_bell_ring(&session->buffers.bell);
-    wr_session_wait_while(&snapshot->state, WR_SNAPSHOT_ASKED,
-                          UINT64_MAX); /* edge ANSWER.acquire */
+    wr_session_wait_hooked(&snapshot->state, WR_SNAPSHOT_ASKED,
+                           UINT64_MAX); /* edge ANSWER.acquire */
 }
 
 bool wr_drain_is_self(const struct weir_session *session)

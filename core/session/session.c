@@ -4,6 +4,7 @@
 #include <string.h>
 #include <stdlib.h>
 #include "buffers/block.h"
+#include "event/hooks.h"
 #include "os/clock.h"
 #include "os/os.h"
 
@@ -143,6 +144,16 @@ bool wr_session_wait_while(const struct wr_u32 *word, uint32_t value, uint64_t d
     return true;
 }
 
+bool wr_session_wait_hooked(const struct wr_u32 *word, uint32_t value, uint64_t deadline_ns)
+{
+    if (wr_u32_load_acquire(word) != value)
+        return true;
+    const struct weir_park_hooks *hooks = wr_hooks_before();
+    bool has_changed = wr_session_wait_while(word, value, deadline_ns);
+    wr_hooks_after(hooks);
+    return has_changed;
+}
+
 enum weir_result weir_session_start(struct weir_session *session, struct weir_error *error)
 {
     if (!session || session->generation != wr_process_generation())
@@ -244,9 +255,11 @@ static enum weir_result stop_result(const struct weir_session *session)
     return session->stream.has_failed || session->has_unwritten ? WEIR_IO : WEIR_OK;
 }
 
-/* The thread that changed the state to STOPPING. */
+/* The thread that changed the state to STOPPING. The session is closed before the after hook, which
+ * may block: other threads that stop or destroy it do not wait for that. */
 static enum weir_result stop_own(struct weir_session *session, uint64_t deadline_ns)
 {
+    const struct weir_park_hooks *hooks = wr_hooks_before();
     wr_self_enter();
     session->is_quarantined = !stop_by_deadline(session, deadline_ns);
     if (session->is_drained) /* whoever is still inside does not write to the stream */
@@ -254,6 +267,7 @@ static enum weir_result stop_own(struct weir_session *session, uint64_t deadline
     enum weir_result result = stop_result(session);
     wr_self_leave();
     state_set(session, WR_SESSION_CLOSED);
+    wr_hooks_after(hooks);
     wr_registry_run_callbacks();
     return result;
 }
@@ -265,7 +279,7 @@ static enum weir_result stop_of_other(struct weir_session *session, uint64_t dea
     for (;;) {
         enum wr_session_state state = state_of(session);
         if (state != WR_SESSION_CLOSED &&
-            !wr_session_wait_while(&session->state, state, deadline_ns))
+            !wr_session_wait_hooked(&session->state, state, deadline_ns))
             return WEIR_TIMEOUT;
         if (!state_change(session, WR_SESSION_CLOSED, WR_SESSION_STOPPING))
             continue;
@@ -292,7 +306,7 @@ enum weir_result weir_session_stop(struct weir_session *session)
     uint64_t deadline_ns =
         wr_os_monotonic_ns() + (uint64_t)session->config.stop_ms_max * WR_NS_PER_MS;
     /* The events are on a moment before the state says so: a callback may come that early. */
-    if (!wr_session_wait_while(&session->state, WR_SESSION_STARTING, deadline_ns))
+    if (!wr_session_wait_hooked(&session->state, WR_SESSION_STARTING, deadline_ns))
         return WEIR_TIMEOUT;
     if (state_change(session, WR_SESSION_ENABLED, WR_SESSION_STOPPING))
         return stop_own(session, deadline_ns);

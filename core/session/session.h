@@ -79,7 +79,7 @@ struct wr_drain {
     uint64_t point_offset;     /* of the stream, behind it */
     uint64_t lanes_introduced; /* of buffers.lanes_attached */
     uint64_t timer_ns;         /* single-threaded builds: when the next timed look is due */
-    uint64_t sweep_ns;         /* when idle segments were last looked for */
+    uint64_t sweep_ns;         /* when segments were last taken for threads that wait */
     uint64_t bytes_read;       /* of records */
     bool has_news;             /* since the last point */
     bool has_finished;         /* lanes that go back at the next flush */
@@ -159,6 +159,9 @@ static inline bool wr_session_is_lost(const struct weir_session *session)
 
 /* session.c: sleeps until the word is not `value`; false if the deadline (monotonic) passed. */
 bool wr_session_wait_while(const struct wr_u32 *word, uint32_t value, uint64_t deadline_ns);
+
+/* The same between the host's hooks, if there is anything to wait for. */
+bool wr_session_wait_hooked(const struct wr_u32 *word, uint32_t value, uint64_t deadline_ns);
 
 /* drain_thread.c, or drain_poll.c in single-threaded builds: when the drain looks. */
 enum weir_result wr_drain_start(struct weir_session *session, struct weir_error *error);

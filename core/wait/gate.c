@@ -390,6 +390,130 @@ void wr_gate_unpark(struct wr_gate *gate)
         wr_os_futex_wake(parked, 1); /* the address alone: the gate may be gone */
 }
 
+/* --- Outside: granted, and in the host's hook. ------------------------------------------------ */
+
+/* LOCK. What the waiter has goes to the others; the caller serves them. */
+static void units_leave(struct wr_gate *gate, struct wr_waiter *waiter)
+{
+    units_push(gate, waiter->units);
+    waiter->units = NULL;
+    waiter->unit_count = 0;
+}
+
+static void outside_push(struct wr_gate *gate, struct wr_waiter *waiter)
+{
+    waiter->is_outside = true;
+    waiter->is_swept = false;
+    waiter->previous = NULL;
+    waiter->next = gate->outside;
+    if (waiter->next)
+        waiter->next->previous = waiter;
+    gate->outside = waiter;
+}
+
+static void outside_remove(struct wr_gate *gate, struct wr_waiter *waiter)
+{
+    if (waiter->previous)
+        waiter->previous->next = waiter->next;
+    else
+        gate->outside = waiter->next;
+    if (waiter->next)
+        waiter->next->previous = waiter->previous;
+    waiter->is_outside = false;
+}
+
+/* LOCK. What the waiter needs, if there is as much: of what is free, then of what others have
+ * outside, from the youngest of them on. Were it to queue instead, threads whose hooks take longer
+ * than a sweep could each lose their grant to the next one for ever. */
+static void reclaim(struct wr_gate *gate, struct wr_waiter *waiter)
+{
+    uint32_t there = gate->free_count;
+    for (const struct wr_waiter *other = gate->outside; other; other = other->next)
+        there += other->unit_count;
+    if (there < waiter->needed)
+        return;
+    for (struct wr_waiter *other = gate->outside; gate->free_count < waiter->needed;
+         other = other->next)
+        units_leave(gate, other);
+    wr_gate_take(gate, waiter, waiter->needed);
+    gate->grants++;
+    gate->granted_units += waiter->unit_count;
+}
+
+bool wr_gate_step_out(struct wr_gate *gate, struct wr_waiter *waiter)
+{
+    struct wr_wakes wakes = {0};
+    pthread_mutex_lock(&gate->lock);
+    bool is_open = !gate->is_closing;
+    if (is_open)
+        outside_push(gate, waiter);
+    else
+        units_leave(gate, waiter);
+    rest(gate, waiter); /* another one may run in its place */
+    gate->strategy->serve(gate, WR_SERVE_GIVE, &wakes);
+    pthread_mutex_unlock(&gate->lock);
+    wr_gate_wake_all(gate, &wakes);
+    return is_open;
+}
+
+static enum wr_stepped step_in(struct wr_gate *gate, struct wr_waiter *waiter, bool is_wanted)
+{
+    if (!waiter->is_outside)
+        return WR_STEPPED_CLOSED;
+    outside_remove(gate, waiter);
+    if (!is_wanted) {
+        units_leave(gate, waiter);
+        return WR_STEPPED_AWAY;
+    }
+    if (!waiter->units)
+        reclaim(gate, waiter);
+    waiter->is_running = waiter->units != NULL;
+    gate->running += waiter->is_running;
+    return WR_STEPPED_IN;
+}
+
+enum wr_stepped wr_gate_step_in(struct wr_gate *gate, struct wr_waiter *waiter, bool is_wanted)
+{
+    struct wr_wakes wakes = {0};
+    pthread_mutex_lock(&gate->lock);
+    enum wr_stepped stepped = step_in(gate, waiter, is_wanted);
+    gate->strategy->serve(gate, WR_SERVE_GIVE, &wakes);
+    pthread_mutex_unlock(&gate->lock);
+    wr_gate_wake_all(gate, &wakes);
+    return stepped;
+}
+
+bool wr_gate_sweep_outside(struct wr_gate *gate)
+{
+    struct wr_wakes wakes = {0};
+    bool any = false;
+    pthread_mutex_lock(&gate->lock);
+    for (struct wr_waiter *waiter = gate->outside; waiter; waiter = waiter->next) {
+        if (waiter->is_swept) {
+            any |= waiter->units != NULL;
+            units_leave(gate, waiter);
+        }
+        waiter->is_swept = true;
+    }
+    gate->strategy->serve(gate, WR_SERVE_GIVE, &wakes);
+    pthread_mutex_unlock(&gate->lock);
+    wr_gate_wake_all(gate, &wakes);
+    return any;
+}
+
+/* LOCK. */
+static void outside_close(struct wr_gate *gate, void (*lose)(struct wr_waiter *waiter))
+{
+    for (struct wr_waiter *waiter = gate->outside; waiter; waiter = waiter->next) {
+        waiter->is_outside = false;
+        units_leave(gate, waiter);
+        lose(waiter);
+    }
+    gate->outside = NULL;
+}
+
+/* --- The drain, in its sink or not. ----------------------------------------------------------- */
+
 void wr_gate_drain_leaves(struct wr_gate *gate)
 {
     wr_u64_store_relaxed(&gate->away_since_ns, wr_os_monotonic_ns()); /* relaxed: a hint */
@@ -448,10 +572,11 @@ enum wr_gate_state wr_gate_idle(struct wr_gate *gate)
 
 /* --- The end. -------------------------------------------------------------------------------- */
 
-struct wr_waiter *wr_gate_close(struct wr_gate *gate)
+struct wr_waiter *wr_gate_close(struct wr_gate *gate, void (*lose)(struct wr_waiter *waiter))
 {
     pthread_mutex_lock(&gate->lock);
     gate->is_closing = true;
+    outside_close(gate, lose);
     struct wr_waiter *first = gate->head;
     for (struct wr_waiter *waiter = first; waiter; waiter = waiter->next) {
         waiter->is_queued = false;

@@ -15,6 +15,14 @@
  * Between PARKED and wr_gate_unpark() the thread is counted in `parked`, and the gate and all that
  * it belongs to must stay: wr_gate_close() waits for that count.
  *
+ * Where the host has hooks (event/hooks.h), a granted thread has one more stage:
+ *
+ *     GRANTED --> wr_gate_step_out(), wr_gate_unpark() [the host's hook, for as long as it likes]
+ *     --> [it pins again, if there is still a session] wr_gate_step_in()
+ *
+ * Outside, the thread is in no count and keeps nothing: the session may be stopped and freed, and
+ * the units are the gate's to take back.
+ *
  * The word of a waiter:
  *
  *     AWAKE ──waiter──> ASLEEP ──granter──> GRANTED   (or ABORTED, by the closer)
@@ -59,12 +67,15 @@ enum wr_gate_event {
 struct wr_waiter {
     struct wr_u32 word;                /* edge GRANT */
     struct wr_waiter *next, *previous; /* LOCK(gate): the queue */
-    struct wr_unit *units;             /* LOCK(gate) while it waits, then its thread's (GRANT) */
+    struct wr_unit *units;             /* LOCK(gate) while it waits or is outside, else its
+                                        * thread's (GRANT) */
     uint32_t unit_count;               /* of them */
     uint32_t needed;                   /* units; the record that waits is that large */
     bool is_queued;                    /* LOCK(gate) */
     bool is_running;                   /* LOCK(gate): holds a grant, and is not known to rest */
     bool is_signaled;                  /* LOCK(gate): FIFO: the head has been told to try */
+    bool is_outside;                   /* LOCK(gate): in the list of those, not in the queue */
+    bool is_swept;                     /* LOCK(gate): it was outside at the last sweep, too */
     bool may_spin;                     /* it was the head when it parked, and nobody ran */
     uint64_t queue_number;             /* its place among all waits of the gate, from 1 */
     uint64_t grant_number;             /* likewise among the grants to waiters; 0: none yet */
@@ -103,6 +114,7 @@ struct wr_gate {
     uint32_t free_count;            /* LOCK: listed, or not yet cut from the area */
     uint32_t carved;                /* LOCK: units that have been in use, from the first on */
     struct wr_waiter *head, *tail;  /* LOCK: who waits, oldest first */
+    struct wr_waiter *outside;      /* LOCK: granted, and in the host's hook: youngest first */
     uint32_t waiting;               /* LOCK */
     uint32_t large;                 /* LOCK: of them, those that need more than one unit */
     uint32_t running;               /* LOCK: see wr_waiter.is_running */
@@ -132,6 +144,12 @@ enum wr_waited {
     WR_WAITED_GRANTED,
     WR_WAITED_ABORTED, /* whoever closed the gate has been told of this waiter */
     WR_WAITED_DEADLINE,
+};
+
+enum wr_stepped {
+    WR_STEPPED_IN,     /* waiter->units has what was needed, or nothing: then it has to ask again */
+    WR_STEPPED_AWAY,   /* the caller did not want it any more; its units are back */
+    WR_STEPPED_CLOSED, /* whoever closed the gate has counted the loss */
 };
 
 /* What the drain may do next. */
@@ -167,6 +185,14 @@ enum wr_waited wr_gate_wait(struct wr_gate *gate, struct wr_waiter *waiter, uint
 /* The wait is over, and its loss, if any, is counted. Nothing of the gate may be touched after. */
 void wr_gate_unpark(struct wr_gate *gate);
 
+/* After a grant and before wr_gate_unpark(): the thread goes into the host's hook. False if the
+ * gate is closed: the units are back, and the loss is the caller's to count. */
+bool wr_gate_step_out(struct wr_gate *gate, struct wr_waiter *waiter);
+/* It is back, inside a pin that keeps the gate. If its units were taken back, it gets others at
+ * once, before those who wait, as long as any are free or with threads that are still outside: it
+ * was granted before them, and can use them now. */
+enum wr_stepped wr_gate_step_in(struct wr_gate *gate, struct wr_waiter *waiter, bool is_wanted);
+
 /* --- Whoever has units to give: the drain, an exiting thread. -------------------------------- */
 
 /* Puts them, if any, on the free list and serves the queue in the same critical section. */
@@ -178,6 +204,9 @@ void wr_gate_rest(struct wr_gate *gate, struct wr_waiter *waiter);
 
 /* The drain has nothing else to do: going idle beats the cap. */
 enum wr_gate_state wr_gate_idle(struct wr_gate *gate);
+/* A sweep, while others wait: takes back the units of threads that were outside at the last one,
+ * too. True if there were any. */
+bool wr_gate_sweep_outside(struct wr_gate *gate);
 /* The drain has read so many bytes in so many nanoseconds: the grant size follows. */
 void wr_gate_tune(struct wr_gate *gate, uint64_t bytes, uint64_t ns);
 /* The drain goes into a call that may block, or is back: meanwhile it serves nobody. */
@@ -196,9 +225,10 @@ static inline bool wr_gate_has_parked(const struct wr_gate *gate)
 
 /* --- The end. -------------------------------------------------------------------------------- */
 
-/* From here on wr_gate_ask() returns ABORTED. Returns the waiters, linked by `next`, each to be
- * given its loss and then to wr_gate_abort(). */
-struct wr_waiter *wr_gate_close(struct wr_gate *gate);
+/* From here on wr_gate_ask() returns ABORTED. Calls `lose` for each waiter that is outside, under
+ * the lock. Returns those that wait, linked by `next`, each to be given its loss and then to
+ * wr_gate_abort(). */
+struct wr_waiter *wr_gate_close(struct wr_gate *gate, void (*lose)(struct wr_waiter *waiter));
 void wr_gate_abort(struct wr_gate *gate, struct wr_waiter *waiter);
 /* Waits until no thread is parked; false if the deadline (monotonic) passed. */
 bool wr_gate_wait_unparked(struct wr_gate *gate, uint64_t deadline_ns);

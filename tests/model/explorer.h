@@ -30,6 +30,7 @@
 #include <stdint.h>
 
 #define MODEL_THREADS_MAX 4
+#define MODEL_SET_WORDS   4 /* of a set of models: up to 256 of them */
 
 enum model_order {
     MODEL_RELAXED,
@@ -63,11 +64,11 @@ struct model_site {
     const char *function;
     int line;
     enum model_kind kind;
-    uint32_t size;            /* of the word; known once it has run */
-    bool met;                 /* set when it runs */
-    uint64_t met_by[2];       /* for the sweep: the models that have met it, a set */
-    enum model_order order;   /* as written; of a CAS, when it succeeds */
-    enum model_order failure; /* of a CAS, when it fails */
+    uint32_t size;                    /* of the word; known once it has run */
+    bool met;                         /* set when it runs */
+    uint64_t met_by[MODEL_SET_WORDS]; /* for the sweep: the models that have met it, a set */
+    enum model_order order;           /* as written; of a CAS, when it succeeds */
+    enum model_order failure;         /* of a CAS, when it fails */
     /* What the sweep makes of it; equal to the above when nothing is weakened. */
     enum model_order order_now;
     enum model_order failure_now;

@@ -94,18 +94,50 @@ void gate_hold(uint32_t thread)
     asker->served++;
 }
 
+void gate_hooks(void (*before)(void), void (*after)(void))
+{
+    gate_bench.before = before;
+    gate_bench.after = after;
+}
+
+/* wait_for_room(). */
+static bool wait_for_room(struct wr_lane *lane)
+{
+    enum wr_waited waited = wr_block_wait(lane);
+    return wr_block_resume(lane, waited, gate_bench.is_wanted);
+}
+
+/* wait_outside(), where the lane stays. */
+static bool wait_outside(struct wr_lane *lane)
+{
+    struct asker *asker = &gate_bench.asker[model_self()];
+    gate_bench.before();
+    uint64_t start_ns = product_clock_ns(model_self());
+    enum wr_waited waited = wr_block_wait_outside(lane);
+    uint64_t took_ns = product_clock_ns(model_self()) - start_ns;
+    /* An attempt that has spent its time waits no more. */
+    model_check(asker->spent_ns < gate_bench.buffers->max_block_ns || took_ns == 0 ||
+                waited == WR_WAITED_GRANTED);
+    asker->spent_ns += took_ns;
+    gate_bench.after();
+    return waited == WR_WAITED_GRANTED && wr_block_step_in(lane, gate_bench.is_wanted);
+}
+
 /* emit_to_slot(), without a lane to write to. */
-bool gate_get(uint32_t count)
+static bool get(uint32_t count, bool (*wait)(struct wr_lane *lane))
 {
     struct asker *asker = &gate_bench.asker[model_self()];
     struct wr_lane *lane = &asker->place->lane;
     struct wr_segment *first;
+    bool goes_on = true;
     asker->attempts++;
-    while (!(first = wr_block_take(lane, count)) && wr_block_is_blocked(lane)) {
-        enum wr_waited waited = wr_block_wait(lane);
-        if (!wr_block_resume(lane, waited, gate_bench.is_wanted))
-            return false;
+    asker->spent_ns = 0;
+    while (goes_on && !(first = wr_block_take(lane, count)) && wr_block_is_blocked(lane)) {
+        goes_on = wait(lane);
+        model_check(!goes_on || gate_bench.is_wanted);
     }
+    if (!goes_on)
+        return false;
     for (uint32_t i = 0; first && i < count; i++) {
         struct wr_segment *next = first->newer;
         keep(&asker->held, first);
@@ -115,6 +147,16 @@ bool gate_get(uint32_t count)
     model_check(first == NULL);
     asker->served += asker->held != NULL;
     return asker->held != NULL;
+}
+
+bool gate_get(uint32_t count)
+{
+    return get(count, wait_for_room);
+}
+
+bool gate_get_hooked(uint32_t count)
+{
+    return get(count, wait_outside);
 }
 
 bool gate_try(void)
@@ -178,6 +220,12 @@ void gate_attend(void)
     }
 }
 
+void gate_sweep(void)
+{
+    wr_block_sweep_outside(gate_bench.buffers);
+    wr_block_sweep_outside(gate_bench.buffers);
+}
+
 void gate_abort(void)
 {
     wr_block_abort(gate_bench.buffers);
@@ -224,5 +272,6 @@ void gate_check(void)
     }
     model_check(sum == GATE_SEGMENTS);
     model_check(gate->head == NULL && gate->tail == NULL && gate->waiting == 0);
+    model_check(gate->outside == NULL);
     model_check(wr_u32_load_relaxed(&gate->parked) == 0);
 }

@@ -295,6 +295,201 @@ static void abort_all(void)
     gate_wait_unparked();
 }
 
+/* --- OUTSIDE: a thread in the host's hook keeps nothing from others. -------------------------- */
+
+static void be_busy(void)
+{
+    product_pass_ns(GATE_HOOK_NS);
+}
+
+static void say(uint32_t number)
+{
+    wr_u32_store_release(&gate_bench.served[number], 1);
+}
+
+static void await(uint32_t number)
+{
+    model_wait_until_u32(&gate_bench.served[number], is_not_zero, 0);
+}
+
+static void be_busy_until_other_is_served(void)
+{
+    be_busy();
+    say(0);
+    await(1);
+}
+
+static void outside_auto_reset_setup(void)
+{
+    auto_reset_setup();
+    gate_hooks(be_busy, be_busy_until_other_is_served);
+}
+
+static void outside_fifo_setup(void)
+{
+    fifo_setup();
+    gate_hooks(be_busy, be_busy_until_other_is_served);
+}
+
+static void outside_relay_setup(void)
+{
+    relay_setup();
+    gate_hooks(be_busy, be_busy_until_other_is_served);
+}
+
+static void get_hooked(void)
+{
+    model_check(gate_get_hooked(1));
+    gate_return();
+    say(0);
+}
+
+static void get_and_say(void)
+{
+    model_check(gate_get(1));
+    gate_return();
+    say(1);
+}
+
+static void give_one_and_sweep(void)
+{
+    gate_give(1);
+    await(0);
+    gate_sweep();
+}
+
+/* The first one's grant may come when it has used up its time; it loses that for good, and asks
+ * again. */
+static void outside_timed_setup(void)
+{
+    outside_relay_setup();
+    product_timed(0, 2);
+}
+
+static void get_keep_and_say(void)
+{
+    model_check(gate_get(1));
+    say(1);
+}
+
+static void may_get_hooked(void)
+{
+    gate_get_hooked(1);
+    gate_return();
+    say(0);
+}
+
+/* One processor beside the drain's, and a drain that does nothing but give. */
+static void outside_cap_setup(void)
+{
+    relay_cap_setup();
+    gate_hooks(be_busy, be_busy_until_other_is_served);
+}
+
+static void get_hooked_and_exit(void)
+{
+    model_check(gate_get_hooked(1));
+    gate_exit();
+}
+
+static void get_exit_and_say(void)
+{
+    model_check(gate_get(1));
+    gate_exit();
+    say(1);
+}
+
+/* The first one outside loses its grant, and is back while the other one has it outside, until it
+ * is served: it takes it back. Of `served`, behind a word for each thread that is outside or
+ * served: one for each that is served, and how many have been either. */
+enum { SERVED = 2, ANYBODY = 4 };
+
+static void be_busy_and_take_back(void)
+{
+    uint32_t self = model_self();
+    be_busy();
+    say(self);
+    bool is_first = wr_u32_add_acq_rel(&gate_bench.served[ANYBODY], 1) == 0;
+    await(is_first ? 1 - self : SERVED + 1 - self);
+}
+
+static void take_back_setup(void)
+{
+    relay_setup();
+    gate_bench.served = model_memory((ANYBODY + 1) * (uint32_t)sizeof *gate_bench.served);
+    gate_hooks(be_busy, be_busy_and_take_back);
+}
+
+static void get_hooked_and_say_all(void)
+{
+    uint32_t self = model_self();
+    model_check(gate_get_hooked(1));
+    gate_return();
+    say(SERVED + self);
+    say(self);
+    wr_u32_add_acq_rel(&gate_bench.served[ANYBODY], 1);
+}
+
+static void give_one_and_sweep_any(void)
+{
+    gate_give(1);
+    await(ANYBODY);
+    gate_sweep();
+}
+
+/* Each may lose its grant to the other one, and take it back from it. */
+static void reclaim_setup(void)
+{
+    relay_setup();
+    gate_hooks(be_busy, be_busy);
+}
+
+static void get_two_hooked(void)
+{
+    model_check(gate_get_hooked(2));
+    gate_return();
+}
+
+static void get_one_hooked(void)
+{
+    model_check(gate_get_hooked(1));
+    gate_return();
+}
+
+static void give_two_and_sweep(void)
+{
+    give_two();
+    gate_sweep();
+}
+
+/* The stop does not wait for a thread in a hook, which waits for the stop. */
+static void outside_abort_setup(void)
+{
+    gate_prepare(WEIR_WAKE_RELAY, WEIR_WAKE_NO_SPIN, 2, 1);
+    gate_bench.served = model_memory(2 * (uint32_t)sizeof *gate_bench.served);
+    gate_hooks(be_busy, be_busy_until_other_is_served);
+}
+
+static void may_get_hooked_and_exit(void)
+{
+    gate_get_hooked(1);
+    gate_return();
+    gate_exit();
+}
+
+static void give_abort_and_say(void)
+{
+    give_and_abort();
+    say(1);
+}
+
+static void outside_unwanted_setup(void)
+{
+    outside_abort_setup();
+    gate_bench.is_wanted = false;
+    gate_hooks(be_busy, be_busy);
+}
+
 #define THREE(name_, about_, setup_, first, second, drain) \
     .model = {.name = name_,                               \
               .about = about_,                             \
@@ -356,6 +551,26 @@ const struct lane_model gate_models[] = {
            get_and_exit, give_pair_and_revoke),
      .is_deep = true},
     {THREE("grant_try", "a no-block scope", fifo_setup, get_and_return, try_one, give_one)},
+
+    {THREE("outside_auto_reset", "the other one gets what a thread in a hook was granted",
+           outside_auto_reset_setup, get_hooked, get_and_say, give_one_and_sweep)},
+    {THREE("outside_fifo", "the same", outside_fifo_setup, get_hooked, get_and_say,
+           give_one_and_sweep)},
+    {THREE("outside_relay", "the same", outside_relay_setup, get_hooked, get_and_say,
+           give_one_and_sweep)},
+    {THREE("outside_timed", "the same with a deadline", outside_timed_setup, may_get_hooked,
+           get_keep_and_say, give_one_and_sweep)},
+    {THREE("outside_cap", "a thread in a hook does not run", outside_cap_setup, get_hooked_and_exit,
+           get_exit_and_say, give_two)},
+    {THREE("outside_take_back", "it takes back what another one has in a hook", take_back_setup,
+           get_hooked_and_say_all, get_hooked_and_say_all, give_one_and_sweep_any)},
+    {THREE("outside_reclaim", "two in hooks, and a segment that both need", reclaim_setup,
+           get_two_hooked, get_one_hooked, give_two_and_sweep),
+     .is_large = true, .preemptions = 4},
+    {TWO("outside_abort", "the end while a thread is in a hook", outside_abort_setup,
+         may_get_hooked_and_exit, give_abort_and_say)},
+    {TWO("outside_late", "the mask is clear when it is back", outside_unwanted_setup,
+         may_get_hooked_and_exit, give_and_abort)},
 
     {THREE("abort_auto_reset", "two wait, or are about to", auto_reset_setup, may_get, may_get,
            abort_all),

@@ -241,6 +241,14 @@ static bool is_in(const uint64_t *set, size_t model)
     return (set[model / 64] >> model % 64 & 1) != 0;
 }
 
+static bool is_met(const struct model_site *site)
+{
+    uint64_t any = 0;
+    for (uint32_t i = 0; i < MODEL_SET_WORDS; i++)
+        any |= site->met_by[i];
+    return any != 0;
+}
+
 static bool fails(const struct lane_model *entry, struct model_result *result)
 {
     struct model_options options = {
@@ -279,6 +287,10 @@ static bool survey(void)
 {
     struct model_result result;
     for (size_t i = 0; model_at(i); i++) {
+        if (i / 64 == MODEL_SET_WORDS) {
+            printf("more models than a set of them holds\n");
+            return false;
+        }
         if (!is_small(model_at(i)) && !is_asked(model_at(i), false))
             continue;
         for (struct model_site *site = model_sites(); site != NULL; site = site->next)
@@ -340,14 +352,14 @@ static void try_site(struct model_site *site, bool verbose, unsigned *fates)
 
 static void try_together(const char *const *function, bool verbose, unsigned *fates)
 {
-    uint64_t met_by[2] = {0};
+    uint64_t met_by[MODEL_SET_WORDS] = {0};
     for (struct model_site *site = model_sites(); site != NULL; site = site->next) {
         if (strcmp(site->function, function[1]) != 0 ||
             strcmp(base_name(site->file), function[0]) != 0)
             continue;
         site->order_now = MODEL_RELAXED;
-        met_by[0] |= site->met_by[0];
-        met_by[1] |= site->met_by[1];
+        for (uint32_t i = 0; i < MODEL_SET_WORDS; i++)
+            met_by[i] |= site->met_by[i];
     }
     const struct lane_model *by = killer(met_by);
     model_sites_restore();
@@ -364,7 +376,7 @@ int main(int count, char **arguments)
         return 1;
     unsigned fates[FATES] = {0};
     for (struct model_site *site = model_sites(); site != NULL; site = site->next)
-        if (!is_scaffold(site) && (site->met_by[0] | site->met_by[1]) != 0)
+        if (!is_scaffold(site) && is_met(site))
             try_site(site, verbose, fates);
     for (size_t i = 0; i < sizeof together / sizeof together[0]; i++)
         try_together(together[i], verbose, fates);

@@ -12,7 +12,7 @@ from pathlib import Path
 GATE, AUTO_RESET = "wait/gate.c", "wait/wait_auto_reset.c"
 FIFO, RELAY = "wait/wait_fifo.c", "wait/wait_relay.c"
 BLOCK, EMIT, STOP = "buffers/block.c", "event/emit_slow.c", "session/session.c"
-DRAIN, STEP = "session/drain_thread.c", "session/step.c"
+DRAIN, STEP, HOOKS = "session/drain_thread.c", "session/step.c", "event/hooks.c"
 HOT, CLOCK = "event/emit.c", "base/counter.h"
 BUFFERS, FREE, BELL = "buffers/buffers.c", "buffers/free_list.c", "wait/bell.c"
 LOOK, POINT = "session/drain.c", "session/point.c"
@@ -159,8 +159,8 @@ MUTANTS = [
      [edit(STOP, "wr_block_abort(&session->buffers);", "(void)session;",
            after="static bool stop_by_deadline(")]),
     ("mask_of_before", "a thread that wakes does not load the mask again", "teardown_granted",
-     [edit(EMIT, "return wr_block_resume(lane, waited, (mask_of(attempt->event) & bit) != 0);",
-           "return wr_block_resume(lane, waited, bit != 0);")]),
+     [edit(EMIT, "return wr_block_resume(lane, waited, (mask_of(attempt->event) >> slot & 1) != 0);",
+           "return wr_block_resume(lane, waited, true);")]),
     ("resume_outside_pin", "a thread that wakes does not pin again", "teardown_granted",
      [edit(EMIT, "pin_enter(thread);", "(void)thread;",
            after="static bool wait_for_room(")]),
@@ -229,6 +229,46 @@ MUTANTS = [
     ("sweep_without_membarrier", "a sweep takes segments although its membarrier has failed", "refused_sweep",
      [edit(LOOK, "if (!wr_threads_barrier(session->buffers.has_plain_pins)) /* edge REVOKE */\n        return;",
            "(void)wr_threads_barrier(session->buffers.has_plain_pins);", after="void wr_drain_sweep(")]),
+    ("hook_skipped_on_abort", "a thread that is sent away does not call the after hook", "outside_stop",
+     [edit(EMIT, "wr_hooks_after(hooks);", "if (waited == WR_WAITED_GRANTED)\n    wr_hooks_after(hooks);")]),
+    ("outside_lane_of_before", "a thread that is back does not look whether its lane is there", "outside_stop",
+     [edit(EMIT, "if (waited == WR_WAITED_GRANTED && wr_ptr_load_seq_cst(&thread->lanes[slot]))\n"
+                 "        return wr_block_step_in(lane, (mask_of(attempt->event) >> slot & 1) != 0);",
+           "if (waited == WR_WAITED_GRANTED)\n"
+           "    return wr_block_step_in(lane, (mask_of(attempt->event) >> slot & 1) != 0);")]),
+    ("outside_mask_of_before", "a thread that is back does not load the mask again", "outside_late",
+     [edit(GATE, "if (!is_wanted) {\n        units_leave(gate, waiter);\n        return WR_STEPPED_AWAY;\n    }",
+           "(void)is_wanted;")]),
+    ("outside_keeps_units", "what a thread in a hook was granted stays with it", "outside_relay",
+     [edit(GATE, "units_leave(gate, waiter);", "(void)0;", after="bool wr_gate_sweep_outside(")]),
+    ("outside_not_taken_back", "a thread that is back queues behind one that cannot use its grant", "outside_take_back",
+     [edit(GATE, "reclaim(gate, waiter);", "(void)reclaim;", after="static enum wr_stepped step_in(")]),
+    ("outside_sweep_without_serving", "it is taken back, and nobody is served", "outside_fifo",
+     [edit(GATE, SERVE_GIVE, "(void)wakes;", after="bool wr_gate_sweep_outside(")]),
+    ("outside_runs", "a thread in a hook counts as running", "outside_cap",
+     [edit(GATE, "rest(gate, waiter);", "(void)0;", after="bool wr_gate_step_out(")]),
+    ("outside_hook_in_deadline", "the before hook's time counts as waiting", "outside_relay",
+     [edit(BLOCK, "place->waiter.parked_at_ns = wr_os_monotonic_ns();", "(void)0;")]),
+    ("outside_deadline_anew", "an attempt that asks again has all of its time again", "outside_timed",
+     [edit(BLOCK, "place->waited_ns = waited == WR_WAITED_GRANTED ? place->waited_ns + place->waiter.parked_ns : 0;",
+           "place->waited_ns = 0;")]),
+    ("outside_stays_parked", "a thread in a hook keeps the session", "outside_abort",
+     [edit(BLOCK, "wr_gate_unpark(gate);", "if (waited != WR_WAITED_GRANTED)\n    wr_gate_unpark(gate);",
+           after="enum wr_waited wr_block_wait_outside("),
+      edit(BLOCK, "return stepped == WR_STEPPED_IN;",
+           "wr_gate_unpark(&lane->buffers->gate);\nreturn stepped == WR_STEPPED_IN;")]),
+    ("outside_loss_not_counted", "a stop counts nothing for a thread in a hook", "outside_abort",
+     [edit(GATE, "lose(waiter);", "(void)lose;")]),
+    ("outside_loss_counted_twice", "and the thread counts its loss, too", "outside_abort",
+     [edit(BLOCK, "wr_self.last_loss = WEIR_LOSS_ABORTED; /* counted by who has closed the gate */",
+           "wr_lane_lose(lane, WEIR_LOSS_ABORTED);")]),
+    ("outside_closed_unseen", "a thread goes outside through a closed gate", "outside_stop",
+     [edit(GATE, "if (is_open)\n        outside_push(gate, waiter);\n    else\n        units_leave(gate, waiter);",
+           "is_open = true;\noutside_push(gate, waiter);")]),
+    ("hooks_taken_twice", "the after hook is the one that is set by then", "hooks",
+     [edit(HOOKS, "call(hooks->after, hooks->context);",
+           "const struct copy *copy = wr_ptr_load_acquire(&current);\n"
+           "call(copy->hooks.after, copy->hooks.context);")]),
 ]
 
 

@@ -24,6 +24,8 @@ struct wr_self *product_self(uint32_t thread);
 /* In setup(): so many of the thread's timed sleeps may end by themselves, at any time; for other
  * threads, and behind that, time stands still. */
 void product_timed(uint32_t thread, uint32_t times);
+/* The calling thread is busy for so long. */
+void product_pass_ns(uint64_t ns);
 /* How much time has passed for a thread. */
 uint64_t product_clock_ns(uint32_t thread);
 /* In setup(): stamps are of one clock, which goes on by a tick with each reading. */
@@ -59,6 +61,11 @@ struct wr_lane *product_attach(struct wr_buffers *buffers, struct wr_thread *thr
 /* In setup(): the session's free segments, in the order in which they are taken. Who gives one
  * writes to all of it, as its next owner may. */
 void product_free_list(struct wr_segment *const *segments, uint32_t count, uint32_t segment_bytes);
+
+/* In setup(): there are no hooks, or these; each thread may set others, once. */
+struct weir_park_hooks;
+void product_hooks_reset(void);
+void product_hooks(const struct weir_park_hooks *hooks);
 
 /* The exit of a thread, as the product's key destructor runs it. */
 void product_thread_exit(struct wr_thread *thread);

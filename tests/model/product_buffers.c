@@ -19,6 +19,7 @@ void product_reset(void)
 {
     product_system_reset();
     product_threads_reset();
+    product_hooks_reset();
     model_lend(wr_buffers_by_slot, sizeof wr_buffers_by_slot[0]);
     model_lend(&wr_buffers_blocking_slots, sizeof wr_buffers_blocking_slots);
     model_lend(wr_unattributed, sizeof wr_unattributed[0]);

@@ -152,6 +152,11 @@ void product_timed(uint32_t thread, uint32_t times)
     ends_left[thread] = times;
 }
 
+void product_pass_ns(uint64_t ns)
+{
+    clock_ns[model_self()] += ns;
+}
+
 uint64_t product_clock_ns(uint32_t thread)
 {
     return clock_ns[thread];

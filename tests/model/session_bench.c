@@ -2,6 +2,7 @@
 
 #include <string.h>
 #include "buffers/turn.h"
+#include "event/hooks.h"
 
 #define PAYLOAD_BYTES 120u
 #define RECORD_BYTES  (WR_RECORD_HEADER_BYTES + PAYLOAD_BYTES)
@@ -160,6 +161,29 @@ void session_prepare_late(uint32_t segments, bool have_lanes)
     session_bench.session->buffers.has_plain_pins = false;
     product_marker(2);
     wr_registry_enable(0, NULL);
+}
+
+static void before(void *context)
+{
+    uint32_t self = model_self();
+    model_check(session_bench.hooked[self] % 2 == 0);
+    session_bench.hooked[self]++;
+    session_bench.hooked_by[self] = context;
+}
+
+static void after(void *context)
+{
+    uint32_t self = model_self();
+    model_check(session_bench.hooked[self] % 2 == 1);
+    session_bench.hooked[self]++;
+    model_check(session_bench.hooked_by[self] == context);
+}
+
+static const struct weir_park_hooks hooks = {sizeof hooks, before, after, NULL};
+
+void session_hooks(void)
+{
+    product_hooks(&hooks);
 }
 
 static const unsigned char payload[PAYLOAD_BYTES];
@@ -328,6 +352,31 @@ void session_stop_late(void)
     }
 }
 
+void session_drain_and_stop_alone(void)
+{
+    struct weir_session *session = session_bench.session;
+    uint64_t attached;
+    for (struct wr_lane *lane = wr_drain_lanes(session, &attached); lane; lane = lane->next)
+        wr_drain_lane(session, lane, UINT64_MAX);
+    wr_block_hand_over(&session->buffers);
+    stop(true);
+}
+
+void session_set_hooks(void)
+{
+    static int context;
+    struct weir_park_hooks others = hooks;
+    others.context = &context;
+    model_check(weir_park_hooks_set(&others) == WEIR_OK);
+}
+
+void session_wait_and_set_hooks(void)
+{
+    const struct weir_park_hooks *taken = wr_hooks_before();
+    wr_hooks_after(taken);
+    session_set_hooks();
+}
+
 static void add_lane(struct weir_counts *sum, struct wr_lane *lane)
 {
     struct weir_counts counts = {0};
@@ -383,6 +432,8 @@ void session_check(void)
     model_check(session_bench.has_stopped);
     model_check(!session->has_unwritten);
     model_check(wr_u32_load_relaxed(&session->buffers.gate.parked) == 0);
+    for (uint32_t i = 0; i < EMITTERS_MAX; i++)
+        model_check(session_bench.hooked[i] % 2 == 0);
 }
 
 void session_check_lost(void)

@@ -21,7 +21,9 @@ struct session_bench {
     uint32_t lost[EMITTERS_MAX];
     uint32_t nested[EMITTERS_MAX]; /* lost so, if the event was on */
     uint32_t emitters, segments, segment_bytes;
-    struct wr_u32 *told; /* the first emitter has emitted */
+    uint32_t hooked[EMITTERS_MAX]; /* hooks that the thread has called */
+    void *hooked_by[EMITTERS_MAX]; /* their context */
+    struct wr_u32 *told;           /* the first emitter has emitted */
     bool has_stopped;
     bool has_clock; /* one for all, which moves */
 };
@@ -53,6 +55,9 @@ void session_prepare_late(uint32_t segments, bool have_lanes);
 /* In setup(): the thread has emitted. */
 void session_emit_before(uint32_t thread);
 
+/* In setup(): the host has hooks, which count their calls. */
+void session_hooks(void);
+
 void session_emit(void);
 /* The same by a handler that may have interrupted one. */
 void session_emit_nested(void);
@@ -72,6 +77,13 @@ void session_stop_alone(void);
 /* The same, at first by a deadline that has passed: an emitter may still be inside its pin when the
  * stream ends. */
 void session_stop_late(void);
+
+/* Before that, reads what is there, once. */
+void session_drain_and_stop_alone(void);
+
+/* Sets other hooks; after a wait between those that are set or are about to be. */
+void session_set_hooks(void);
+void session_wait_and_set_hooks(void);
 
 /* finish(): what was written is read, what was not is counted once. */
 void session_check(void);

@@ -121,6 +121,26 @@ static void refused_setup(void)
     product_membarrier_fails();
 }
 
+/* With hooks of the host, in which a thread is in nobody's count. */
+static void outside_setup(void)
+{
+    exit_setup();
+    session_hooks();
+}
+
+static void outside_seq_cst_setup(void)
+{
+    session_prepare(WEIR_WAKE_RELAY, false, 1, 1, 1);
+    session_hooks();
+}
+
+static void hooks_setup(void)
+{
+    memset(&session_bench, 0, sizeof session_bench);
+    product_reset();
+    session_hooks();
+}
+
 static void exit_seq_cst_setup(void)
 {
     session_prepare(WEIR_WAKE_RELAY, false, 1, 1, 1);
@@ -236,6 +256,15 @@ const struct lane_model session_models[] = {
     {THREE_OF("refused", "membarrier fails while two emit into one segment", refused_setup,
               session_emit_and_tell, session_emit_and_stop_lost, session_drain, session_check_lost),
      .is_large = true, .preemptions = 1},
+    {TWO("outside_stop", "a thread is granted, in a hook, and back; a read, and a stop",
+         outside_setup, emit_twice, session_drain_and_stop_alone)},
+    {TWO("outside_stop_seq_cst", "the same with seq_cst pins", outside_seq_cst_setup, emit_twice,
+         session_drain_and_stop_alone)},
+    {.model = {.name = "hooks",
+               .about = "two threads set the same hooks, and one of them calls some before",
+               .threads = 2,
+               .setup = hooks_setup,
+               .run = {session_set_hooks, session_wait_and_set_hooks}}},
     {.model = {.name = "early",
                .about = "the sink fails before the event is on",
                .threads = 2,

@@ -332,6 +332,66 @@ static inline struct weir_sink weir_sink_init(void)
 WEIR_API enum weir_result weir_snapshot(struct weir_session *session, const struct weir_sink *sink,
                                         uint64_t last_ns, struct weir_error *error);
 
+/*
+ * For a host with a global lock, or with a collector that waits until all threads are at a safe
+ * point: functions that are called around each wait of the library, so that a thread that waits
+ * keeps nobody else waiting. `before` lets go of the lock, or enters the safe region. `after` takes
+ * the lock back, or leaves the region; it may block for as long as a whole collection takes.
+ *
+ * They are called around each wait of an emitting thread for room in a BLOCK session, and around
+ * the waits of weir_session_start, weir_session_stop, weir_session_destroy and weir_snapshot for
+ * other threads. They are not called for an event or a call that does not wait, nor for the short
+ * locks of the library; not in a no-block scope, where no event waits, and a control call waits
+ * without them; not on the library's own threads; and never in single-threaded builds.
+ *
+ * They are called on the thread that waits, inside its call but without any lock of the library,
+ * and also on threads that do not have the host's lock: the hooks have to know. Each `before` is
+ * followed by exactly one `after` of the same hooks on the same thread, however the wait ends. Both
+ * must return. They may emit, which is counted as nested, but must not call anything else of the
+ * library. errno is kept, and cancellation is disabled meanwhile. A child that is forked in a hook
+ * of an event leaves the call without having written, with its `after` if that is still due, and
+ * cannot trace; one that is forked in a hook of a control call must exec or _exit.
+ *
+ * `before` should be short: its thread is in the session's queue already, and in FIFO order others
+ * wait behind it. `after` may be long, because its thread keeps nothing meanwhile:
+ *
+ *  - Room that was granted to it goes to others, if they have to wait while the drain sweeps twice.
+ *    When the thread is back, it takes room that is free or that threads still in `after` have;
+ *    only if there is none does it wait again, at the end of the queue. FIFO and RELAY therefore
+ *    keep the order of arrival among threads whose `after` is short.
+ *  - A stop of the session does not wait for it. Its event is then lost as ABORTED.
+ *
+ * max_block_ns counts the time in which an event waits for room, in all of its waits together,
+ * without the hooks. The `after` of a stop is not part of stop_ms_max. on_park is called between
+ * the hooks, and what it calls waits without them.
+ *
+ * In CPython the hooks are PyEval_SaveThread and PyEval_RestoreThread, with the state kept per
+ * thread and PyGILState_Check to see whether there is anything to let go of; in OCaml
+ * caml_enter_blocking_section and caml_leave_blocking_section; in Ruby what
+ * rb_thread_call_without_gvl does before and after its function.
+ */
+struct weir_park_hooks {
+    size_t size; /* sizeof(struct weir_park_hooks) */
+    void (*before)(void *context);
+    void (*after)(void *context);
+    void *context;
+};
+
+#define WEIR_PARK_HOOKS_INIT                             \
+    {                                                    \
+        sizeof(struct weir_park_hooks), NULL, NULL, NULL \
+    }
+
+/*
+ * Sets the hooks of the process, in place of those before; NULL removes them. At any time, on any
+ * thread; does not block; keeps a copy, allocated from the C library and never freed, one for each
+ * different set of hooks. Waits that have begun end with the hooks that they began with, or
+ * without: functions and context must stay valid until all sessions that run at the call have been
+ * stopped and all control calls that are under way have returned, and best for good.
+ * WEIR_BAD_ARGUMENT (the size is another one, or a function is NULL), WEIR_NO_MEMORY.
+ */
+WEIR_API enum weir_result weir_park_hooks_set(const struct weir_park_hooks *hooks);
+
 /* The stream of a stopped session with a memory sink; valid until destroy. */
 WEIR_API enum weir_result weir_session_memory(struct weir_session *session, const void **bytes,
                                               uint64_t *count);

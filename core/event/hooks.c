@@ -1,0 +1,97 @@
+/*
+ * The hooks that are set, in copies that are never changed and never freed: a thread that has taken
+ * a pair may be in its wait for hours. Equal hooks share a copy, so that a host that sets and
+ * removes them again and again needs no more memory each time.
+ */
+#include "event/hooks.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include "base/atomic.h"
+#include "lane/thread.h"
+
+struct copy {
+    struct weir_park_hooks hooks; /* CONST */
+    struct copy *next;            /* CONST */
+};
+
+static struct wr_ptr copies;  /* edge HOOKS: a list, which only grows */
+static struct wr_ptr current; /* edge HOOKS: of them, or NULL */
+
+static struct copy *copy_find(struct copy *first, const struct weir_park_hooks *hooks)
+{
+    struct copy *copy = first;
+    while (copy && (copy->hooks.before != hooks->before || copy->hooks.after != hooks->after ||
+                    copy->hooks.context != hooks->context))
+        copy = copy->next;
+    return copy;
+}
+
+/* Without a lock: a child that is forked while another thread is in here may set hooks, too. Two
+ * threads that set the same at once may make two copies of it. */
+static struct copy *copy_of(const struct weir_park_hooks *hooks)
+{
+    /* edge HOOKS.acquire: the copies */
+    void *first = wr_ptr_load_acquire(&copies);
+    struct copy *copy = copy_find(first, hooks);
+    if (copy || !(copy = calloc(1, sizeof *copy)))
+        return copy;
+    copy->hooks = *hooks;
+    do {
+        copy->next = first;
+        /* edge HOOKS.release: the copy */
+    } while (!wr_ptr_cas_release(&copies, &first, copy));
+    return copy;
+}
+
+enum weir_result weir_park_hooks_set(const struct weir_park_hooks *hooks)
+{
+    if (hooks && (hooks->size != sizeof *hooks || !hooks->before || !hooks->after))
+        return WEIR_BAD_ARGUMENT;
+    struct copy *copy = hooks ? copy_of(hooks) : NULL;
+    if (hooks && !copy)
+        return WEIR_NO_MEMORY;
+    wr_ptr_store_release(&current, copy); /* edge HOOKS.release: the copy */
+    return WEIR_OK;
+}
+
+#ifndef WEIR_SINGLE_THREADED
+
+/* What the hook emits is nested: the thread is inside the library. It may have a cancellation
+ * point, and a thread that ended there would stay in the session's queue. */
+static void call(void (*hook)(void *context), void *context)
+{
+    int error = errno, cancel_state;
+    uint32_t last_loss = wr_self.last_loss;
+    pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel_state);
+    wr_self_enter();
+    hook(context);
+    wr_self_leave();
+    pthread_setcancelstate(cancel_state, NULL);
+    wr_self.last_loss = last_loss;
+    errno = error;
+}
+
+const struct weir_park_hooks *wr_hooks_before(void)
+{
+    if (wr_self.no_block > 0 || wr_self.has_let_go)
+        return NULL;
+    /* edge HOOKS.acquire: the copy */
+    const struct copy *copy = wr_ptr_load_acquire(&current);
+    if (!copy)
+        return NULL;
+    wr_self.has_let_go = true; /* on_park may wait for another session */
+    call(copy->hooks.before, copy->hooks.context);
+    return &copy->hooks;
+}
+
+void wr_hooks_after(const struct weir_park_hooks *hooks)
+{
+    if (!hooks)
+        return;
+    call(hooks->after, hooks->context);
+    wr_self.has_let_go = false;
+}
+
+#endif

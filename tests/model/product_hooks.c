@@ -1,0 +1,36 @@
+/* core/event/hooks.c as the explorer runs it. */
+#include "product.h"
+
+#include <stddef.h>
+
+static void *copy_allocate(size_t bytes);
+
+#define calloc(count, bytes) copy_allocate(bytes)
+#include "event/hooks.c" /* NOLINT: with its static variables */
+#undef calloc
+
+/* One for each thread that sets hooks, and one for setup(). */
+static struct copy spare[MODEL_THREADS_MAX + 1];
+static bool is_setup;
+
+static void *copy_allocate(size_t bytes)
+{
+    model_check(bytes == sizeof spare[0]);
+    return &spare[is_setup ? MODEL_THREADS_MAX : model_self()];
+}
+
+void product_hooks_reset(void)
+{
+    model_lend(&copies, sizeof copies);
+    model_lend(&current, sizeof current);
+    model_name(&copies, "copies");
+    model_name(&current, "hooks");
+}
+
+void product_hooks(const struct weir_park_hooks *hooks)
+{
+    model_lend(spare, sizeof spare);
+    is_setup = true;
+    model_check(weir_park_hooks_set(hooks) == WEIR_OK);
+    is_setup = false;
+}
