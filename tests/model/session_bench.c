@@ -150,8 +150,11 @@ void session_prepare_drop(bool fast, uint32_t emitters, uint32_t segments, bool 
 void session_prepare_brim(bool fast, uint32_t emitters, uint32_t segments)
 {
     prepare(emitters, segments, 1);
-    prepare_drop(&session_bench.session->buffers, segments);
-    session_bench.session->buffers.wake_at = 1;
+    struct wr_buffers *buffers = &session_bench.session->buffers;
+    prepare_drop(buffers, segments);
+    buffers->wake_at = 1;
+    product_bell(&buffers->bell);
+    product_without_lock(&buffers->lock);
     begin(fast, true);
 }
 
