@@ -152,6 +152,8 @@ void session_prepare_brim(bool fast, uint32_t emitters, uint32_t segments)
     prepare(emitters, segments, 1);
     prepare_drop(&session_bench.session->buffers, segments);
     session_bench.session->buffers.wake_at = 1;
+    product_bell(&session_bench.session->buffers.bell);
+    product_without_lock(&session_bench.session->buffers.lock);
     begin(fast, true);
 }
 
