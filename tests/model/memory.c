@@ -31,9 +31,10 @@
  *   clock                a word whose later values are there from the start: a reading is a load
  *                        that may show any of them, but for what the thread has read before. So two
  *                        threads may disagree about the time, as two processors do that read it
- *                        ahead of, or behind, the accesses around it. Only fences pass on what the
- *                        time is at least; an acquire does not, because a reading may be executed
- *                        before the load that stands before it.
+ *                        ahead of, or behind, the accesses around it. What an acquire learns of the
+ *                        time, which is what the other thread had read before it released, holds
+ *                        from the next fence on: a reading without one may be executed before the
+ *                        load that stands before it.
  */
 #include "engine.h"
 
@@ -314,8 +315,12 @@ static void read_message(struct thread *thread, const struct operation *operatio
     view_raise(&thread->current, operation->location, message->stamp);
     view_raise(&thread->acquired, operation->location, message->stamp);
     view_join(&thread->acquired, &message->view);
-    if (acquires(order))
-        view_join(&thread->current, &message->view);
+    if (!acquires(order))
+        return;
+    uint32_t clock = engine.clock ? stamp_of(&thread->current, engine.clock - 1) : 0;
+    view_join(&thread->current, &message->view);
+    if (engine.clock != 0 && engine.clock <= thread->current.locations)
+        thread->current.stamp[engine.clock - 1] = clock; /* until the next fence */
 }
 
 /* Puts a store right behind `after` in modification order. `attached`: nothing may come between. */
@@ -341,8 +346,6 @@ static struct message *write_message(struct thread *thread, const struct operati
     view_raise(&thread->current, operation->location, chosen);
     view_raise(&thread->acquired, operation->location, chosen);
     view_copy(&message->view, releases(operation->order) ? &thread->current : &thread->released);
-    if (engine.clock != 0 && engine.clock <= message->view.locations)
-        message->view.stamp[engine.clock - 1] = 0;
     view_raise(&message->view, operation->location, chosen);
     const struct message *before = &engine.message[after];
     if (engine.c17_sequences && before->writer == engine.self && !before->mixed)

@@ -201,7 +201,8 @@ MUTANTS = [
      [expression(CLOCK, "_mm_mfence();\n    _mm_lfence();\n    uint64_t ticks = __rdtsc();\n    _mm_lfence();",
                  "if (!MUTANT_ON) {\n_mm_mfence();\n_mm_lfence();\n}\nuint64_t ticks = __rdtsc();\n"
                  "if (!MUTANT_ON)\n_mm_lfence();")]),
-    ("clock_behind", "what follows an ordered reading of the clock may overtake it", "look_new",
+    ("clock_behind", "what follows an ordered reading of the clock may overtake it",
+     "look_settle_seq_cst",
      [edit(CLOCK, "_mm_lfence();", "(void)ticks;", after="uint64_t ticks = __rdtsc();")]),
     ("no_retry", "a free list is taken for empty when ck says so", "free_list",
      [expression(FREE, "while (ck_pr_load_ptr(&fifo->head.generation) != generation);",
