@@ -203,7 +203,8 @@ static bool segment_read(struct weir_session *session, struct wr_lane *lane, uin
     uint32_t offset = lane->read_offset, end = wr_commit_offset(commit), count = 0;
     while (offset < end) {
         record_read(segment, offset, &record);
-        if (record.index && !wr_step_admits(session, lane, record.stamp, limit))
+        if (record.index && !wr_step_is_plain(&session->drain, lane, record.stamp, limit) &&
+            !wr_step_admits(session, lane, record.stamp, limit))
             break;
         if (WR_UNLIKELY(record.spans))
             record_join(session, segment, offset, end, &record);

@@ -243,6 +243,15 @@ uint64_t wr_step_ticks_of_look(const struct weir_session *session);
 /* May a record with this stamp be read now, before `limit`? Settles the lane's skew. */
 bool wr_step_admits(struct weir_session *session, struct wr_lane *lane, uint64_t stamp,
                     uint64_t limit);
+/* Of most records, without a call: no step is in sight, and the record is neither late nor young.
+ * At the end of the stream all go the long way. */
+static inline bool wr_step_is_plain(const struct wr_drain *drain, const struct wr_lane *lane,
+                                    uint64_t stamp, uint64_t limit)
+{
+    uint64_t ticks = stamp + drain->offset;
+    return ticks < limit && ticks >= lane->last_ticks && ticks >= drain->point_ticks &&
+           lane->skew == 0 && limit != UINT64_MAX && !drain->is_before_step;
+}
 /* The ticks of a stamp that was admitted. */
 static inline uint64_t wr_step_ticks(const struct wr_drain *drain, const struct wr_lane *lane,
                                      uint64_t stamp)
