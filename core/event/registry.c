@@ -108,12 +108,12 @@ static void mask_store(struct wr_event_definition *definition, uint64_t mask)
 }
 
 /*
- * A fork takes both locks, so that the child finds consistent lists behind fresh locks. A signal
- * handler that forks while this thread is in the library cannot take them: its child may only go on
- * untraced, and if another thread held a session's lock, what the handler interrupted may wait for
- * it in the child. One that forks within the fast path, which holds nothing, may; but what it
- * interrupted must stay marked as inside, so `ready` is put back as it was. A handler may fork
- * between these functions, too: only the outermost fork does anything.
+ * A fork takes all three locks, so that the child finds consistent lists behind fresh locks. A
+ * signal handler that forks while this thread is in the library cannot take them: its child may
+ * only go on untraced, and if another thread held a session's lock, what the handler interrupted
+ * may wait for it in the child. One that forks within the fast path, which holds nothing, may; but
+ * what it interrupted must stay marked as inside, so `ready` is put back as it was. A handler may
+ * fork between these functions, too: only the outermost fork does anything.
  */
 static void before_fork(void)
 {
@@ -126,6 +126,7 @@ static void before_fork(void)
         return;
     pthread_mutex_lock(&lock);
     wr_threads_fork_lock();
+    wr_clock_fork_lock();
 }
 
 static void fork_leave(void)
@@ -140,6 +141,7 @@ static void after_fork_parent(void)
     if (--wr_self.fork_depth > 0)
         return;
     if (!wr_self.fork_is_nested) {
+        wr_clock_fork_unlock();
         wr_threads_fork_unlock();
         pthread_mutex_unlock(&lock);
     }
@@ -168,6 +170,7 @@ static void after_fork_child(void)
     pthread_cond_init(&callback_done, NULL);
     marker_keep_locked();
     wr_threads_after_fork();
+    wr_clock_after_fork();
     if (--wr_self.fork_depth == 0)
         fork_leave();
 }

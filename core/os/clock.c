@@ -14,8 +14,14 @@ struct reading {
     uint64_t ticks;
     uint64_t ns;
 };
-static struct reading first;
-static uint64_t first_suspended_ns;
+
+/* Of the frequency measurement. */
+struct start {
+    struct reading at;
+    uint64_t suspended_ns;
+};
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static struct start first; /* LOCK */
 
 #if defined(__x86_64__)
 /* Reads lines of a file until one is as wanted; -1 if the file cannot be read. */
@@ -97,16 +103,15 @@ uint64_t wr_clock_system_ordered(void)
     return ns;
 }
 
-static void first_take(void)
+static struct start start_take(void)
 {
-    first_suspended_ns = wr_os_suspended_ns();
-    first = read_both(wr_os_clock_ns);
+    return (struct start){.suspended_ns = wr_os_suspended_ns(), .at = read_both(wr_os_clock_ns)};
 }
 
 void wr_clock_init(void)
 {
     wr_clock.is_counter = counter_is_invariant();
-    first_take();
+    first = start_take();
 }
 
 static double rate(struct reading start, struct reading end)
@@ -131,17 +136,42 @@ static bool has_stepped(struct reading start)
     return ratio < 1 - CHECK_RATIO || ratio > 1 + CHECK_RATIO;
 }
 
+static struct start first_load(void)
+{
+    pthread_mutex_lock(&lock);
+    struct start start = first;
+    pthread_mutex_unlock(&lock);
+    return start;
+}
+
 /* Where the measurement begins. Anew after the system was suspended: the counter may have gone on
- * meanwhile, or have been reset; and where it was set otherwise. */
+ * meanwhile, or have been reset; and where it was set otherwise. The lock is not held meanwhile: a
+ * fork waits for it. */
 static struct reading first_of_span(void)
 {
-    static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+    struct start start = first_load();
+    if (wr_os_suspended_ns() <= start.suspended_ns + SUSPENDED_NS_MIN && !has_stepped(start.at))
+        return start.at;
+    start = start_take();
     pthread_mutex_lock(&lock);
-    if (wr_os_suspended_ns() > first_suspended_ns + SUSPENDED_NS_MIN || has_stepped(first))
-        first_take();
-    struct reading reading = first;
+    first = start;
     pthread_mutex_unlock(&lock);
-    return reading;
+    return start.at;
+}
+
+void wr_clock_fork_lock(void)
+{
+    pthread_mutex_lock(&lock);
+}
+
+void wr_clock_fork_unlock(void)
+{
+    pthread_mutex_unlock(&lock);
+}
+
+void wr_clock_after_fork(void)
+{
+    pthread_mutex_init(&lock, NULL);
 }
 
 uint64_t wr_clock_frequency_hz(void)

@@ -32,6 +32,11 @@ void wr_clock_init(void);
  * parts per million. */
 uint64_t wr_clock_frequency_hz(void);
 
+/* Around a fork, so that the child can measure. */
+void wr_clock_fork_lock(void);
+void wr_clock_fork_unlock(void);
+void wr_clock_after_fork(void);
+
 /* The system's clock, as wr_clock_ticks_ordered() says. */
 uint64_t wr_clock_system_ordered(void);
 
