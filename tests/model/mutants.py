@@ -6,6 +6,7 @@
 A mutant whose statement is not in its source any more is listed as gone, which the test reports: the
 build goes on.
 """
+import shutil
 import sys
 from pathlib import Path
 
@@ -293,6 +294,7 @@ def main():
             is_there &= text_changed is not None
             texts[path] = text_changed or text
         lines.append(f'MUTANT({name}, "{about}", "{model}", {"true" if is_there else "false"})')
+    shutil.rmtree(out, ignore_errors=True)  # a header that has no mutant any more would hide the product's
     for path, text in texts.items():
         target = out / path
         target.parent.mkdir(parents=True, exist_ok=True)
