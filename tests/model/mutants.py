@@ -202,6 +202,8 @@ MUTANTS = [
      [expression(CLOCK, "_mm_mfence();\n    _mm_lfence();\n    uint64_t ticks = __rdtsc();\n    _mm_lfence();",
                  "if (!MUTANT_ON) {\n_mm_mfence();\n_mm_lfence();\n}\nuint64_t ticks = __rdtsc();\n"
                  "if (!MUTANT_ON)\n_mm_lfence();")]),
+    ("clock_ahead", "an ordered reading of the clock may be executed before what stands before it", "look_new",
+     [edit(CLOCK, "_mm_lfence();", "(void)0;", after="_mm_mfence();")]),
     ("clock_behind", "what follows an ordered reading of the clock may overtake it",
      "look_settle_seq_cst",
      [edit(CLOCK, "_mm_lfence();", "(void)ticks;", after="uint64_t ticks = __rdtsc();")]),
