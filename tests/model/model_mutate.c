@@ -93,8 +93,6 @@ static const struct redundant redundant[] = {
     /* Met in the models of a whole session. */
     {"emit.c", "weir_emit", MODEL_LOAD, "*",
      "plain pins: the membarriers of the other side order this load and that of the lane"},
-    {"clock.h", "wr_clock_ticks_ordered#2", MODEL_MEMBARRIER, "removed",
-     "a reading that is executed early is an older horizon, which is as true, or is not used"},
     {"free_list.c", "product_fifo_give", MODEL_ADD, "*", "a hint"},
     {"free_list.c", "product_fifo_take", MODEL_ADD, "*", "a hint"},
     {"drain.c", "is_revocable", MODEL_LOAD, "acquire to relaxed",
