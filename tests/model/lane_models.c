@@ -477,7 +477,7 @@ const struct lane_model lane_models[] = {
         revoke_drain, bench_check),
     TWO("revoke_open_seq_cst", "the same with seq_cst pins", revoke_open_setup_seq_cst, emit_two,
         revoke_drain, bench_check),
-    THREE("revoke_two", "a second writer takes what was revoked", revoke_two_setup, emit_two,
+    THREE("revoke_two", "a second writer takes what was revoked", revoke_two_setup, emit_first,
           emit_other, revoke_drain, bench_check),
     TWO("ready", "a retired segment is announced", handover_setup, emit_three, look_ready_twice,
         bench_check_ready),

@@ -190,6 +190,7 @@ static bool is_scaffold(const struct model_site *site)
     return begins(file, "canary") || begins(file, "gate_models") ||
            begins(file, "product_free_list") || begins(site->function, "wr_bell") ||
            begins(site->function, "product_ring") || begins(site->function, "model_mutex") ||
+           begins(site->function, "product_clock") || begins(site->function, "wr_os_clock_ns") ||
            (site->kind >= MODEL_LOCK && site->kind != MODEL_MEMBARRIER);
 }
 
