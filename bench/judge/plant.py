@@ -10,7 +10,7 @@ from points import ROOT
 EMIT, DRAIN = "core/event/emit.c", "core/session/drain.c"
 IN_EMIT = "    uint64_t bytes = event->record_bytes, commit;\n"
 BEFORE_EMIT = "WEIR_API bool weir_emit("
-IN_RUN = "        uint64_t ticks = base + wr_record_ticks(header);\n"
+IN_RUN = "        least = ticks;\n"
 BEGIN_OF_READ = "    struct wr_segment *segment = lane->oldest;\n    struct record record = {0};\n"
 END_OF_READ = "    bool is_stopped = offset < end;\n"
 
