@@ -566,14 +566,17 @@ void wr_drain_end(struct weir_session *session)
 void wr_drain_finish_stream(struct weir_session *session)
 {
     struct wr_drain *drain = &session->drain;
-    uint64_t attached, latest = wr_step_ticks_now(session);
+    uint64_t attached, read = 0, latest = wr_step_ticks_now(session);
     drain->end_ticks = latest;
     if (has_new_lanes(session))
         introduce(session);
     for (struct wr_lane *lane = wr_drain_lanes(session, &attached); lane; lane = lane->next) {
-        while (wr_drain_lane(session, lane, UINT64_MAX))
-            wr_point_write(session,
-                           drain->point_ticks + 1); /* so many losses that a point must tell them */
+        /* So many losses that a point must tell them; no record before it is younger. */
+        while (wr_drain_lane(session, lane, UINT64_MAX)) {
+            read = wr_max_u64(read, lane->last_ticks);
+            wr_point_write(session, wr_max_u64(read, drain->point_ticks + 1));
+        }
+        read = wr_max_u64(read, lane->last_ticks);
         latest = wr_max_u64(latest, lane->last_ticks + 1);
     }
     latest = wr_max_u64(latest, drain->point_ticks + 1);
