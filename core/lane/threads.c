@@ -5,6 +5,9 @@
 #include "os/os.h"
 
 #define SLAB_BYTES (64u << 10)
+/* How long a wait for a pin sleeps between two looks, at first and in the end. */
+#define PAUSE_NS_MIN 1000u
+#define PAUSE_NS_MAX 1000000u
 
 __thread struct wr_self wr_self __attribute__((tls_model("initial-exec")));
 bool wr_thread_fast;
@@ -119,10 +122,12 @@ static bool wait_for_pin(const struct wr_thread *thread, uint64_t deadline_ns)
     uint64_t noted = wr_pin_load(thread);
     if (!wr_pin_is_inside(noted) || thread == wr_self.thread)
         return true;
-    for (uint64_t pause_ns = 1000; wr_pin_load(thread) == noted; pause_ns *= 2) {
+    uint64_t pause_ns = PAUSE_NS_MIN;
+    while (wr_pin_load(thread) == noted) {
         if (wr_os_monotonic_ns() >= deadline_ns)
             return false;
-        wr_os_sleep_ns(pause_ns < 1000000 ? pause_ns : 1000000);
+        wr_os_sleep_ns(pause_ns);
+        pause_ns = pause_ns < PAUSE_NS_MAX / 2 ? pause_ns * 2 : PAUSE_NS_MAX;
     }
     return true;
 }
