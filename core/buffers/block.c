@@ -24,7 +24,8 @@ void wr_block_init(struct wr_buffers *buffers, const struct weir_session_config 
                                   .flags = config->wake_flags,
                                   .grant_units =
                                       (uint32_t)(config->grant_bytes / config->segment_bytes),
-                                  .processors = wr_os_processor_count()};
+                                  .processors = wr_os_processor_count(),
+                                  .blocks_signals = config->block_signals};
     wr_gate_init(&buffers->gate, &gate, buffers->arena, buffers->segment_bytes,
                  buffers->segment_count);
     buffers->blocks = true;
@@ -74,9 +75,25 @@ static struct wr_unit *granted(struct wr_waiter *waiter)
     return units;
 }
 
+/* Back to the gate; to the credit, which the drain takes back while others wait, if its lock cannot
+ * be had in time. The credit is empty. */
+static void give(struct wr_place *place, struct wr_unit *units, uint64_t limit_ns)
+{
+    if (!wr_gate_give(&place->lane.buffers->gate, units, limit_ns) && units)
+        wr_ptr_store_release(&place->credit, units); /* edge CREDIT.release */
+}
+
+/* How long this thread may wait for the gate: for its lock, and in its queue. */
+static uint64_t limit_of(const struct wr_buffers *buffers)
+{
+    if (wr_self.no_block)
+        return 0;
+    return buffers->max_block_ns ? buffers->max_block_ns : UINT64_MAX;
+}
+
 /* What a wait has brought, or one segment of the credit. Who needs several gives that back first:
  * several threads that each hold a part of what another one needs would wait for ever. */
-static struct wr_unit *units_at_hand(struct wr_place *place, uint32_t count)
+static struct wr_unit *units_at_hand(struct wr_place *place, uint32_t count, uint64_t limit_ns)
 {
     struct wr_unit *units = place->granted;
     place->granted = NULL;
@@ -85,7 +102,7 @@ static struct wr_unit *units_at_hand(struct wr_place *place, uint32_t count)
     units = credit_take(place);
     if (!units || count == 1)
         return units;
-    wr_gate_give(&place->lane.buffers->gate, units);
+    give(place, units, limit_ns);
     return NULL;
 }
 
@@ -93,10 +110,11 @@ struct wr_segment *wr_block_take(struct wr_lane *lane, uint32_t count)
 {
     struct wr_place *place = wr_place_of(lane);
     struct wr_buffers *buffers = lane->buffers;
-    struct wr_unit *units = units_at_hand(place, count);
+    uint64_t limit_ns = limit_of(buffers);
+    struct wr_unit *units = units_at_hand(place, count, limit_ns);
     if (units)
         return use(place, units, count);
-    switch (wr_gate_ask(&buffers->gate, &place->waiter, count, wr_self.no_block == 0)) {
+    switch (wr_gate_ask(&buffers->gate, &place->waiter, count, limit_ns)) {
     case WR_ASKED_GRANTED:
         return use(place, granted(&place->waiter), count);
     case WR_ASKED_PARKED:
@@ -104,7 +122,10 @@ struct wr_segment *wr_block_take(struct wr_lane *lane, uint32_t count)
         wr_bell_ring(&buffers->bell); /* a drain that sleeps must look after who waits */
         return NULL;
     case WR_ASKED_ABORTED:
-        wr_lane_lose(lane, WEIR_LOSS_ABORTED);
+        wr_buffers_count_lost(lane, WEIR_LOSS_ABORTED);
+        return NULL;
+    case WR_ASKED_LATE:
+        wr_buffers_count_lost(lane, WEIR_LOSS_DEADLINE);
         return NULL;
     case WR_ASKED_FULL:
         wr_when_full_drop(lane);
@@ -132,6 +153,8 @@ enum wr_waited wr_block_wait(struct wr_lane *lane)
         buffers->on_park(buffers->on_park_context, &park);
     }
     errno = error;
+    if (waited == WR_WAITED_DEADLINE)
+        wr_bell_ring(&buffers->bell); /* it may have left without the lock */
     return waited;
 }
 
@@ -140,11 +163,11 @@ static void send_back(struct wr_place *place, struct wr_gate *gate)
 {
     if (wr_gate_is_inherited(gate)) /* on_park may have forked */
         return;
-    wr_gate_give(gate, granted(&place->waiter));
-    wr_gate_rest(gate, &place->waiter);
+    give(place, granted(&place->waiter), WR_PATIENCE_NS);
+    wr_gate_rest(gate, &place->waiter, WR_PATIENCE_NS);
 }
 
-bool wr_block_resume(struct wr_lane *lane, enum wr_waited waited, bool is_wanted)
+static bool resume_blocked(struct wr_lane *lane, enum wr_waited waited, bool is_wanted)
 {
     struct wr_place *place = wr_place_of(lane);
     struct wr_gate *gate = &lane->buffers->gate;
@@ -154,9 +177,9 @@ bool wr_block_resume(struct wr_lane *lane, enum wr_waited waited, bool is_wanted
         place->granted = granted(&place->waiter);
     else if (waited == WR_WAITED_GRANTED) {
         send_back(place, gate);
-        wr_lane_lose(lane, WEIR_LOSS_ABORTED);
+        wr_buffers_count_lost(lane, WEIR_LOSS_ABORTED);
     } else if (waited == WR_WAITED_DEADLINE) {
-        wr_lane_lose(lane, WEIR_LOSS_DEADLINE);
+        wr_buffers_count_lost(lane, WEIR_LOSS_DEADLINE);
     } else if (waited == WR_WAITED_ABORTED) {
         wr_self.last_loss = WEIR_LOSS_ABORTED; /* counted by who has sent it away */
     }
@@ -164,29 +187,37 @@ bool wr_block_resume(struct wr_lane *lane, enum wr_waited waited, bool is_wanted
     return goes_on;
 }
 
-void wr_block_exit(struct wr_lane *lane)
+bool wr_block_resume(struct wr_lane *lane, enum wr_waited waited, bool is_wanted)
+{
+    uint64_t signals = wr_buffers_signals_block(lane->buffers);
+    bool goes_on = resume_blocked(lane, waited, is_wanted);
+    wr_buffers_signals_restore(lane->buffers, signals);
+    return goes_on;
+}
+
+void wr_block_exit(struct wr_lane *lane, uint64_t limit_ns)
 {
     if (!lane->buffers->blocks)
         return;
     struct wr_place *place = wr_place_of(lane);
     struct wr_unit *credit = credit_take(place);
     if (credit)
-        wr_gate_give(&lane->buffers->gate, credit);
-    wr_gate_rest(&lane->buffers->gate, &place->waiter);
+        give(place, credit, limit_ns);
+    wr_gate_rest(&lane->buffers->gate, &place->waiter, limit_ns);
 }
 
 bool wr_block_revoke(struct wr_lane *lane)
 {
     struct wr_unit *credit = credit_take(wr_place_of(lane));
     if (credit)
-        wr_gate_give(&lane->buffers->gate, credit);
+        wr_gate_give(&lane->buffers->gate, credit, UINT64_MAX);
     return credit != NULL;
 }
 
 void wr_block_rest(struct wr_lane *lane)
 {
     if (lane->buffers->blocks)
-        wr_gate_rest(&lane->buffers->gate, &wr_place_of(lane)->waiter);
+        wr_gate_rest(&lane->buffers->gate, &wr_place_of(lane)->waiter, UINT64_MAX);
 }
 
 void wr_block_drain_leaves(struct wr_buffers *buffers)
@@ -203,16 +234,19 @@ void wr_block_drain_returns(struct wr_buffers *buffers)
         wr_gate_drain_returns(&buffers->gate);
 }
 
-void wr_block_figures(struct wr_buffers *buffers, struct wr_gate_figures *figures)
+bool wr_block_figures(struct wr_buffers *buffers, struct wr_gate_figures *figures,
+                      uint64_t limit_ns)
 {
-    wr_gate_figures(&buffers->gate, figures);
+    return wr_gate_figures(&buffers->gate, figures, limit_ns);
 }
 
-void wr_block_abort(struct wr_buffers *buffers)
+bool wr_block_abort(struct wr_buffers *buffers, uint64_t limit_ns)
 {
     if (!buffers->blocks)
-        return;
-    struct wr_waiter *waiter = wr_gate_close(&buffers->gate);
+        return true;
+    struct wr_waiter *waiter;
+    if (!wr_gate_close(&buffers->gate, limit_ns, &waiter))
+        return false;
     while (waiter) {
         struct wr_waiter *next = waiter->next;
         /* Its thread is parked: nobody else counts for this lane until the word is set. */
@@ -220,6 +254,7 @@ void wr_block_abort(struct wr_buffers *buffers)
         wr_gate_abort(&buffers->gate, waiter);
         waiter = next;
     }
+    return true;
 }
 
 bool wr_block_wait_unparked(struct wr_buffers *buffers, uint64_t deadline_ns)
@@ -243,5 +278,5 @@ void wr_block_hand_over(struct wr_buffers *buffers)
     struct wr_unit *units = buffers->returned;
     buffers->returned = NULL;
     buffers->returned_count = 0;
-    wr_gate_give(&buffers->gate, units);
+    wr_gate_give(&buffers->gate, units, UINT64_MAX);
 }

@@ -17,6 +17,8 @@ struct wr_place {
     struct wr_unit *granted; /* WRITER: what its wait has brought, for the attempt that goes on: not
                               * yet credit, which may be revoked before it is used */
     bool is_blocked;         /* WRITER: the attempt goes on after wr_block_wait() */
+    struct wr_segment *in_hand; /* WRITER: taken for a record of several, not yet published; linked
+                                 * by `newer` */
     WR_ALIGNED_LINE struct wr_ptr credit; /* ANY(CREDIT): what is unused of the last grant */
 };
 
@@ -56,8 +58,9 @@ enum wr_waited wr_block_wait(struct wr_lane *lane);
  * lane after this. */
 bool wr_block_resume(struct wr_lane *lane, enum wr_waited waited, bool is_wanted);
 
-/* The lane's thread exits: what it holds unused goes back. Inside its pin. */
-void wr_block_exit(struct wr_lane *lane);
+/* The lane's thread exits, or has exited: what it holds unused goes back. With a limit, in ns, for
+ * the gate's lock, behind which it stays until the drain makes the same call without one. */
+void wr_block_exit(struct wr_lane *lane, uint64_t limit_ns);
 
 /* --- The drain. ------------------------------------------------------------------------------ */
 
@@ -73,13 +76,15 @@ void wr_block_hand_over(struct wr_buffers *buffers);
 void wr_block_drain_leaves(struct wr_buffers *buffers);
 void wr_block_drain_returns(struct wr_buffers *buffers);
 
-void wr_block_figures(struct wr_buffers *buffers, struct wr_gate_figures *figures);
+/* False: not within `limit_ns`. */
+bool wr_block_figures(struct wr_buffers *buffers, struct wr_gate_figures *figures,
+                      uint64_t limit_ns);
 
 /* --- The end. -------------------------------------------------------------------------------- */
 
 /* Sends all parked threads away, and those that would park from here on. Their loss is counted
- * here. The masks are clear. */
-void wr_block_abort(struct wr_buffers *buffers);
+ * here. The masks are clear. False: not within `limit_ns`, and nobody was. */
+bool wr_block_abort(struct wr_buffers *buffers, uint64_t limit_ns);
 /* Waits until the last of them has left; false if the deadline (monotonic) passed. */
 bool wr_block_wait_unparked(struct wr_buffers *buffers, uint64_t deadline_ns);
 
@@ -119,9 +124,10 @@ static inline bool wr_block_resume(struct wr_lane *lane, enum wr_waited waited, 
     (void)is_wanted;
     return false;
 }
-static inline void wr_block_exit(struct wr_lane *lane)
+static inline void wr_block_exit(struct wr_lane *lane, uint64_t limit_ns)
 {
     (void)lane;
+    (void)limit_ns;
 }
 static inline bool wr_block_revoke(struct wr_lane *lane)
 {
@@ -149,14 +155,19 @@ static inline void wr_block_drain_returns(struct wr_buffers *buffers)
 {
     (void)buffers;
 }
-static inline void wr_block_figures(struct wr_buffers *buffers, struct wr_gate_figures *figures)
+static inline bool wr_block_figures(struct wr_buffers *buffers, struct wr_gate_figures *figures,
+                                    uint64_t limit_ns)
 {
     (void)buffers;
     (void)figures;
+    (void)limit_ns;
+    return true;
 }
-static inline void wr_block_abort(struct wr_buffers *buffers)
+static inline bool wr_block_abort(struct wr_buffers *buffers, uint64_t limit_ns)
 {
     (void)buffers;
+    (void)limit_ns;
+    return true;
 }
 static inline bool wr_block_wait_unparked(struct wr_buffers *buffers, uint64_t deadline_ns)
 {

@@ -34,6 +34,7 @@ bool wr_buffers_init(struct wr_buffers *buffers, const struct weir_session_confi
     wr_free_list_init(&buffers->free_list);
     wr_bell_init(&buffers->bell);
     pthread_mutex_init(&buffers->lock, NULL);
+    buffers->blocks_signals = config->block_signals;
     if (config->mode == WEIR_MODE_BLOCK)
         wr_block_init(buffers, config);
     return true;
@@ -93,7 +94,8 @@ static void lanes_count_locked(struct wr_buffers *buffers, uint32_t change)
 
 static struct wr_lane *lane_take(struct wr_buffers *buffers, struct wr_thread *thread)
 {
-    pthread_mutex_lock(&buffers->lock);
+    if (!wr_self_lock(&buffers->lock, &buffers->lock_is_stuck))
+        return NULL;
     if (!buffers->free_lanes)
         lanes_grow_locked(buffers);
     struct wr_lane *lane = buffers->free_lanes;
@@ -130,12 +132,24 @@ void wr_buffers_announce(struct wr_lane *lane)
     } while (!wr_ptr_cas_release(&buffers->ready, &head, lane));
 }
 
-struct wr_lane *wr_buffers_lane(struct wr_thread *thread, uint32_t slot)
+bool wr_buffers_lock(struct wr_buffers *buffers, uint64_t limit_ns, uint64_t *signals)
 {
-    /* relaxed: this thread attached it; it is cleared only when no pin can see the session */
-    struct wr_lane *lane = wr_ptr_load_relaxed(&thread->lanes[slot]);
-    if (lane)
-        return lane;
+    *signals = wr_os_signals_block();
+    if (wr_os_mutex_lock_for(&buffers->lock, limit_ns))
+        return true;
+    wr_os_signals_restore(*signals);
+    return false;
+}
+
+void wr_buffers_unlock(struct wr_buffers *buffers, uint64_t signals)
+{
+    pthread_mutex_unlock(&buffers->lock);
+    wr_os_signals_restore(signals);
+}
+
+static struct wr_lane *lane_attach(struct wr_thread *thread, uint32_t slot)
+{
+    struct wr_lane *lane;
     /* edge QUIESCE: set before the slot's bit was in the mask that brought us here */
     struct wr_buffers *buffers = wr_ptr_load_acquire(&wr_buffers_by_slot[slot]);
     if (!buffers || !(lane = lane_take(buffers, thread)))
@@ -146,6 +160,18 @@ struct wr_lane *wr_buffers_lane(struct wr_thread *thread, uint32_t slot)
     /* The drain reads its horizon before it takes the ready list. What this thread stamps from here
      * on is later than the horizon of any look that has not met the lane. */
     (void)wr_clock_ticks_ordered();
+    return lane;
+}
+
+struct wr_lane *wr_buffers_lane(struct wr_thread *thread, uint32_t slot)
+{
+    /* relaxed: this thread attached it; it is cleared only when no pin can see the session */
+    struct wr_lane *lane = wr_ptr_load_relaxed(&thread->lanes[slot]);
+    if (lane)
+        return lane;
+    uint64_t signals = wr_os_signals_block();
+    lane = lane_attach(thread, slot);
+    wr_os_signals_restore(signals);
     return lane;
 }
 
@@ -161,12 +187,20 @@ static void tell_retired(struct wr_lane *lane, uint32_t segments)
         wr_bell_ring(&buffers->bell);
 }
 
-void wr_buffers_retire(struct wr_lane *lane)
+/* Signals are blocked, here and where it says so below. */
+static void retire_blocked(struct wr_lane *lane)
 {
     if (lane->buffers->overwrite.is_on)
         wr_overwrite_retire(lane);
     else if (wr_lane_retire(lane))
         tell_retired(lane, 1);
+}
+
+void wr_buffers_retire(struct wr_lane *lane)
+{
+    uint64_t signals = wr_buffers_signals_block(lane->buffers);
+    retire_blocked(lane);
+    wr_buffers_signals_restore(lane->buffers, signals);
 }
 
 void wr_buffers_return(struct wr_lane *lane)
@@ -185,28 +219,31 @@ static void mark_gap(struct wr_lane *lane, unsigned cause, struct wr_segment *se
     wr_segment_commit_mark(segment, commit, WR_GAP_MARK_BYTES);
 }
 
-void wr_buffers_lose(struct wr_lane *lane, enum weir_loss cause)
+static void lose_blocked(struct wr_lane *lane, enum weir_loss cause)
 {
     uint64_t commit;
     struct wr_segment *segment = wr_lane_room(lane, WR_GAP_MARK_BYTES, &commit);
-    wr_lane_lose(lane, cause);
+    wr_buffers_count_lost(lane, cause);
     if (segment)
         mark_gap(lane, cause, segment, commit);
     else
-        wr_buffers_retire(lane);
+        retire_blocked(lane);
 }
 
-struct wr_segment *wr_buffers_room(struct wr_lane *lane, uint32_t bytes, uint64_t *commit)
+void wr_buffers_lose(struct wr_lane *lane, enum weir_loss cause)
+{
+    uint64_t signals = wr_buffers_signals_block(lane->buffers);
+    lose_blocked(lane, cause);
+    wr_buffers_signals_restore(lane->buffers, signals);
+}
+
+static struct wr_segment *room_blocked(struct wr_lane *lane, uint64_t *commit)
 {
     struct wr_buffers *buffers = lane->buffers;
-    struct wr_segment *segment = wr_lane_room(lane, bytes, commit);
-    if (segment)
-        return segment;
-    WR_CHECK(!wr_buffers_must_span(buffers, bytes));
     if (buffers->overwrite.is_on)
         return wr_overwrite_room(lane, commit);
-    wr_buffers_retire(lane);
-    segment = wr_when_full_take(lane, 1);
+    retire_blocked(lane);
+    struct wr_segment *segment = wr_when_full_take(lane, 1);
     if (!segment)
         return NULL;
     wr_lane_open(lane, segment, buffers->segment_bytes, wr_clock_ticks());
@@ -216,31 +253,65 @@ struct wr_segment *wr_buffers_room(struct wr_lane *lane, uint32_t bytes, uint64_
     return segment;
 }
 
+/* Apart, so that an event that finds room saves no registers for this. */
+static WR_NOINLINE struct wr_segment *room_slow(struct wr_lane *lane, uint64_t *commit)
+{
+    uint64_t signals = wr_buffers_signals_block(lane->buffers);
+    struct wr_segment *segment = room_blocked(lane, commit);
+    wr_buffers_signals_restore(lane->buffers, signals);
+    return segment;
+}
+
+struct wr_segment *wr_buffers_room(struct wr_lane *lane, uint32_t bytes, uint64_t *commit)
+{
+    struct wr_segment *segment = wr_lane_room(lane, bytes, commit);
+    if (segment)
+        return segment;
+    WR_CHECK(!wr_buffers_must_span(lane->buffers, bytes));
+    return room_slow(lane, commit);
+}
+
 /* --- Room for a record that is larger than a segment. ---------------------------------------- */
 
-struct wr_segment *wr_buffers_span_room(struct wr_lane *lane, uint32_t bytes)
+static struct wr_segment *span_room_blocked(struct wr_lane *lane, uint32_t bytes)
 {
     const struct wr_buffers *buffers = lane->buffers;
     uint32_t count = wr_span_segments(bytes, buffers->segment_bytes);
     if (count > buffers->segment_count / 2) {
-        wr_buffers_lose(lane, WEIR_LOSS_TOO_LARGE);
+        lose_blocked(lane, WEIR_LOSS_TOO_LARGE);
         return NULL;
     }
+    if (buffers->overwrite.is_on)
+        return wr_overwrite_span_room(lane, count);
     /* Before it is known that there are enough: at the brim, several threads that each hold on to a
      * part of what another one needs would stay there. */
-    wr_buffers_retire(lane);
-    return buffers->overwrite.is_on ? wr_overwrite_span_room(lane, count)
-                                    : wr_when_full_take(lane, count);
+    retire_blocked(lane);
+    return wr_when_full_take(lane, count);
 }
 
-void wr_buffers_span_open(struct wr_lane *lane, const struct wr_span *span)
+struct wr_segment *wr_buffers_span_room(struct wr_lane *lane, uint32_t bytes)
 {
+    uint64_t signals = wr_buffers_signals_block(lane->buffers);
+    struct wr_segment *first = span_room_blocked(lane, bytes);
+    if (first) /* else an earlier record's may still be there */
+        wr_place_of(lane)->in_hand = first;
+    wr_buffers_signals_restore(lane->buffers, signals);
+    return first;
+}
+
+bool wr_buffers_span_open(struct wr_lane *lane, const struct wr_span *span)
+{
+    bool is_open = true;
+    uint64_t signals = wr_buffers_signals_block(lane->buffers);
     if (lane->buffers->overwrite.is_on) {
-        wr_overwrite_span_open(lane, span);
-        return;
+        is_open = wr_overwrite_span_open(lane, span);
+    } else {
+        wr_place_of(lane)->in_hand = NULL;
+        wr_lane_push(lane, span->oldest, span->newest, lane->buffers->segment_bytes);
+        tell_retired(lane, span->count - 1);
     }
-    wr_lane_push(lane, span->oldest, span->newest, lane->buffers->segment_bytes);
-    tell_retired(lane, span->count - 1);
+    wr_buffers_signals_restore(lane->buffers, signals);
+    return is_open;
 }
 
 /* --- Exit of a thread. ----------------------------------------------------------------------- */
@@ -248,7 +319,7 @@ void wr_buffers_span_open(struct wr_lane *lane, const struct wr_span *span)
 static void lane_exit(struct wr_lane *lane)
 {
     wr_buffers_retire(lane);
-    wr_block_exit(lane);
+    wr_block_exit(lane, WR_PATIENCE_NS);
     /* edge EXIT.release: the last segment and the last losses */
     wr_u32_store_release(&lane->exited, 1);
     wr_buffers_announce(lane);
@@ -256,7 +327,7 @@ static void lane_exit(struct wr_lane *lane)
 
 static void on_thread_exit(struct wr_thread *thread)
 {
-    uint64_t pin = wr_pin_enter_seq_cst(thread);
+    uint64_t pin = wr_pin_enter_seq_cst(thread), signals = wr_os_signals_block();
     for (uint32_t slot = 0; slot < WR_SESSIONS_MAX; slot++) {
         /* edge QUIESCE: a stopper clears the word, then waits for this pin, then frees the lane */
         struct wr_lane *lane = wr_ptr_load_seq_cst(&thread->lanes[slot]);
@@ -265,6 +336,7 @@ static void on_thread_exit(struct wr_thread *thread)
         lane_exit(lane);
         wr_ptr_store_release(&thread->lanes[slot], NULL);
     }
+    wr_os_signals_restore(signals);
     wr_pin_leave(thread, pin);
 }
 
@@ -316,7 +388,7 @@ static uint64_t lane_records_locked(struct wr_lane *lane)
     return records;
 }
 
-void wr_lane_counts_locked(struct wr_lane *lane, struct weir_counts *counts)
+bool wr_lane_counts_locked(struct wr_lane *lane, struct weir_counts *counts, uint64_t limit_ns)
 {
     /* Losses before records: a record that is met then may be younger than a loss that is not. */
     for (unsigned cause = 0; cause < WR_LANE_CAUSES; cause++)
@@ -324,12 +396,13 @@ void wr_lane_counts_locked(struct wr_lane *lane, struct weir_counts *counts)
     counts->lost[WEIR_LOSS_NESTED] += wr_u64_load_acquire(&lane->nested);
     counts->lost[WEIR_LOSS_SINK_FAILED] = lane->sink_failed;
     uint64_t records;
-    if (lane->buffers->overwrite.is_on)
-        wr_overwrite_counts(lane, &records, &counts->lost[WEIR_LOSS_OVERWRITTEN]);
-    else
+    if (!lane->buffers->overwrite.is_on)
         records = lane_records_locked(lane);
+    else if (!wr_overwrite_counts(lane, &records, &counts->lost[WEIR_LOSS_OVERWRITTEN], limit_ns))
+        return false;
     counts->written = records - lane->sink_failed;
     attempted_set(counts);
+    return true;
 }
 
 uint32_t wr_lane_segments_locked(struct wr_lane *lane)
@@ -358,7 +431,7 @@ void wr_buffers_release_lane_locked(struct wr_buffers *buffers, struct wr_lane *
 {
     struct wr_lane *lane = *link;
     struct weir_counts counts = {0};
-    wr_lane_counts_locked(lane, &counts);
+    wr_lane_counts_locked(lane, &counts, UINT64_MAX);
     wr_counts_add(&buffers->released, &counts);
     *link = lane->next;
     wr_thread_lane_released(lane->thread);

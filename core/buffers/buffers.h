@@ -13,8 +13,9 @@
 #include "base/atomic.h"
 #include "buffers/free_list.h"
 #include "buffers/overwrite.h"
-#include "lane/lane.h"
+#include "lane/lane_write.h"
 #include "lane/thread.h"
+#include "os/os.h"
 #include "wait/bell.h"
 #include "wait/gate.h"
 
@@ -28,7 +29,8 @@ struct wr_buffers {
     uint32_t segment_count;
     uint32_t wake_at; /* retired segments that wake the drain */
     uint32_t slot;
-    bool blocks; /* mode BLOCK: segments come from the gate, not from the free list */
+    bool blocks;         /* mode BLOCK: segments come from the gate, not from the free list */
+    bool blocks_signals; /* of emitting threads, while they change segments */
     uint64_t max_block_ns;
     void (*on_park)(void *context, const struct weir_park *park);
     void *on_park_context;
@@ -47,6 +49,7 @@ struct wr_buffers {
     uint32_t returned_count;  /* DRAIN */
 
     pthread_mutex_t lock;
+    struct wr_u32 lock_is_stuck; /* ANY: a hint, see wr_self_lock() */
     struct wr_lane *lanes;       /* LOCK: all attached lanes */
     struct wr_lane *free_lanes;  /* LOCK */
     void *slabs;                 /* LOCK: pages that hold lanes */
@@ -84,9 +87,35 @@ void wr_buffers_init_process(void);
 /* A number that names a capture thread in a stream; never the same twice in a process. */
 uint64_t wr_buffers_capture_id(void);
 
-/* --- Writer's side, inside the thread's pin. ------------------------------------------------- */
+/* The session's lock, for threads that are neither the drain nor emit: their signals are blocked
+ * while they hold it, so that no handler suspends them with it. Waits at most `limit_ns`
+ * (UINT64_MAX: no limit); false: it is not held. */
+bool wr_buffers_lock(struct wr_buffers *buffers, uint64_t limit_ns, uint64_t *signals);
+void wr_buffers_unlock(struct wr_buffers *buffers, uint64_t signals);
 
-/* The thread's lane in the session of `slot`, made at first use; NULL if there is no memory. */
+/* --- Writer's side, inside the thread's pin. -------------------------------------------------
+ *
+ * A lock may be held by a thread that does not run, because a handler, a debugger or a freezer has
+ * suspended it: all of these wait for one no longer than wr_self_lock() does. Where the session
+ * says so (`block_signals`), signals are blocked while a lock is held or a segment is on its way: a
+ * handler that suspends its thread, or jumps out of it, finds the lane with its segment or without,
+ * and no lock held. Each time, the system is called twice.
+ */
+
+/* Returns what wr_buffers_signals_restore() needs. */
+static inline uint64_t wr_buffers_signals_block(const struct wr_buffers *buffers)
+{
+    return WR_UNLIKELY(buffers->blocks_signals) ? wr_os_signals_block() : 0;
+}
+
+static inline void wr_buffers_signals_restore(const struct wr_buffers *buffers, uint64_t signals)
+{
+    if (WR_UNLIKELY(buffers->blocks_signals))
+        wr_os_signals_restore(signals);
+}
+
+/* The thread's lane in the session of `slot`, made at first use; NULL if there is no memory, or
+ * another thread holds up the lock that this takes. */
 struct wr_lane *wr_buffers_lane(struct wr_thread *thread, uint32_t slot);
 
 /* Room for a record of `bytes`, which fits into a segment, in a fresh one if need be. NULL: the
@@ -103,8 +132,15 @@ static inline bool wr_buffers_must_span(const struct wr_buffers *buffers, uint32
  * NULL: the loss is counted, TOO_LARGE if they would be more than half of the session's; or the
  * attempt is blocked. */
 struct wr_segment *wr_buffers_span_room(struct wr_lane *lane, uint32_t bytes);
-/* Publishes the record whose parts are filled, and opens the last of its segments. */
-void wr_buffers_span_open(struct wr_lane *lane, const struct wr_span *span);
+/* Publishes the record whose parts are filled, and opens the last of its segments. False: the loss
+ * is counted. */
+bool wr_buffers_span_open(struct wr_lane *lane, const struct wr_span *span);
+
+/* Counts the loss of this thread's event, once it is sure. */
+static inline void wr_buffers_count_lost(struct wr_lane *lane, enum weir_loss cause)
+{
+    wr_lane_lose(lane, cause);
+}
 
 /* Counts a loss that is not for want of room, and marks its place in the current segment; where the
  * mark has no room the segment is closed, and the next one's header says where the gap is. */
@@ -176,8 +212,9 @@ void wr_buffers_give(struct wr_buffers *buffers, struct wr_segment *segment);
 void wr_buffers_release_lane_locked(struct wr_buffers *buffers, struct wr_lane **link);
 
 void wr_counts_add(struct weir_counts *sum, const struct weir_counts *more);
-/* Written and lost of one lane. The lock is held. */
-void wr_lane_counts_locked(struct wr_lane *lane, struct weir_counts *counts);
+/* Written and lost of one lane. The lock is held. False: in mode OVERWRITE, whose own lock could
+ * not be had within `limit_ns`. */
+bool wr_lane_counts_locked(struct wr_lane *lane, struct weir_counts *counts, uint64_t limit_ns);
 /* Segments that hold, or may hold, records. The lock is held. */
 uint32_t wr_lane_segments_locked(struct wr_lane *lane);
 

@@ -34,7 +34,7 @@ void wr_when_full_drop(struct wr_lane *lane)
     if (!buffers->blocks)
         lane->skips = wr_buffers_is_crowd(buffers) ? WR_SKIPS_IN_CROWD : WR_SKIPS;
     lane->skip_cause = lane->held_before ? WEIR_LOSS_FULL : WEIR_LOSS_NO_SEGMENT;
-    wr_lane_lose(lane, lane->skip_cause);
+    wr_buffers_count_lost(lane, lane->skip_cause);
 }
 
 static void free_give_all(struct wr_buffers *buffers, struct wr_segment *first)

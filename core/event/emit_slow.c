@@ -197,6 +197,7 @@ WR_NOINLINE bool wr_emit_pinned_slow(struct weir_event *event, const void *paylo
 {
     struct wr_thread *thread = wr_self.thread;
     wr_self.depth++;
+    wr_self.patience_ns = WR_PATIENCE_NS;
     bool is_written = emit_to_all(thread, mask_of(event), event, payload);
     wr_pin_leave_own(thread);
     wr_self_leave();
@@ -225,6 +226,7 @@ WR_NOINLINE bool wr_emit_no_segment_slow(struct weir_event *event, struct wr_thr
 
 static bool emit_entered(struct weir_event *event, const void *payload)
 {
+    wr_self.patience_ns = WR_PATIENCE_NS;
     struct wr_thread *thread = wr_thread_attach();
     if (!thread) {
         for (uint64_t mask = mask_of(event); mask; mask &= mask - 1)
@@ -282,6 +284,7 @@ static bool lose_mismatch(struct weir_event *event)
     if (is_inside())
         return emit_nested(event);
     wr_self_enter();
+    wr_self.patience_ns = WR_PATIENCE_NS;
     struct wr_thread *thread = wr_thread_attach();
     uint64_t pin = thread ? wr_pin_enter_seq_cst(thread) : 0;
     for (uint64_t mask = mask_of(event); mask; mask &= mask - 1) {

@@ -15,6 +15,7 @@
 #include "buffers/buffers.h"
 #include "event/define.h"
 #include "os/clock.h"
+#include "os/os.h"
 
 struct weir_provider {
     char *name; /* CONST */
@@ -29,9 +30,10 @@ struct weir_provider {
 };
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-static pthread_cond_t callback_done = PTHREAD_COND_INITIALIZER;
-static struct weir_provider *providers;                      /* LOCK */
-static ck_hs_t providers_by_name;                            /* LOCK */
+static uint64_t signals_before;         /* LOCK: of the thread that holds it */
+static struct wr_u32 callbacks_done;    /* raised under the lock; slept on without it */
+static struct weir_provider *providers; /* LOCK */
+static ck_hs_t providers_by_name;       /* LOCK */
 static const struct wr_interest *interests[WR_SESSIONS_MAX]; /* LOCK: what an enabled slot wants */
 static bool slot_is_taken[WR_SESSIONS_MAX];                  /* LOCK */
 static struct wr_ptr definitions[WR_EVENT_INDEX_MAX + 1];    /* edge DEFINE; entries never change */
@@ -94,12 +96,13 @@ static void mask_store(struct wr_event_definition *definition, uint64_t mask)
 }
 
 /*
- * A fork takes both locks, so that the child finds consistent lists behind fresh locks. A signal
- * handler that forks while this thread is in the library cannot take them: its child may only go on
- * untraced, and if another thread held a session's lock, what the handler interrupted may wait for
- * it in the child. One that forks within the fast path, which holds nothing, may; but what it
- * interrupted must stay marked as inside, so `ready` is put back as it was. A handler may fork
- * between these functions, too: only the outermost fork does anything.
+ * A fork takes both locks, so that the child finds consistent lists behind fresh locks. Signals
+ * stay as they are: the host's own handlers of the fork run meanwhile, and may wait for a collector
+ * that suspends this thread. A signal handler that forks while this thread is in the library cannot
+ * take them: its child may only go on untraced, and if another thread held a session's lock, what
+ * the handler interrupted may wait for it in the child. One that forks within the fast path, which
+ * holds nothing, may; but what it interrupted must stay marked as inside, so `ready` is put back as
+ * it was. A handler may fork between these functions, too: only the outermost fork does anything.
  */
 static void before_fork(void)
 {
@@ -151,7 +154,6 @@ static void after_fork_child(void)
     is_broken |= wr_self.fork_is_nested || wr_self.fork_depth > 1;
     generation++;
     pthread_mutex_init(&lock, NULL);
-    pthread_cond_init(&callback_done, NULL);
     wr_threads_after_fork();
     if (--wr_self.fork_depth == 0)
         fork_leave();
@@ -176,15 +178,30 @@ uint32_t wr_process_generation(void)
     return generation;
 }
 
-static void registry_lock(void)
+/* Signals are blocked while it is held, so that no handler suspends the thread with it. */
+static bool registry_lock_for(uint64_t limit_ns)
 {
     wr_self_enter();
-    pthread_mutex_lock(&lock);
+    uint64_t before = wr_os_signals_block();
+    if (wr_os_mutex_lock_for(&lock, limit_ns)) {
+        signals_before = before;
+        return true;
+    }
+    wr_os_signals_restore(before);
+    wr_self_leave();
+    return false;
+}
+
+static void registry_lock(void)
+{
+    registry_lock_for(UINT64_MAX);
 }
 
 static void registry_unlock(void)
 {
+    uint64_t before = signals_before;
     pthread_mutex_unlock(&lock);
+    wr_os_signals_restore(before);
     wr_self_leave();
 }
 
@@ -273,18 +290,25 @@ void wr_registry_enable(uint32_t slot, const struct wr_interest *interest)
     registry_unlock();
 }
 
-void wr_registry_disable(uint32_t slot)
+bool wr_registry_disable(uint32_t slot, uint64_t limit_ns)
 {
-    wr_registry_enable(slot, NULL);
+    if (!registry_lock_for(limit_ns))
+        return false;
+    interests[slot] = NULL;
+    masks_update_locked();
+    registry_unlock();
+    return true;
 }
 
-void wr_registry_give_slot(uint32_t slot)
+bool wr_registry_give_slot(uint32_t slot, uint64_t limit_ns)
 {
-    registry_lock();
+    if (!registry_lock_for(limit_ns))
+        return false;
     wr_ptr_store_release(&wr_buffers_by_slot[slot], NULL);
     blocking_set_locked(slot, false);
     slot_is_taken[slot] = false;
     registry_unlock();
+    return true;
 }
 
 /* --- Callbacks. ------------------------------------------------------------------------------ */
@@ -334,10 +358,11 @@ static void provider_free(struct weir_provider *provider)
 
 /* Whoever finds a provider being called leaves it to that thread, which looks again afterwards: so
  * a callback may start and stop sessions, and no call waits for another. */
-void wr_registry_run_callbacks(void)
+void wr_registry_run_callbacks(uint64_t limit_ns)
 {
     for (;;) {
-        registry_lock();
+        if (!registry_lock_for(limit_ns))
+            return;
         struct weir_provider *provider = callback_next_locked();
         struct wr_provider_state state =
             provider ? provider->told : (struct wr_provider_state){false, 0, 0};
@@ -348,8 +373,9 @@ void wr_registry_run_callbacks(void)
         registry_lock();
         provider->is_calling = false;
         bool is_destroyed = provider->is_destroyed;
-        pthread_cond_broadcast(&callback_done);
+        wr_u32_add_acq_rel(&callbacks_done, 1);
         registry_unlock();
+        wr_os_futex_wake_all(&callbacks_done);
         if (is_destroyed)
             provider_free(provider);
     }
@@ -497,7 +523,7 @@ static enum weir_result provider_finish(struct weir_provider *provider, enum wei
     }
     if (out)
         *out = provider;
-    wr_registry_run_callbacks();
+    wr_registry_run_callbacks(UINT64_MAX);
     return WEIR_OK;
 }
 
@@ -613,8 +639,12 @@ void weir_provider_destroy(struct weir_provider *provider)
     registry_lock();
     provider_remove_locked(provider);
     bool is_own_call = provider->is_calling && pthread_equal(provider->caller, pthread_self());
-    while (provider->is_calling && !is_own_call)
-        pthread_cond_wait(&callback_done, &lock);
+    while (provider->is_calling && !is_own_call) {
+        uint32_t done = wr_u32_load_acquire(&callbacks_done);
+        registry_unlock();
+        wr_os_futex_wait(&callbacks_done, done, UINT64_MAX);
+        registry_lock();
+    }
     provider->is_destroyed = true; /* the thread that is calling frees it */
     registry_unlock();
     if (!is_own_call)

@@ -11,6 +11,7 @@
 #ifndef WR_LANE_THREAD_H
 #define WR_LANE_THREAD_H
 
+#include <pthread.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include "base/atomic.h"
@@ -27,10 +28,9 @@ struct wr_thread {
     /* The writer attaches a lane inside a pin; the stopper clears the word after QUIESCE. */
     WR_ALIGNED_LINE struct wr_ptr lanes[WR_SESSIONS_MAX]; /* ANY(QUIESCE) */
 
-    /* LOCK(threads) */
-    WR_ALIGNED_LINE struct wr_thread *next; /* all records, never shortened */
-    struct wr_thread *free_next;
-    uint64_t id; /* of the system */
+    WR_ALIGNED_LINE struct wr_thread *next; /* ANY(RECORD): all records, never shortened */
+    struct wr_thread *free_next;            /* ANY(THREAD) */
+    uint64_t id;                            /* of the system */
     struct wr_u32 lane_count;
 };
 
@@ -45,8 +45,9 @@ struct wr_self {
     /* The drain thread during the rundown: events go to `capture` instead of a lane. */
     bool (*capture)(void *context, struct weir_event *event, const void *payload);
     void *capture_context;
-    uint32_t last_loss; /* enum weir_loss */
-    uint32_t no_block;  /* scopes that the thread is in */
+    uint32_t last_loss;   /* enum weir_loss */
+    uint64_t patience_ns; /* what this event may still wait for locks: see wr_self_lock() */
+    uint32_t no_block;    /* scopes that the thread is in */
     /* From before a fork to after it. */
     struct wr_thread *fork_ready;
     uint32_t fork_depth;
@@ -61,8 +62,8 @@ extern bool wr_thread_fast;
 /* Once per process; before any other call. */
 void wr_threads_init(void);
 
-/* The calling thread's record, made at first use; NULL if there is no memory. Slow path; takes the
- * threads lock, never the host's allocator. */
+/* The calling thread's record, made at first use; NULL if there is no memory, or another thread
+ * holds up the lock that this takes. Slow path; never the host's allocator. */
 struct wr_thread *wr_thread_attach(void);
 
 /* A lane of the thread went back to its session. */
@@ -71,7 +72,7 @@ void wr_thread_lane_released(struct wr_thread *thread);
 /* Set by the buffers: retires the lanes of a thread that exits. */
 extern void (*wr_thread_on_exit)(struct wr_thread *thread);
 
-/* Walks all thread records; the callback runs under the threads lock. */
+/* Walks all thread records, without a lock: not those that are added meanwhile. */
 void wr_threads_each(void (*visit)(struct wr_thread *thread, void *context), void *context);
 
 /* Waits until no thread is inside a pin that it entered before this call; false if `deadline_ns`
@@ -102,6 +103,15 @@ static inline void wr_self_leave(void)
     if (--wr_self.depth == 0 && wr_thread_fast)
         wr_self.ready = wr_self.thread;
 }
+
+/* Takes a lock that an emitting thread needs, and another one may hold that does not run: one that
+ * a debugger or a freezer has stopped. All such waits of one event end after WR_PATIENCE_NS
+ * (`patience_ns`, which the event's beginning sets). False: it is not held.
+ *
+ * `is_stuck` is the lock's: some thread has waited in vain. Until a thread has it again, nobody
+ * waits for it any more, and each event tries once. */
+#define WR_PATIENCE_NS 1000000u
+bool wr_self_lock(pthread_mutex_t *mutex, struct wr_u32 *is_stuck);
 
 /* --- Pins. ----------------------------------------------------------------------------------- */
 

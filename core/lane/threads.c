@@ -13,11 +13,12 @@ __thread struct wr_self wr_self __attribute__((tls_model("initial-exec")));
 bool wr_thread_fast;
 void (*wr_thread_on_exit)(struct wr_thread *thread);
 
-static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* who takes a record */
+static struct wr_u32 lock_is_stuck;
 static pthread_key_t exit_key;
-static struct wr_thread *all;          /* LOCK */
-static struct wr_thread *free_records; /* LOCK */
-static bool membarrier_works;          /* CONST after init */
+static struct wr_ptr all;          /* ANY(RECORD): never shortened */
+static struct wr_ptr free_records; /* ANY(THREAD): given by any thread, taken under LOCK */
+static bool membarrier_works;      /* CONST after init */
 
 static void on_thread_exit(void *argument);
 
@@ -38,6 +39,49 @@ void wr_threads_init(void)
     wr_thread_fast = membarrier_works && wr_clock.is_tsc;
 }
 
+/* Without the lock: a thread that exits, the drain and a stop give records back, and must not wait
+ * for a thread that is suspended while it takes one. */
+static void record_give(struct wr_thread *thread)
+{
+    void *first = wr_ptr_load_relaxed(&free_records); /* relaxed: the exchange below decides */
+    do {
+        thread->free_next = first;
+        wr_data_written(&thread->free_next, sizeof thread->free_next);
+        /* edge THREAD.release: nobody reads what the record's former thread left */
+    } while (!wr_ptr_cas_release(&free_records, &first, thread));
+}
+
+/* Takers come one at a time: what is first stays so, with the same successor, until this one has
+ * taken it. */
+static struct wr_thread *record_pop_locked(void)
+{
+    void *first = wr_ptr_load_acquire(&free_records); /* edge THREAD.acquire */
+    struct wr_thread *thread;
+    do {
+        thread = first;
+        if (!thread)
+            return NULL;
+        wr_data_read(&thread->free_next, sizeof thread->free_next);
+        /* edge THREAD.acquire */
+    } while (!wr_ptr_cas_acq_rel(&free_records, &first, thread->free_next));
+    return thread;
+}
+
+static void record_list_locked(struct wr_thread *thread)
+{
+    /* relaxed: it changes under the lock */
+    thread->next = wr_ptr_load_relaxed(&all);
+    wr_data_written(&thread->next, sizeof thread->next);
+    wr_ptr_store_release(&all, thread); /* edge RECORD.release: the record, and its successor */
+    record_give(thread);
+}
+
+static struct wr_thread *record_next(const struct wr_thread *thread)
+{
+    wr_data_read(&thread->next, sizeof thread->next);
+    return thread->next;
+}
+
 /* A fresh slab's records go to the free list. From the system, not from the host's allocator: the
  * host may be tracing its allocator. */
 static bool grow_locked(void)
@@ -45,23 +89,19 @@ static bool grow_locked(void)
     struct wr_thread *records = wr_os_pages_map(SLAB_BYTES);
     if (!records)
         return false;
-    for (size_t i = 0; i < SLAB_BYTES / sizeof *records; i++) {
-        records[i].next = all;
-        all = &records[i];
-        records[i].free_next = free_records;
-        free_records = &records[i];
-    }
+    for (size_t i = 0; i < SLAB_BYTES / sizeof *records; i++)
+        record_list_locked(&records[i]);
     return true;
 }
 
 static struct wr_thread *record_take(void)
 {
-    pthread_mutex_lock(&lock);
-    if (!free_records)
-        grow_locked();
-    struct wr_thread *thread = free_records;
+    if (!wr_self_lock(&lock, &lock_is_stuck))
+        return NULL;
+    struct wr_thread *thread = record_pop_locked();
+    if (!thread && grow_locked())
+        thread = record_pop_locked();
     if (thread) {
-        free_records = thread->free_next;
         thread->id = wr_os_thread_id();
         /* One for the thread itself; its exit gives it back. */
         wr_u32_store_release(&thread->lane_count, 1);
@@ -74,12 +114,12 @@ struct wr_thread *wr_thread_attach(void)
 {
     if (wr_self.thread)
         return wr_self.thread;
+    uint64_t signals = wr_os_signals_block();
     struct wr_thread *thread = record_take();
-    if (!thread)
-        return NULL;
     wr_self.thread = thread;
-    if (exit_key != (pthread_key_t)-1)
+    if (thread && exit_key != (pthread_key_t)-1)
         pthread_setspecific(exit_key, thread);
+    wr_os_signals_restore(signals);
     return thread;
 }
 
@@ -88,10 +128,7 @@ void wr_thread_lane_released(struct wr_thread *thread)
     /* edge THREAD: the last of the thread's exit and its lanes' releases reuses the record */
     if (wr_u32_add_acq_rel(&thread->lane_count, UINT32_MAX) != 1)
         return;
-    pthread_mutex_lock(&lock);
-    thread->free_next = free_records;
-    free_records = thread;
-    pthread_mutex_unlock(&lock);
+    record_give(thread);
 }
 
 /* The destructors of a thread's other keys may still emit: they get a new record, and this runs
@@ -100,6 +137,7 @@ static void on_thread_exit(void *argument)
 {
     struct wr_thread *thread = argument;
     wr_self_enter();
+    wr_self.patience_ns = WR_PATIENCE_NS;
     if (wr_thread_on_exit)
         wr_thread_on_exit(thread);
     wr_self.thread = NULL;
@@ -109,10 +147,9 @@ static void on_thread_exit(void *argument)
 
 void wr_threads_each(void (*visit)(struct wr_thread *thread, void *context), void *context)
 {
-    pthread_mutex_lock(&lock);
-    for (struct wr_thread *thread = all; thread; thread = thread->next)
+    struct wr_thread *thread = wr_ptr_load_acquire(&all); /* edge RECORD.acquire */
+    for (; thread; thread = record_next(thread))
         visit(thread, context);
-    pthread_mutex_unlock(&lock);
 }
 
 /* Waits for one thread's pin to be even or to change. Sleeps, so that a preempted writer on the
@@ -142,12 +179,10 @@ bool wr_threads_quiesce(uint64_t deadline_ns)
 {
     /* edge QUIESCE: the caller's stores, this barrier, then the loads of the pins */
     wr_threads_barrier();
-    pthread_mutex_lock(&lock);
-    struct wr_thread *first = all;
-    pthread_mutex_unlock(&lock);
+    struct wr_thread *thread = wr_ptr_load_acquire(&all); /* edge RECORD.acquire */
     bool is_quiet = true;
     /* `next` of a listed record never changes; records added meanwhile see the caller's stores. */
-    for (struct wr_thread *thread = first; thread; thread = thread->next)
+    for (; thread; thread = record_next(thread))
         is_quiet &= wait_for_pin(thread, deadline_ns);
     return is_quiet;
 }
@@ -165,14 +200,15 @@ void wr_threads_fork_unlock(void)
 void wr_threads_after_fork(void)
 {
     pthread_mutex_init(&lock, NULL);
+    wr_u32_store_relaxed(&lock_is_stuck, 0); /* relaxed: the only thread */
     /* The parent's other threads do not exist here: their pins may be odd for ever, and nothing may
      * wait for them. This thread keeps its record, without lanes: a signal handler may have forked
      * in the middle of an event, which goes on when the handler returns, into memory of nobody's.
      */
     struct wr_thread *self = wr_self.thread;
     wr_self.capture = NULL;
-    all = self;
-    free_records = NULL;
+    wr_ptr_store_release(&all, self);
+    wr_ptr_store_release(&free_records, NULL);
     if (self) {
         self->next = NULL;
         self->id = wr_os_thread_id();

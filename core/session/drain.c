@@ -311,8 +311,8 @@ void wr_drain_settle(void *context, bool is_sent)
 static void end_early(struct weir_session *session)
 {
     wr_u32_store_release(&session->has_ended_early, 1);
-    wr_registry_disable(session->slot);
-    wr_block_abort(&session->buffers);
+    wr_registry_disable(session->slot, UINT64_MAX);
+    wr_block_abort(&session->buffers, UINT64_MAX);
 }
 
 static void lanes_release(struct weir_session *session)

@@ -156,21 +156,27 @@ enum weir_result weir_session_start(struct weir_session *session, struct weir_er
         session->buffers.slot = session->slot;
         result = wr_drain_start(session, error);
         if (result != WEIR_OK)
-            wr_registry_give_slot(session->slot);
+            wr_registry_give_slot(session->slot, UINT64_MAX);
     }
     if (result == WEIR_OK)
         wr_registry_enable(session->slot, &session->interest); /* edge ENABLE */
     /* edge EARLY.acquire: a drain that fails before this has disabled what was not enabled yet */
     if (result == WEIR_OK && wr_u32_load_acquire(&session->has_ended_early))
-        wr_registry_disable(session->slot);
+        wr_registry_disable(session->slot, UINT64_MAX);
     state_set(session, result == WEIR_OK ? WR_SESSION_ENABLED : WR_SESSION_CLOSED);
     wr_self_leave();
     if (result == WEIR_OK)
-        wr_registry_run_callbacks();
+        wr_registry_run_callbacks(UINT64_MAX);
     return result;
 }
 
 /* --- Stop. ----------------------------------------------------------------------------------- */
+
+static uint64_t ns_until(uint64_t deadline_ns)
+{
+    uint64_t now = wr_os_monotonic_ns();
+    return deadline_ns > now ? deadline_ns - now : 0;
+}
 
 static void lane_detach(struct wr_thread *thread, void *slot)
 {
@@ -187,28 +193,54 @@ static bool detach_lanes(struct weir_session *session, uint64_t deadline_ns)
 }
 
 /* Records of emitters that were still inside when the drain wrote the end: they are not in the
- * file. */
-static void count_unwritten(struct weir_session *session)
+ * file. Once for a lane, if a stop that timed out is taken up again. */
+static bool lane_count_unwritten(struct weir_session *session, struct wr_lane *lane,
+                                 uint64_t limit_ns)
 {
-    struct wr_buffers *buffers = &session->buffers;
-    pthread_mutex_lock(&buffers->lock);
-    for (struct wr_lane *lane = buffers->lanes; lane; lane = lane->next) {
-        struct weir_counts counts = {0};
-        wr_lane_counts_locked(lane, &counts);
-        /* Of a recorder's lane, what is overwritten counts as read. */
-        uint64_t left = counts.written + counts.lost[WEIR_LOSS_OVERWRITTEN] + lane->sink_failed -
-                        lane->records_read;
-        lane->sink_failed += left;
-        session->has_unwritten |= left != 0;
-    }
-    pthread_mutex_unlock(&buffers->lock);
+    struct weir_counts counts = {0};
+    if (lane->is_settled)
+        return true;
+    if (!wr_lane_counts_locked(lane, &counts, limit_ns))
+        return false;
+    lane->is_settled = true;
+    /* Of a recorder's lane, what is overwritten counts as read. */
+    uint64_t left = counts.written + counts.lost[WEIR_LOSS_OVERWRITTEN] + lane->sink_failed -
+                    lane->records_read;
+    lane->sink_failed += left;
+    session->has_unwritten |= left != 0;
+    return true;
 }
 
-/* Each step may be made again: a stop that timed out is taken up by the next one. */
+static bool count_unwritten(struct weir_session *session, uint64_t deadline_ns)
+{
+    struct wr_buffers *buffers = &session->buffers;
+    uint64_t signals;
+    if (!wr_buffers_lock(buffers, ns_until(deadline_ns), &signals))
+        return false;
+    bool is_done = true;
+    for (struct wr_lane *lane = buffers->lanes; lane && is_done; lane = lane->next)
+        is_done = lane_count_unwritten(session, lane, ns_until(deadline_ns));
+    wr_buffers_unlock(buffers, signals);
+    return is_done;
+}
+
+static bool abort_parked(struct weir_session *session, uint64_t deadline_ns)
+{
+    uint64_t signals = wr_os_signals_block();
+    bool is_done;
+    is_done = wr_block_abort(&session->buffers, ns_until(deadline_ns));
+    wr_os_signals_restore(signals);
+    return is_done;
+}
+
+/* Each step may be made again: a stop that timed out is taken up by the next one. A lock that one
+ * needs may be held by a thread that does not run; no step waits for it longer than the deadline.
+ */
 static bool stop_by_deadline(struct weir_session *session, uint64_t deadline_ns)
 {
-    wr_registry_disable(session->slot);
-    wr_block_abort(&session->buffers);
+    if (!wr_registry_disable(session->slot, ns_until(deadline_ns)) ||
+        !abort_parked(session, deadline_ns))
+        return false;
     /* A pin that does not move must not keep the drain from what it can still write. */
     uint64_t now = wr_os_monotonic_ns();
     uint64_t half_ns = deadline_ns > now ? now + (deadline_ns - now) / 2 : now;
@@ -216,9 +248,8 @@ static bool stop_by_deadline(struct weir_session *session, uint64_t deadline_ns)
     is_quiet &= wr_block_wait_unparked(&session->buffers, half_ns);
     if (!wr_drain_finish(session, deadline_ns) || !is_quiet || !detach_lanes(session, deadline_ns))
         return false;
-    count_unwritten(session);
-    wr_registry_give_slot(session->slot);
-    return true;
+    return count_unwritten(session, deadline_ns) &&
+           wr_registry_give_slot(session->slot, ns_until(deadline_ns));
 }
 
 static enum weir_result stop_result(const struct weir_session *session)
@@ -238,7 +269,7 @@ static enum weir_result stop_own(struct weir_session *session, uint64_t deadline
     enum weir_result result = stop_result(session);
     wr_self_leave();
     state_set(session, WR_SESSION_CLOSED);
-    wr_registry_run_callbacks();
+    wr_registry_run_callbacks(ns_until(deadline_ns));
     return result;
 }
 

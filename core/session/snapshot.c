@@ -269,10 +269,11 @@ static enum wr_snapshot_state state_of(const struct wr_snapshot *snapshot)
 
 static void state_set(struct weir_session *session, enum wr_snapshot_state state)
 {
+    uint64_t signals;
     wr_self_enter();
-    pthread_mutex_lock(&session->buffers.lock);
+    wr_buffers_lock(&session->buffers, UINT64_MAX, &signals);
     state_set_locked(&session->snapshot, state);
-    pthread_mutex_unlock(&session->buffers.lock);
+    wr_buffers_unlock(&session->buffers, signals);
     wr_self_leave();
     wr_os_futex_wake_all(&session->snapshot.state);
 }
@@ -309,15 +310,16 @@ static enum weir_result request(struct weir_session *session, enum wr_snapshot_s
 {
     struct wr_snapshot *snapshot = &session->snapshot;
     enum weir_result result = WEIR_OK;
+    uint64_t signals;
     wr_self_enter();
-    pthread_mutex_lock(&session->buffers.lock);
+    wr_buffers_lock(&session->buffers, UINT64_MAX, &signals);
     if (!snapshot->is_open)
         result = fail_closed(error);
     else if (state_of(snapshot) != from)
         result = wr_fail(error, WEIR_BUSY, "another snapshot of the session is being written");
     else
         state_set_locked(snapshot, to);
-    pthread_mutex_unlock(&session->buffers.lock);
+    wr_buffers_unlock(&session->buffers, signals);
     wr_self_leave();
     return result;
 }

@@ -34,10 +34,10 @@ struct redundant {
 #define SAME_LOAD "the same load as in wr_lane_lost(), which the model \"lost\" looks at"
 
 static const struct redundant redundant[] = {
-    {"buffers.c", "wr_buffers_lane", MODEL_LOAD, "acquire to relaxed", BY_MASK},
-    {"buffers.c", "wr_buffers_lane", MODEL_STORE, "release to relaxed",
+    {"buffers.c", "lane_attach", MODEL_LOAD, "acquire to relaxed", BY_MASK},
+    {"buffers.c", "lane_attach", MODEL_STORE, "release to relaxed",
      "read by the thread itself, and by a stopper after QUIESCE"},
-    {"buffers.c", "wr_buffers_lane", MODEL_ADD, "*",
+    {"buffers.c", "lane_attach", MODEL_ADD, "*",
      "the thread holds a count already; only the way down has to be ordered"},
     {"buffers.c", "wr_buffers_take_ready", MODEL_EXCHANGE, "u32 *", HINT},
     {"buffers.c", "wr_buffers_take_ready", MODEL_EXCHANGE, "ptr acq_rel to acquire",

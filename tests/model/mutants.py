@@ -12,9 +12,9 @@ from pathlib import Path
 GATE, AUTO_RESET = "wait/gate.c", "wait/wait_auto_reset.c"
 FIFO, RELAY = "wait/wait_fifo.c", "wait/wait_relay.c"
 BLOCK, EMIT, STOP = "buffers/block.c", "event/emit_slow.c", "session/session.c"
-DRAIN = "session/drain_thread.c"
+DRAIN, OVERWRITE = "session/drain_thread.c", "buffers/overwrite.c"
 
-SERVE_GIVE = "gate->strategy->serve(gate, WR_SERVE_GIVE, &wakes);"
+SERVE_GIVE = "wr_gate_serve(gate, WR_SERVE_GIVE, &wakes);"
 
 
 def edit(path, old, new, after=""):
@@ -25,31 +25,30 @@ def edit(path, old, new, after=""):
 # Name, what is wrong, the model that finds it, edits.
 MUTANTS = [
     ("grant_in_two_steps", "a grant loads the word and stores it", "park_relay",
-     [edit(GATE, "if (wr_u32_exchange_acq_rel(&waiter->word, word) != WR_WAITER_ASLEEP)\n        return false;",
-           "uint32_t before = wr_u32_load_acquire(&waiter->word);\n"
-           "wr_u32_store_release(&waiter->word, word);\n"
-           "if (before != WR_WAITER_ASLEEP)\n        return false;")]),
+     [edit(GATE, "before = wr_u32_exchange_acq_rel(&waiter->word, word);",
+           "before = wr_u32_load_acquire(&waiter->word);\n"
+           "wr_u32_store_release(&waiter->word, word);")]),
     ("asleep_by_store", "a waiter stores ASLEEP", "park_relay",
      [edit(GATE, "wr_u32_cas_acq_rel(&waiter->word, &word, WR_WAITER_ASLEEP);",
            "wr_u32_store_release(&waiter->word, WR_WAITER_ASLEEP);")]),
     ("signal_only_asleep", "a signal does not reach who is about to sleep", "park_fifo",
-     [edit(FIFO, "if (wr_u32_exchange_acq_rel(&head->word, WR_WAITER_GRANTED) == WR_WAITER_ASLEEP)\n"
-                 "        wakes->word = &head->word;",
-           "uint32_t asleep = WR_WAITER_ASLEEP;\n"
-           "if (wr_u32_cas_acq_rel(&head->word, &asleep, WR_WAITER_GRANTED))\n"
-           "        wakes->word = &head->word;")]),
+     [edit(FIFO, "before = wr_u32_exchange_acq_rel(&head->word, WR_WAITER_GRANTED);",
+           "before = WR_WAITER_ASLEEP;\n"
+           "wr_u32_cas_acq_rel(&head->word, &before, WR_WAITER_GRANTED);")]),
     ("give_without_serving", "units come back and nobody is served", "park_fifo",
-     [edit(GATE, SERVE_GIVE, "(void)wakes;", after="void wr_gate_give(")]),
+     [edit(GATE, SERVE_GIVE, "(void)wakes;", after="bool wr_gate_give(")]),
     ("event_set_once", "whoever takes one of two does not set the event again", "park_auto_reset",
      [edit(AUTO_RESET, "serve(gate, WR_SERVE_GIVE, &wakes);", "(void)wakes;", after="static bool take(")]),
     ("signal_not_passed_on", "the next head is not signaled when one has taken", "park_fifo",
      [edit(FIFO, "serve(gate, WR_SERVE_GIVE, &wakes);", "(void)wakes;", after="static bool take(")]),
     ("signal_lost_at_deadline", "a head that leaves at its deadline does not pass its signal on", "grant_fifo",
-     [edit(GATE, SERVE_GIVE, "(void)wakes;", after="static bool give_up(")]),
+     [edit(GATE, SERVE_GIVE, "(void)wakes;", after="static enum wr_waited give_up(")]),
     ("gathered_lost_at_deadline", "what a waiter has gathered stays with it", "grant_large_relay",
-     [edit(GATE, "units_push(gate, waiter->units);", "(void)0;", after="static bool give_up(")]),
+     [edit(GATE, "wr_gate_remove(gate, waiter);", "wr_gate_unlink(gate, waiter);",
+           after="static enum wr_waited give_up(")]),
     ("deadline_before_grant", "a deadline leaves though a grant is on its way", "grant_relay",
-     [edit(GATE, "return is_queued;", "return true;", after="static bool give_up(")]),
+     [edit(GATE, "return is_queued ? WR_WAITED_DEADLINE : leave(gate, waiter);", "return WR_WAITED_DEADLINE;",
+           after="static enum wr_waited give_up(")]),
     ("no_rule_5", "going idle does not beat the cap", "relay_cap",
      [edit(RELAY, "return why == WR_SERVE_IDLE || (gate->flags & WEIR_WAKE_NO_CAP) || gate->running < gate->cap ||\n"
                   "           drain_is_away(gate);",
@@ -64,10 +63,10 @@ MUTANTS = [
      [edit(BLOCK, "wr_bell_ring(&buffers->bell);", "(void)buffers;",
            after="struct wr_segment *wr_block_take(")]),
     ("exit_keeps_credit", "an exiting thread keeps what it holds unused", "grant_exit",
-     [edit(BLOCK, "if (credit)\n        wr_gate_give(&lane->buffers->gate, credit);", "(void)credit;",
+     [edit(BLOCK, "if (credit)\n        give(place, credit, limit_ns);", "(void)credit;",
            after="void wr_block_exit(")]),
     ("exit_runs_on", "an exited thread counts as running", "grant_exit",
-     [edit(BLOCK, "wr_gate_rest(&lane->buffers->gate, &place->waiter);", "(void)place;",
+     [edit(BLOCK, "wr_gate_rest(&lane->buffers->gate, &place->waiter, limit_ns);", "(void)place;",
            after="void wr_block_exit(")]),
     ("credit_in_two_steps", "the credit is loaded and then cleared", "grant_revoke",
      [edit(BLOCK, "return wr_ptr_exchange_acq_rel(&place->credit, NULL);",
@@ -91,26 +90,34 @@ MUTANTS = [
     ("abort_overwritten", "a signaled head stores AWAKE over its abort", "abort_late_fifo",
      [edit(FIFO, "wr_u32_cas_acq_rel(&waiter->word, &signaled, WR_WAITER_AWAKE);",
            "(void)signaled;\nwr_u32_store_release(&waiter->word, WR_WAITER_AWAKE);")]),
-    ("signal_not_used_up", "a signaled head that the closer has taken out spins", "abort_late_fifo",
-     [edit(FIFO, "wr_u32_cas_acq_rel(&waiter->word, &signaled, WR_WAITER_AWAKE);",
-           "(void)signaled;\nif (waiter->is_queued)\n    wr_u32_store_release(&waiter->word, WR_WAITER_AWAKE);")]),
     ("gathered_lost_at_close", "what a waiter has gathered is not taken back", "abort_large_relay",
-     [edit(GATE, "units_push(gate, waiter->units);", "(void)0;", after="struct wr_waiter *wr_gate_close(")]),
+     [edit(GATE, "wr_gate_remove(gate, waiter);", "wr_gate_unlink(gate, waiter);", after="bool wr_gate_close(")]),
+    ("left_counted_twice", "the closer counts for a waiter that has left", "abort_timed_relay",
+     [edit(GATE, "if (!stay(waiter))\n            continue;", "(void)stay;", after="bool wr_gate_close(")]),
+    ("left_units_lost", "a grant that nobody takes is not given back", "grant_relay",
+     [edit(GATE, "wr_gate_give(gate, units, UINT64_MAX);", "(void)units;", after="void wr_gate_wake_all(")]),
+    ("left_by_store", "a waiter leaves though its grant is there", "grant_relay",
+     [edit(GATE, "if (wr_u32_cas_acq_rel(&waiter->word, &word, WR_WAITER_LEFT))\n            break;",
+           "wr_u32_store_release(&waiter->word, WR_WAITER_LEFT);\nbreak;")]),
+    ("left_in_the_queue", "a waiter that has left stays in the queue", "grant_fifo",
+     [edit(GATE, "wr_gate_remove(gate, waiter);", "(void)0;", after="static void clear_left(")]),
+    ("no_seal", "what follows a loss for want of the lock goes into the same segment", "overwrite_held",
+     [edit(OVERWRITE, "wr_u32_store_relaxed(&lane->end, 0);", "(void)0;", after="static bool lock_or_seal(")]),
     ("loss_counted_twice", "the aborted thread counts its loss too", "abort_relay",
      [edit(BLOCK, "wr_self.last_loss = WEIR_LOSS_ABORTED;", "wr_lane_lose(lane, WEIR_LOSS_ABORTED);")]),
     ("loss_not_counted", "nobody counts the loss at a deadline", "abort_timed_relay",
      [edit(BLOCK, "wr_lane_lose(lane, WEIR_LOSS_DEADLINE);", "(void)lane;")]),
     ("loss_after_abort", "the loss is counted when the thread may count its next one", "abort_again",
      [edit(BLOCK, "wr_lane_count_lost(&WR_CONTAINER(waiter, struct wr_place, waiter)->lane, WEIR_LOSS_ABORTED);",
-           "(void)0;", after="void wr_block_abort("),
+           "(void)0;", after="bool wr_block_abort("),
       edit(BLOCK, "wr_gate_abort(&buffers->gate, waiter);",
            "wr_gate_abort(&buffers->gate, waiter);\n"
            "wr_lane_count_lost(&WR_CONTAINER(waiter, struct wr_place, waiter)->lane, WEIR_LOSS_ABORTED);",
-           after="void wr_block_abort(")]),
+           after="bool wr_block_abort(")]),
     ("unpark_first", "a thread leaves before its last touch of the gate", "abort_relay",
-     [edit(BLOCK, "wr_gate_unpark(gate);", "(void)gate;", after="bool wr_block_resume("),
+     [edit(BLOCK, "wr_gate_unpark(gate);", "(void)gate;", after="static bool resume_blocked("),
       edit(BLOCK, "place->is_blocked = false;", "wr_gate_unpark(gate);\nplace->is_blocked = false;",
-           after="bool wr_block_resume(")]),
+           after="static bool resume_blocked(")]),
     ("unpark_without_wake", "the last one to leave wakes nobody", "abort_relay",
      [edit(GATE, "if (wr_u32_add_acq_rel(parked, UINT32_MAX) == (PARKED_IS_AWAITED | 1))\n"
                  "        wr_os_futex_wake(parked, 1);",
@@ -118,8 +125,8 @@ MUTANTS = [
     ("stop_without_unparked", "a stop does not wait for those who were parked", "teardown_relay",
      [edit(STOP, "is_quiet &= wr_block_wait_unparked(&session->buffers, half_ns);", "(void)half_ns;")]),
     ("stop_without_abort", "a stop leaves parked threads where they are", "teardown_one",
-     [edit(STOP, "wr_block_abort(&session->buffers);", "(void)session;",
-           after="static bool stop_by_deadline(")]),
+     [edit(STOP, "is_done = wr_block_abort(&session->buffers, ns_until(deadline_ns));", "is_done = true;",
+           after="static bool abort_parked(")]),
     ("mask_of_before", "a thread that wakes does not load the mask again", "teardown_granted",
      [edit(EMIT, "return wr_block_resume(lane, waited, (mask_of(attempt->event) & bit) != 0);",
            "return wr_block_resume(lane, waited, bit != 0);")]),

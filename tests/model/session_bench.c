@@ -177,7 +177,7 @@ void session_stop_alone(void)
 static void add_lane(struct weir_counts *sum, struct wr_lane *lane)
 {
     struct weir_counts counts = {0};
-    wr_lane_counts_locked(lane, &counts);
+    wr_lane_counts_locked(lane, &counts, UINT64_MAX);
     wr_counts_add(sum, &counts);
 }
 
@@ -219,7 +219,7 @@ void session_start_late(void)
     wr_registry_enable(0, NULL);
     /* edge EARLY.acquire */
     if (wr_u32_load_acquire(&session->has_ended_early))
-        wr_registry_disable(0);
+        wr_registry_disable(0, UINT64_MAX);
 }
 
 void session_fail(void)

@@ -141,7 +141,8 @@ typedef void (*weir_provider_callback)(void *context, bool enabled, uint8_t leve
 
 /*
  * Registers a declared provider; running sessions that asked for it get it at once.
- * `callback`, `provider` and `error` may be NULL. Any thread; takes the registry lock; allocates.
+ * `callback`, `provider` and `error` may be NULL. Any thread; takes the registry lock, for which it
+ * waits as long as another such call has it; allocates.
  * WEIR_EXISTS: a provider of that name is registered (names are compared without case; "Weir" is
  * the library's own), or two events have one id. WEIR_BAD_ARGUMENT: an event is malformed.
  * WEIR_LIMIT, WEIR_NO_MEMORY.
@@ -183,7 +184,11 @@ WEIR_API void weir_provider_destroy(struct weir_provider *provider);
  * Returns true if each session that wants the event has it; false if none wants it or one could
  * not take it (the loss is counted there by cause). Any thread; from a signal handler too. It does
  * not wait for the drain: one call, one clock read, one copy a session. A thread's first event in a
- * session takes a lock for a moment and may map a page. It does not use the host's allocator,
+ * session takes a lock for a moment and may map a page. If another thread is suspended while it
+ * holds a lock that the event needs, the event waits at most 1 ms in all, and is counted
+ * as FULL or NO_SEGMENT; in a BLOCK session outside a no-block scope it waits up to max_block_ns.
+ * Until that thread goes on, further events do not wait again. It is no cancellation point. It does
+ * not use the host's allocator,
  * except that pthread_setspecific() does, once a thread, in a process with more than 31
  * thread-specific keys.
  */
