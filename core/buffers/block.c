@@ -195,6 +195,51 @@ bool wr_block_resume(struct wr_lane *lane, enum wr_waited waited, bool is_wanted
     return goes_on;
 }
 
+/* Together with the credit: there is one list, and it may be what the units end as. */
+static void give_all(struct wr_place *place, struct wr_unit *units)
+{
+    struct wr_unit *rest = credit_take(place);
+    while (rest) {
+        struct wr_unit *next = rest->next;
+        rest->next = units;
+        units = rest;
+        rest = next;
+    }
+    give(place, units, WR_PATIENCE_NS);
+}
+
+void wr_block_return(struct wr_lane *lane, struct wr_segment *first)
+{
+    struct wr_unit *units = NULL;
+    while (first) {
+        struct wr_unit *unit = (struct wr_unit *)(void *)first;
+        first = first->newer;
+        unit->next = units;
+        units = unit;
+    }
+    give_all(wr_place_of(lane), units);
+}
+
+bool wr_block_reset(struct wr_lane *lane)
+{
+    struct wr_place *place = wr_place_of(lane);
+    struct wr_gate *gate = &lane->buffers->gate;
+    struct wr_unit *units = place->granted;
+    enum wr_waited waited = WR_WAITED_GRANTED;
+    place->granted = NULL;
+    if (place->is_blocked) {
+        waited = wr_gate_cancel(gate, &place->waiter);
+        if (waited == WR_WAITED_GRANTED)
+            units = granted(&place->waiter);
+        place->is_blocked = false;
+        wr_gate_unpark(gate);
+    }
+    if (units)
+        give_all(place, units);
+    wr_bell_ring(&lane->buffers->bell); /* it may have left the gate without the lock */
+    return waited == WR_WAITED_ABORTED;
+}
+
 void wr_block_exit(struct wr_lane *lane, uint64_t limit_ns)
 {
     if (!lane->buffers->blocks)

@@ -19,6 +19,7 @@ struct wr_place {
     bool is_blocked;         /* WRITER: the attempt goes on after wr_block_wait() */
     struct wr_segment *in_hand; /* WRITER: taken for a record of several, not yet published; linked
                                  * by `newer` */
+    uint64_t records_before;    /* WRITER: the lane\'s `records_retired`, without that record */
     WR_ALIGNED_LINE struct wr_ptr credit; /* ANY(CREDIT): what is unused of the last grant */
 };
 
@@ -57,6 +58,12 @@ enum wr_waited wr_block_wait(struct wr_lane *lane);
  * or the loss is counted. True if the attempt may go on. Only the pin, and in it the mask, keep the
  * lane after this. */
 bool wr_block_resume(struct wr_lane *lane, enum wr_waited waited, bool is_wanted);
+
+/* Segments that were taken for an event that is not written; linked by `newer`. Inside the pin. */
+void wr_block_return(struct wr_lane *lane, struct wr_segment *first);
+/* The lane's thread has left an event by a jump, from a wait perhaps. Inside its pin. True if the
+ * loss is counted already. */
+bool wr_block_reset(struct wr_lane *lane);
 
 /* The lane's thread exits, or has exited: what it holds unused goes back. With a limit, in ns, for
  * the gate's lock, behind which it stays until the drain makes the same call without one. */
@@ -122,6 +129,16 @@ static inline bool wr_block_resume(struct wr_lane *lane, enum wr_waited waited, 
     (void)lane;
     (void)waited;
     (void)is_wanted;
+    return false;
+}
+static inline void wr_block_return(struct wr_lane *lane, struct wr_segment *first)
+{
+    (void)lane;
+    (void)first;
+}
+static inline bool wr_block_reset(struct wr_lane *lane)
+{
+    (void)lane;
     return false;
 }
 static inline void wr_block_exit(struct wr_lane *lane, uint64_t limit_ns)

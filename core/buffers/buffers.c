@@ -293,8 +293,10 @@ struct wr_segment *wr_buffers_span_room(struct wr_lane *lane, uint32_t bytes)
 {
     uint64_t signals = wr_buffers_signals_block(lane->buffers);
     struct wr_segment *first = span_room_blocked(lane, bytes);
-    if (first) /* else an earlier record's may still be there */
+    if (first) { /* else an earlier record's may still be there */
         wr_place_of(lane)->in_hand = first;
+        wr_place_of(lane)->records_before = lane->records_retired;
+    }
     wr_buffers_signals_restore(lane->buffers, signals);
     return first;
 }
@@ -312,6 +314,24 @@ bool wr_buffers_span_open(struct wr_lane *lane, const struct wr_span *span)
     }
     wr_buffers_signals_restore(lane->buffers, signals);
     return is_open;
+}
+
+/* --- A jump out of an event. ----------------------------------------------------------------- */
+
+bool wr_buffers_reset(struct wr_lane *lane)
+{
+    struct wr_place *place = wr_place_of(lane);
+    bool is_counted = lane->buffers->blocks && wr_block_reset(lane);
+    bool has_several = place->in_hand != NULL;
+    if (has_several)
+        lane->records_retired = place->records_before;
+    if (has_several && !lane->buffers->overwrite.is_on)
+        wr_when_full_return(lane, place->in_hand);
+    /* A recorder's go back when the lane has the lock, now or at its next event. */
+    if (lane->is_borrowed || place->in_hand)
+        retire_blocked(lane);
+    lane->is_borrowed = 0;
+    return is_counted;
 }
 
 /* --- Exit of a thread. ----------------------------------------------------------------------- */

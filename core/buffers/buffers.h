@@ -139,6 +139,7 @@ bool wr_buffers_span_open(struct wr_lane *lane, const struct wr_span *span);
 /* Counts the loss of this thread's event, once it is sure. */
 static inline void wr_buffers_count_lost(struct wr_lane *lane, enum weir_loss cause)
 {
+    wr_self.pending &= ~(UINT64_C(1) << lane->buffers->slot);
     wr_lane_lose(lane, cause);
 }
 
@@ -196,6 +197,10 @@ void wr_buffers_announce(struct wr_lane *lane);
 
 /* Gives back a segment that was lent for one record. */
 void wr_buffers_return(struct wr_lane *lane);
+
+/* The lane's thread has left an event by a jump: what it had in hand for it goes back. Signals are
+ * blocked. True if the event's loss is counted already. */
+bool wr_buffers_reset(struct wr_lane *lane);
 
 /* Gives up the current segment, so that the next record goes to a new one. */
 void wr_buffers_retire(struct wr_lane *lane);

@@ -90,6 +90,15 @@ struct wr_segment *wr_when_full_take(struct wr_lane *lane, uint32_t count)
     return lane->buffers->blocks ? wr_block_take(lane, count) : take_or_drop(lane, count);
 }
 
+void wr_when_full_return(struct wr_lane *lane, struct wr_segment *first)
+{
+    wr_place_of(lane)->in_hand = NULL;
+    if (lane->buffers->blocks)
+        wr_block_return(lane, first);
+    else
+        free_give_all(lane->buffers, first);
+}
+
 void wr_when_full_give(struct wr_buffers *buffers, struct wr_segment *segment)
 {
     if (buffers->blocks)

@@ -20,12 +20,6 @@ static uint64_t mask_of(const struct weir_event *event)
 
 /* --- Nested: this thread is already in the library. ------------------------------------------ */
 
-/* On the fast path the mark is that `ready` is NULL though the thread has a record. */
-static bool is_inside(void)
-{
-    return wr_self.depth > 0 || (wr_thread_fast && wr_self.thread && !wr_self.ready);
-}
-
 /* Counts the event in each session that wants it, and nothing else: whatever was interrupted may
  * hold any lock and be between any two stores. */
 static bool emit_nested(struct weir_event *event)
@@ -51,6 +45,7 @@ static bool emit_nested(struct weir_event *event)
 /* Of a thread that has no lane. */
 static void lose_unattributed(uint32_t slot)
 {
+    wr_self.pending &= ~(UINT64_C(1) << slot);
     wr_u64_add_relaxed(&wr_unattributed[slot].no_segment, 1); /* relaxed: a count */
     wr_self.last_loss = WEIR_LOSS_NO_SEGMENT;
 }
@@ -168,6 +163,7 @@ static bool emit_to_slot(struct wr_thread *thread, uint32_t slot, struct attempt
     while ((outcome = emit_to_lane(lane, attempt)) == BLOCKED)
         if (!wait_for_room(thread, lane, UINT64_C(1) << slot, attempt))
             return false;
+    wr_self.pending &= ~(UINT64_C(1) << slot);
     return outcome == WRITTEN;
 }
 
@@ -183,12 +179,14 @@ static bool emit_to_all(struct wr_thread *thread, uint64_t mask, struct weir_eve
     attempt.payload = payload;
     attempt.ticks = 0;
     bool is_written = true;
+    wr_self.pending = mask;
     wr_payload_measure(event->definition, payload, &attempt.size);
     uint64_t blocking = mask & wr_buffers_blocking();
     for (mask &= ~blocking; mask; mask &= mask - 1)
         is_written &= emit_to_slot(thread, (uint32_t)__builtin_ctzll(mask), &attempt);
     for (; blocking; blocking = blocking & (blocking - 1) & mask_of(event))
         is_written &= emit_to_slot(thread, (uint32_t)__builtin_ctzll(blocking), &attempt);
+    wr_self.pending = 0;
     return is_written;
 }
 
@@ -196,9 +194,11 @@ static bool emit_to_all(struct wr_thread *thread, uint64_t mask, struct weir_eve
 WR_NOINLINE bool wr_emit_pinned_slow(struct weir_event *event, const void *payload)
 {
     struct wr_thread *thread = wr_self.thread;
+    wr_self.pending = mask_of(event); /* before the depth: see weir_thread_reset() */
+    wr_compiler_barrier();
     wr_self.depth++;
     wr_self.patience_ns = WR_PATIENCE_NS;
-    bool is_written = emit_to_all(thread, mask_of(event), event, payload);
+    bool is_written = emit_to_all(thread, wr_self.pending, event, payload);
     wr_pin_leave_own(thread);
     wr_self_leave();
     return is_written;
@@ -243,7 +243,7 @@ WR_NOINLINE bool wr_emit_slow(struct weir_event *event, const void *payload)
 {
     if (wr_self.capture)
         return wr_self.capture(wr_self.capture_context, event, payload);
-    if (is_inside())
+    if (wr_self_is_inside())
         return emit_nested(event);
     if (!weir_event_is_enabled(event))
         return false;
@@ -281,7 +281,7 @@ static bool lose_mismatch(struct weir_event *event)
 {
     if (wr_self.capture)
         return wr_self.capture(wr_self.capture_context, event, &wr_payload_mismatch);
-    if (is_inside())
+    if (wr_self_is_inside())
         return emit_nested(event);
     wr_self_enter();
     wr_self.patience_ns = WR_PATIENCE_NS;

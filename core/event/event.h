@@ -72,6 +72,9 @@ bool wr_registry_give_slot(uint32_t slot, uint64_t limit_ns);
  * run within the limit is left to the next call. */
 void wr_registry_run_callbacks(uint64_t limit_ns);
 
+/* The calling thread has left the callbacks of providers that it was in. */
+void wr_registry_forget_calls(void);
+
 /* Once per process, at the first call of any control function. */
 void wr_init(void);
 /* Raised in a forked child. Sessions of another generation are not touched. */

@@ -27,6 +27,7 @@ struct weir_provider {
     bool is_calling;
     bool is_destroyed;
     pthread_t caller;
+    struct weir_provider *outer; /* the caller's: the callback that it is in as well */
 };
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
@@ -356,6 +357,19 @@ static void provider_free(struct weir_provider *provider)
     free(provider);
 }
 
+static void callback_end(struct weir_provider *provider)
+{
+    wr_self.callbacks = provider->outer;
+    registry_lock();
+    provider->is_calling = false;
+    bool is_destroyed = provider->is_destroyed;
+    wr_u32_add_acq_rel(&callbacks_done, 1);
+    registry_unlock();
+    wr_os_futex_wake_all(&callbacks_done);
+    if (is_destroyed)
+        provider_free(provider);
+}
+
 /* Whoever finds a provider being called leaves it to that thread, which looks again afterwards: so
  * a callback may start and stop sessions, and no call waits for another. */
 void wr_registry_run_callbacks(uint64_t limit_ns)
@@ -369,16 +383,17 @@ void wr_registry_run_callbacks(uint64_t limit_ns)
         registry_unlock();
         if (!provider)
             return;
+        provider->outer = wr_self.callbacks;
+        wr_self.callbacks = provider;
         provider->callback(provider->context, state.is_enabled, state.level, state.keywords);
-        registry_lock();
-        provider->is_calling = false;
-        bool is_destroyed = provider->is_destroyed;
-        wr_u32_add_acq_rel(&callbacks_done, 1);
-        registry_unlock();
-        wr_os_futex_wake_all(&callbacks_done);
-        if (is_destroyed)
-            provider_free(provider);
+        callback_end(provider);
     }
+}
+
+void wr_registry_forget_calls(void)
+{
+    while (wr_self.callbacks)
+        callback_end(wr_self.callbacks);
 }
 
 /* --- Providers. ------------------------------------------------------------------------------ */
@@ -531,6 +546,7 @@ enum weir_result weir_provider_create(const char *name, weir_provider_callback c
                                       void *context, struct weir_provider **out,
                                       struct weir_error *error)
 {
+    WR_OS_NO_CANCEL;
     wr_init();
     if (!wr_name_is_valid(name))
         return wr_fail(error, WEIR_BAD_ARGUMENT, "a provider's name has 1 to %d bytes of UTF-8",
@@ -548,6 +564,7 @@ enum weir_result weir_provider_create(const char *name, weir_provider_callback c
 enum weir_result weir_event_define(struct weir_provider *provider, const struct weir_schema *schema,
                                    struct weir_event **out, struct weir_error *error)
 {
+    WR_OS_NO_CANCEL;
     if (!provider || !schema || !out)
         return wr_fail(error, WEIR_BAD_ARGUMENT, "provider, schema and event must not be NULL");
     struct wr_event_definition *definition;
@@ -610,6 +627,7 @@ enum weir_result weir_provider_register(const struct weir_provider_declaration *
                                         weir_provider_callback callback, void *context,
                                         struct weir_provider **out, struct weir_error *error)
 {
+    WR_OS_NO_CANCEL;
     wr_init();
     if (!declaration || !wr_name_is_valid(declaration->name))
         return wr_fail(error, WEIR_BAD_ARGUMENT,
@@ -634,6 +652,7 @@ enum weir_result weir_provider_register(const struct weir_provider_declaration *
 
 void weir_provider_destroy(struct weir_provider *provider)
 {
+    WR_OS_NO_CANCEL;
     if (!provider)
         return;
     registry_lock();

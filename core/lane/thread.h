@@ -41,13 +41,16 @@ struct wr_self {
      * may go on, and a signal handler that it interrupted us. WRITER (and its signal handlers). */
     struct wr_thread *ready;
     struct wr_thread *thread;
-    uint32_t depth; /* calls of the library on this thread's stack, except the fast path */
+    uint32_t depth;   /* calls of the library on this thread's stack, except the fast path */
+    uint64_t pending; /* with a depth: slots for which the event is neither written nor counted */
     /* The drain thread during the rundown: events go to `capture` instead of a lane. */
     bool (*capture)(void *context, struct weir_event *event, const void *payload);
     void *capture_context;
     uint32_t last_loss;   /* enum weir_loss */
     uint64_t patience_ns; /* what this event may still wait for locks: see wr_self_lock() */
     uint32_t no_block;    /* scopes that the thread is in */
+    void *callbacks;      /* providers whose callbacks it is in, the innermost first */
+    bool is_drain;        /* a session's own thread */
     /* From before a fork to after it. */
     struct wr_thread *fork_ready;
     uint32_t fork_depth;
@@ -102,6 +105,13 @@ static inline void wr_self_leave(void)
     wr_compiler_barrier();
     if (--wr_self.depth == 0 && wr_thread_fast)
         wr_self.ready = wr_self.thread;
+}
+
+/* Is this thread in the library? On the fast path the mark is that `ready` is NULL though the
+ * thread has a record. */
+static inline bool wr_self_is_inside(void)
+{
+    return wr_self.depth > 0 || (wr_thread_fast && wr_self.thread && !wr_self.ready);
 }
 
 /* Takes a lock that an emitting thread needs, and another one may hold that does not run: one that

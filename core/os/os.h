@@ -49,6 +49,12 @@ uint32_t wr_os_processor_count(void);
  */
 uint64_t wr_os_signals_block(void);
 void wr_os_signals_restore(uint64_t before);
+/* Disables cancellation of the calling thread until the end of the block that it stands in: a
+ * control call that is cancelled would leave its session half way. */
+int wr_os_cancel_disable(void);
+void wr_os_cancel_restore(const int *before);
+#define WR_OS_NO_CANCEL \
+    int wr_cancel_before __attribute__((cleanup(wr_os_cancel_restore))) = wr_os_cancel_disable()
 /* Starts a detached thread that blocks all signals. 0, or the system's error number. */
 int wr_os_thread_start(const char *name, void *(*run)(void *), void *argument);
 

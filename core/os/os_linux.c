@@ -126,6 +126,18 @@ void wr_os_signals_restore(uint64_t before)
     signals_set(before, NULL);
 }
 
+int wr_os_cancel_disable(void)
+{
+    int before = PTHREAD_CANCEL_ENABLE;
+    pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &before);
+    return before;
+}
+
+void wr_os_cancel_restore(const int *before)
+{
+    pthread_setcancelstate(*before, NULL);
+}
+
 bool wr_os_membarrier_register(void)
 {
     return syscall(SYS_membarrier, MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED, 0, 0) == 0;

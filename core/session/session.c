@@ -89,6 +89,7 @@ static enum weir_result session_build(struct weir_session *session,
 enum weir_result weir_session_create(const struct weir_session_config *config,
                                      struct weir_session **out, struct weir_error *error)
 {
+    WR_OS_NO_CANCEL;
     wr_init();
     if (!config || !out)
         return wr_fail(error, WEIR_BAD_ARGUMENT, "config and session must not be NULL");
@@ -145,6 +146,7 @@ bool wr_session_wait_while(const struct wr_u32 *word, uint32_t value, uint64_t d
 
 enum weir_result weir_session_start(struct weir_session *session, struct weir_error *error)
 {
+    WR_OS_NO_CANCEL;
     if (!session || session->generation != wr_process_generation())
         return wr_fail(error, WEIR_BAD_STATE, "no session, or one of the process before fork");
     if (!state_change(session, WR_SESSION_INERT, WR_SESSION_STARTING))
@@ -294,6 +296,7 @@ static enum weir_result stop_of_other(struct weir_session *session, uint64_t dea
 
 enum weir_result weir_session_stop(struct weir_session *session)
 {
+    WR_OS_NO_CANCEL;
     if (!session || session->generation != wr_process_generation())
         return WEIR_BAD_STATE;
     if (state_of(session) == WR_SESSION_INERT || wr_drain_is_self(session))
@@ -312,6 +315,7 @@ enum weir_result weir_session_stop(struct weir_session *session)
 
 void weir_session_destroy(struct weir_session *session)
 {
+    WR_OS_NO_CANCEL;
     if (!session || session->generation != wr_process_generation())
         return;
     enum wr_session_state state = state_of(session);

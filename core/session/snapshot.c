@@ -387,6 +387,7 @@ static enum weir_result sink_check(const struct weir_sink *sink, struct weir_err
 enum weir_result weir_snapshot(struct weir_session *session, const struct weir_sink *sink,
                                uint64_t last_ns, struct weir_error *error)
 {
+    WR_OS_NO_CANCEL;
     if (!session || session->generation != wr_process_generation())
         return wr_fail(error, WEIR_BAD_STATE, "no session, or one of the process before fork");
     enum weir_result result = sink_check(sink, error);

@@ -71,6 +71,7 @@ static enum weir_result stats_take(struct weir_session *session, struct weir_sta
 
 enum weir_result weir_session_stats(struct weir_session *session, struct weir_stats *stats)
 {
+    WR_OS_NO_CANCEL;
     if (!session || !stats || stats->size != sizeof *stats)
         return WEIR_BAD_ARGUMENT;
     if (session->generation != wr_process_generation())
@@ -107,6 +108,7 @@ enum weir_result weir_session_thread_stats(struct weir_session *session,
                                            struct weir_thread_stats *threads, uint32_t max,
                                            uint32_t *count)
 {
+    WR_OS_NO_CANCEL;
     if (!session || !count || (max && !threads))
         return WEIR_BAD_ARGUMENT;
     if (session->generation != wr_process_generation())

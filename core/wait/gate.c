@@ -304,7 +304,7 @@ static void park(struct wr_gate *gate, struct wr_waiter *waiter, struct wr_wakes
 {
     /* relaxed: nobody else stores it while the waiter is in no queue */
     wr_u32_store_relaxed(&waiter->word, WR_WAITER_AWAKE);
-    waiter->is_signaled = waiter->has_taken = false;
+    waiter->is_signaled = waiter->has_taken = waiter->has_quit = false;
     rest(gate, waiter);
     enqueue(gate, waiter);
     wr_u32_add_acq_rel(&gate->parked, 1);
@@ -445,10 +445,20 @@ static enum wr_waited give_up(struct wr_gate *gate, struct wr_waiter *waiter)
     bool is_queued = waiter->is_queued;
     if (is_queued) {
         wr_gate_remove(gate, waiter);
+        waiter->has_quit = true;
         wr_gate_serve(gate, WR_SERVE_GIVE, &wakes); /* what it had is the next one's */
     }
     wr_gate_leave(gate, &wakes, signals);
     return is_queued ? WR_WAITED_DEADLINE : leave(gate, waiter);
+}
+
+enum wr_waited wr_gate_cancel(struct wr_gate *gate, struct wr_waiter *waiter)
+{
+    if (waiter->has_taken)
+        return WR_WAITED_GRANTED;
+    if (waiter->has_quit || wr_u32_load_acquire(&waiter->word) == WR_WAITER_LEFT)
+        return WR_WAITED_DEADLINE;
+    return give_up(gate, waiter);
 }
 
 static void figures_add(struct wr_gate *gate, uint64_t parked_ns)

@@ -74,6 +74,7 @@ struct wr_waiter {
     bool is_running;                   /* LOCK(gate): holds a grant, and is not known to rest */
     bool is_signaled;                  /* LOCK(gate): FIFO: the head has been told to try */
     bool has_taken;         /* its own: FIFO, AUTO_RESET: it has what it needs, by itself */
+    bool has_quit;          /* its own: it took itself out of the queue */
     bool may_spin;          /* it was the head when it parked, and nobody ran */
     uint64_t queue_number;  /* its place among all waits of the gate, from 1 */
     uint64_t grant_number;  /* likewise among the grants to waiters; 0: none yet */
@@ -181,6 +182,8 @@ enum wr_asked wr_gate_ask(struct wr_gate *gate, struct wr_waiter *waiter, uint32
  * that were gathered before the wait was given up are back at the gate, or `waiter` has LEFT: then
  * the drain is to be rung, which sees to them. */
 enum wr_waited wr_gate_wait(struct wr_gate *gate, struct wr_waiter *waiter, uint64_t deadline_ns);
+/* Ends a wait out of which a signal handler has jumped, wherever that was. */
+enum wr_waited wr_gate_cancel(struct wr_gate *gate, struct wr_waiter *waiter);
 /* The wait is over, and its loss, if any, is counted. Nothing of the gate may be touched after. */
 void wr_gate_unpark(struct wr_gate *gate);
 

@@ -31,6 +31,7 @@ struct redundant {
 #define BY_GATE   "the links are written, and followed by who takes them back, under the gate's lock"
 #define TRY       "it says that a try is worth while, and the try is made under the gate's lock"
 #define LEFT      "the emitters have left, and their pins were waited for"
+#define LOADED    "what it takes was loaded with acquire before"
 #define SAME_LOAD "the same load as in wr_lane_lost(), which the model \"lost\" looks at"
 
 static const struct redundant redundant[] = {
@@ -56,6 +57,9 @@ static const struct redundant redundant[] = {
     {"lane_read.h", "wr_lane_revoke_finish", MODEL_CAS, "acq_rel to release", BY_PIN},
     {"lane_read.h", "wr_lane_revoke_finish", MODEL_CAS, "acq_rel to relaxed", BY_PIN},
     {"lane_read.h", "wr_lane_revoke_finish", MODEL_CAS, "failure relaxed", "the value is not used"},
+    {"threads.c", "record_pop_locked", MODEL_CAS, "acq_rel to relaxed", LOADED},
+    {"threads.c", "record_pop_locked", MODEL_CAS, "acq_rel to acquire", LOADED},
+    {"threads.c", "record_pop_locked", MODEL_CAS, "acq_rel to release", LOADED},
     {"threads.c", "record_take", MODEL_STORE, "release to relaxed", BY_LOCK},
     {"gate.c", "park", MODEL_ADD, "*", "in the pin that the stopper waits for before it looks"},
     {"gate.c", "wr_waiter_set", MODEL_EXCHANGE, "acq_rel to release",

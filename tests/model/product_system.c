@@ -100,6 +100,16 @@ void wr_os_signals_restore(uint64_t before)
     (void)before;
 }
 
+int wr_os_cancel_disable(void)
+{
+    return 0;
+}
+
+void wr_os_cancel_restore(const int *before)
+{
+    (void)before;
+}
+
 void wr_os_membarrier(void)
 {
     model_membarrier();

@@ -68,6 +68,75 @@ static void test_a_long_wait_sleeps(void **state)
     weir_session_destroy(session);
 }
 
+/* A thread that is to be cancelled stops its session first: each call is made as a whole. */
+static void *control(void *result)
+{
+    struct weir_session_config config = unit_config();
+    struct weir_session *session = NULL;
+    config.memory_bytes_max = 0;
+    config.file = "cancel.nettrace"; /* to open it is a point of cancellation */
+    pthread_cancel(pthread_self());
+    enum weir_result *results = result;
+    results[0] = weir_session_create(&config, &session, NULL);
+    results[1] = weir_session_start(session, NULL);
+    WEIR_EMIT(Unit, Pair, 1, 2);
+    results[2] = weir_session_stop(session);
+    weir_session_destroy(session);
+    results[3] = WEIR_OK;
+    pthread_testcancel();
+    results[3] = WEIR_TIMEOUT;
+    return NULL;
+}
+
+static void test_cancel_is_pending(void **state)
+{
+    (void)state;
+    enum weir_result results[4] = {WEIR_BUSY, WEIR_BUSY, WEIR_BUSY, WEIR_BUSY};
+    pthread_t thread;
+    void *end;
+    assert_int_equal(pthread_create(&thread, NULL, control, results), 0);
+    pthread_join(thread, &end);
+    assert_ptr_equal(end, PTHREAD_CANCELED);
+    for (int i = 0; i < 4; i++)
+        assert_int_equal(results[i], WEIR_OK);
+    assert_false(weir_event_is_enabled(&weir_events_Unit.Pair));
+    assert_int_equal(unlink("cancel.nettrace"), 0);
+}
+
+/* A callback that ends by a jump: the provider is called again, and can be destroyed. */
+static jmp_buf out;
+static int calls;
+
+static void jump(void *context, bool enabled, uint8_t level, uint64_t keywords)
+{
+    (void)context;
+    (void)enabled;
+    (void)level;
+    (void)keywords;
+    if (calls++ == 0)
+        longjmp(out, 1);
+}
+
+static void test_jump_out_of_a_callback(void **state)
+{
+    (void)state;
+    struct weir_session_config config = unit_config();
+    struct weir_session *volatile session = NULL;
+    struct weir_session *created;
+    struct weir_provider *provider;
+    assert_int_equal(weir_provider_create("Jumps", jump, NULL, &provider, NULL), WEIR_OK);
+    config.providers = "Jumps";
+    assert_int_equal(weir_session_create(&config, &created, NULL), WEIR_OK);
+    session = created;
+    if (setjmp(out) == 0)
+        weir_session_start(session, NULL);
+    weir_thread_reset();
+    assert_int_equal(weir_session_stop(session), WEIR_OK);
+    assert_int_equal(calls, 2);
+    weir_session_destroy(session);
+    weir_provider_destroy(provider);
+}
+
 static int setup(void **state)
 {
     page = mmap(NULL, (size_t)sysconf(_SC_PAGESIZE), PROT_READ | PROT_WRITE,
@@ -81,6 +150,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_a_long_wait_sleeps),
+        cmocka_unit_test(test_cancel_is_pending),
+        cmocka_unit_test(test_jump_out_of_a_callback),
     };
     return cmocka_run_group_tests(tests, setup, NULL);
 }

@@ -36,8 +36,10 @@ struct weir_error {
 
 /* Why an event is not in the file. The names without prefix stand in the Weir/Loss events. */
 enum weir_loss {
-    WEIR_LOSS_FULL,   /* the budget was full */
-    WEIR_LOSS_NESTED, /* emitted from a signal handler that interrupted the library */
+    WEIR_LOSS_FULL, /* the budget was full */
+    /* Emitted from a signal handler that interrupted the library, or interrupted by one that jumped
+     * out of it: weir_thread_reset(). */
+    WEIR_LOSS_NESTED,
     /* Larger than half of the budget (what its segments hold, 256 bytes less than their size), or
      * than 65,535 bytes in the file; a UTF-8 string counts its bytes twice and two, the most that
      * it may take there. */

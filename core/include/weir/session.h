@@ -12,6 +12,8 @@
  *         weir_session_start(session, &error) == WEIR_OK) { ... weir_session_stop(session); }
  *     weir_session_destroy(session);
  *
+ * The functions here disable cancellation of the calling thread until they return.
+ *
  * When its budget is full, a session does what its mode says: drop the new event, park its thread
  * until there is room, or overwrite the oldest events. What is lost is counted by cause and thread.
  */

@@ -134,7 +134,8 @@ struct weir_provider_declaration {
  * Told when the set of sessions that want the provider changes: `enabled`, and the level and
  * keywords over all of them. It is called without any lock of the library, one call at a time per
  * provider, on the thread that starts or stops a session or registers the provider; never on a
- * thread that is emitting. It may emit, and start or stop sessions.
+ * thread that is emitting. It may emit, and start or stop sessions. It returns: it must not throw,
+ * jump, or end its thread; see weir_thread_reset().
  */
 typedef void (*weir_provider_callback)(void *context, bool enabled, uint8_t level,
                                        uint64_t keywords);
@@ -193,6 +194,27 @@ WEIR_API void weir_provider_destroy(struct weir_provider *provider);
  * thread-specific keys.
  */
 WEIR_API bool weir_emit(struct weir_event *event, const void *payload);
+
+/*
+ * Mends the calling thread after a jump out of an emit: a signal handler that left it by
+ * siglongjmp(), or by an exception or pthread_exit() that unwinds through it. Without this call the
+ * thread counts as inside for ever: its events are counted as NESTED, and no stop succeeds. To be
+ * called after the jump, when nothing of what was interrupted goes on; a second call does nothing.
+ *
+ * The unfinished event is counted as NESTED in each session that does not have it; what it held
+ * goes back; if the thread was parked, its wait ends. A jump from before the event's first store or
+ * from behind its last one counts nothing. Between the store that publishes a record and the one
+ * that leaves the library, a few instructions later, an event is written and counted as lost too;
+ * and an event that was for one session counts in all of the thread's, if it has several.
+ *
+ * Sessions with handlers that jump set `block_signals` (weir/session.h): otherwise a jump may leave
+ * a lock behind. A handler of a fault in the memory of an event's strings may jump in any session.
+ * Not for jumps out of control calls, nor for the library's own threads, on which it does nothing.
+ * A provider's callback must not be left by a jump or an exception; if it was, this call lets the
+ * provider be called again. No-block scopes are the caller's to end. Any thread; waits at most 1 ms
+ * for each lock.
+ */
+WEIR_API void weir_thread_reset(void);
 
 /* One value for weir_event_emit(). `count` is for arrays, in elements. */
 struct weir_value {
