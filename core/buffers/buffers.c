@@ -152,6 +152,8 @@ static struct wr_lane *lane_attach(struct wr_thread *thread, uint32_t slot)
     struct wr_lane *lane;
     /* edge QUIESCE: set before the slot's bit was in the mask that brought us here */
     struct wr_buffers *buffers = wr_ptr_load_acquire(&wr_buffers_by_slot[slot]);
+    if (buffers && buffers->blocks && wr_self.no_block == 0)
+        wr_self.patience_ns = buffers->max_block_ns ? buffers->max_block_ns : UINT64_MAX;
     if (!buffers || !(lane = lane_take(buffers, thread)))
         return NULL;
     wr_u32_add_acq_rel(&thread->lane_count, 1);

@@ -179,7 +179,6 @@ static bool emit_to_all(struct wr_thread *thread, uint64_t mask, struct weir_eve
     attempt.payload = payload;
     attempt.ticks = 0;
     bool is_written = true;
-    wr_self.pending = mask;
     wr_payload_measure(event->definition, payload, &attempt.size);
     uint64_t blocking = mask & wr_buffers_blocking();
     for (mask &= ~blocking; mask; mask &= mask - 1)
@@ -224,17 +223,27 @@ WR_NOINLINE bool wr_emit_no_segment_slow(struct weir_event *event, struct wr_thr
 
 /* --- Outside the pin. ------------------------------------------------------------------------ */
 
+static struct wr_thread *attach(const struct weir_event *event)
+{
+    if (wr_self.thread)
+        return wr_self.thread;
+    bool may_park = wr_self.no_block == 0 && (mask_of(event) & wr_buffers_blocking());
+    wr_self.patience_ns = may_park ? WR_PATIENCE_NS_BLOCK : WR_PATIENCE_NS;
+    return wr_thread_attach();
+}
+
 static bool emit_entered(struct weir_event *event, const void *payload)
 {
+    struct wr_thread *thread = attach(event);
     wr_self.patience_ns = WR_PATIENCE_NS;
-    struct wr_thread *thread = wr_thread_attach();
     if (!thread) {
         for (uint64_t mask = mask_of(event); mask; mask &= mask - 1)
             lose_unattributed((uint32_t)__builtin_ctzll(mask));
         return false;
     }
     wr_pin_enter_seq_cst(thread);
-    bool is_written = emit_to_all(thread, mask_of(event), event, payload);
+    wr_self.pending = mask_of(event);
+    bool is_written = emit_to_all(thread, wr_self.pending, event, payload);
     wr_pin_leave_own(thread);
     return is_written;
 }

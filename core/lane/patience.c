@@ -14,14 +14,13 @@ static bool lock_patiently(pthread_mutex_t *mutex)
 /* relaxed, three times: a hint, that nothing but the length of a wait depends on */
 bool wr_self_lock(pthread_mutex_t *mutex, struct wr_u32 *is_stuck)
 {
-    if (wr_os_mutex_lock_for(mutex, 0)) {
-        if (WR_UNLIKELY(wr_u32_load_relaxed(is_stuck)))
-            wr_u32_store_relaxed(is_stuck, 0);
-        return true;
-    }
+    bool is_locked = wr_os_mutex_lock_for(mutex, 0);
     bool was_stuck = wr_u32_load_relaxed(is_stuck) != 0;
-    if (!was_stuck && lock_patiently(mutex))
-        return true;
-    wr_u32_store_relaxed(is_stuck, 1);
-    return false;
+    if (!is_locked && (!was_stuck || wr_self.patience_ns > WR_PATIENCE_NS))
+        is_locked = lock_patiently(mutex);
+    else if (!is_locked)
+        wr_os_yield(); /* its holder may have been preempted by a thread such as this one */
+    if (is_locked == was_stuck)
+        wr_u32_store_relaxed(is_stuck, !is_locked);
+    return is_locked;
 }

@@ -119,8 +119,10 @@ static inline bool wr_self_is_inside(void)
  * (`patience_ns`, which the event's beginning sets). False: it is not held.
  *
  * `is_stuck` is the lock's: some thread has waited in vain. Until a thread has it again, nobody
- * waits for it any more, and each event tries once. */
-#define WR_PATIENCE_NS 1000000u
+ * waits for it any more, and each event tries once. A session that may park the thread has it wait
+ * longer, so that nothing is lost to a thread that was only preempted. */
+#define WR_PATIENCE_NS       1000000u
+#define WR_PATIENCE_NS_BLOCK 1000000000u
 bool wr_self_lock(pthread_mutex_t *mutex, struct wr_u32 *is_stuck);
 
 /* --- Pins. ----------------------------------------------------------------------------------- */

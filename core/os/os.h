@@ -65,6 +65,8 @@ uint64_t wr_os_realtime_ns(void);
 /* How long the system has been suspended since its start: the monotonic clock stands still then. */
 uint64_t wr_os_suspended_ns(void);
 void wr_os_sleep_ns(uint64_t ns);
+/* Lets another thread run on this processor, if one is ready. */
+void wr_os_yield(void);
 
 /* --- Files. ---------------------------------------------------------------------------------- */
 

@@ -7,6 +7,7 @@
 #include <linux/futex.h>
 #include <linux/membarrier.h>
 #include <poll.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
@@ -200,6 +201,11 @@ uint64_t wr_os_suspended_ns(void)
 uint64_t wr_os_realtime_ns(void)
 {
     return clock_ns(CLOCK_REALTIME);
+}
+
+void wr_os_yield(void)
+{
+    sched_yield();
 }
 
 void wr_os_sleep_ns(uint64_t ns)

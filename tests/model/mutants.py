@@ -12,7 +12,7 @@ from pathlib import Path
 GATE, AUTO_RESET = "wait/gate.c", "wait/wait_auto_reset.c"
 FIFO, RELAY = "wait/wait_fifo.c", "wait/wait_relay.c"
 BLOCK, EMIT, STOP = "buffers/block.c", "event/emit_slow.c", "session/session.c"
-DRAIN, OVERWRITE = "session/drain_thread.c", "buffers/overwrite.c"
+DRAIN = "session/drain_thread.c"
 
 SERVE_GIVE = "wr_gate_serve(gate, WR_SERVE_GIVE, &wakes);"
 
@@ -99,14 +99,11 @@ MUTANTS = [
     ("left_by_store", "a waiter leaves though its grant is there", "grant_relay",
      [edit(GATE, "if (wr_u32_cas_acq_rel(&waiter->word, &word, WR_WAITER_LEFT))\n            break;",
            "wr_u32_store_release(&waiter->word, WR_WAITER_LEFT);\nbreak;")]),
-    ("left_in_the_queue", "a waiter that has left stays in the queue", "grant_fifo",
-     [edit(GATE, "wr_gate_remove(gate, waiter);", "(void)0;", after="static void clear_left(")]),
-    ("no_seal", "what follows a loss for want of the lock goes into the same segment", "overwrite_held",
-     [edit(OVERWRITE, "wr_u32_store_relaxed(&lane->end, 0);", "(void)0;", after="static bool lock_or_seal(")]),
     ("loss_counted_twice", "the aborted thread counts its loss too", "abort_relay",
      [edit(BLOCK, "wr_self.last_loss = WEIR_LOSS_ABORTED;", "wr_lane_lose(lane, WEIR_LOSS_ABORTED);")]),
     ("loss_not_counted", "nobody counts the loss at a deadline", "abort_timed_relay",
-     [edit(BLOCK, "wr_lane_lose(lane, WEIR_LOSS_DEADLINE);", "(void)lane;")]),
+     [edit(BLOCK, "wr_buffers_count_lost(lane, WEIR_LOSS_DEADLINE);", "(void)lane;",
+           after="static bool resume_blocked(")]),
     ("loss_after_abort", "the loss is counted when the thread may count its next one", "abort_again",
      [edit(BLOCK, "wr_lane_count_lost(&WR_CONTAINER(waiter, struct wr_place, waiter)->lane, WEIR_LOSS_ABORTED);",
            "(void)0;", after="bool wr_block_abort("),

@@ -145,23 +145,25 @@ static void test_overwrite(void **state)
     struct holder holder;
     static char large[10000];
     memset(large, 'x', sizeof large - 1);
-    assert_true(WEIR_EMIT(Unit, Pair, 0, 0));
+    assert_true(WEIR_EMIT(Unit, Plain)); /* so that pairs leave room for another one */
     hold_begin(&holder, &session->buffers.overwrite.lock);
     assert_int_equal(loss_of_first_event(), WEIR_LOSS_NO_SEGMENT);
     uint64_t lost = emit(EVENTS, WEIR_LOSS_FULL);
     assert_in_range(lost, 1, EVENTS - 1); /* the segment that it had takes some */
     uint64_t more = emit(10, WEIR_LOSS_FULL);
-    assert_int_equal(more, 10);                 /* and nothing behind the first loss */
+    assert_int_equal(more, 10);
+    assert_false(WEIR_EMIT(Unit, Plain)); /* it would fit, but comes behind a loss */
+    more++;
     assert_false(WEIR_EMIT(Unit, Text, large)); /* several segments */
     assert_int_equal(weir_last_loss(), WEIR_LOSS_FULL);
     struct weir_stats stats = {.size = sizeof stats};
     assert_int_equal(weir_session_stats(session, &stats), WEIR_TIMEOUT);
     hold_end(&holder);
     assert_int_equal(emit(10, WEIR_LOSS_FULL), 0); /* from the next event on */
-    check_counts(session, 1 + 1 + EVENTS + 10 + 1 + 10, lost + more + 1, WEIR_LOSS_FULL);
+    check_counts(session, 1 + 1 + EVENTS + 11 + 1 + 10, lost + more + 1, WEIR_LOSS_FULL);
     hold_begin(&holder, &session->buffers.overwrite.lock);
     stop_twice(session, &holder);
-    check_counts(session, 1 + 1 + EVENTS + 10 + 1 + 10, lost + more + 1, WEIR_LOSS_FULL);
+    check_counts(session, 1 + 1 + EVENTS + 11 + 1 + 10, lost + more + 1, WEIR_LOSS_FULL);
     weir_session_destroy(session);
 }
 
@@ -169,6 +171,7 @@ static void test_overwrite(void **state)
 static void check_session_lock(enum weir_mode mode)
 {
     struct weir_session_config config = config_of(mode);
+    config.max_block_ns = mode == WEIR_MODE_BLOCK ? 1000000 : 0;
     struct weir_session *session = unit_start(&config);
     struct holder holder;
     struct weir_stats stats = {.size = sizeof stats};

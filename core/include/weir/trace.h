@@ -211,8 +211,8 @@ WEIR_API bool weir_emit(struct weir_event *event, const void *payload);
  * a lock behind. A handler of a fault in the memory of an event's strings may jump in any session.
  * Not for jumps out of control calls, nor for the library's own threads, on which it does nothing.
  * A provider's callback must not be left by a jump or an exception; if it was, this call lets the
- * provider be called again. No-block scopes are the caller's to end. Any thread; waits at most 1 ms
- * for each lock.
+ * provider be called again. No-block scopes are the caller's to end. Any thread; waits for locks as
+ * long as an emit does.
  */
 WEIR_API void weir_thread_reset(void);
 
