@@ -41,7 +41,7 @@ static struct mutator mutators[MUTATORS_MAX];
 static struct mutator collector;
 static const struct scenario *scenario;
 static bool is_over;
-static sem_t suspended;
+static sem_t suspended, started;
 static uint64_t epoch; /* odd: the world stands still */
 static char text[6000];
 
@@ -80,6 +80,8 @@ static void emit(struct mutator *mutator, uint64_t i)
 static void *mutate(void *argument)
 {
     struct mutator *mutator = argument;
+    emit(mutator, 1);
+    sem_post(&started);
     for (uint64_t i = 0; !__atomic_load_n(&is_over, __ATOMIC_ACQUIRE); i++)
         emit(mutator, i);
     return NULL;
@@ -179,6 +181,10 @@ static void scenario_run(const struct scenario *which)
         mutators[i] = (struct mutator){.attempted = 0};
         hs_thread_start(&mutators[i].thread, mutate, &mutators[i]);
     }
+    /* While a thread starts it holds locks of the C library, which ours take when they start. */
+    for (uint64_t i = 0; i < mutator_count; i++)
+        while (sem_wait(&started) != 0) {
+        }
     for (uint64_t i = 0; i < collections * (is_long ? LONG_FACTOR : 1); i++)
         collect(i);
     __atomic_store_n(&is_over, true, __ATOMIC_RELEASE);
@@ -211,6 +217,7 @@ int main(int argc, char **argv)
     mutator_count = mutator_count < MUTATORS_MAX ? mutator_count : MUTATORS_MAX;
     memset(text, 'x', sizeof text - 1);
     sem_init(&suspended, 0, 0);
+    sem_init(&started, 0, 0);
     struct sigaction action = {.sa_handler = on_suspend, .sa_flags = SA_RESTART};
     sigfillset(&action.sa_mask);
     sigaction(SIGUSR1, &action, NULL);
