@@ -75,16 +75,14 @@ static void on_event(void *context, const struct hs_event *event)
     watch->counter[slot] = counter;
 }
 
-/* Nothing is lost but at the end, or by the deadline if there is one: by a thread without a lane,
- * which waits for a lock to get one, as NO_SEGMENT. */
+/* Nothing is lost but at the end, or by the deadline if there is one. */
 static void stream_check(const struct hs_trace *trace, bool has_deadline)
 {
     struct watch watch = {{0}, {0}, {0}};
     struct hs_stream stream;
     const struct weir_counts *counts = &trace->stats.counts;
     uint64_t expected =
-        counts->lost[WEIR_LOSS_ABORTED] +
-        (has_deadline ? counts->lost[WEIR_LOSS_DEADLINE] + counts->lost[WEIR_LOSS_NO_SEGMENT] : 0);
+        counts->lost[WEIR_LOSS_ABORTED] + (has_deadline ? counts->lost[WEIR_LOSS_DEADLINE] : 0);
     hs_stream_read(&stream, trace, on_event, &watch);
     hs_check(stream.events == counts->written, "%llu events in the stream, %llu counted as written",
              (unsigned long long)stream.events, (unsigned long long)counts->written);

@@ -34,6 +34,7 @@ bool wr_buffers_init(struct wr_buffers *buffers, const struct weir_session_confi
     wr_free_list_init(&buffers->free_list);
     wr_bell_init(&buffers->bell);
     pthread_mutex_init(&buffers->lock, NULL);
+    pthread_mutex_init(&buffers->take_lock, NULL);
     buffers->blocks_signals = config->block_signals;
     if (config->mode == WEIR_MODE_BLOCK)
         wr_block_init(buffers, config);
@@ -43,7 +44,7 @@ bool wr_buffers_init(struct wr_buffers *buffers, const struct weir_session_confi
 /* A slab begins with the link to the next one, then the lanes. */
 static void slabs_release(struct wr_buffers *buffers)
 {
-    void *slab = buffers->slabs;
+    void *slab = wr_ptr_load_relaxed(&buffers->slabs); /* relaxed: the session is over */
     while (slab) {
         void *next = *(void **)slab;
         wr_os_pages_unmap(slab, LANE_SLAB_BYTES);
@@ -53,6 +54,7 @@ static void slabs_release(struct wr_buffers *buffers)
 
 void wr_buffers_fini(struct wr_buffers *buffers)
 {
+    wr_buffers_welcome_locked(buffers); /* nobody else is there */
     for (struct wr_lane *lane = buffers->lanes; lane; lane = lane->next)
         wr_thread_lane_released(lane->thread);
     slabs_release(buffers);
@@ -60,25 +62,71 @@ void wr_buffers_fini(struct wr_buffers *buffers)
     wr_os_pages_unmap(buffers->arena, buffers->arena_bytes);
     wr_overwrite_fini(buffers);
     pthread_mutex_destroy(&buffers->lock);
+    pthread_mutex_destroy(&buffers->take_lock);
 }
 
 /* --- Lanes. ---------------------------------------------------------------------------------- */
 
-static bool lanes_grow_locked(struct wr_buffers *buffers)
+static void free_lanes_give(struct wr_buffers *buffers, struct wr_lane *first)
+{
+    struct wr_lane *last = first;
+    while (last->next)
+        last = last->next;
+    void *head = wr_ptr_load_relaxed(&buffers->free_lanes); /* relaxed: the exchange decides */
+    do {
+        last->next = head;
+        wr_data_written(&last->next, sizeof last->next);
+        /* edge LANE.release: nobody reads what the lane's former thread left */
+    } while (!wr_ptr_cas_release(&buffers->free_lanes, &head, first));
+}
+
+static struct wr_lane *lanes_grow(struct wr_buffers *buffers)
 {
     unsigned char *slab = wr_os_pages_map(LANE_SLAB_BYTES);
     if (!slab)
-        return false;
-    *(void **)(void *)slab = buffers->slabs;
-    buffers->slabs = slab;
-    buffers->slab_bytes += LANE_SLAB_BYTES;
+        return NULL;
+    void *head = wr_ptr_load_relaxed(&buffers->slabs); /* relaxed: the exchange decides */
+    do
+        *(void **)(void *)slab = head;
+    while (!wr_ptr_cas_release(&buffers->slabs, &head, slab));
+    wr_u64_add_relaxed(&buffers->slab_bytes, LANE_SLAB_BYTES); /* relaxed: a figure */
+    struct wr_lane *first = NULL;
     for (size_t at = WR_LINE; at + sizeof(struct wr_place) <= LANE_SLAB_BYTES;
          at += sizeof(struct wr_place)) {
         struct wr_lane *lane = &((struct wr_place *)(void *)(slab + at))->lane;
-        lane->next = buffers->free_lanes;
-        buffers->free_lanes = lane;
+        lane->next = first;
+        first = lane;
     }
-    return true;
+    return first;
+}
+
+/* Takers come one at a time: what is first stays so, with the same successor, until this one has
+ * taken it. */
+static struct wr_lane *free_lane_pop_locked(struct wr_buffers *buffers)
+{
+    void *first = wr_ptr_load_acquire(&buffers->free_lanes); /* edge LANE.acquire */
+    struct wr_lane *lane;
+    do {
+        lane = first;
+        if (!lane)
+            return NULL;
+        wr_data_read(&lane->next, sizeof lane->next);
+        /* edge LANE.acquire */
+    } while (!wr_ptr_cas_acq_rel(&buffers->free_lanes, &first, lane->next));
+    return lane;
+}
+
+/* A fresh one if there is none, or if another thread that takes one does not run. */
+static struct wr_lane *free_lane_take(struct wr_buffers *buffers)
+{
+    struct wr_lane *lane = NULL;
+    if (wr_self_lock(&buffers->take_lock, &buffers->take_is_stuck)) {
+        lane = free_lane_pop_locked(buffers);
+        pthread_mutex_unlock(&buffers->take_lock);
+    }
+    if (!lane && (lane = lanes_grow(buffers)) && lane->next)
+        free_lanes_give(buffers, lane->next);
+    return lane;
 }
 
 uint64_t wr_buffers_capture_id(void)
@@ -86,35 +134,43 @@ uint64_t wr_buffers_capture_id(void)
     return wr_u64_add_relaxed(&capture_ids, 1) + 1; /* relaxed: only uniqueness matters */
 }
 
-static void lanes_count_locked(struct wr_buffers *buffers, uint32_t change)
-{
-    /* relaxed, twice: written under the lock; a hint for who reads it without */
-    wr_u32_store_relaxed(&buffers->lanes_now, wr_u32_load_relaxed(&buffers->lanes_now) + change);
-}
-
 static struct wr_lane *lane_take(struct wr_buffers *buffers, struct wr_thread *thread)
 {
-    if (!wr_self_lock(&buffers->lock, &buffers->lock_is_stuck))
+    struct wr_lane *lane = free_lane_take(buffers);
+    if (!lane)
         return NULL;
-    if (!buffers->free_lanes)
-        lanes_grow_locked(buffers);
-    struct wr_lane *lane = buffers->free_lanes;
-    if (lane) {
-        buffers->free_lanes = lane->next;
-        memset(wr_place_of(lane), 0, sizeof(struct wr_place));
-        lane->thread = thread;
-        lane->buffers = buffers;
-        lane->thread_id = thread->id;
-        lane->capture_id = wr_buffers_capture_id();
-        wr_u32_store_relaxed(&lane->is_due, buffers->overwrite.is_on); /* relaxed: not shared yet */
-        lane->last_number = 1; /* the number of its introduction; attempts follow from 2 */
-        lane->next = buffers->lanes;
-        buffers->lanes = lane;
-        buffers->lanes_attached++;
-        lanes_count_locked(buffers, 1);
-    }
-    pthread_mutex_unlock(&buffers->lock);
+    memset(wr_place_of(lane), 0, sizeof(struct wr_place));
+    lane->thread = thread;
+    lane->buffers = buffers;
+    lane->thread_id = thread->id;
+    lane->capture_id = wr_buffers_capture_id();
+    wr_u32_store_relaxed(&lane->is_due, buffers->overwrite.is_on); /* relaxed: not shared yet */
+    lane->last_number = 1; /* the number of its introduction; attempts follow from 2 */
+    wr_u32_add_acq_rel(&buffers->lanes_now, 1);
+    void *head = wr_ptr_load_relaxed(&buffers->arrived); /* relaxed: the exchange decides */
+    do {
+        lane->next = head;
+        wr_data_written(&lane->next, sizeof lane->next);
+        /* edge ARRIVE.release: the lane */
+    } while (!wr_ptr_cas_release(&buffers->arrived, &head, lane));
     return lane;
+}
+
+void wr_buffers_welcome_locked(struct wr_buffers *buffers)
+{
+    /* relaxed: a lane that is missed now is met at the next look, and one whose thread has
+     * announced it is not missed: READY comes behind ARRIVE */
+    if (!wr_ptr_load_relaxed(&buffers->arrived))
+        return;
+    /* edge ARRIVE.acquire */
+    struct wr_lane *first = wr_ptr_exchange_acq_rel(&buffers->arrived, NULL), *last = first;
+    buffers->lanes_attached++;
+    for (; last->next; last = last->next) {
+        wr_data_read(&last->next, sizeof last->next);
+        buffers->lanes_attached++;
+    }
+    last->next = buffers->lanes;
+    buffers->lanes = first;
 }
 
 void wr_buffers_announce(struct wr_lane *lane)
@@ -135,8 +191,10 @@ void wr_buffers_announce(struct wr_lane *lane)
 bool wr_buffers_lock(struct wr_buffers *buffers, uint64_t limit_ns, uint64_t *signals)
 {
     *signals = wr_os_signals_block();
-    if (wr_os_mutex_lock_for(&buffers->lock, limit_ns))
+    if (wr_os_mutex_lock_for(&buffers->lock, limit_ns)) {
+        wr_buffers_welcome_locked(buffers);
         return true;
+    }
     wr_os_signals_restore(*signals);
     return false;
 }
@@ -152,8 +210,6 @@ static struct wr_lane *lane_attach(struct wr_thread *thread, uint32_t slot)
     struct wr_lane *lane;
     /* edge QUIESCE: set before the slot's bit was in the mask that brought us here */
     struct wr_buffers *buffers = wr_ptr_load_acquire(&wr_buffers_by_slot[slot]);
-    if (buffers && buffers->blocks && wr_self.no_block == 0)
-        wr_self.patience_ns = buffers->max_block_ns ? buffers->max_block_ns : UINT64_MAX;
     if (!buffers || !(lane = lane_take(buffers, thread)))
         return NULL;
     wr_u32_add_acq_rel(&thread->lane_count, 1);
@@ -457,7 +513,7 @@ void wr_buffers_release_lane_locked(struct wr_buffers *buffers, struct wr_lane *
     wr_counts_add(&buffers->released, &counts);
     *link = lane->next;
     wr_thread_lane_released(lane->thread);
-    lanes_count_locked(buffers, UINT32_MAX);
-    lane->next = buffers->free_lanes;
-    buffers->free_lanes = lane;
+    wr_u32_add_acq_rel(&buffers->lanes_now, UINT32_MAX);
+    lane->next = NULL;
+    free_lanes_give(buffers, lane);
 }

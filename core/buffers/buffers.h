@@ -49,11 +49,13 @@ struct wr_buffers {
     uint32_t returned_count;  /* DRAIN */
 
     pthread_mutex_t lock;
-    struct wr_u32 lock_is_stuck; /* ANY: a hint, see wr_self_lock() */
-    struct wr_lane *lanes;       /* LOCK: all attached lanes */
-    struct wr_lane *free_lanes;  /* LOCK */
-    void *slabs;                 /* LOCK: pages that hold lanes */
-    uint64_t slab_bytes;         /* LOCK */
+    struct wr_ptr arrived;    /* ANY(ARRIVE): lanes that are not in the list yet, newest first */
+    struct wr_lane *lanes;    /* LOCK: all attached lanes, but for those */
+    struct wr_ptr free_lanes; /* ANY(LANE): given by any thread, taken under `take_lock` */
+    pthread_mutex_t take_lock;
+    struct wr_u32 take_is_stuck; /* ANY: a hint, see wr_self_lock() */
+    struct wr_ptr slabs;         /* ANY: pages that hold lanes; read when the session is over */
+    struct wr_u64 slab_bytes;    /* ANY: a figure */
     uint64_t lanes_attached;     /* LOCK: ever */
     struct weir_counts released; /* LOCK: of lanes that are gone */
 };
@@ -92,6 +94,9 @@ uint64_t wr_buffers_capture_id(void);
  * (UINT64_MAX: no limit); false: it is not held. */
 bool wr_buffers_lock(struct wr_buffers *buffers, uint64_t limit_ns, uint64_t *signals);
 void wr_buffers_unlock(struct wr_buffers *buffers, uint64_t signals);
+/* Takes the lanes that have arrived into the list. Who reads the list does this first, but for
+ * those that may miss a lane. */
+void wr_buffers_welcome_locked(struct wr_buffers *buffers);
 
 /* --- Writer's side, inside the thread's pin. -------------------------------------------------
  *
@@ -114,8 +119,8 @@ static inline void wr_buffers_signals_restore(const struct wr_buffers *buffers, 
         wr_os_signals_restore(signals);
 }
 
-/* The thread's lane in the session of `slot`, made at first use; NULL if there is no memory, or
- * another thread holds up the lock that this takes. */
+/* The thread's lane in the session of `slot`, made at first use, without a lock; NULL if there is
+ * no memory. */
 struct wr_lane *wr_buffers_lane(struct wr_thread *thread, uint32_t slot);
 
 /* Room for a record of `bytes`, which fits into a segment, in a fresh one if need be. NULL: the

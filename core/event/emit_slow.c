@@ -223,19 +223,10 @@ WR_NOINLINE bool wr_emit_no_segment_slow(struct weir_event *event, struct wr_thr
 
 /* --- Outside the pin. ------------------------------------------------------------------------ */
 
-static struct wr_thread *attach(const struct weir_event *event)
-{
-    if (wr_self.thread)
-        return wr_self.thread;
-    bool may_park = wr_self.no_block == 0 && (mask_of(event) & wr_buffers_blocking());
-    wr_self.patience_ns = may_park ? WR_PATIENCE_NS_BLOCK : WR_PATIENCE_NS;
-    return wr_thread_attach();
-}
-
 static bool emit_entered(struct weir_event *event, const void *payload)
 {
-    struct wr_thread *thread = attach(event);
     wr_self.patience_ns = WR_PATIENCE_NS;
+    struct wr_thread *thread = wr_thread_attach();
     if (!thread) {
         for (uint64_t mask = mask_of(event); mask; mask &= mask - 1)
             lose_unattributed((uint32_t)__builtin_ctzll(mask));

@@ -97,7 +97,7 @@ static void mask_store(struct wr_event_definition *definition, uint64_t mask)
 }
 
 /*
- * A fork takes both locks, so that the child finds consistent lists behind fresh locks. Signals
+ * A fork takes the lock, so that the child finds consistent lists behind a fresh lock. Signals
  * stay as they are: the host's own handlers of the fork run meanwhile, and may wait for a collector
  * that suspends this thread. A signal handler that forks while this thread is in the library cannot
  * take them: its child may only go on untraced, and if another thread held a session's lock, what
@@ -115,7 +115,6 @@ static void before_fork(void)
     if (wr_self.fork_is_nested)
         return;
     pthread_mutex_lock(&lock);
-    wr_threads_fork_lock();
 }
 
 static void fork_leave(void)
@@ -129,10 +128,8 @@ static void after_fork_parent(void)
 {
     if (--wr_self.fork_depth > 0)
         return;
-    if (!wr_self.fork_is_nested) {
-        wr_threads_fork_unlock();
+    if (!wr_self.fork_is_nested)
         pthread_mutex_unlock(&lock);
-    }
     fork_leave();
 }
 

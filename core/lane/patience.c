@@ -16,7 +16,7 @@ bool wr_self_lock(pthread_mutex_t *mutex, struct wr_u32 *is_stuck)
 {
     bool is_locked = wr_os_mutex_lock_for(mutex, 0);
     bool was_stuck = wr_u32_load_relaxed(is_stuck) != 0;
-    if (!is_locked && (!was_stuck || wr_self.patience_ns > WR_PATIENCE_NS))
+    if (!is_locked && !was_stuck)
         is_locked = lock_patiently(mutex);
     else if (!is_locked)
         wr_os_yield(); /* its holder may have been preempted by a thread such as this one */

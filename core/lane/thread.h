@@ -65,8 +65,8 @@ extern bool wr_thread_fast;
 /* Once per process; before any other call. */
 void wr_threads_init(void);
 
-/* The calling thread's record, made at first use; NULL if there is no memory, or another thread
- * holds up the lock that this takes. Slow path; never the host's allocator. */
+/* The calling thread's record, made at first use; NULL if there is no memory. Slow path; never
+ * the host's allocator. */
 struct wr_thread *wr_thread_attach(void);
 
 /* A lane of the thread went back to its session. */
@@ -88,8 +88,6 @@ void wr_threads_barrier(void);
 
 /* After fork, in the child: forgets the inherited threads. */
 void wr_threads_after_fork(void);
-void wr_threads_fork_lock(void);
-void wr_threads_fork_unlock(void);
 
 /* Enters and leaves the library on a thread that may have no record: from here on, events of signal
  * handlers on this thread are counted as nested and touch nothing that we may have locked. */
@@ -119,10 +117,8 @@ static inline bool wr_self_is_inside(void)
  * (`patience_ns`, which the event's beginning sets). False: it is not held.
  *
  * `is_stuck` is the lock's: some thread has waited in vain. Until a thread has it again, nobody
- * waits for it any more, and each event tries once. A session that may park the thread has it wait
- * longer, so that nothing is lost to a thread that was only preempted. */
-#define WR_PATIENCE_NS       1000000u
-#define WR_PATIENCE_NS_BLOCK 1000000000u
+ * waits for it any more, and each event tries once. */
+#define WR_PATIENCE_NS 1000000u
 bool wr_self_lock(pthread_mutex_t *mutex, struct wr_u32 *is_stuck);
 
 /* --- Pins. ----------------------------------------------------------------------------------- */

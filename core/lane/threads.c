@@ -39,16 +39,48 @@ void wr_threads_init(void)
     wr_thread_fast = membarrier_works && wr_clock.is_tsc;
 }
 
-/* Without the lock: a thread that exits, the drain and a stop give records back, and must not wait
- * for a thread that is suspended while it takes one. */
-static void record_give(struct wr_thread *thread)
+/* Without a lock: a thread that exits, the drain and a stop give records back. */
+static void records_give(struct wr_thread *first)
 {
-    void *first = wr_ptr_load_relaxed(&free_records); /* relaxed: the exchange below decides */
+    struct wr_thread *last = first;
+    while (last->free_next)
+        last = last->free_next;
+    void *head = wr_ptr_load_relaxed(&free_records); /* relaxed: the exchange decides */
     do {
-        thread->free_next = first;
-        wr_data_written(&thread->free_next, sizeof thread->free_next);
+        last->free_next = head;
+        wr_data_written(&last->free_next, sizeof last->free_next);
         /* edge THREAD.release: nobody reads what the record's former thread left */
-    } while (!wr_ptr_cas_release(&free_records, &first, thread));
+    } while (!wr_ptr_cas_release(&free_records, &head, first));
+}
+
+static struct wr_thread *record_next(const struct wr_thread *thread)
+{
+    wr_data_read(&thread->next, sizeof thread->next);
+    return thread->next;
+}
+
+static void record_list(struct wr_thread *thread)
+{
+    void *head = wr_ptr_load_relaxed(&all); /* relaxed: the exchange decides */
+    do {
+        thread->next = head;
+        wr_data_written(&thread->next, sizeof thread->next);
+        /* edge RECORD.release: the record, and its successor */
+    } while (!wr_ptr_cas_release(&all, &head, thread));
+}
+
+/* A fresh slab's records. From the system, not from the host's allocator: the host may be tracing
+ * its allocator. */
+static struct wr_thread *grow(void)
+{
+    struct wr_thread *records = wr_os_pages_map(SLAB_BYTES);
+    struct wr_thread *first = NULL;
+    for (size_t i = 0; records && i < SLAB_BYTES / sizeof *records; i++) {
+        record_list(&records[i]);
+        records[i].free_next = first;
+        first = &records[i];
+    }
+    return first;
 }
 
 /* Takers come one at a time: what is first stays so, with the same successor, until this one has
@@ -67,46 +99,21 @@ static struct wr_thread *record_pop_locked(void)
     return thread;
 }
 
-static void record_list_locked(struct wr_thread *thread)
-{
-    /* relaxed: it changes under the lock */
-    thread->next = wr_ptr_load_relaxed(&all);
-    wr_data_written(&thread->next, sizeof thread->next);
-    wr_ptr_store_release(&all, thread); /* edge RECORD.release: the record, and its successor */
-    record_give(thread);
-}
-
-static struct wr_thread *record_next(const struct wr_thread *thread)
-{
-    wr_data_read(&thread->next, sizeof thread->next);
-    return thread->next;
-}
-
-/* A fresh slab's records go to the free list. From the system, not from the host's allocator: the
- * host may be tracing its allocator. */
-static bool grow_locked(void)
-{
-    struct wr_thread *records = wr_os_pages_map(SLAB_BYTES);
-    if (!records)
-        return false;
-    for (size_t i = 0; i < SLAB_BYTES / sizeof *records; i++)
-        record_list_locked(&records[i]);
-    return true;
-}
-
+/* A fresh one if there is none, or if another thread that takes one does not run. */
 static struct wr_thread *record_take(void)
 {
-    if (!wr_self_lock(&lock, &lock_is_stuck))
-        return NULL;
-    struct wr_thread *thread = record_pop_locked();
-    if (!thread && grow_locked())
+    struct wr_thread *thread = NULL;
+    if (wr_self_lock(&lock, &lock_is_stuck)) {
         thread = record_pop_locked();
-    if (thread) {
-        thread->id = wr_os_thread_id();
-        /* One for the thread itself; its exit gives it back. */
-        wr_u32_store_release(&thread->lane_count, 1);
+        pthread_mutex_unlock(&lock);
     }
-    pthread_mutex_unlock(&lock);
+    if (!thread && (thread = grow()) && thread->free_next)
+        records_give(thread->free_next);
+    if (!thread)
+        return NULL;
+    thread->id = wr_os_thread_id();
+    /* One for the thread itself; its exit gives it back. */
+    wr_u32_store_release(&thread->lane_count, 1);
     return thread;
 }
 
@@ -128,7 +135,8 @@ void wr_thread_lane_released(struct wr_thread *thread)
     /* edge THREAD: the last of the thread's exit and its lanes' releases reuses the record */
     if (wr_u32_add_acq_rel(&thread->lane_count, UINT32_MAX) != 1)
         return;
-    record_give(thread);
+    thread->free_next = NULL;
+    records_give(thread);
 }
 
 /* The destructors of a thread's other keys may still emit: they get a new record, and this runs
@@ -185,16 +193,6 @@ bool wr_threads_quiesce(uint64_t deadline_ns)
     for (; thread; thread = record_next(thread))
         is_quiet &= wait_for_pin(thread, deadline_ns);
     return is_quiet;
-}
-
-void wr_threads_fork_lock(void)
-{
-    pthread_mutex_lock(&lock);
-}
-
-void wr_threads_fork_unlock(void)
-{
-    pthread_mutex_unlock(&lock);
 }
 
 void wr_threads_after_fork(void)

@@ -41,6 +41,7 @@ struct wr_lane *wr_drain_lanes(struct weir_session *session, uint64_t *attached)
         return session->drain.stream_lanes;
     }
     pthread_mutex_lock(&session->buffers.lock);
+    wr_buffers_welcome_locked(&session->buffers);
     struct wr_lane *first = session->buffers.lanes;
     *attached = session->buffers.lanes_attached;
     pthread_mutex_unlock(&session->buffers.lock);

@@ -8,7 +8,7 @@
 static uint64_t reserved_bytes(const struct weir_session *session)
 {
     return session->allocation_bytes + WR_NETTRACE_BUFFER_BYTES + WR_SCRATCH_BYTES +
-           session->buffers.slab_bytes;
+           wr_u64_load_relaxed(&session->buffers.slab_bytes); /* relaxed: a figure */
 }
 
 /* How long figures may wait for a thread that holds a lock and does not run. */

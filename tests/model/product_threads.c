@@ -53,7 +53,7 @@ struct wr_thread *product_record_take(void)
 
 void product_record_list(struct wr_thread *thread)
 {
-    pthread_mutex_lock(&lock);
-    record_list_locked(thread);
-    pthread_mutex_unlock(&lock);
+    record_list(thread);
+    thread->free_next = NULL;
+    records_give(thread);
 }

@@ -194,8 +194,9 @@ static void check_counts(const struct weir_counts *sum)
 
 void session_check(void)
 {
-    const struct weir_session *session = session_bench.session;
+    struct weir_session *session = session_bench.session;
     struct weir_counts sum = session->buffers.released;
+    wr_buffers_welcome_locked(&session->buffers);
     for (struct wr_lane *lane = session->buffers.lanes; lane; lane = lane->next)
         add_lane(&sum, lane);
     check_counts(&sum);

@@ -185,10 +185,11 @@ WEIR_API void weir_provider_destroy(struct weir_provider *provider);
  * Returns true if each session that wants the event has it; false if none wants it or one could
  * not take it (the loss is counted there by cause). Any thread; from a signal handler too. It does
  * not wait for the drain: one call, one clock read, one copy a session. A thread's first event in a
- * session takes a lock for a moment and may map a page. If another thread is suspended while it
- * holds a lock that the event needs, the event waits at most 1 ms in all, and is counted
- * as FULL or NO_SEGMENT; in a BLOCK session outside a no-block scope it waits up to max_block_ns.
- * Until that thread goes on, further events do not wait again. It is no cancellation point. It does
+ * session may map a page. In an OVERWRITE session, if another thread is suspended while it holds
+ * the lock that a change of segments needs, the event waits at most 1 ms in all, and is counted as
+ * FULL, or NO_SEGMENT if the thread has none yet; until that thread goes on, further
+ * events do not wait again. In a BLOCK session the same wait lasts up to max_block_ns, and in a
+ * no-block scope not at all. It is no cancellation point. It does
  * not use the host's allocator,
  * except that pthread_setspecific() does, once a thread, in a process with more than 31
  * thread-specific keys.
