@@ -23,6 +23,10 @@ struct wr_place {
                               * yet credit, which may be revoked before it is used */
     uint64_t waited_ns;      /* WRITER: of the attempt, in waits whose grants were taken back */
     bool is_blocked;         /* WRITER: the attempt goes on after wr_block_wait() */
+    bool is_outside;         /* WRITER: granted, and in the host's after hook */
+    struct wr_segment *in_hand; /* WRITER: taken for a record of several, not yet published; linked
+                                 * by `newer` */
+    uint64_t records_before;    /* WRITER: the lane's `records_retired`, without that record */
     /* BLOCK: ANY(CREDIT): what is unused of the last grant. DROP: ANY(TURN) */
     WR_ALIGNED_LINE struct wr_ptr credit;
     /* DROP. WRITER until it enrols, then DRAIN until it is served (ENROL, TURN) */
@@ -79,10 +83,21 @@ enum wr_waited wr_block_wait_outside(struct wr_lane *lane);
  * wr_block_resume(). What was granted may have been taken back; then the attempt asks again. */
 bool wr_block_step_in(struct wr_lane *lane, bool is_wanted);
 
-/* The lane's thread exits: what it holds unused goes back. Inside its pin. */
+/* Segments that were taken for an event that is not written; linked by `newer`. Inside the pin. */
+void wr_block_return(struct wr_lane *lane, struct wr_segment *first);
+/* The lane's thread has left an event by a jump, from a wait perhaps. Inside its pin. True if the
+ * loss is counted already. */
+bool wr_block_reset(struct wr_lane *lane);
+
+/* The lane's thread exits: what it holds unused goes back, unless the gate's lock cannot be had in
+ * time. Inside its pin. */
 void wr_block_exit(struct wr_lane *lane);
 
 /* --- The drain. ------------------------------------------------------------------------------ */
+
+/* Of a lane whose thread has exited: takes back what it could not give. False: somebody who granted
+ * it something has not noticed yet that it has left; the lane must stay. */
+bool wr_block_finish(struct wr_lane *lane);
 
 /* Takes back what the lane holds unused; true if there was any. */
 bool wr_block_revoke(struct wr_lane *lane);
@@ -98,13 +113,15 @@ void wr_block_hand_over(struct wr_buffers *buffers);
 void wr_block_drain_leaves(struct wr_buffers *buffers);
 void wr_block_drain_returns(struct wr_buffers *buffers);
 
-void wr_block_figures(struct wr_buffers *buffers, struct wr_gate_figures *figures);
+/* False: not within `limit_ns`. */
+bool wr_block_figures(struct wr_buffers *buffers, struct wr_gate_figures *figures,
+                      uint64_t limit_ns);
 
 /* --- The end. -------------------------------------------------------------------------------- */
 
 /* Sends all parked threads away, and those that would park from here on. Their loss is counted
- * here. The masks are clear. */
-void wr_block_abort(struct wr_buffers *buffers);
+ * here. The masks are clear. False: not within `limit_ns`, and nobody was. */
+bool wr_block_abort(struct wr_buffers *buffers, uint64_t limit_ns);
 /* Waits until the last of them has left; false if the deadline (monotonic) passed. */
 bool wr_block_wait_unparked(struct wr_buffers *buffers, uint64_t deadline_ns);
 
@@ -164,9 +181,24 @@ static inline bool wr_block_resume(struct wr_lane *lane, enum wr_waited waited, 
     (void)is_wanted;
     return false;
 }
+static inline void wr_block_return(struct wr_lane *lane, struct wr_segment *first)
+{
+    (void)lane;
+    (void)first;
+}
+static inline bool wr_block_reset(struct wr_lane *lane)
+{
+    (void)lane;
+    return false;
+}
 static inline void wr_block_exit(struct wr_lane *lane)
 {
     (void)lane;
+}
+static inline bool wr_block_finish(struct wr_lane *lane)
+{
+    (void)lane;
+    return true;
 }
 static inline bool wr_block_revoke(struct wr_lane *lane)
 {
@@ -194,14 +226,19 @@ static inline void wr_block_drain_returns(struct wr_buffers *buffers)
 {
     (void)buffers;
 }
-static inline void wr_block_figures(struct wr_buffers *buffers, struct wr_gate_figures *figures)
+static inline bool wr_block_figures(struct wr_buffers *buffers, struct wr_gate_figures *figures,
+                                    uint64_t limit_ns)
 {
     (void)buffers;
     (void)figures;
+    (void)limit_ns;
+    return true;
 }
-static inline void wr_block_abort(struct wr_buffers *buffers)
+static inline bool wr_block_abort(struct wr_buffers *buffers, uint64_t limit_ns)
 {
     (void)buffers;
+    (void)limit_ns;
+    return true;
 }
 static inline bool wr_block_wait_unparked(struct wr_buffers *buffers, uint64_t deadline_ns)
 {

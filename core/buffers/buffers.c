@@ -35,6 +35,8 @@ bool wr_buffers_init(struct wr_buffers *buffers, const struct weir_session_confi
     wr_free_list_init(&buffers->free_list);
     wr_bell_init(&buffers->bell);
     pthread_mutex_init(&buffers->lock, NULL);
+    pthread_mutex_init(&buffers->take_lock, NULL);
+    buffers->blocks_signals = config->block_signals;
     if (config->mode == WEIR_MODE_BLOCK)
         wr_block_init(buffers, config);
     return true;
@@ -43,7 +45,7 @@ bool wr_buffers_init(struct wr_buffers *buffers, const struct weir_session_confi
 /* A slab begins with the link to the next one, then the lanes. */
 static void slabs_release(struct wr_buffers *buffers)
 {
-    void *slab = buffers->slabs;
+    void *slab = wr_ptr_load_relaxed(&buffers->slabs); /* relaxed: the session is over */
     while (slab) {
         void *next = *(void **)slab;
         wr_os_pages_unmap(slab, LANE_SLAB_BYTES);
@@ -53,6 +55,7 @@ static void slabs_release(struct wr_buffers *buffers)
 
 void wr_buffers_fini(struct wr_buffers *buffers)
 {
+    wr_buffers_welcome_locked(buffers); /* nobody else is there */
     for (struct wr_lane *lane = buffers->lanes; lane; lane = lane->next)
         wr_thread_lane_released(lane->thread);
     slabs_release(buffers);
@@ -60,25 +63,71 @@ void wr_buffers_fini(struct wr_buffers *buffers)
     wr_os_pages_unmap(buffers->arena, buffers->arena_bytes);
     wr_overwrite_fini(buffers);
     pthread_mutex_destroy(&buffers->lock);
+    pthread_mutex_destroy(&buffers->take_lock);
 }
 
 /* --- Lanes. ---------------------------------------------------------------------------------- */
 
-static bool lanes_grow_locked(struct wr_buffers *buffers)
+static void free_lanes_give(struct wr_buffers *buffers, struct wr_lane *first)
+{
+    struct wr_lane *last = first;
+    while (last->next)
+        last = last->next;
+    void *head = wr_ptr_load_relaxed(&buffers->free_lanes); /* relaxed: the exchange decides */
+    do {
+        last->next = head;
+        wr_data_written(&last->next, sizeof last->next);
+        /* edge LANE.release: nobody reads what the lane's former thread left */
+    } while (!wr_ptr_cas_release(&buffers->free_lanes, &head, first));
+}
+
+static struct wr_lane *lanes_grow(struct wr_buffers *buffers)
 {
     unsigned char *slab = wr_os_pages_map(LANE_SLAB_BYTES);
     if (!slab)
-        return false;
-    *(void **)(void *)slab = buffers->slabs;
-    buffers->slabs = slab;
-    buffers->slab_bytes += LANE_SLAB_BYTES;
+        return NULL;
+    void *head = wr_ptr_load_relaxed(&buffers->slabs); /* relaxed: the exchange decides */
+    do
+        *(void **)(void *)slab = head;
+    while (!wr_ptr_cas_release(&buffers->slabs, &head, slab));
+    wr_u64_add_relaxed(&buffers->slab_bytes, LANE_SLAB_BYTES); /* relaxed: a figure */
+    struct wr_lane *first = NULL;
     for (size_t at = WR_LINE; at + sizeof(struct wr_place) <= LANE_SLAB_BYTES;
          at += sizeof(struct wr_place)) {
         struct wr_lane *lane = &((struct wr_place *)(void *)(slab + at))->lane;
-        lane->next = buffers->free_lanes;
-        buffers->free_lanes = lane;
+        lane->next = first;
+        first = lane;
     }
-    return true;
+    return first;
+}
+
+/* Takers come one at a time: what is first stays so, with the same successor, until this one has
+ * taken it. */
+static struct wr_lane *free_lane_pop_locked(struct wr_buffers *buffers)
+{
+    void *first = wr_ptr_load_acquire(&buffers->free_lanes); /* edge LANE.acquire */
+    struct wr_lane *lane;
+    do {
+        lane = first;
+        if (!lane)
+            return NULL;
+        wr_data_read(&lane->next, sizeof lane->next);
+        /* edge LANE.acquire */
+    } while (!wr_ptr_cas_acq_rel(&buffers->free_lanes, &first, lane->next));
+    return lane;
+}
+
+/* A fresh one if there is none, or if another thread that takes one does not run. */
+static struct wr_lane *free_lane_take(struct wr_buffers *buffers)
+{
+    struct wr_lane *lane = NULL;
+    if (wr_self_lock(&buffers->take_lock, &buffers->take_is_stuck)) {
+        lane = free_lane_pop_locked(buffers);
+        pthread_mutex_unlock(&buffers->take_lock);
+    }
+    if (!lane && (lane = lanes_grow(buffers)) && lane->next)
+        free_lanes_give(buffers, lane->next);
+    return lane;
 }
 
 uint64_t wr_buffers_capture_id(void)
@@ -86,34 +135,43 @@ uint64_t wr_buffers_capture_id(void)
     return wr_u64_add_relaxed(&capture_ids, 1) + 1; /* relaxed: only uniqueness matters */
 }
 
-static void lanes_count_locked(struct wr_buffers *buffers, uint32_t change)
-{
-    /* relaxed, twice: written under the lock; a hint for who reads it without */
-    wr_u32_store_relaxed(&buffers->lanes_now, wr_u32_load_relaxed(&buffers->lanes_now) + change);
-}
-
 static struct wr_lane *lane_take(struct wr_buffers *buffers, struct wr_thread *thread)
 {
-    pthread_mutex_lock(&buffers->lock);
-    if (!buffers->free_lanes)
-        lanes_grow_locked(buffers);
-    struct wr_lane *lane = buffers->free_lanes;
-    if (lane) {
-        buffers->free_lanes = lane->next;
-        memset(wr_place_of(lane), 0, sizeof(struct wr_place));
-        lane->thread = thread;
-        lane->buffers = buffers;
-        lane->thread_id = thread->id;
-        lane->capture_id = wr_buffers_capture_id();
-        wr_u32_store_relaxed(&lane->is_due, buffers->overwrite.is_on); /* relaxed: not shared yet */
-        lane->last_number = 1; /* the number of its introduction; attempts follow from 2 */
-        lane->next = buffers->lanes;
-        buffers->lanes = lane;
-        buffers->lanes_attached++;
-        lanes_count_locked(buffers, 1);
-    }
-    pthread_mutex_unlock(&buffers->lock);
+    struct wr_lane *lane = free_lane_take(buffers);
+    if (!lane)
+        return NULL;
+    memset(wr_place_of(lane), 0, sizeof(struct wr_place));
+    lane->thread = thread;
+    lane->buffers = buffers;
+    lane->thread_id = thread->id;
+    lane->capture_id = wr_buffers_capture_id();
+    wr_u32_store_relaxed(&lane->is_due, buffers->overwrite.is_on); /* relaxed: not shared yet */
+    lane->last_number = 1; /* the number of its introduction; attempts follow from 2 */
+    wr_u32_add_acq_rel(&buffers->lanes_now, 1);
+    void *head = wr_ptr_load_relaxed(&buffers->arrived); /* relaxed: the exchange decides */
+    do {
+        lane->next = head;
+        wr_data_written(&lane->next, sizeof lane->next);
+        /* edge ARRIVE.release: the lane */
+    } while (!wr_ptr_cas_release(&buffers->arrived, &head, lane));
     return lane;
+}
+
+void wr_buffers_welcome_locked(struct wr_buffers *buffers)
+{
+    /* relaxed: a lane that is missed now is met at the next look, and one whose thread has
+     * announced it is not missed: READY comes behind ARRIVE */
+    if (!wr_ptr_load_relaxed(&buffers->arrived))
+        return;
+    /* edge ARRIVE.acquire */
+    struct wr_lane *first = wr_ptr_exchange_acq_rel(&buffers->arrived, NULL), *last = first;
+    buffers->lanes_attached++;
+    for (; last->next; last = last->next) {
+        wr_data_read(&last->next, sizeof last->next);
+        buffers->lanes_attached++;
+    }
+    last->next = buffers->lanes;
+    buffers->lanes = first;
 }
 
 void wr_buffers_announce(struct wr_lane *lane)
@@ -131,12 +189,26 @@ void wr_buffers_announce(struct wr_lane *lane)
     } while (!wr_ptr_cas_release(&buffers->ready, &head, lane));
 }
 
-struct wr_lane *wr_buffers_lane(struct wr_thread *thread, uint32_t slot)
+bool wr_buffers_lock(struct wr_buffers *buffers, uint64_t limit_ns, uint64_t *signals)
 {
-    /* relaxed: this thread attached it; it is cleared only when no pin can see the session */
-    struct wr_lane *lane = wr_ptr_load_relaxed(&thread->lanes[slot]);
-    if (lane)
-        return lane;
+    *signals = wr_os_signals_block();
+    if (wr_os_mutex_lock_for(&buffers->lock, limit_ns)) {
+        wr_buffers_welcome_locked(buffers);
+        return true;
+    }
+    wr_os_signals_restore(*signals);
+    return false;
+}
+
+void wr_buffers_unlock(struct wr_buffers *buffers, uint64_t signals)
+{
+    pthread_mutex_unlock(&buffers->lock);
+    wr_os_signals_restore(signals);
+}
+
+static struct wr_lane *lane_attach(struct wr_thread *thread, uint32_t slot)
+{
+    struct wr_lane *lane;
     /* edge QUIESCE: set before the slot's bit was in the mask that brought us here */
     struct wr_buffers *buffers = wr_ptr_load_acquire(&wr_buffers_by_slot[slot]);
     if (!buffers || !(lane = lane_take(buffers, thread)))
@@ -147,6 +219,18 @@ struct wr_lane *wr_buffers_lane(struct wr_thread *thread, uint32_t slot)
     /* The drain reads its horizon before it counts the lanes. What this thread stamps from here on
      * is later than the horizon of any look that has not counted this one. */
     (void)wr_clock_ticks_ordered();
+    return lane;
+}
+
+struct wr_lane *wr_buffers_lane(struct wr_thread *thread, uint32_t slot)
+{
+    /* relaxed: this thread attached it; it is cleared only when no pin can see the session */
+    struct wr_lane *lane = wr_ptr_load_relaxed(&thread->lanes[slot]);
+    if (lane)
+        return lane;
+    uint64_t signals = wr_os_signals_block();
+    lane = lane_attach(thread, slot);
+    wr_os_signals_restore(signals);
     return lane;
 }
 
@@ -162,12 +246,20 @@ static void tell_retired(struct wr_lane *lane, uint32_t segments)
         wr_bell_ring(&buffers->bell);
 }
 
-void wr_buffers_retire(struct wr_lane *lane)
+/* Signals are blocked, here and where it says so below. */
+static void retire_blocked(struct wr_lane *lane)
 {
     if (lane->buffers->overwrite.is_on)
         wr_overwrite_retire(lane);
     else if (wr_lane_retire(lane))
         tell_retired(lane, 1);
+}
+
+void wr_buffers_retire(struct wr_lane *lane)
+{
+    uint64_t signals = wr_buffers_signals_block(lane->buffers);
+    retire_blocked(lane);
+    wr_buffers_signals_restore(lane->buffers, signals);
 }
 
 void wr_buffers_return(struct wr_lane *lane)
@@ -194,28 +286,31 @@ static void mark_gap(struct wr_lane *lane, unsigned cause, struct wr_segment *se
     wr_segment_commit_mark(segment, commit, WR_GAP_MARK_BYTES);
 }
 
-void wr_buffers_lose(struct wr_lane *lane, enum weir_loss cause)
+static void lose_blocked(struct wr_lane *lane, enum weir_loss cause)
 {
     uint64_t commit;
     struct wr_segment *segment = wr_lane_room(lane, WR_GAP_MARK_BYTES, &commit);
-    wr_lane_lose(lane, cause);
+    wr_buffers_count_lost(lane, cause);
     if (segment)
         mark_gap(lane, cause, segment, commit);
     else
-        wr_buffers_retire(lane);
+        retire_blocked(lane);
 }
 
-struct wr_segment *wr_buffers_room(struct wr_lane *lane, uint32_t bytes, uint64_t *commit)
+void wr_buffers_lose(struct wr_lane *lane, enum weir_loss cause)
+{
+    uint64_t signals = wr_buffers_signals_block(lane->buffers);
+    lose_blocked(lane, cause);
+    wr_buffers_signals_restore(lane->buffers, signals);
+}
+
+static struct wr_segment *room_blocked(struct wr_lane *lane, uint64_t *commit)
 {
     struct wr_buffers *buffers = lane->buffers;
-    struct wr_segment *segment = wr_lane_room(lane, bytes, commit);
-    if (segment)
-        return segment;
-    WR_CHECK(!wr_buffers_must_span(buffers, bytes));
     if (buffers->overwrite.is_on)
         return wr_overwrite_room(lane, commit);
-    wr_buffers_retire(lane);
-    segment = wr_when_full_take(lane, 1);
+    retire_blocked(lane);
+    struct wr_segment *segment = wr_when_full_take(lane, 1);
     if (!segment)
         return NULL;
     wr_lane_open(lane, segment, buffers->segment_bytes, wr_clock_ticks());
@@ -225,31 +320,85 @@ struct wr_segment *wr_buffers_room(struct wr_lane *lane, uint32_t bytes, uint64_
     return segment;
 }
 
+/* Apart, so that an event that finds room saves no registers for this. */
+static WR_NOINLINE struct wr_segment *room_slow(struct wr_lane *lane, uint64_t *commit)
+{
+    uint64_t signals = wr_buffers_signals_block(lane->buffers);
+    struct wr_segment *segment = room_blocked(lane, commit);
+    wr_buffers_signals_restore(lane->buffers, signals);
+    return segment;
+}
+
+struct wr_segment *wr_buffers_room(struct wr_lane *lane, uint32_t bytes, uint64_t *commit)
+{
+    struct wr_segment *segment = wr_lane_room(lane, bytes, commit);
+    if (segment)
+        return segment;
+    WR_CHECK(!wr_buffers_must_span(lane->buffers, bytes));
+    return room_slow(lane, commit);
+}
+
 /* --- Room for a record that is larger than a segment. ---------------------------------------- */
 
-struct wr_segment *wr_buffers_span_room(struct wr_lane *lane, uint32_t bytes)
+static struct wr_segment *span_room_blocked(struct wr_lane *lane, uint32_t bytes)
 {
     const struct wr_buffers *buffers = lane->buffers;
     uint32_t count = wr_span_segments(bytes, buffers->segment_bytes);
     if (count > buffers->segment_count / 2) {
-        wr_buffers_lose(lane, WEIR_LOSS_TOO_LARGE);
+        lose_blocked(lane, WEIR_LOSS_TOO_LARGE);
         return NULL;
     }
+    if (buffers->overwrite.is_on)
+        return wr_overwrite_span_room(lane, count);
     /* Before it is known that there are enough: at the brim, several threads that each hold on to a
      * part of what another one needs would stay there. */
-    wr_buffers_retire(lane);
-    return buffers->overwrite.is_on ? wr_overwrite_span_room(lane, count)
-                                    : wr_when_full_take(lane, count);
+    retire_blocked(lane);
+    return wr_when_full_take(lane, count);
 }
 
-void wr_buffers_span_open(struct wr_lane *lane, const struct wr_span *span)
+struct wr_segment *wr_buffers_span_room(struct wr_lane *lane, uint32_t bytes)
 {
-    if (lane->buffers->overwrite.is_on) {
-        wr_overwrite_span_open(lane, span);
-        return;
+    uint64_t signals = wr_buffers_signals_block(lane->buffers);
+    struct wr_segment *first = span_room_blocked(lane, bytes);
+    if (first) { /* else an earlier record's may still be there */
+        wr_place_of(lane)->in_hand = first;
+        wr_place_of(lane)->records_before = lane->records_retired;
     }
-    wr_lane_push(lane, span->oldest, span->newest, lane->buffers->segment_bytes);
-    tell_retired(lane, span->count - 1);
+    wr_buffers_signals_restore(lane->buffers, signals);
+    return first;
+}
+
+bool wr_buffers_span_open(struct wr_lane *lane, const struct wr_span *span)
+{
+    bool is_open = true;
+    uint64_t signals = wr_buffers_signals_block(lane->buffers);
+    if (lane->buffers->overwrite.is_on) {
+        is_open = wr_overwrite_span_open(lane, span);
+    } else {
+        wr_place_of(lane)->in_hand = NULL;
+        wr_lane_push(lane, span->oldest, span->newest, lane->buffers->segment_bytes);
+        tell_retired(lane, span->count - 1);
+    }
+    wr_buffers_signals_restore(lane->buffers, signals);
+    return is_open;
+}
+
+/* --- A jump out of an event. ----------------------------------------------------------------- */
+
+bool wr_buffers_reset(struct wr_lane *lane)
+{
+    struct wr_place *place = wr_place_of(lane);
+    bool is_counted = lane->buffers->blocks && wr_block_reset(lane);
+    bool has_several = place->in_hand != NULL;
+    if (has_several)
+        lane->records_retired = place->records_before;
+    if (has_several && !lane->buffers->overwrite.is_on)
+        wr_when_full_return(lane, place->in_hand);
+    /* A recorder's go back when the lane has the lock, now or at its next event. */
+    if (lane->is_borrowed || place->in_hand)
+        retire_blocked(lane);
+    lane->is_borrowed = 0;
+    return is_counted;
 }
 
 /* --- Exit of a thread. ----------------------------------------------------------------------- */
@@ -268,7 +417,7 @@ static void lane_exit(struct wr_lane *lane)
 
 static void on_thread_exit(struct wr_thread *thread)
 {
-    uint64_t pin = wr_pin_enter_seq_cst(thread);
+    uint64_t pin = wr_pin_enter_seq_cst(thread), signals = wr_os_signals_block();
     for (uint32_t slot = 0; slot < WR_SESSIONS_MAX; slot++) {
         /* edge QUIESCE: a stopper clears the word, then waits for this pin, then frees the lane */
         struct wr_lane *lane = wr_ptr_load_seq_cst(&thread->lanes[slot]);
@@ -277,6 +426,7 @@ static void on_thread_exit(struct wr_thread *thread)
         lane_exit(lane);
         wr_ptr_store_release(&thread->lanes[slot], NULL);
     }
+    wr_os_signals_restore(signals);
     wr_pin_leave(thread, pin);
 }
 
@@ -328,7 +478,7 @@ static uint64_t lane_records_locked(struct wr_lane *lane)
     return records;
 }
 
-void wr_lane_counts_locked(struct wr_lane *lane, struct weir_counts *counts)
+bool wr_lane_counts_locked(struct wr_lane *lane, struct weir_counts *counts, uint64_t limit_ns)
 {
     /* Losses before records: a record that is met then may be younger than a loss that is not. */
     for (unsigned cause = 0; cause < WR_LANE_CAUSES; cause++)
@@ -336,12 +486,13 @@ void wr_lane_counts_locked(struct wr_lane *lane, struct weir_counts *counts)
     counts->lost[WEIR_LOSS_NESTED] += wr_u64_load_acquire(&lane->nested);
     counts->lost[WEIR_LOSS_SINK_FAILED] = lane->sink_failed;
     uint64_t records;
-    if (lane->buffers->overwrite.is_on)
-        wr_overwrite_counts(lane, &records, &counts->lost[WEIR_LOSS_OVERWRITTEN]);
-    else
+    if (!lane->buffers->overwrite.is_on)
         records = lane_records_locked(lane);
+    else if (!wr_overwrite_counts(lane, &records, &counts->lost[WEIR_LOSS_OVERWRITTEN], limit_ns))
+        return false;
     counts->written = records - lane->sink_failed;
     attempted_set(counts);
+    return true;
 }
 
 uint32_t wr_lane_segments_locked(struct wr_lane *lane)
@@ -370,11 +521,11 @@ void wr_buffers_release_lane_locked(struct wr_buffers *buffers, struct wr_lane *
 {
     struct wr_lane *lane = *link;
     struct weir_counts counts = {0};
-    wr_lane_counts_locked(lane, &counts);
+    wr_lane_counts_locked(lane, &counts, UINT64_MAX);
     wr_counts_add(&buffers->released, &counts);
     *link = lane->next;
     wr_thread_lane_released(lane->thread);
-    lanes_count_locked(buffers, UINT32_MAX);
-    lane->next = buffers->free_lanes;
-    buffers->free_lanes = lane;
+    wr_u32_add_acq_rel(&buffers->lanes_now, UINT32_MAX);
+    lane->next = NULL;
+    free_lanes_give(buffers, lane);
 }

@@ -13,8 +13,9 @@
 #include "base/atomic.h"
 #include "buffers/free_list.h"
 #include "buffers/overwrite.h"
-#include "lane/lane.h"
+#include "lane/lane_write.h"
 #include "lane/thread.h"
+#include "os/os.h"
 #include "wait/bell.h"
 #include "wait/gate.h"
 
@@ -41,6 +42,7 @@ struct wr_buffers {
     bool has_plain_pins; /* its emitters may come by the fast path: revoking and freeing what is
                             theirs needs membarrier; set with the slot */
     bool blocks;         /* mode BLOCK: segments come from the gate, not from the free list */
+    bool blocks_signals; /* of emitting threads, while they change segments */
     uint64_t max_block_ns;
     void (*on_park)(void *context, const struct weir_park *park);
     void *on_park_context;
@@ -61,10 +63,13 @@ struct wr_buffers {
     uint32_t returned_count;  /* DRAIN */
 
     pthread_mutex_t lock;
-    struct wr_lane *lanes;       /* LOCK: all attached lanes */
-    struct wr_lane *free_lanes;  /* LOCK */
-    void *slabs;                 /* LOCK: pages that hold lanes */
-    uint64_t slab_bytes;         /* LOCK */
+    struct wr_ptr arrived;    /* ANY(ARRIVE): lanes that are not in the list yet, newest first */
+    struct wr_lane *lanes;    /* LOCK: all attached lanes, but for those */
+    struct wr_ptr free_lanes; /* ANY(LANE): given by any thread, taken under `take_lock` */
+    pthread_mutex_t take_lock;
+    struct wr_u32 take_is_stuck; /* ANY: a hint, see wr_self_lock() */
+    struct wr_ptr slabs;         /* ANY: pages that hold lanes; read when the session is over */
+    struct wr_u64 slab_bytes;    /* ANY: a figure */
     uint64_t lanes_attached;     /* LOCK: ever */
     struct weir_counts released; /* LOCK: of lanes that are gone */
 };
@@ -98,9 +103,38 @@ void wr_buffers_init_process(void);
 /* A number that names a capture thread in a stream; never the same twice in a process. */
 uint64_t wr_buffers_capture_id(void);
 
-/* --- Writer's side, inside the thread's pin. ------------------------------------------------- */
+/* The session's lock, for threads that are neither the drain nor emit: their signals are blocked
+ * while they hold it, so that no handler suspends them with it. Waits at most `limit_ns`
+ * (UINT64_MAX: no limit); false: it is not held. */
+bool wr_buffers_lock(struct wr_buffers *buffers, uint64_t limit_ns, uint64_t *signals);
+void wr_buffers_unlock(struct wr_buffers *buffers, uint64_t signals);
+/* Takes the lanes that have arrived into the list. Who reads the list does this first, but for
+ * those that may miss a lane. */
+void wr_buffers_welcome_locked(struct wr_buffers *buffers);
 
-/* The thread's lane in the session of `slot`, made at first use; NULL if there is no memory. */
+/* --- Writer's side, inside the thread's pin. -------------------------------------------------
+ *
+ * A lock may be held by a thread that does not run, because a handler, a debugger or a freezer has
+ * suspended it: all of these wait for one no longer than wr_self_lock() does. Where the session
+ * says so (`block_signals`), signals are blocked while a lock is held or a segment is on its way: a
+ * handler that suspends its thread, or jumps out of it, finds the lane with its segment or without,
+ * and no lock held. Each time, the system is called twice.
+ */
+
+/* Returns what wr_buffers_signals_restore() needs. */
+static inline uint64_t wr_buffers_signals_block(const struct wr_buffers *buffers)
+{
+    return WR_UNLIKELY(buffers->blocks_signals) ? wr_os_signals_block() : 0;
+}
+
+static inline void wr_buffers_signals_restore(const struct wr_buffers *buffers, uint64_t signals)
+{
+    if (WR_UNLIKELY(buffers->blocks_signals))
+        wr_os_signals_restore(signals);
+}
+
+/* The thread's lane in the session of `slot`, made at first use, without a lock; NULL if there is
+ * no memory. */
 struct wr_lane *wr_buffers_lane(struct wr_thread *thread, uint32_t slot);
 
 /* Room for a record of `bytes`, which fits into a segment, in a fresh one if need be. NULL: the
@@ -117,8 +151,16 @@ static inline bool wr_buffers_must_span(const struct wr_buffers *buffers, uint32
  * NULL: the loss is counted, TOO_LARGE if they would be more than half of the session's; or the
  * attempt is blocked. */
 struct wr_segment *wr_buffers_span_room(struct wr_lane *lane, uint32_t bytes);
-/* Publishes the record whose parts are filled, and opens the last of its segments. */
-void wr_buffers_span_open(struct wr_lane *lane, const struct wr_span *span);
+/* Publishes the record whose parts are filled, and opens the last of its segments. False: the loss
+ * is counted. */
+bool wr_buffers_span_open(struct wr_lane *lane, const struct wr_span *span);
+
+/* Counts the loss of this thread's event, once it is sure. */
+static inline void wr_buffers_count_lost(struct wr_lane *lane, enum weir_loss cause)
+{
+    wr_self.pending &= ~(UINT64_C(1) << lane->buffers->slot);
+    wr_lane_lose(lane, cause);
+}
 
 /* Counts a loss that is not for want of room, and marks its place in the current segment; where the
  * mark has no room the segment is closed, and the next one's header says where the gap is. */
@@ -155,6 +197,10 @@ void wr_buffers_announce(struct wr_lane *lane);
 /* Gives back a segment that was lent for one record. */
 void wr_buffers_return(struct wr_lane *lane);
 
+/* The lane's thread has left an event by a jump: what it had in hand for it goes back. Signals are
+ * blocked. True if the event's loss is counted already. */
+bool wr_buffers_reset(struct wr_lane *lane);
+
 /* Gives up the current segment, so that the next record goes to a new one. */
 void wr_buffers_retire(struct wr_lane *lane);
 /* Would the lane get another segment at this moment? A hint. */
@@ -172,8 +218,9 @@ void wr_buffers_give(struct wr_buffers *buffers, struct wr_segment *segment);
 void wr_buffers_release_lane_locked(struct wr_buffers *buffers, struct wr_lane **link);
 
 void wr_counts_add(struct weir_counts *sum, const struct weir_counts *more);
-/* Written and lost of one lane. The lock is held. */
-void wr_lane_counts_locked(struct wr_lane *lane, struct weir_counts *counts);
+/* Written and lost of one lane. The lock is held. False: in mode OVERWRITE, whose own lock could
+ * not be had within `limit_ns`. */
+bool wr_lane_counts_locked(struct wr_lane *lane, struct weir_counts *counts, uint64_t limit_ns);
 /* Segments that hold, or may hold, records. The lock is held. */
 uint32_t wr_lane_segments_locked(struct wr_lane *lane);
 

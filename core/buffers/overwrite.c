@@ -1,10 +1,12 @@
 #include "buffers/overwrite.h"
 
+#include "buffers/block.h"
 #include "buffers/when_full.h"
 #include "lane/lane_span.h"
 #include "lane/lane_read.h"
 #include "lane/lane_write.h"
 #include "os/clock.h"
+#include "os/os.h"
 
 /* Lanes of exited threads that wake the drain when they have become empty: some pages of lanes. */
 #define EMPTIED_WAKE 64u
@@ -221,11 +223,54 @@ static struct wr_segment *open_locked(struct wr_buffers *buffers, struct wr_lane
     return segment;
 }
 
+/* For a writer. False: the current segment, if there is one, takes no more records, so that the
+ * next event that comes this far leaves it. */
+static bool lock_or_seal(struct wr_lane *lane)
+{
+    struct wr_overwrite *overwrite = &lane->buffers->overwrite;
+    if (wr_self_lock(&overwrite->lock, &overwrite->lock_is_stuck))
+        return true;
+    wr_u32_store_relaxed(&lane->end, 0); /* relaxed: read by its own thread */
+    return false;
+}
+
+/* The lock could not be had. The drain cannot help, and is not asked to. */
+static void lose_stuck(struct wr_lane *lane)
+{
+    wr_buffers_count_lost(lane, lane->held_before ? WEIR_LOSS_FULL : WEIR_LOSS_NO_SEGMENT);
+}
+
+/* Segments of a record that could not be published: nothing is in them. */
+static void put_back_locked(struct wr_lane *lane)
+{
+    struct wr_place *place = wr_place_of(lane);
+    struct wr_overwrite *overwrite = &lane->buffers->overwrite;
+    while (WR_UNLIKELY(place->in_hand)) {
+        struct wr_segment *segment = place->in_hand;
+        place->in_hand = segment->newer;
+        segment->lane = lane;
+        segment->opening = ++overwrite->openings;
+        wr_lane_head_empty(lane, segment, wr_clock_ticks());
+        put_locked(overwrite, segment);
+    }
+}
+
+static bool leave_current(struct wr_lane *lane)
+{
+    if (!lock_or_seal(lane))
+        return false;
+    put_back_locked(lane);
+    retire_locked(&lane->buffers->overwrite, lane);
+    return true;
+}
+
 struct wr_segment *wr_overwrite_room(struct wr_lane *lane, uint64_t *commit)
 {
     struct wr_buffers *buffers = lane->buffers;
-    pthread_mutex_lock(&buffers->overwrite.lock);
-    retire_locked(&buffers->overwrite, lane);
+    if (!leave_current(lane)) {
+        lose_stuck(lane);
+        return NULL;
+    }
     struct wr_segment *segment = open_locked(buffers, lane);
     pthread_mutex_unlock(&buffers->overwrite.lock);
     if (!segment) {
@@ -260,8 +305,10 @@ static struct wr_segment *take_several_locked(struct wr_buffers *buffers, struct
 struct wr_segment *wr_overwrite_span_room(struct wr_lane *lane, uint32_t count)
 {
     struct wr_buffers *buffers = lane->buffers;
-    pthread_mutex_lock(&buffers->overwrite.lock);
-    retire_locked(&buffers->overwrite, lane);
+    if (!leave_current(lane)) {
+        lose_stuck(lane);
+        return NULL;
+    }
     struct wr_segment *first = take_several_locked(buffers, lane, count);
     pthread_mutex_unlock(&buffers->overwrite.lock);
     if (!first)
@@ -269,10 +316,15 @@ struct wr_segment *wr_overwrite_span_room(struct wr_lane *lane, uint32_t count)
     return first;
 }
 
-void wr_overwrite_span_open(struct wr_lane *lane, const struct wr_span *span)
+bool wr_overwrite_span_open(struct wr_lane *lane, const struct wr_span *span)
 {
     struct wr_overwrite *overwrite = &lane->buffers->overwrite;
-    pthread_mutex_lock(&overwrite->lock);
+    if (!lock_or_seal(lane)) {
+        lane->records_retired--; /* its own: see wr_span_begin() */
+        lose_stuck(lane);
+        return false; /* the segments stay in hand */
+    }
+    wr_place_of(lane)->in_hand = NULL;
     cut_locked(overwrite, lane); /* before the record, which is counted as retired already */
     lane->records_left = lane->records_retired;
     for (struct wr_segment *segment = span->oldest; segment; segment = segment->newer) {
@@ -283,14 +335,13 @@ void wr_overwrite_span_open(struct wr_lane *lane, const struct wr_span *span)
     }
     wr_lane_begin(lane, span->newest, lane->buffers->segment_bytes);
     pthread_mutex_unlock(&overwrite->lock);
+    return true;
 }
 
 void wr_overwrite_retire(struct wr_lane *lane)
 {
-    struct wr_overwrite *overwrite = &lane->buffers->overwrite;
-    pthread_mutex_lock(&overwrite->lock);
-    retire_locked(overwrite, lane);
-    pthread_mutex_unlock(&overwrite->lock);
+    if (leave_current(lane))
+        pthread_mutex_unlock(&lane->buffers->overwrite.lock);
 }
 
 /* --- Snapshots. ------------------------------------------------------------------------------ */
@@ -439,6 +490,7 @@ bool wr_overwrite_is_empty(struct wr_lane *lane)
 {
     struct wr_overwrite *overwrite = &lane->buffers->overwrite;
     pthread_mutex_lock(&overwrite->lock);
+    put_back_locked(lane); /* what its thread could not give back */
     bool is_empty = lane->segments_full == 0 && !current_locked(lane);
     pthread_mutex_unlock(&overwrite->lock);
     return is_empty;
@@ -446,10 +498,12 @@ bool wr_overwrite_is_empty(struct wr_lane *lane)
 
 /* --- Figures. -------------------------------------------------------------------------------- */
 
-void wr_overwrite_counts(struct wr_lane *lane, uint64_t *kept, uint64_t *overwritten)
+bool wr_overwrite_counts(struct wr_lane *lane, uint64_t *kept, uint64_t *overwritten,
+                         uint64_t limit_ns)
 {
     struct wr_overwrite *overwrite = &lane->buffers->overwrite;
-    pthread_mutex_lock(&overwrite->lock);
+    if (!wr_os_mutex_lock_for(&overwrite->lock, limit_ns))
+        return false;
     const struct wr_segment *segment = current_locked(lane);
     void *current = wr_ptr_load_relaxed(&lane->current); /* relaxed: as there */
     *overwritten = lane->overwritten;
@@ -460,12 +514,14 @@ void wr_overwrite_counts(struct wr_lane *lane, uint64_t *kept, uint64_t *overwri
     else if (wr_lane_is_revoked(current))
         *kept += wr_lane_revoked_count(current);
     pthread_mutex_unlock(&overwrite->lock);
+    return true;
 }
 
-uint64_t wr_overwrite_used(struct wr_buffers *buffers)
+bool wr_overwrite_used(struct wr_buffers *buffers, uint64_t *bytes, uint64_t limit_ns)
 {
-    pthread_mutex_lock(&buffers->overwrite.lock);
-    uint64_t used = (uint64_t)buffers->overwrite.carved * buffers->segment_bytes;
+    if (!wr_os_mutex_lock_for(&buffers->overwrite.lock, limit_ns))
+        return false;
+    *bytes = (uint64_t)buffers->overwrite.carved * buffers->segment_bytes;
     pthread_mutex_unlock(&buffers->overwrite.lock);
-    return used;
+    return true;
 }

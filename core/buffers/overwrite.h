@@ -21,6 +21,9 @@
  * The lock is never held over anything that blocks, and is taken once per segment. It is of its own
  * so that a thread never waits for a walk over all lanes; where both are held, the session's lock
  * was taken first.
+ *
+ * A thread that cannot have the lock, because the one that holds it does not run, loses its event
+ * and keeps its segment, but writes no more to it: the loss has its place behind what is in there.
  */
 #ifndef WR_BUFFERS_OVERWRITE_H
 #define WR_BUFFERS_OVERWRITE_H
@@ -43,6 +46,7 @@ struct wr_segment_list {
 struct wr_overwrite {
     bool is_on; /* CONST: the mode of the session */
     pthread_mutex_t lock;
+    struct wr_u32 lock_is_stuck; /* ANY: a hint, see wr_self_lock() */
     struct wr_segment_list full; /* LOCK: what may be recycled */
     struct wr_segment_list late; /* LOCK: opened before the hold, left during it */
     uint32_t carved;             /* LOCK: segments that have been in use, from the first on */
@@ -64,12 +68,13 @@ void wr_overwrite_fini(struct wr_buffers *buffers);
 
 /* --- Writer's side, inside the thread's pin. ------------------------------------------------- */
 
+/* All with signals blocked. */
 /* Leaves the current segment, which has no room, for another one. NULL: the loss is counted. */
 struct wr_segment *wr_overwrite_room(struct wr_lane *lane, uint64_t *commit);
 /* As wr_buffers_span_room() and wr_buffers_span_open(), for `count` segments. */
 struct wr_segment *wr_overwrite_span_room(struct wr_lane *lane, uint32_t count);
-void wr_overwrite_span_open(struct wr_lane *lane, const struct wr_span *span);
-/* Leaves the current segment, if there is one. */
+bool wr_overwrite_span_open(struct wr_lane *lane, const struct wr_span *span);
+/* Leaves the current segment, if there is one: at once, or at the lane's next event. */
 void wr_overwrite_retire(struct wr_lane *lane);
 
 /* --- Drain's side. --------------------------------------------------------------------------- */
@@ -110,14 +115,16 @@ uint64_t wr_overwrite_oldest(struct wr_buffers *buffers);
 uint64_t wr_overwrite_openings(struct wr_buffers *buffers);
 /* A new turn: who went without in the last one is no longer waited for. */
 void wr_overwrite_turn(struct wr_buffers *buffers);
-/* The lane has no segment any more. */
+/* The lane, whose thread is gone, has no segment any more. */
 bool wr_overwrite_is_empty(struct wr_lane *lane);
 
+/* Both wait at most `limit_ns` for the lock (UINT64_MAX: no limit); false: nothing is known. */
 /* Records written and kept, and records overwritten; wr_lane_counts_locked() knows the rest. */
-void wr_overwrite_counts(struct wr_lane *lane, uint64_t *kept, uint64_t *overwritten);
+bool wr_overwrite_counts(struct wr_lane *lane, uint64_t *kept, uint64_t *overwritten,
+                         uint64_t limit_ns);
 /* Bytes of the budget that have been in use. Not a sum over lanes, which takes segments for two
  * that pass from one lane to another meanwhile. */
-uint64_t wr_overwrite_used(struct wr_buffers *buffers);
+bool wr_overwrite_used(struct wr_buffers *buffers, uint64_t *bytes, uint64_t limit_ns);
 
 /* A hint: is there nothing for the lane at this moment? */
 static inline bool wr_overwrite_is_dry(const struct wr_overwrite *overwrite,

@@ -71,6 +71,11 @@ static struct wr_segment *give_back(struct wr_buffers *buffers, struct wr_segmen
     return first;
 }
 
+void wr_turn_return(struct wr_lane *lane, struct wr_segment *first)
+{
+    give_back(lane->buffers, first, UINT32_MAX);
+}
+
 /* The lane has lost an event for want of `count` segments. Only the first lane that waits rings the
  * drain, which then looks by itself until all are served. */
 static void enrol(struct wr_place *place, uint32_t count)

@@ -54,6 +54,8 @@ static inline bool wr_turn_has_waiting(const struct wr_buffers *buffers)
 struct wr_segment *wr_turn_take(struct wr_lane *lane, uint32_t count);
 /* Is there a segment for a lane that does not wait? A hint. */
 bool wr_turn_has_room(const struct wr_buffers *buffers);
+/* As wr_when_full_return(). */
+void wr_turn_return(struct wr_lane *lane, struct wr_segment *first);
 /* The lane's thread exits: it waits no longer, and what it was granted goes back. */
 void wr_turn_exit(struct wr_lane *lane);
 

@@ -16,7 +16,7 @@ static void starve(struct wr_buffers *buffers)
 void wr_when_full_lose(struct wr_lane *lane)
 {
     lane->skip_cause = lane->held_before ? WEIR_LOSS_FULL : WEIR_LOSS_NO_SEGMENT;
-    wr_lane_lose(lane, lane->skip_cause);
+    wr_buffers_count_lost(lane, lane->skip_cause);
 }
 
 void wr_when_full_drop(struct wr_lane *lane)
@@ -31,6 +31,15 @@ void wr_when_full_drop(struct wr_lane *lane)
 struct wr_segment *wr_when_full_take(struct wr_lane *lane, uint32_t count)
 {
     return lane->buffers->blocks ? wr_block_take(lane, count) : wr_turn_take(lane, count);
+}
+
+void wr_when_full_return(struct wr_lane *lane, struct wr_segment *first)
+{
+    wr_place_of(lane)->in_hand = NULL;
+    if (lane->buffers->blocks)
+        wr_block_return(lane, first);
+    else
+        wr_turn_return(lane, first);
 }
 
 void wr_when_full_give(struct wr_buffers *buffers, struct wr_segment *segment)

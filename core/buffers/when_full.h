@@ -14,6 +14,10 @@
  * (wr_block_is_blocked) and nothing is counted yet. */
 struct wr_segment *wr_when_full_take(struct wr_lane *lane, uint32_t count);
 
+/* Segments that were taken for an event that is not written; linked by `newer`. Not in mode
+ * OVERWRITE. */
+void wr_when_full_return(struct wr_lane *lane, struct wr_segment *first);
+
 /* DRAIN: a segment that is read. */
 void wr_when_full_give(struct wr_buffers *buffers, struct wr_segment *segment);
 

@@ -35,12 +35,6 @@ static uint64_t mask_of(const struct weir_event *event)
 
 /* --- Nested: this thread is already in the library. ------------------------------------------ */
 
-/* On the fast path the mark is that `ready` is NULL though the thread has a record. */
-static bool is_inside(void)
-{
-    return wr_self.depth > 0 || (wr_thread_fast && wr_self.thread && !wr_self.ready);
-}
-
 /* Counts the event in each session that wants it, and nothing else: whatever was interrupted may
  * hold any lock and be between any two stores. */
 static bool emit_nested(struct weir_event *event)
@@ -71,6 +65,7 @@ static bool emit_nested(struct weir_event *event)
 /* Of a thread that has no lane. */
 static void lose_unattributed(uint32_t slot)
 {
+    wr_self.pending &= ~(UINT64_C(1) << slot);
     wr_u64_add_relaxed(&wr_unattributed[slot].no_segment, 1); /* relaxed: a count */
     wr_self.last_loss = WEIR_LOSS_NO_SEGMENT;
 }
@@ -230,7 +225,8 @@ static bool emit_to_slot(struct wr_thread *thread, uint32_t slot, struct attempt
     enum outcome outcome;
     while ((outcome = emit_to_lane(lane, attempt)) == BLOCKED)
         if (!wait_for_room(thread, lane, slot, attempt))
-            return false;
+            break;
+    wr_self.pending &= ~(UINT64_C(1) << slot);
     return outcome == WRITTEN;
 }
 
@@ -252,6 +248,7 @@ static bool emit_to_all(struct wr_thread *thread, uint64_t mask, struct weir_eve
         is_written &= emit_to_slot(thread, (uint32_t)__builtin_ctzll(mask), &attempt);
     for (; blocking; blocking = blocking & (blocking - 1) & mask_load(event))
         is_written &= emit_to_slot(thread, (uint32_t)__builtin_ctzll(blocking), &attempt);
+    wr_self.pending = 0;
     return is_written;
 }
 
@@ -269,11 +266,13 @@ static uint64_t pin_again(struct wr_thread *thread, const struct weir_event *eve
 WR_NOINLINE bool wr_emit_pinned_slow(struct weir_event *event, const void *payload)
 {
     struct wr_thread *thread = wr_self.thread;
+    wr_self.pending = mask_load(event); /* before the depth: see weir_thread_reset() */
+    wr_compiler_barrier();
     wr_self.depth++;
-    uint64_t mask = mask_load(event);
+    wr_self.patience_ns = WR_PATIENCE_NS;
     if (WR_UNLIKELY(marker() != 0))
-        mask = pin_again(thread, event);
-    bool is_written = emit_to_all(thread, mask, event, payload);
+        wr_self.pending = pin_again(thread, event);
+    bool is_written = emit_to_all(thread, wr_self.pending, event, payload);
     wr_pin_leave_own(thread);
     wr_compiler_barrier();
     wr_self.depth--;
@@ -303,6 +302,7 @@ WR_NOINLINE bool wr_emit_no_segment_slow(struct weir_event *event, struct wr_thr
 
 static bool emit_entered(struct weir_event *event, const void *payload)
 {
+    wr_self.patience_ns = WR_PATIENCE_NS;
     struct wr_thread *thread = wr_thread_attach();
     if (!thread) {
         for (uint64_t mask = mask_of(event); mask; mask &= mask - 1)
@@ -310,7 +310,8 @@ static bool emit_entered(struct weir_event *event, const void *payload)
         return false;
     }
     pin_enter(thread);
-    bool is_written = emit_to_all(thread, mask_of(event), event, payload);
+    wr_self.pending = mask_of(event);
+    bool is_written = emit_to_all(thread, wr_self.pending, event, payload);
     wr_pin_leave_own(thread);
     return is_written;
 }
@@ -319,7 +320,7 @@ WR_NOINLINE bool wr_emit_slow(struct weir_event *event, const void *payload)
 {
     if (wr_self.capture)
         return wr_self.capture(wr_self.capture_context, event, payload);
-    if (is_inside())
+    if (wr_self_is_inside())
         return emit_nested(event);
     if (!weir_event_is_enabled(event))
         return false;
@@ -357,9 +358,10 @@ static bool lose_mismatch(struct weir_event *event)
 {
     if (wr_self.capture)
         return wr_self.capture(wr_self.capture_context, event, &wr_payload_mismatch);
-    if (is_inside())
+    if (wr_self_is_inside())
         return emit_nested(event);
     wr_self_enter();
+    wr_self.patience_ns = WR_PATIENCE_NS;
     struct wr_thread *thread = wr_thread_attach();
     uint64_t pin = thread ? wr_pin_enter_seq_cst(thread) : 0;
     for (uint64_t mask = mask_of(event); mask; mask &= mask - 1) {

@@ -67,13 +67,18 @@ bool wr_provider_exists(const char *name);
 enum weir_result wr_registry_take_slot(struct wr_buffers *buffers, uint32_t *slot,
                                        struct weir_error *error);
 /* Switches the slot's bit in the masks of the events that `interest` wants, or clears it in all. Of
- * a session with plain pins it stays clear once membarrier has failed. */
+ * a session with plain pins it stays clear once membarrier has failed. These wait at most
+ * `limit_ns` for the registry's lock (UINT64_MAX: no limit); false: nothing has changed. */
 void wr_registry_enable(uint32_t slot, const struct wr_interest *interest);
-void wr_registry_disable(uint32_t slot);
+bool wr_registry_disable(uint32_t slot, uint64_t limit_ns);
 /* After QUIESCE. */
-void wr_registry_give_slot(uint32_t slot);
-/* Runs the callbacks of providers whose wanted state has changed, outside all locks. */
-void wr_registry_run_callbacks(void);
+bool wr_registry_give_slot(uint32_t slot, uint64_t limit_ns);
+/* Runs the callbacks of providers whose wanted state has changed, outside all locks. What is not
+ * run within the limit is left to the next call. */
+void wr_registry_run_callbacks(uint64_t limit_ns);
+
+/* The calling thread has left the callbacks of providers that it was in. */
+void wr_registry_forget_calls(void);
 
 /* Once per process, at the first call of any control function. */
 void wr_init(void);

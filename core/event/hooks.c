@@ -75,7 +75,7 @@ static void call(void (*hook)(void *context), void *context)
 
 const struct weir_park_hooks *wr_hooks_before(void)
 {
-    if (wr_self.no_block > 0 || wr_self.has_let_go)
+    if (wr_self.no_block > 0 || wr_self.has_let_go || wr_self.is_drain)
         return NULL;
     /* edge HOOKS.acquire: the copy */
     const struct copy *copy = wr_ptr_load_acquire(&current);

@@ -16,6 +16,7 @@
 #include "buffers/buffers.h"
 #include "event/define.h"
 #include "os/clock.h"
+#include "os/os.h"
 
 struct weir_provider {
     char *name; /* CONST */
@@ -27,12 +28,14 @@ struct weir_provider {
     bool is_calling;
     bool is_destroyed;
     pthread_t caller;
+    struct weir_provider *outer; /* the caller's: the callback that it is in as well */
 };
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-static pthread_cond_t callback_done = PTHREAD_COND_INITIALIZER;
-static struct weir_provider *providers;                      /* LOCK */
-static ck_hs_t providers_by_name;                            /* LOCK */
+static uint64_t signals_before;         /* LOCK: of the thread that holds it */
+static struct wr_u32 callbacks_done;    /* raised under the lock; slept on without it */
+static struct weir_provider *providers; /* LOCK */
+static ck_hs_t providers_by_name;       /* LOCK */
 static const struct wr_interest *interests[WR_SESSIONS_MAX]; /* LOCK: what an enabled slot wants */
 static bool slot_is_taken[WR_SESSIONS_MAX];                  /* LOCK */
 static struct wr_ptr definitions[WR_EVENT_INDEX_MAX + 1];    /* edge DEFINE; entries never change */
@@ -108,12 +111,14 @@ static void mask_store(struct wr_event_definition *definition, uint64_t mask)
 }
 
 /*
- * A fork takes all three locks, so that the child finds consistent lists behind fresh locks. A
- * signal handler that forks while this thread is in the library cannot take them: its child may
- * only go on untraced, and if another thread held a session's lock, what the handler interrupted
- * may wait for it in the child. One that forks within the fast path, which holds nothing, may; but
- * what it interrupted must stay marked as inside, so `ready` is put back as it was. A handler may
- * fork between these functions, too: only the outermost fork does anything.
+ * A fork takes the registry's lock and the clock's, so that the child finds consistent lists behind
+ * fresh locks. Signals stay as they are: the host's own handlers of the fork run meanwhile, and may
+ * wait for a collector that suspends this thread. A signal handler that forks while this thread is
+ * in the library cannot take them: its child may only go on untraced, and if another thread held a
+ * session's lock, what the handler interrupted may wait for it in the child. One that forks within
+ * the fast path, which holds nothing, may; but what it interrupted must stay marked as inside, so
+ * `ready` is put back as it was. A handler may fork between these functions, too: only the
+ * outermost fork does anything.
  */
 static void before_fork(void)
 {
@@ -125,7 +130,6 @@ static void before_fork(void)
     if (wr_self.fork_is_nested)
         return;
     pthread_mutex_lock(&lock);
-    wr_threads_fork_lock();
     wr_clock_fork_lock();
 }
 
@@ -142,7 +146,6 @@ static void after_fork_parent(void)
         return;
     if (!wr_self.fork_is_nested) {
         wr_clock_fork_unlock();
-        wr_threads_fork_unlock();
         pthread_mutex_unlock(&lock);
     }
     fork_leave();
@@ -167,7 +170,6 @@ static void after_fork_child(void)
     is_broken |= wr_self.fork_is_nested || wr_self.fork_depth > 1;
     generation++;
     pthread_mutex_init(&lock, NULL);
-    pthread_cond_init(&callback_done, NULL);
     marker_keep_locked();
     wr_threads_after_fork();
     wr_clock_after_fork();
@@ -197,15 +199,30 @@ uint32_t wr_process_generation(void)
     return generation;
 }
 
-static void registry_lock(void)
+/* Signals are blocked while it is held, so that no handler suspends the thread with it. */
+static bool registry_lock_for(uint64_t limit_ns)
 {
     wr_self_enter();
-    pthread_mutex_lock(&lock);
+    uint64_t before = wr_os_signals_block();
+    if (wr_os_mutex_lock_for(&lock, limit_ns)) {
+        signals_before = before;
+        return true;
+    }
+    wr_os_signals_restore(before);
+    wr_self_leave();
+    return false;
+}
+
+static void registry_lock(void)
+{
+    registry_lock_for(UINT64_MAX);
 }
 
 static void registry_unlock(void)
 {
+    uint64_t before = signals_before;
     pthread_mutex_unlock(&lock);
+    wr_os_signals_restore(before);
     wr_self_leave();
 }
 
@@ -298,30 +315,38 @@ void wr_registry_enable(uint32_t slot, const struct wr_interest *interest)
     registry_unlock();
 }
 
-void wr_registry_disable(uint32_t slot)
+bool wr_registry_disable(uint32_t slot, uint64_t limit_ns)
 {
-    wr_registry_enable(slot, NULL);
+    if (!registry_lock_for(limit_ns))
+        return false;
+    interests[slot] = NULL;
+    masks_update_locked();
+    registry_unlock();
+    return true;
 }
 
-void wr_registry_give_slot(uint32_t slot)
+bool wr_registry_give_slot(uint32_t slot, uint64_t limit_ns)
 {
-    registry_lock();
+    if (!registry_lock_for(limit_ns))
+        return false;
     wr_ptr_store_release(&wr_buffers_by_slot[slot], NULL);
     blocking_set_locked(slot, false);
     slot_is_taken[slot] = false;
     marker_keep_locked();
     registry_unlock();
+    return true;
 }
 
 /* A session that needs membarrier, which has failed: as end_early() of drain.c, which tells its
- * host. Here as well, because a drain may stand in its sink. */
+ * host. Here as well, because a drain may stand in its sink. Who waits behind a lock that is not
+ * free soon stays until the drain gets there, or a stop. */
 static void session_end_locked(uint32_t slot)
 {
     /* relaxed: stored under the lock */
     struct wr_buffers *buffers = wr_ptr_load_relaxed(&wr_buffers_by_slot[slot]);
     if (!buffers || !buffers->has_plain_pins)
         return;
-    wr_block_abort(buffers);
+    (void)wr_block_abort(buffers, WR_PATIENCE_NS);
     wr_bell_ring(&buffers->bell);
 }
 
@@ -395,27 +420,43 @@ static void provider_free(struct weir_provider *provider)
     free(provider);
 }
 
+static void callback_end(struct weir_provider *provider)
+{
+    wr_self.callbacks = provider->outer;
+    registry_lock();
+    provider->is_calling = false;
+    bool is_destroyed = provider->is_destroyed;
+    wr_u32_add_acq_rel(&callbacks_done, 1);
+    registry_unlock();
+    wr_os_futex_wake_all(&callbacks_done);
+    if (is_destroyed)
+        provider_free(provider);
+}
+
 /* Whoever finds a provider being called leaves it to that thread, which looks again afterwards: so
  * a callback may start and stop sessions, and no call waits for another. */
-void wr_registry_run_callbacks(void)
+void wr_registry_run_callbacks(uint64_t limit_ns)
 {
     for (;;) {
-        registry_lock();
+        if (!registry_lock_for(limit_ns))
+            return;
         struct weir_provider *provider = callback_next_locked();
         struct wr_provider_state state =
             provider ? provider->told : (struct wr_provider_state){false, 0, 0};
         registry_unlock();
         if (!provider)
             return;
+        provider->outer = wr_self.callbacks;
+        wr_self.callbacks = provider;
         provider->callback(provider->context, state.is_enabled, state.level, state.keywords);
-        registry_lock();
-        provider->is_calling = false;
-        bool is_destroyed = provider->is_destroyed;
-        pthread_cond_broadcast(&callback_done);
-        registry_unlock();
-        if (is_destroyed)
-            provider_free(provider);
+        callback_end(provider);
     }
+}
+
+void wr_registry_forget_calls(void)
+{
+    while (wr_self.callbacks)
+        callback_end(wr_self.callbacks);
 }
 
 /* --- Providers. ------------------------------------------------------------------------------ */
@@ -560,7 +601,7 @@ static enum weir_result provider_finish(struct weir_provider *provider, enum wei
     }
     if (out)
         *out = provider;
-    wr_registry_run_callbacks();
+    wr_registry_run_callbacks(UINT64_MAX);
     return WEIR_OK;
 }
 
@@ -568,6 +609,7 @@ enum weir_result weir_provider_create(const char *name, weir_provider_callback c
                                       void *context, struct weir_provider **out,
                                       struct weir_error *error)
 {
+    WR_OS_NO_CANCEL;
     wr_init();
     if (!wr_name_is_valid(name))
         return wr_fail(error, WEIR_BAD_ARGUMENT, "a provider's name has 1 to %d bytes of UTF-8",
@@ -585,6 +627,7 @@ enum weir_result weir_provider_create(const char *name, weir_provider_callback c
 enum weir_result weir_event_define(struct weir_provider *provider, const struct weir_schema *schema,
                                    struct weir_event **out, struct weir_error *error)
 {
+    WR_OS_NO_CANCEL;
     if (!provider || !schema || !out)
         return wr_fail(error, WEIR_BAD_ARGUMENT, "provider, schema and event must not be NULL");
     struct wr_event_definition *definition;
@@ -647,6 +690,7 @@ enum weir_result weir_provider_register(const struct weir_provider_declaration *
                                         weir_provider_callback callback, void *context,
                                         struct weir_provider **out, struct weir_error *error)
 {
+    WR_OS_NO_CANCEL;
     wr_init();
     if (!declaration || !wr_name_is_valid(declaration->name))
         return wr_fail(error, WEIR_BAD_ARGUMENT,
@@ -671,13 +715,18 @@ enum weir_result weir_provider_register(const struct weir_provider_declaration *
 
 void weir_provider_destroy(struct weir_provider *provider)
 {
+    WR_OS_NO_CANCEL;
     if (!provider)
         return;
     registry_lock();
     provider_remove_locked(provider);
     bool is_own_call = provider->is_calling && pthread_equal(provider->caller, pthread_self());
-    while (provider->is_calling && !is_own_call)
-        pthread_cond_wait(&callback_done, &lock);
+    while (provider->is_calling && !is_own_call) {
+        uint32_t done = wr_u32_load_acquire(&callbacks_done);
+        registry_unlock();
+        wr_os_futex_wait(&callbacks_done, done, UINT64_MAX);
+        registry_lock();
+    }
     provider->is_destroyed = true; /* the thread that is calling frees it */
     registry_unlock();
     if (!is_own_call)

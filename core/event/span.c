@@ -32,6 +32,5 @@ bool wr_emit_span(struct wr_lane *lane, const struct wr_event_definition *defini
     wr_record_out_segment(&out, first);
     head_put(&out, definition->index, payload_bytes);
     wr_payload_put(definition, payload, size, &out);
-    wr_buffers_span_open(lane, &span);
-    return true;
+    return wr_buffers_span_open(lane, &span);
 }

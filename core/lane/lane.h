@@ -67,6 +67,7 @@ struct wr_lane {
     struct wr_lane *next;  /* LOCK(lanes): all lanes of the session */
     bool is_revoking;
     bool is_finished; /* exited, and all of it is told */
+    bool is_settled;  /* the session ended, and what it did not write is counted; LOCK(lanes) */
 
     /* CONST from attach to release */
     WR_ALIGNED_LINE struct wr_thread *thread;

@@ -12,6 +12,7 @@
 #ifndef WR_LANE_THREAD_H
 #define WR_LANE_THREAD_H
 
+#include <pthread.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include "base/atomic.h"
@@ -28,10 +29,9 @@ struct wr_thread {
     /* The writer attaches a lane inside a pin; the stopper clears the word after QUIESCE. */
     WR_ALIGNED_LINE struct wr_ptr lanes[WR_SESSIONS_MAX]; /* ANY(QUIESCE) */
 
-    /* LOCK(threads) */
-    WR_ALIGNED_LINE struct wr_thread *next; /* all records, never shortened */
-    struct wr_thread *free_next;
-    uint64_t id; /* of the system */
+    WR_ALIGNED_LINE struct wr_thread *next; /* ANY(RECORD): all records, never shortened */
+    struct wr_thread *free_next;            /* ANY(THREAD) */
+    uint64_t id;                            /* of the system */
     struct wr_u32 lane_count;
 };
 
@@ -48,20 +48,24 @@ struct wr_self {
      * may go on, and a signal handler that it interrupted us. WRITER (and its signal handlers). */
     struct wr_thread *ready;
     struct wr_thread *thread;
-    uint32_t depth; /* calls of the library on this thread's stack, except the fast path */
+    uint32_t depth;   /* calls of the library on this thread's stack, except the fast path */
+    uint64_t pending; /* with a depth: slots for which the event is neither written nor counted */
     /* The drain thread during the rundown: events go to `capture` instead of a lane. */
     bool (*capture)(void *context, struct weir_event *event, const void *payload);
     void *capture_context;
-    uint32_t last_loss; /* enum weir_loss */
-    uint32_t no_block;  /* scopes that the thread is in */
+    uint32_t last_loss;   /* enum weir_loss */
+    uint32_t no_block;    /* scopes that the thread is in */
+    uint64_t patience_ns; /* what this event may still wait for locks: see wr_self_lock() */
+    void *callbacks;      /* providers whose callbacks it is in, the innermost first */
     /* The buffers of the session that the thread is parked in, its on_park included: a stop of that
      * session would wait for this thread. */
     const void *parked_in;
-    bool has_let_go; /* between the host's hooks; or a drain thread, which has nothing of its */
-    /* From before a fork to after it. */
+    bool is_drain;   /* a session's own thread */
+    bool has_let_go; /* between the host's hooks */
+    bool fork_is_nested;
+    /* From before a fork to after it, as fork_is_nested. */
     struct wr_thread *fork_ready;
     uint32_t fork_depth;
-    bool fork_is_nested;
 };
 _Static_assert(sizeof(struct wr_self) <= 128, "a plug-in takes it from what glibc keeps free");
 
@@ -73,8 +77,8 @@ extern bool wr_thread_fast;
 /* Once per process; before any other call. */
 void wr_threads_init(void);
 
-/* The calling thread's record, made at first use; NULL if there is no memory. Slow path; takes the
- * threads lock, never the host's allocator. */
+/* The calling thread's record, made at first use; NULL if there is no memory. Slow path; never
+ * the host's allocator. */
 struct wr_thread *wr_thread_attach(void);
 
 /* A lane of the thread went back to its session. */
@@ -83,7 +87,7 @@ void wr_thread_lane_released(struct wr_thread *thread);
 /* Set by the buffers: retires the lanes of a thread that exits. */
 extern void (*wr_thread_on_exit)(struct wr_thread *thread);
 
-/* Walks all thread records; the callback runs under the threads lock. */
+/* Walks all thread records, without a lock: not those that are added meanwhile. */
 void wr_threads_each(void (*visit)(struct wr_thread *thread, void *context), void *context);
 
 /* Waits until no thread is inside a pin that it entered before this call; false if `deadline_ns`
@@ -106,8 +110,6 @@ extern void (*wr_threads_on_membarrier_error)(void);
 
 /* After fork, in the child: forgets the inherited threads. */
 void wr_threads_after_fork(void);
-void wr_threads_fork_lock(void);
-void wr_threads_fork_unlock(void);
 
 /* Enters and leaves the library on a thread that may have no record: from here on, events of signal
  * handlers on this thread are counted as nested and touch nothing that we may have locked. */
@@ -124,6 +126,22 @@ static inline void wr_self_leave(void)
     if (--wr_self.depth == 0 && wr_thread_fast)
         wr_self.ready = wr_self.thread;
 }
+
+/* Is this thread in the library? On the fast path the mark is that `ready` is NULL though the
+ * thread has a record. */
+static inline bool wr_self_is_inside(void)
+{
+    return wr_self.depth > 0 || (wr_thread_fast && wr_self.thread && !wr_self.ready);
+}
+
+/* Takes a lock that an emitting thread needs, and another one may hold that does not run: one that
+ * a debugger or a freezer has stopped. All such waits of one event end after WR_PATIENCE_NS
+ * (`patience_ns`, which the event's beginning sets). False: it is not held.
+ *
+ * `is_stuck` is the lock's: some thread has waited in vain. Until a thread has it again, nobody
+ * waits for it any more, and each event tries once. */
+#define WR_PATIENCE_NS 1000000u
+bool wr_self_lock(pthread_mutex_t *mutex, struct wr_u32 *is_stuck);
 
 /* --- Pins. ----------------------------------------------------------------------------------- */
 

@@ -15,10 +15,11 @@ bool wr_thread_fast;
 void (*wr_thread_on_exit)(struct wr_thread *thread);
 void (*wr_threads_on_membarrier_error)(void);
 
-static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* who takes a record */
+static struct wr_u32 lock_is_stuck;
 static pthread_key_t exit_key;
-static struct wr_thread *all;          /* LOCK */
-static struct wr_thread *free_records; /* LOCK */
+static struct wr_ptr all;              /* ANY(RECORD): never shortened */
+static struct wr_ptr free_records;     /* ANY(THREAD): given by any thread, taken under LOCK */
 static bool membarrier_works;          /* CONST after init: it is registered */
 static struct wr_u32 membarrier_error; /* ANY: of the first one that failed */
 
@@ -41,35 +42,81 @@ void wr_threads_init(void)
     wr_thread_fast = membarrier_works && wr_clock.is_counter;
 }
 
-/* A fresh slab's records go to the free list. From the system, not from the host's allocator: the
- * host may be tracing its allocator. */
-static bool grow_locked(void)
+/* Without a lock: a thread that exits, the drain and a stop give records back. */
+static void records_give(struct wr_thread *first)
 {
-    struct wr_thread *records = wr_os_pages_map(SLAB_BYTES);
-    if (!records)
-        return false;
-    for (size_t i = 0; i < SLAB_BYTES / sizeof *records; i++) {
-        records[i].next = all;
-        all = &records[i];
-        records[i].free_next = free_records;
-        free_records = &records[i];
-    }
-    return true;
+    struct wr_thread *last = first;
+    while (last->free_next)
+        last = last->free_next;
+    void *head = wr_ptr_load_relaxed(&free_records); /* relaxed: the exchange decides */
+    do {
+        last->free_next = head;
+        wr_data_written(&last->free_next, sizeof last->free_next);
+        /* edge THREAD.release: nobody reads what the record's former thread left */
+    } while (!wr_ptr_cas_release(&free_records, &head, first));
 }
 
+static struct wr_thread *record_next(const struct wr_thread *thread)
+{
+    wr_data_read(&thread->next, sizeof thread->next);
+    return thread->next;
+}
+
+static void record_list(struct wr_thread *thread)
+{
+    void *head = wr_ptr_load_relaxed(&all); /* relaxed: the exchange decides */
+    do {
+        thread->next = head;
+        wr_data_written(&thread->next, sizeof thread->next);
+        /* edge RECORD.release: the record, and its successor */
+    } while (!wr_ptr_cas_release(&all, &head, thread));
+}
+
+/* A fresh slab's records. From the system, not from the host's allocator: the host may be tracing
+ * its allocator. */
+static struct wr_thread *grow(void)
+{
+    struct wr_thread *records = wr_os_pages_map(SLAB_BYTES);
+    struct wr_thread *first = NULL;
+    for (size_t i = 0; records && i < SLAB_BYTES / sizeof *records; i++) {
+        record_list(&records[i]);
+        records[i].free_next = first;
+        first = &records[i];
+    }
+    return first;
+}
+
+/* Takers come one at a time: what is first stays so, with the same successor, until this one has
+ * taken it. */
+static struct wr_thread *record_pop_locked(void)
+{
+    void *first = wr_ptr_load_acquire(&free_records); /* edge THREAD.acquire */
+    struct wr_thread *thread;
+    do {
+        thread = first;
+        if (!thread)
+            return NULL;
+        wr_data_read(&thread->free_next, sizeof thread->free_next);
+        /* edge THREAD.acquire */
+    } while (!wr_ptr_cas_acq_rel(&free_records, &first, thread->free_next));
+    return thread;
+}
+
+/* A fresh one if there is none, or if another thread that takes one does not run. */
 static struct wr_thread *record_take(void)
 {
-    pthread_mutex_lock(&lock);
-    if (!free_records)
-        grow_locked();
-    struct wr_thread *thread = free_records;
-    if (thread) {
-        free_records = thread->free_next;
-        thread->id = wr_os_thread_id();
-        /* One for the thread itself; its exit gives it back. */
-        wr_u32_store_release(&thread->lane_count, 1);
+    struct wr_thread *thread = NULL;
+    if (wr_self_lock(&lock, &lock_is_stuck)) {
+        thread = record_pop_locked();
+        pthread_mutex_unlock(&lock);
     }
-    pthread_mutex_unlock(&lock);
+    if (!thread && (thread = grow()) && thread->free_next)
+        records_give(thread->free_next);
+    if (!thread)
+        return NULL;
+    thread->id = wr_os_thread_id();
+    /* One for the thread itself; its exit gives it back. */
+    wr_u32_store_release(&thread->lane_count, 1);
     return thread;
 }
 
@@ -77,12 +124,12 @@ struct wr_thread *wr_thread_attach(void)
 {
     if (wr_self.thread)
         return wr_self.thread;
+    uint64_t signals = wr_os_signals_block();
     struct wr_thread *thread = record_take();
-    if (!thread)
-        return NULL;
     wr_self.thread = thread;
-    if (exit_key != (pthread_key_t)-1)
+    if (thread && exit_key != (pthread_key_t)-1)
         pthread_setspecific(exit_key, thread);
+    wr_os_signals_restore(signals);
     return thread;
 }
 
@@ -91,10 +138,8 @@ void wr_thread_lane_released(struct wr_thread *thread)
     /* edge THREAD: the last of the thread's exit and its lanes' releases reuses the record */
     if (wr_u32_add_acq_rel(&thread->lane_count, UINT32_MAX) != 1)
         return;
-    pthread_mutex_lock(&lock);
-    thread->free_next = free_records;
-    free_records = thread;
-    pthread_mutex_unlock(&lock);
+    thread->free_next = NULL;
+    records_give(thread);
 }
 
 /* The destructors of a thread's other keys may still emit: they get a new record, and this runs
@@ -103,6 +148,7 @@ static void on_thread_exit(void *argument)
 {
     struct wr_thread *thread = argument;
     wr_self_enter();
+    wr_self.patience_ns = WR_PATIENCE_NS;
     if (wr_thread_on_exit)
         wr_thread_on_exit(thread);
     wr_self.thread = NULL;
@@ -112,10 +158,9 @@ static void on_thread_exit(void *argument)
 
 void wr_threads_each(void (*visit)(struct wr_thread *thread, void *context), void *context)
 {
-    pthread_mutex_lock(&lock);
-    for (struct wr_thread *thread = all; thread; thread = thread->next)
+    struct wr_thread *thread = wr_ptr_load_acquire(&all); /* edge RECORD.acquire */
+    for (; thread; thread = record_next(thread))
         visit(thread, context);
-    pthread_mutex_unlock(&lock);
 }
 
 /* Waits for one thread's pin to be even or to change. Sleeps, so that a preempted writer on the
@@ -168,36 +213,25 @@ bool wr_threads_quiesce(bool has_plain_pins, uint64_t deadline_ns)
 {
     /* edge QUIESCE: the caller's stores, this barrier, then the loads of the pins */
     bool is_quiet = wr_threads_barrier(has_plain_pins);
-    pthread_mutex_lock(&lock);
-    struct wr_thread *first = all;
-    pthread_mutex_unlock(&lock);
+    struct wr_thread *thread = wr_ptr_load_acquire(&all); /* edge RECORD.acquire */
     /* `next` of a listed record never changes; records added meanwhile see the caller's stores. */
-    for (struct wr_thread *thread = first; thread; thread = thread->next)
+    for (; thread; thread = record_next(thread))
         is_quiet &= wait_for_pin(thread, deadline_ns);
     return is_quiet;
-}
-
-void wr_threads_fork_lock(void)
-{
-    pthread_mutex_lock(&lock);
-}
-
-void wr_threads_fork_unlock(void)
-{
-    pthread_mutex_unlock(&lock);
 }
 
 void wr_threads_after_fork(void)
 {
     pthread_mutex_init(&lock, NULL);
+    wr_u32_store_relaxed(&lock_is_stuck, 0); /* relaxed: the only thread */
     /* The parent's other threads do not exist here: their pins may be odd for ever, and nothing may
      * wait for them. This thread keeps its record, without lanes: a signal handler may have forked
      * in the middle of an event, which goes on when the handler returns, into memory of nobody's.
      */
     struct wr_thread *self = wr_self.thread;
     wr_self.capture = NULL;
-    all = self;
-    free_records = NULL;
+    wr_ptr_store_release(&all, self);
+    wr_ptr_store_release(&free_records, NULL);
     if (self) {
         self->next = NULL;
         self->id = wr_os_thread_id();

@@ -27,6 +27,9 @@ void wr_os_futex_wake_all(struct wr_u32 *word);
 /* A mutex for short sections: it spins for a bounded time before it sleeps, where the C library can
  * do that. */
 void wr_os_mutex_init(pthread_mutex_t *mutex);
+/* Locks it, waiting at most `limit_ns` for the thread that holds it: 0: one try; UINT64_MAX: no
+ * limit. False: it is not locked. */
+bool wr_os_mutex_lock_for(pthread_mutex_t *mutex, uint64_t limit_ns);
 
 /* --- The asymmetric barrier. ----------------------------------------------------------------- */
 
@@ -42,6 +45,17 @@ int wr_os_membarrier(void);
 uint64_t wr_os_thread_id(void);
 uint32_t wr_os_process_id(void);
 uint32_t wr_os_processor_count(void);
+/* Blocks the calling thread's signals, but for those that its own instructions cause: a host may
+ * have handlers for faults in what we read for it. Returns what was blocked before. A system call.
+ */
+uint64_t wr_os_signals_block(void);
+void wr_os_signals_restore(uint64_t before);
+/* Disables cancellation of the calling thread until the end of the block that it stands in: a
+ * control call that is cancelled would leave its session half way. */
+int wr_os_cancel_disable(void);
+void wr_os_cancel_restore(const int *before);
+#define WR_OS_NO_CANCEL \
+    int wr_cancel_before __attribute__((cleanup(wr_os_cancel_restore))) = wr_os_cancel_disable()
 /* Starts a detached thread that blocks all signals. 0, or the system's error number. */
 int wr_os_thread_start(const char *name, void *(*run)(void *), void *argument);
 
@@ -64,6 +78,8 @@ uint64_t wr_os_realtime_ns(void);
 /* How long the system has been suspended since its start: the monotonic clock stands still then. */
 uint64_t wr_os_suspended_ns(void);
 void wr_os_sleep_ns(uint64_t ns);
+/* Lets another thread run on this processor, if one is ready. */
+void wr_os_yield(void);
 
 /* --- Files. ---------------------------------------------------------------------------------- */
 

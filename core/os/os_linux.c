@@ -9,6 +9,7 @@
 #include <linux/futex.h>
 #include <linux/membarrier.h>
 #include <poll.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
@@ -64,6 +65,80 @@ void wr_os_mutex_init(pthread_mutex_t *mutex)
 #endif
     pthread_mutex_init(mutex, &attributes);
     pthread_mutexattr_destroy(&attributes);
+}
+
+#if defined(__SANITIZE_THREAD__)
+#define UNDER_TSAN 1
+#elif defined(__has_feature)
+#if __has_feature(thread_sanitizer)
+#define UNDER_TSAN 1
+#endif
+#endif
+
+/* ThreadSanitizer does not know pthread_mutex_clocklock(). */
+static int mutex_lock_until(pthread_mutex_t *mutex, uint64_t limit_ns)
+{
+#ifdef UNDER_TSAN
+    uint64_t end_ns = wr_os_realtime_ns() + limit_ns;
+#else
+    uint64_t end_ns = wr_os_monotonic_ns() + limit_ns;
+#endif
+    struct timespec end = {.tv_sec = (time_t)(end_ns / 1000000000u),
+                           .tv_nsec = (long)(end_ns % 1000000000u)};
+#ifdef UNDER_TSAN
+    return pthread_mutex_timedlock(mutex, &end);
+#else
+    return pthread_mutex_clocklock(mutex, CLOCK_MONOTONIC, &end);
+#endif
+}
+
+bool wr_os_mutex_lock_for(pthread_mutex_t *mutex, uint64_t limit_ns)
+{
+    if (pthread_mutex_trylock(mutex) == 0)
+        return true;
+    if (limit_ns > INT64_MAX) /* some centuries; the sum below does not overflow */
+        return pthread_mutex_lock(mutex) == 0;
+    return limit_ns > 0 && mutex_lock_until(mutex, limit_ns) == 0;
+}
+
+static uint64_t signal_bit(int signal)
+{
+    return UINT64_C(1) << (signal - 1);
+}
+
+/* The kernel's own set of 64: glibc's would leave out the signal of a cancellation. */
+static void signals_set(uint64_t set, uint64_t *before)
+{
+    syscall(SYS_rt_sigprocmask, SIG_SETMASK, &set, before, sizeof set);
+}
+
+uint64_t wr_os_signals_block(void)
+{
+    uint64_t before = 0;
+    signals_set(~(signal_bit(SIGSEGV) | signal_bit(SIGBUS) | signal_bit(SIGFPE) |
+                  signal_bit(SIGILL) | signal_bit(SIGTRAP) | signal_bit(SIGSYS)),
+                &before);
+#ifdef UNDER_TSAN
+    pthread_sigmask(SIG_BLOCK, NULL, NULL); /* it delivers what it has deferred, now or later */
+#endif
+    return before;
+}
+
+void wr_os_signals_restore(uint64_t before)
+{
+    signals_set(before, NULL);
+}
+
+int wr_os_cancel_disable(void)
+{
+    int before = PTHREAD_CANCEL_ENABLE;
+    pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &before);
+    return before;
+}
+
+void wr_os_cancel_restore(const int *before)
+{
+    pthread_setcancelstate(*before, NULL);
 }
 
 bool wr_os_membarrier_register(void)
@@ -169,6 +244,11 @@ uint64_t wr_os_suspended_ns(void)
 uint64_t wr_os_realtime_ns(void)
 {
     return clock_ns(CLOCK_REALTIME);
+}
+
+void wr_os_yield(void)
+{
+    sched_yield();
 }
 
 void wr_os_sleep_ns(uint64_t ns)

@@ -43,6 +43,7 @@ struct wr_lane *wr_drain_lanes(struct weir_session *session, uint64_t *attached)
         return session->drain.stream_lanes;
     }
     pthread_mutex_lock(&session->buffers.lock);
+    wr_buffers_welcome_locked(&session->buffers);
     struct wr_lane *first = session->buffers.lanes;
     *attached = session->buffers.lanes_attached;
     pthread_mutex_unlock(&session->buffers.lock);
@@ -327,8 +328,8 @@ void wr_drain_settle(void *context, bool is_sent)
 static void end_early(struct weir_session *session)
 {
     wr_u32_store_release(&session->has_ended_early, 1);
-    wr_registry_disable(session->slot);
-    wr_block_abort(&session->buffers);
+    wr_registry_disable(session->slot, UINT64_MAX);
+    wr_block_abort(&session->buffers, UINT64_MAX);
 }
 
 static void lanes_release(struct weir_session *session)

@@ -123,7 +123,7 @@ static void *run(void *argument)
     /* For its whole life this thread is inside the library: what its callbacks emit is counted as
      * nested and never waits for itself. */
     wr_self_enter();
-    wr_self.has_let_go = true;
+    wr_self.is_drain = true;
     session->drain_thread = pthread_self();
     while (!wr_u32_load_acquire(&session->drain_go)) /* edge GO.acquire */
         wr_os_futex_wait(&session->drain_go, 0, UINT64_MAX);

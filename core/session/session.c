@@ -90,6 +90,7 @@ static enum weir_result session_build(struct weir_session *session,
 enum weir_result weir_session_create(const struct weir_session_config *config,
                                      struct weir_session **out, struct weir_error *error)
 {
+    WR_OS_NO_CANCEL;
     wr_init();
     if (!config || !out)
         return wr_fail(error, WEIR_BAD_ARGUMENT, "config and session must not be NULL");
@@ -156,6 +157,7 @@ bool wr_session_wait_hooked(const struct wr_u32 *word, uint32_t value, uint64_t 
 
 enum weir_result weir_session_start(struct weir_session *session, struct weir_error *error)
 {
+    WR_OS_NO_CANCEL;
     if (!session || session->generation != wr_process_generation())
         return wr_fail(error, WEIR_BAD_STATE, "no session, or one of the process before fork");
     if (!state_change(session, WR_SESSION_INERT, WR_SESSION_STARTING))
@@ -169,21 +171,27 @@ enum weir_result weir_session_start(struct weir_session *session, struct weir_er
         session->buffers.slot = session->slot;
         result = wr_drain_start(session, error);
         if (result != WEIR_OK)
-            wr_registry_give_slot(session->slot);
+            wr_registry_give_slot(session->slot, UINT64_MAX);
     }
     if (result == WEIR_OK)
         wr_registry_enable(session->slot, &session->interest); /* edge ENABLE */
     /* edge EARLY.acquire: a drain that fails before this has disabled what was not enabled yet */
     if (result == WEIR_OK && wr_u32_load_acquire(&session->has_ended_early))
-        wr_registry_disable(session->slot);
+        wr_registry_disable(session->slot, UINT64_MAX);
     state_set(session, result == WEIR_OK ? WR_SESSION_ENABLED : WR_SESSION_CLOSED);
     wr_self_leave();
     if (result == WEIR_OK)
-        wr_registry_run_callbacks();
+        wr_registry_run_callbacks(UINT64_MAX);
     return result;
 }
 
 /* --- Stop. ----------------------------------------------------------------------------------- */
+
+static uint64_t ns_until(uint64_t deadline_ns)
+{
+    uint64_t now = wr_os_monotonic_ns();
+    return deadline_ns > now ? deadline_ns - now : 0;
+}
 
 static void lane_detach(struct wr_thread *thread, void *slot)
 {
@@ -200,31 +208,54 @@ static bool detach_lanes(struct weir_session *session, uint64_t deadline_ns)
 }
 
 /* Records of emitters that were still inside when the drain wrote the end: they are not in the
- * file. */
-static void count_unwritten(struct weir_session *session)
+ * file. Once for a lane, if a stop that timed out is taken up again. */
+static bool lane_count_unwritten(struct weir_session *session, struct wr_lane *lane,
+                                 uint64_t limit_ns)
 {
-    struct wr_buffers *buffers = &session->buffers;
-    if (session->unwritten_is_counted)
-        return;
-    session->unwritten_is_counted = true;
-    pthread_mutex_lock(&buffers->lock);
-    for (struct wr_lane *lane = buffers->lanes; lane; lane = lane->next) {
-        struct weir_counts counts = {0};
-        wr_lane_counts_locked(lane, &counts);
-        /* Of a recorder's lane, what is overwritten counts as read. */
-        uint64_t left = counts.written + counts.lost[WEIR_LOSS_OVERWRITTEN] + lane->sink_failed -
-                        lane->records_read;
-        lane->sink_failed += left;
-        session->has_unwritten |= left != 0;
-    }
-    pthread_mutex_unlock(&buffers->lock);
+    struct weir_counts counts = {0};
+    if (lane->is_settled)
+        return true;
+    if (!wr_lane_counts_locked(lane, &counts, limit_ns))
+        return false;
+    lane->is_settled = true;
+    /* Of a recorder's lane, what is overwritten counts as read. */
+    uint64_t left = counts.written + counts.lost[WEIR_LOSS_OVERWRITTEN] + lane->sink_failed -
+                    lane->records_read;
+    lane->sink_failed += left;
+    session->has_unwritten |= left != 0;
+    return true;
 }
 
-/* Each step may be made again: a stop that timed out is taken up by the next one. */
+static bool count_unwritten(struct weir_session *session, uint64_t deadline_ns)
+{
+    struct wr_buffers *buffers = &session->buffers;
+    uint64_t signals;
+    if (!wr_buffers_lock(buffers, ns_until(deadline_ns), &signals))
+        return false;
+    bool is_done = true;
+    for (struct wr_lane *lane = buffers->lanes; lane && is_done; lane = lane->next)
+        is_done = lane_count_unwritten(session, lane, ns_until(deadline_ns));
+    wr_buffers_unlock(buffers, signals);
+    return is_done;
+}
+
+static bool abort_parked(struct weir_session *session, uint64_t deadline_ns)
+{
+    uint64_t signals = wr_os_signals_block();
+    bool is_done;
+    is_done = wr_block_abort(&session->buffers, ns_until(deadline_ns));
+    wr_os_signals_restore(signals);
+    return is_done;
+}
+
+/* Each step may be made again: a stop that timed out is taken up by the next one. A lock that one
+ * needs may be held by a thread that does not run; no step waits for it longer than the deadline.
+ */
 static bool stop_by_deadline(struct weir_session *session, uint64_t deadline_ns)
 {
-    wr_registry_disable(session->slot);
-    wr_block_abort(&session->buffers);
+    if (!wr_registry_disable(session->slot, ns_until(deadline_ns)) ||
+        !abort_parked(session, deadline_ns))
+        return false;
     /* A pin that does not move must not keep the drain from what it can still write. */
     uint64_t now = wr_os_monotonic_ns();
     uint64_t half_ns = deadline_ns > now ? now + (deadline_ns - now) / 2 : now;
@@ -235,11 +266,9 @@ static bool stop_by_deadline(struct weir_session *session, uint64_t deadline_ns)
     if (!session->is_drained)
         return false;
     bool is_over = is_quiet && detach_lanes(session, deadline_ns);
-    if (is_over || wr_session_is_lost(session))
-        count_unwritten(session);
-    if (is_over)
-        wr_registry_give_slot(session->slot);
-    return is_over;
+    if ((is_over || wr_session_is_lost(session)) && !count_unwritten(session, deadline_ns))
+        return false;
+    return is_over && wr_registry_give_slot(session->slot, ns_until(deadline_ns));
 }
 
 /* Its stream is as whole as it can be, but its memory is kept for good. */
@@ -268,7 +297,7 @@ static enum weir_result stop_own(struct weir_session *session, uint64_t deadline
     wr_self_leave();
     state_set(session, WR_SESSION_CLOSED);
     wr_hooks_after(hooks);
-    wr_registry_run_callbacks();
+    wr_registry_run_callbacks(ns_until(deadline_ns));
     return result;
 }
 
@@ -299,6 +328,7 @@ static bool is_own_callback(const struct weir_session *session)
 
 enum weir_result weir_session_stop(struct weir_session *session)
 {
+    WR_OS_NO_CANCEL;
     if (!session || session->generation != wr_process_generation())
         return WEIR_BAD_STATE;
     if (state_of(session) == WR_SESSION_INERT || is_own_callback(session))
@@ -324,6 +354,7 @@ static void destroy_inherited(struct weir_session *session)
 
 void weir_session_destroy(struct weir_session *session)
 {
+    WR_OS_NO_CANCEL;
     if (!session)
         return;
     if (session->generation != wr_process_generation()) {

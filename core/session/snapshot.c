@@ -289,10 +289,11 @@ static enum wr_snapshot_state state_of(const struct wr_snapshot *snapshot)
 
 static void state_set(struct weir_session *session, enum wr_snapshot_state state)
 {
+    uint64_t signals;
     wr_self_enter();
-    pthread_mutex_lock(&session->buffers.lock);
+    wr_buffers_lock(&session->buffers, UINT64_MAX, &signals);
     state_set_locked(&session->snapshot, state);
-    pthread_mutex_unlock(&session->buffers.lock);
+    wr_buffers_unlock(&session->buffers, signals);
     wr_self_leave();
     wr_os_futex_wake_all(&session->snapshot.state);
 }
@@ -329,15 +330,16 @@ static enum weir_result request(struct weir_session *session, enum wr_snapshot_s
 {
     struct wr_snapshot *snapshot = &session->snapshot;
     enum weir_result result = WEIR_OK;
+    uint64_t signals;
     wr_self_enter();
-    pthread_mutex_lock(&session->buffers.lock);
+    wr_buffers_lock(&session->buffers, UINT64_MAX, &signals);
     if (!snapshot->is_open)
         result = fail_closed(error);
     else if (state_of(snapshot) != from)
         result = wr_fail(error, WEIR_BUSY, "another snapshot of the session is being written");
     else
         state_set_locked(snapshot, to);
-    pthread_mutex_unlock(&session->buffers.lock);
+    wr_buffers_unlock(&session->buffers, signals);
     wr_self_leave();
     return result;
 }
@@ -404,6 +406,7 @@ static enum weir_result sink_check(const struct weir_sink *sink, struct weir_err
 enum weir_result weir_snapshot(struct weir_session *session, const struct weir_sink *sink,
                                uint64_t last_ns, struct weir_error *error)
 {
+    WR_OS_NO_CANCEL;
     if (!session || session->generation != wr_process_generation())
         return wr_fail(error, WEIR_BAD_STATE, "no session, or one of the process before fork");
     enum weir_result result = sink_check(sink, error);

@@ -3,17 +3,26 @@
 
 #include <string.h>
 #include "buffers/block.h"
+#include "os/os.h"
 
 static uint64_t reserved_bytes(const struct weir_session *session)
 {
     return session->allocation_bytes + WR_NETTRACE_BUFFER_BYTES + WR_SCRATCH_BYTES +
-           session->buffers.slab_bytes;
+           wr_u64_load_relaxed(&session->buffers.slab_bytes); /* relaxed: a figure */
 }
 
-static void gate_stats(struct wr_buffers *buffers, struct weir_stats *stats)
+/* How long figures may wait for a thread that holds a lock and does not run. */
+static uint64_t limit_of(const struct weir_session *session)
+{
+    return (uint64_t)session->config.stop_ms_max * WR_NS_PER_MS;
+}
+
+static bool gate_stats(struct weir_session *session, struct weir_stats *stats)
 {
     struct wr_gate_figures figures = {0};
-    wr_block_figures(buffers, &figures);
+    uint64_t signals = wr_os_signals_block();
+    bool is_done = wr_block_figures(&session->buffers, &figures, limit_of(session));
+    wr_os_signals_restore(signals);
     stats->budget_bytes_used = stats->budget_bytes - figures.free_bytes;
     stats->parks = figures.parks;
     stats->parked_ns = figures.parked_ns;
@@ -23,54 +32,62 @@ static void gate_stats(struct wr_buffers *buffers, struct weir_stats *stats)
     stats->grant_bytes = figures.grant_bytes;
     stats->grant_bytes_now = figures.grant_bytes_now;
     stats->wakes = figures.wakes;
+    return is_done;
 }
 
-enum weir_result weir_session_stats(struct weir_session *session, struct weir_stats *stats)
+static bool stats_locked(struct weir_session *session, struct weir_stats *stats)
 {
-    if (!session || !stats || stats->size != sizeof *stats)
-        return WEIR_BAD_ARGUMENT;
-    if (session->generation != wr_process_generation())
-        return WEIR_BAD_STATE;
     struct wr_buffers *buffers = &session->buffers;
-    memset(stats, 0, sizeof *stats);
-    stats->size = sizeof *stats;
-    stats->budget_bytes = buffers->arena_bytes;
-    wr_self_enter();
-    pthread_mutex_lock(&buffers->lock);
     wr_counts_add(&stats->counts, &buffers->released);
     wr_counts_add(&stats->counts, &session->drain.own);
     for (struct wr_lane *lane = buffers->lanes; lane; lane = lane->next) {
         struct weir_counts counts = {0};
-        wr_lane_counts_locked(lane, &counts);
+        if (!wr_lane_counts_locked(lane, &counts, limit_of(session)))
+            return false;
         wr_counts_add(&stats->counts, &counts);
         stats->budget_bytes_used +=
             (uint64_t)wr_lane_segments_locked(lane) * buffers->segment_bytes;
     }
-    if (buffers->overwrite.is_on)
-        stats->budget_bytes_used = wr_overwrite_used(buffers);
     stats->reserved_bytes = reserved_bytes(session);
     stats->bytes_sent = session->drain.bytes_sent;
     stats->sequence_points = session->drain.points;
     stats->late_records = session->drain.late_records;
     stats->threads_seen = buffers->lanes_attached;
-    pthread_mutex_unlock(&buffers->lock);
-    if (buffers->blocks)
-        gate_stats(buffers, stats);
-    wr_self_leave();
-    return WEIR_OK;
+    return !buffers->overwrite.is_on ||
+           wr_overwrite_used(buffers, &stats->budget_bytes_used, limit_of(session));
 }
 
-enum weir_result weir_session_thread_stats(struct weir_session *session,
-                                           struct weir_thread_stats *threads, uint32_t max,
-                                           uint32_t *count)
+static enum weir_result stats_take(struct weir_session *session, struct weir_stats *stats)
 {
-    if (!session || !count || (max && !threads))
+    uint64_t signals;
+    if (!wr_buffers_lock(&session->buffers, limit_of(session), &signals))
+        return WEIR_TIMEOUT;
+    bool is_done = stats_locked(session, stats);
+    wr_buffers_unlock(&session->buffers, signals);
+    if (is_done && session->buffers.blocks)
+        is_done = gate_stats(session, stats);
+    return is_done ? WEIR_OK : WEIR_TIMEOUT;
+}
+
+enum weir_result weir_session_stats(struct weir_session *session, struct weir_stats *stats)
+{
+    WR_OS_NO_CANCEL;
+    if (!session || !stats || stats->size != sizeof *stats)
         return WEIR_BAD_ARGUMENT;
     if (session->generation != wr_process_generation())
         return WEIR_BAD_STATE;
-    *count = 0;
+    memset(stats, 0, sizeof *stats);
+    stats->size = sizeof *stats;
+    stats->budget_bytes = session->buffers.arena_bytes;
     wr_self_enter();
-    pthread_mutex_lock(&session->buffers.lock);
+    enum weir_result result = stats_take(session, stats);
+    wr_self_leave();
+    return result;
+}
+
+static bool threads_locked(struct weir_session *session, struct weir_thread_stats *threads,
+                           uint32_t max, uint32_t *count)
+{
     for (struct wr_lane *lane = session->buffers.lanes; lane; lane = lane->next) {
         if (wr_u32_load_acquire(&lane->exited)) /* edge EXIT.acquire */
             continue;
@@ -79,11 +96,31 @@ enum weir_result weir_session_thread_stats(struct weir_session *session,
             memset(thread, 0, sizeof *thread);
             thread->thread_id = lane->thread_id;
             thread->capture_thread = lane->capture_id;
-            wr_lane_counts_locked(lane, &thread->counts);
+            if (!wr_lane_counts_locked(lane, &thread->counts, limit_of(session)))
+                return false;
         }
         ++*count;
     }
-    pthread_mutex_unlock(&session->buffers.lock);
+    return true;
+}
+
+enum weir_result weir_session_thread_stats(struct weir_session *session,
+                                           struct weir_thread_stats *threads, uint32_t max,
+                                           uint32_t *count)
+{
+    WR_OS_NO_CANCEL;
+    if (!session || !count || (max && !threads))
+        return WEIR_BAD_ARGUMENT;
+    if (session->generation != wr_process_generation())
+        return WEIR_BAD_STATE;
+    *count = 0;
+    uint64_t signals;
+    wr_self_enter();
+    bool is_done = wr_buffers_lock(&session->buffers, limit_of(session), &signals);
+    if (is_done) {
+        is_done = threads_locked(session, threads, max, count);
+        wr_buffers_unlock(&session->buffers, signals);
+    }
     wr_self_leave();
-    return WEIR_OK;
+    return is_done ? WEIR_OK : WEIR_TIMEOUT;
 }

@@ -7,6 +7,8 @@
 #define PARKED_IS_AWAITED UINT32_C(0x80000000)
 /* How long the head of the queue waits awake: a few times what it costs to wake a sleeping one. */
 #define SPIN_NS 50000u
+/* How long a thread whose deadline has passed waits for the lock, to leave the queue in order. */
+#define GIVE_UP_NS 1000000u
 /* How long a thread sleeps at most before it looks whether somebody could be served. */
 #define RECHECK_NS 100000000u
 /* The grant size found at run time: how often, and from where to where. */
@@ -68,6 +70,7 @@ void wr_gate_init(struct wr_gate *gate, const struct wr_gate_config *config, uns
     gate->head_spins = config->wake == WEIR_WAKE_RELAY && !(config->flags & WEIR_WAKE_NO_SPIN);
     /* One processor is the drain's. */
     gate->cap = config->processors > 1 ? config->processors - 1 : 1;
+    gate->blocks_signals = config->blocks_signals;
     gate->process_id = wr_os_process_id();
     wr_os_mutex_init(&gate->lock);
     gate->grant_bytes = GRANT_BYTES_FIRST;
@@ -181,6 +184,88 @@ void wr_gate_grant(struct wr_gate *gate, struct wr_waiter *waiter)
     run(gate, waiter);
 }
 
+/* What the waiter has goes to the others; the caller serves them. */
+static void units_leave(struct wr_gate *gate, struct wr_waiter *waiter)
+{
+    units_push(gate, waiter->units);
+    waiter->units = NULL;
+    waiter->unit_count = 0;
+}
+
+void wr_gate_remove(struct wr_gate *gate, struct wr_waiter *waiter)
+{
+    wr_gate_unlink(gate, waiter);
+    units_leave(gate, waiter);
+}
+
+/* --- Those that are outside: granted, and in the host's hook. ---------------------------------- */
+
+static void outside_push(struct wr_gate *gate, struct wr_waiter *waiter)
+{
+    waiter->is_outside = true;
+    waiter->is_swept = false;
+    waiter->previous = NULL;
+    waiter->next = gate->outside;
+    if (waiter->next)
+        waiter->next->previous = waiter;
+    gate->outside = waiter;
+}
+
+static void outside_remove(struct wr_gate *gate, struct wr_waiter *waiter)
+{
+    if (waiter->previous)
+        waiter->previous->next = waiter->next;
+    else
+        gate->outside = waiter->next;
+    if (waiter->next)
+        waiter->next->previous = waiter->previous;
+    waiter->is_outside = false;
+}
+
+/* --- Those that have left without the lock. --------------------------------------------------- */
+
+static bool has_left(const struct wr_waiter *waiter)
+{
+    return wr_u32_load_acquire(&waiter->word) == WR_WAITER_LEFT; /* edge LEAVE.acquire */
+}
+
+/* It is in no list any more: from here on it is its thread's, which waits for that before it asks.
+ */
+static void release(struct wr_waiter *waiter)
+{
+    wr_u32_store_release(&waiter->word, WR_WAITER_AWAKE); /* edge LEAVE.release, back */
+}
+
+static void clear_left(struct wr_gate *gate)
+{
+    struct wr_waiter *waiter, *next;
+    /* relaxed: who leaves behind this look rings the drain, which looks again */
+    if (WR_LIKELY(wr_u32_load_relaxed(&gate->left) == 0))
+        return;
+    wr_u32_exchange_acq_rel(&gate->left, 0); /* edge LEAVE.acquire */
+    for (waiter = gate->head; waiter; waiter = next) {
+        next = waiter->next;
+        if (!has_left(waiter))
+            continue;
+        wr_gate_remove(gate, waiter);
+        release(waiter);
+    }
+    for (waiter = gate->outside; waiter; waiter = next) {
+        next = waiter->next;
+        if (!has_left(waiter))
+            continue;
+        outside_remove(gate, waiter);
+        units_leave(gate, waiter);
+        release(waiter);
+    }
+}
+
+void wr_gate_serve(struct wr_gate *gate, enum wr_serve why, struct wr_wakes *wakes)
+{
+    clear_left(gate);
+    gate->strategy->serve(gate, why, wakes);
+}
+
 /* --- Wakes. ---------------------------------------------------------------------------------- */
 
 void wr_gate_wake_later(struct wr_wakes *wakes, struct wr_waiter *waiter)
@@ -194,14 +279,15 @@ void wr_gate_wake_later(struct wr_wakes *wakes, struct wr_waiter *waiter)
     wakes->is_served = true;
 }
 
-bool wr_waiter_set(struct wr_waiter *waiter, enum wr_waiter_word word)
+enum wr_waiter_word wr_waiter_set(struct wr_waiter *waiter, enum wr_waiter_word word)
 {
-    /* edge GRANT.release: the units, or the loss that was counted */
-    if (wr_u32_exchange_acq_rel(&waiter->word, word) != WR_WAITER_ASLEEP)
-        return false;
+    uint32_t before;
+    /* edges GRANT.release: the units, or the loss that was counted; LEAVE, both */
+    before = wr_u32_exchange_acq_rel(&waiter->word, word);
     /* The thread may be in its next wait by now: then this wakes it for nothing. */
-    wr_os_futex_wake(&waiter->word, 1);
-    return true;
+    if (before == WR_WAITER_ASLEEP || before == WR_WAITER_CLOSING)
+        wr_os_futex_wake(&waiter->word, 1);
+    return (enum wr_waiter_word)before;
 }
 
 static bool event_set(struct wr_gate *gate)
@@ -218,9 +304,13 @@ void wr_gate_wake_all(struct wr_gate *gate, const struct wr_wakes *wakes)
 {
     uint64_t count = 0;
     for (struct wr_waiter *waiter = wakes->first, *next; waiter; waiter = next) {
-        next = waiter->next; /* before its thread may queue again */
+        next = waiter->next; /* before its thread may queue again; and so below */
+        struct wr_unit *units = waiter->units;
         waiter->granted_at_ns = wr_os_monotonic_ns();
-        count += wr_waiter_set(waiter, WR_WAITER_GRANTED);
+        enum wr_waiter_word before = wr_waiter_set(waiter, WR_WAITER_GRANTED);
+        count += before == WR_WAITER_ASLEEP;
+        if (WR_UNLIKELY(before == WR_WAITER_LEFT)) /* a grant that nobody takes */
+            wr_gate_give(gate, units, UINT64_MAX);
     }
     if (wakes->word) {
         wr_os_futex_wake(wakes->word, 1); /* the address alone: the waiter may have left */
@@ -229,6 +319,27 @@ void wr_gate_wake_all(struct wr_gate *gate, const struct wr_wakes *wakes)
     count += wakes->set_event && event_set(gate);
     if (count)
         wr_u64_add_relaxed(&gate->wakes, count); /* relaxed: a figure */
+}
+
+/* --- The lock. ------------------------------------------------------------------------------- */
+
+bool wr_gate_enter(struct wr_gate *gate, uint64_t deadline_ns, uint64_t *signals)
+{
+    uint64_t now = deadline_ns == UINT64_MAX ? 0 : wr_os_monotonic_ns();
+    *signals = gate->blocks_signals ? wr_os_signals_block() : 0;
+    if (wr_os_mutex_lock_for(&gate->lock, deadline_ns > now ? deadline_ns - now : 0))
+        return true;
+    if (gate->blocks_signals)
+        wr_os_signals_restore(*signals);
+    return false;
+}
+
+void wr_gate_leave(struct wr_gate *gate, const struct wr_wakes *wakes, uint64_t signals)
+{
+    pthread_mutex_unlock(&gate->lock);
+    wr_gate_wake_all(gate, wakes);
+    if (gate->blocks_signals)
+        wr_os_signals_restore(signals);
 }
 
 /* --- Asking. --------------------------------------------------------------------------------- */
@@ -253,11 +364,11 @@ static void park(struct wr_gate *gate, struct wr_waiter *waiter, struct wr_wakes
 {
     /* relaxed: nobody else stores it while the waiter is in no queue */
     wr_u32_store_relaxed(&waiter->word, WR_WAITER_AWAKE);
-    waiter->is_signaled = false;
+    waiter->is_signaled = waiter->has_taken = waiter->has_quit = false;
     rest(gate, waiter);
     enqueue(gate, waiter);
     wr_u32_add_acq_rel(&gate->parked, 1);
-    gate->strategy->serve(gate, WR_SERVE_PARK, wakes);
+    wr_gate_serve(gate, WR_SERVE_PARK, wakes);
     waiter->may_spin = gate->head_spins && gate->head == waiter && gate->running == 0;
 }
 
@@ -266,6 +377,12 @@ static enum wr_asked ask(struct wr_gate *gate, struct wr_waiter *waiter, uint32_
 {
     if (gate->is_closing)
         return WR_ASKED_ABORTED;
+    clear_left(gate);
+    /* edge LEAVE.acquire, back */
+    if (wr_u32_load_acquire(&waiter->word) == WR_WAITER_LEFT)
+        return may_park ? WR_ASKED_LATE : WR_ASKED_FULL; /* a grant still has it */
+    waiter->units = NULL;
+    waiter->unit_count = 0;
     waiter->needed = needed;
     if (may_take(gate, needed)) {
         uint32_t grant = gate->strategy->grant_units(gate);
@@ -280,17 +397,19 @@ static enum wr_asked ask(struct wr_gate *gate, struct wr_waiter *waiter, uint32_
 }
 
 enum wr_asked wr_gate_ask(struct wr_gate *gate, struct wr_waiter *waiter, uint32_t needed,
-                          bool may_park)
+                          uint64_t limit_ns)
 {
     struct wr_wakes wakes = {0};
-    if (may_park)
-        pthread_mutex_lock(&gate->lock);
-    else if (pthread_mutex_trylock(&gate->lock) != 0)
-        return WR_ASKED_FULL;
-    enum wr_asked asked = ask(gate, waiter, needed, may_park, &wakes);
+    uint64_t begin_ns = 0; /* of the wait, if it begins before the queue */
+    if (!wr_os_mutex_lock_for(&gate->lock, 0)) {
+        begin_ns = limit_ns ? wr_os_monotonic_ns() : 0;
+        if (limit_ns == 0 || !wr_os_mutex_lock_for(&gate->lock, limit_ns))
+            return limit_ns ? WR_ASKED_LATE : WR_ASKED_FULL;
+    }
+    enum wr_asked asked = ask(gate, waiter, needed, limit_ns != 0, &wakes);
     pthread_mutex_unlock(&gate->lock);
     if (asked == WR_ASKED_PARKED)
-        waiter->parked_at_ns = wr_os_monotonic_ns();
+        waiter->parked_at_ns = begin_ns ? begin_ns : wr_os_monotonic_ns();
     wr_gate_wake_all(gate, &wakes);
     return asked;
 }
@@ -317,6 +436,16 @@ bool wr_gate_is_inherited(const struct wr_gate *gate)
     return wr_os_process_id() != gate->process_id;
 }
 
+static void recheck(struct wr_gate *gate)
+{
+    struct wr_wakes wakes = {0};
+    uint64_t signals;
+    if (!wr_gate_enter(gate, 0, &signals)) /* whoever has the lock looks as well */
+        return;
+    wr_gate_serve(gate, WR_SERVE_GIVE, &wakes);
+    wr_gate_leave(gate, &wakes, signals);
+}
+
 enum wr_waited wr_waiter_sleep(struct wr_gate *gate, struct wr_waiter *waiter, uint64_t deadline_ns)
 {
     bool may_spin = waiter->may_spin;
@@ -324,6 +453,10 @@ enum wr_waited wr_waiter_sleep(struct wr_gate *gate, struct wr_waiter *waiter, u
         uint32_t word = wr_u32_load_acquire(&waiter->word); /* edge GRANT.acquire */
         if (word == WR_WAITER_GRANTED || word == WR_WAITER_ABORTED)
             return word == WR_WAITER_GRANTED ? WR_WAITED_GRANTED : WR_WAITED_ABORTED;
+        if (word == WR_WAITER_CLOSING) {
+            wr_os_futex_wait(&waiter->word, word, UINT64_MAX);
+            continue;
+        }
         if (word == WR_WAITER_AWAKE) {
             if (!may_spin || !spin(waiter))
                 wr_u32_cas_acq_rel(&waiter->word, &word, WR_WAITER_ASLEEP);
@@ -340,28 +473,59 @@ enum wr_waited wr_waiter_sleep(struct wr_gate *gate, struct wr_waiter *waiter, u
         /* RELAY's cap may have kept the head waiting, while the drain, which else looks after that,
          * stands in the sink. */
         if (wr_os_monotonic_ns() - now >= RECHECK_NS)
-            wr_gate_give(gate, NULL);
+            recheck(gate);
         may_spin = true; /* if the word is AWAKE now, the head was roused for that */
     }
 }
 
-/* The deadline has passed. False if the waiter is in the queue no more: its grant is on the way. */
-static bool give_up(struct wr_gate *gate, struct wr_waiter *waiter)
+/* From this word; false: it is another one by now. */
+static bool word_leave(struct wr_gate *gate, struct wr_waiter *waiter, uint32_t *word)
+{
+    /* edge LEAVE.release: that its thread does not look at the waiter any more */
+    if (!wr_u32_cas_acq_rel(&waiter->word, word, WR_WAITER_LEFT))
+        return false;
+    wr_u32_add_acq_rel(&gate->left, 1); /* edge LEAVE.release: who sees that looks for the word */
+    return true;
+}
+
+/* Without the lock, unless a grant or an abort is there already. */
+static enum wr_waited leave(struct wr_gate *gate, struct wr_waiter *waiter)
+{
+    uint32_t word = wr_u32_load_acquire(&waiter->word); /* edge GRANT.acquire */
+    for (;;) {
+        if (word == WR_WAITER_CLOSING || word == WR_WAITER_ABORTED)
+            return wr_waiter_sleep(gate, waiter, UINT64_MAX);
+        if (word == WR_WAITER_GRANTED && gate->strategy != &wr_gate_fifo)
+            return WR_WAITED_GRANTED;
+        if (word_leave(gate, waiter, &word))
+            return WR_WAITED_DEADLINE;
+    }
+}
+
+/* The deadline has passed. */
+static enum wr_waited give_up(struct wr_gate *gate, struct wr_waiter *waiter)
 {
     struct wr_wakes wakes = {0};
-    pthread_mutex_lock(&gate->lock);
+    uint64_t signals;
+    if (!wr_gate_enter(gate, wr_os_monotonic_ns() + GIVE_UP_NS, &signals))
+        return leave(gate, waiter);
     bool is_queued = waiter->is_queued;
     if (is_queued) {
-        wr_gate_unlink(gate, waiter);
-        units_push(gate, waiter->units);
-        waiter->units = NULL;
-        waiter->unit_count = 0;
-        /* What it was offered, or had gathered, is the next one's. */
-        gate->strategy->serve(gate, WR_SERVE_GIVE, &wakes);
+        wr_gate_remove(gate, waiter);
+        waiter->has_quit = true;
+        wr_gate_serve(gate, WR_SERVE_GIVE, &wakes); /* what it had is the next one's */
     }
-    pthread_mutex_unlock(&gate->lock);
-    wr_gate_wake_all(gate, &wakes);
-    return is_queued;
+    wr_gate_leave(gate, &wakes, signals);
+    return is_queued ? WR_WAITED_DEADLINE : leave(gate, waiter);
+}
+
+enum wr_waited wr_gate_cancel(struct wr_gate *gate, struct wr_waiter *waiter)
+{
+    if (waiter->has_taken)
+        return WR_WAITED_GRANTED;
+    if (waiter->has_quit || wr_u32_load_acquire(&waiter->word) == WR_WAITER_LEFT)
+        return WR_WAITED_DEADLINE;
+    return give_up(gate, waiter);
 }
 
 static void figures_add(struct wr_gate *gate, uint64_t parked_ns)
@@ -375,8 +539,8 @@ static void figures_add(struct wr_gate *gate, uint64_t parked_ns)
 enum wr_waited wr_gate_wait(struct wr_gate *gate, struct wr_waiter *waiter, uint64_t deadline_ns)
 {
     enum wr_waited waited = gate->strategy->sleep(gate, waiter, deadline_ns);
-    if (waited == WR_WAITED_DEADLINE && !give_up(gate, waiter))
-        waited = gate->strategy->sleep(gate, waiter, UINT64_MAX);
+    if (waited == WR_WAITED_DEADLINE)
+        waited = give_up(gate, waiter);
     waiter->parked_ns = wr_os_monotonic_ns() - waiter->parked_at_ns;
     figures_add(gate, waiter->parked_ns);
     return waited;
@@ -391,36 +555,6 @@ void wr_gate_unpark(struct wr_gate *gate)
 }
 
 /* --- Outside: granted, and in the host's hook. ------------------------------------------------ */
-
-/* LOCK. What the waiter has goes to the others; the caller serves them. */
-static void units_leave(struct wr_gate *gate, struct wr_waiter *waiter)
-{
-    units_push(gate, waiter->units);
-    waiter->units = NULL;
-    waiter->unit_count = 0;
-}
-
-static void outside_push(struct wr_gate *gate, struct wr_waiter *waiter)
-{
-    waiter->is_outside = true;
-    waiter->is_swept = false;
-    waiter->previous = NULL;
-    waiter->next = gate->outside;
-    if (waiter->next)
-        waiter->next->previous = waiter;
-    gate->outside = waiter;
-}
-
-static void outside_remove(struct wr_gate *gate, struct wr_waiter *waiter)
-{
-    if (waiter->previous)
-        waiter->previous->next = waiter->next;
-    else
-        gate->outside = waiter->next;
-    if (waiter->next)
-        waiter->next->previous = waiter->previous;
-    waiter->is_outside = false;
-}
 
 /* LOCK. What the waiter needs, if there is as much: of what is free, then of what others have
  * outside, from the youngest of them on. Were it to queue instead, threads whose hooks take longer
@@ -440,20 +574,21 @@ static void reclaim(struct wr_gate *gate, struct wr_waiter *waiter)
     gate->granted_units += waiter->unit_count;
 }
 
-bool wr_gate_step_out(struct wr_gate *gate, struct wr_waiter *waiter)
+enum wr_waited wr_gate_step_out(struct wr_gate *gate, struct wr_waiter *waiter, uint64_t limit_ns)
 {
     struct wr_wakes wakes = {0};
-    pthread_mutex_lock(&gate->lock);
+    if (!wr_os_mutex_lock_for(&gate->lock, limit_ns))
+        return WR_WAITED_DEADLINE;
     bool is_open = !gate->is_closing;
     if (is_open)
         outside_push(gate, waiter);
     else
         units_leave(gate, waiter);
     rest(gate, waiter); /* another one may run in its place */
-    gate->strategy->serve(gate, WR_SERVE_GIVE, &wakes);
+    wr_gate_serve(gate, WR_SERVE_GIVE, &wakes);
     pthread_mutex_unlock(&gate->lock);
     wr_gate_wake_all(gate, &wakes);
-    return is_open;
+    return is_open ? WR_WAITED_GRANTED : WR_WAITED_ABORTED;
 }
 
 static enum wr_stepped step_in(struct wr_gate *gate, struct wr_waiter *waiter, bool is_wanted)
@@ -472,12 +607,24 @@ static enum wr_stepped step_in(struct wr_gate *gate, struct wr_waiter *waiter, b
     return WR_STEPPED_IN;
 }
 
-enum wr_stepped wr_gate_step_in(struct wr_gate *gate, struct wr_waiter *waiter, bool is_wanted)
+/* Without the lock: whoever has that next takes the waiter out of the list of those outside. */
+static enum wr_stepped leave_outside(struct wr_gate *gate, struct wr_waiter *waiter)
+{
+    uint32_t word = wr_u32_load_acquire(&waiter->word);
+    while (word != WR_WAITER_CLOSING)
+        if (word_leave(gate, waiter, &word))
+            return WR_STEPPED_LATE;
+    return WR_STEPPED_CLOSED;
+}
+
+enum wr_stepped wr_gate_step_in(struct wr_gate *gate, struct wr_waiter *waiter, bool is_wanted,
+                                uint64_t limit_ns)
 {
     struct wr_wakes wakes = {0};
-    pthread_mutex_lock(&gate->lock);
+    if (!wr_os_mutex_lock_for(&gate->lock, limit_ns))
+        return leave_outside(gate, waiter);
     enum wr_stepped stepped = step_in(gate, waiter, is_wanted);
-    gate->strategy->serve(gate, WR_SERVE_GIVE, &wakes);
+    wr_gate_serve(gate, WR_SERVE_GIVE, &wakes);
     pthread_mutex_unlock(&gate->lock);
     wr_gate_wake_all(gate, &wakes);
     return stepped;
@@ -495,21 +642,10 @@ bool wr_gate_sweep_outside(struct wr_gate *gate)
         }
         waiter->is_swept = true;
     }
-    gate->strategy->serve(gate, WR_SERVE_GIVE, &wakes);
+    wr_gate_serve(gate, WR_SERVE_GIVE, &wakes);
     pthread_mutex_unlock(&gate->lock);
     wr_gate_wake_all(gate, &wakes);
     return any;
-}
-
-/* LOCK. */
-static void outside_close(struct wr_gate *gate, void (*lose)(struct wr_waiter *waiter))
-{
-    for (struct wr_waiter *waiter = gate->outside; waiter; waiter = waiter->next) {
-        waiter->is_outside = false;
-        units_leave(gate, waiter);
-        lose(waiter);
-    }
-    gate->outside = NULL;
 }
 
 /* --- The drain, in its sink or not. ----------------------------------------------------------- */
@@ -531,26 +667,34 @@ uint32_t wr_gate_grant_units(const struct wr_gate *gate)
 
 /* --- Giving. --------------------------------------------------------------------------------- */
 
-void wr_gate_give(struct wr_gate *gate, struct wr_unit *units)
+bool wr_gate_give(struct wr_gate *gate, struct wr_unit *units, uint64_t limit_ns)
 {
     struct wr_wakes wakes = {0};
-    pthread_mutex_lock(&gate->lock);
+    if (!wr_os_mutex_lock_for(&gate->lock, limit_ns))
+        return false;
     units_push(gate, units); /* reusable first, then free, then a waiter is woken */
-    gate->strategy->serve(gate, WR_SERVE_GIVE, &wakes);
+    wr_gate_serve(gate, WR_SERVE_GIVE, &wakes);
+    pthread_mutex_unlock(&gate->lock);
+    wr_gate_wake_all(gate, &wakes);
+    return true;
+}
+
+void wr_gate_rest(struct wr_gate *gate, struct wr_waiter *waiter, uint64_t limit_ns)
+{
+    struct wr_wakes wakes = {0};
+    if (!wr_os_mutex_lock_for(&gate->lock, limit_ns))
+        return;
+    if (waiter->is_running || has_left(waiter)) {
+        rest(gate, waiter);
+        wr_gate_serve(gate, WR_SERVE_GIVE, &wakes);
+    }
     pthread_mutex_unlock(&gate->lock);
     wr_gate_wake_all(gate, &wakes);
 }
 
-void wr_gate_rest(struct wr_gate *gate, struct wr_waiter *waiter)
+bool wr_gate_is_done_with(const struct wr_waiter *waiter)
 {
-    struct wr_wakes wakes = {0};
-    pthread_mutex_lock(&gate->lock);
-    if (waiter->is_running) {
-        rest(gate, waiter);
-        gate->strategy->serve(gate, WR_SERVE_GIVE, &wakes);
-    }
-    pthread_mutex_unlock(&gate->lock);
-    wr_gate_wake_all(gate, &wakes);
+    return !has_left(waiter); /* else a grant still has it, or it is in a list */
 }
 
 enum wr_gate_state wr_gate_idle(struct wr_gate *gate)
@@ -559,7 +703,7 @@ enum wr_gate_state wr_gate_idle(struct wr_gate *gate)
     enum wr_gate_state state = WR_GATE_QUIET;
     pthread_mutex_lock(&gate->lock);
     if (gate->waiting) {
-        gate->strategy->serve(gate, WR_SERVE_IDLE, &wakes);
+        wr_gate_serve(gate, WR_SERVE_IDLE, &wakes);
         if (wakes.is_served)
             state = WR_GATE_SERVED;
         else if (gate->free_count == 0)
@@ -572,22 +716,49 @@ enum wr_gate_state wr_gate_idle(struct wr_gate *gate)
 
 /* --- The end. -------------------------------------------------------------------------------- */
 
-struct wr_waiter *wr_gate_close(struct wr_gate *gate, void (*lose)(struct wr_waiter *waiter))
+/* Whoever closes the gate counts the loss of a waiter, which is out of its list: not if its thread
+ * has left, and counts it. */
+static bool stay(struct wr_waiter *waiter)
 {
-    pthread_mutex_lock(&gate->lock);
+    uint32_t word = wr_u32_load_acquire(&waiter->word); /* edge LEAVE.acquire */
+    while (word != WR_WAITER_LEFT)
+        if (wr_u32_cas_acq_rel(&waiter->word, &word, WR_WAITER_CLOSING))
+            return true;
+    release(waiter);
+    return false;
+}
+
+/* LOCK. The thread may be on its way in, and without the lock it counts nothing as aborted. */
+static void outside_close(struct wr_gate *gate, void (*lose)(struct wr_waiter *waiter))
+{
+    for (struct wr_waiter *waiter = gate->outside, *next; waiter; waiter = next) {
+        next = waiter->next;
+        waiter->is_outside = false;
+        units_leave(gate, waiter);
+        if (stay(waiter))
+            lose(waiter);
+    }
+    gate->outside = NULL;
+}
+
+bool wr_gate_close(struct wr_gate *gate, uint64_t limit_ns, void (*lose)(struct wr_waiter *waiter),
+                   struct wr_waiter **waiters)
+{
+    if (!wr_os_mutex_lock_for(&gate->lock, limit_ns))
+        return false;
     gate->is_closing = true;
     outside_close(gate, lose);
-    struct wr_waiter *first = gate->head;
-    for (struct wr_waiter *waiter = first; waiter; waiter = waiter->next) {
-        waiter->is_queued = false;
-        units_push(gate, waiter->units);
-        waiter->units = NULL;
-        waiter->unit_count = 0;
+    *waiters = NULL;
+    for (struct wr_waiter *waiter = gate->tail, *previous; waiter; waiter = previous) {
+        previous = waiter->previous;
+        wr_gate_remove(gate, waiter);
+        if (!stay(waiter))
+            continue;
+        waiter->next = *waiters;
+        *waiters = waiter;
     }
-    gate->head = gate->tail = NULL;
-    gate->waiting = gate->large = 0;
     pthread_mutex_unlock(&gate->lock);
-    return first;
+    return true;
 }
 
 void wr_gate_abort(struct wr_gate *gate, struct wr_waiter *waiter)
@@ -616,9 +787,10 @@ bool wr_gate_wait_unparked(struct wr_gate *gate, uint64_t deadline_ns)
     return is_over;
 }
 
-void wr_gate_figures(struct wr_gate *gate, struct wr_gate_figures *figures)
+bool wr_gate_figures(struct wr_gate *gate, struct wr_gate_figures *figures, uint64_t limit_ns)
 {
-    pthread_mutex_lock(&gate->lock);
+    if (!wr_os_mutex_lock_for(&gate->lock, limit_ns))
+        return false;
     figures->parks = gate->queue_numbers;
     figures->grants = gate->grants;
     figures->grant_bytes = gate->granted_units * gate->unit_bytes;
@@ -629,4 +801,5 @@ void wr_gate_figures(struct wr_gate *gate, struct wr_gate_figures *figures)
     figures->parked_ns = wr_u64_load_relaxed(&gate->parked_ns);                    /* figures */
     figures->parked_ns_max = wr_u64_load_relaxed(&gate->parked_ns_max);
     figures->wakes = wr_u64_load_relaxed(&gate->wakes);
+    return true;
 }

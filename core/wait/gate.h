@@ -32,6 +32,13 @@
  * A grant is an exchange to GRANTED after the units were written (edge GRANT), and a system call
  * only if the word was ASLEEP. The waiter sets ASLEEP by compare-and-swap and sleeps only while the
  * word is ASLEEP, so that no grant is slept through.
+ *
+ * A waiter whose deadline has passed takes itself out of the queue. If it cannot have the lock for
+ * that, because a thread that holds it does not run, it sets its word to LEFT by compare-and-swap
+ * and goes; whoever finds that word, in the queue or in the exchange of a grant, does the rest for
+ * it (edge LEAVE); so does a thread that comes back from its hook and cannot have the lock. A closer
+ * sets CLOSING first, from which nobody leaves, so that the loss is
+ * counted once.
  */
 #ifndef WR_WAIT_GATE_H
 #define WR_WAIT_GATE_H
@@ -53,7 +60,9 @@ enum wr_waiter_word {
     WR_WAITER_AWAKE,
     WR_WAITER_ASLEEP,
     WR_WAITER_GRANTED,
+    WR_WAITER_CLOSING, /* ABORTED follows */
     WR_WAITER_ABORTED,
+    WR_WAITER_LEFT, /* its thread has gone; it may still be in the queue */
 };
 
 /* A closed event stays closed: a waiter that resets it must not keep others asleep. */
@@ -74,6 +83,8 @@ struct wr_waiter {
     bool is_queued;                    /* LOCK(gate) */
     bool is_running;                   /* LOCK(gate): holds a grant, and is not known to rest */
     bool is_signaled;                  /* LOCK(gate): FIFO: the head has been told to try */
+    bool has_taken;                    /* its own: FIFO, AUTO_RESET: it has what it needs, by itself */
+    bool has_quit;                     /* its own: it took itself out of the queue */
     bool is_outside;                   /* LOCK(gate): in the list of those, not in the queue */
     bool is_swept;                     /* LOCK(gate): it was outside at the last sweep, too */
     bool may_spin;                     /* it was the head when it parked, and nobody ran */
@@ -106,7 +117,8 @@ struct wr_gate {
     uint32_t grant_fixed; /* units; 0: found at run time */
     uint32_t cap;         /* how many granted threads should run at once */
     uint32_t process_id;
-    bool head_spins; /* the head of the queue waits awake while nobody runs */
+    bool head_spins;     /* the head of the queue waits awake while nobody runs */
+    bool blocks_signals; /* of a thread that waits, while it has the lock */
 
     WR_ALIGNED_LINE pthread_mutex_t lock;
     struct wr_unit *free;           /* LOCK: first in, first out, see unit_push() */
@@ -123,6 +135,7 @@ struct wr_gate {
     uint64_t queue_numbers;         /* LOCK: waits so far */
     uint64_t grant_numbers;         /* LOCK: grants to waiters so far */
     uint64_t grants, granted_units; /* LOCK: to all */
+    struct wr_u32 left; /* ANY: waiters have LEFT since the queue was last cleared of them */
     struct wr_u64 parked_ns, parked_ns_max, wakes; /* ANY: figures */
     struct wr_u64 away_since_ns; /* ANY: the drain is in the sink, a hint; 0: it is not */
     struct wr_u64 hand_off_ns;   /* ANY: from a grant to its thread's running; a mean, a hint */
@@ -136,6 +149,7 @@ struct wr_gate {
 enum wr_asked {
     WR_ASKED_GRANTED, /* waiter->units has what was needed, or more */
     WR_ASKED_FULL,    /* nothing free, and the caller may not wait */
+    WR_ASKED_LATE,    /* the lock could not be had in time */
     WR_ASKED_PARKED,  /* in the queue: to be followed by wr_gate_wait() */
     WR_ASKED_ABORTED, /* the gate is closed */
 };
@@ -150,6 +164,7 @@ enum wr_stepped {
     WR_STEPPED_IN,     /* waiter->units has what was needed, or nothing: then it has to ask again */
     WR_STEPPED_AWAY,   /* the caller did not want it any more; its units are back */
     WR_STEPPED_CLOSED, /* whoever closed the gate has counted the loss */
+    WR_STEPPED_LATE,   /* not within the limit: it has LEFT */
 };
 
 /* What the drain may do next. */
@@ -164,6 +179,7 @@ struct wr_gate_config {
     uint32_t flags;       /* enum weir_wake_flags */
     uint32_t grant_units; /* 0: found at run time */
     uint32_t processors;
+    bool blocks_signals;
 };
 
 /* `gate` is zeroed; the area has unit_count units of unit_bytes. */
@@ -173,32 +189,47 @@ void wr_gate_fini(struct wr_gate *gate);
 
 /* --- Emitting threads. ----------------------------------------------------------------------- */
 
-/* Units for one record: `needed` of them, which is at most half of all. Inside the caller's pin;
- * takes the lock. Without `may_park` the lock is only tried. */
+/* `limit_ns` says how long a call waits for the lock, which a thread that does not run may hold: 0:
+ * it is only tried; UINT64_MAX: no limit. Who wants signals blocked meanwhile blocks them before
+ * the call, but for wr_gate_wait(), which blocks them while it has the lock, if the gate says so.
+ */
+
+/* Units for one record: `needed` of them, which is at most half of all. Inside the caller's pin. A
+ * caller with the limit 0 does not wait for units either: FULL, or PARKED otherwise. */
 enum wr_asked wr_gate_ask(struct wr_gate *gate, struct wr_waiter *waiter, uint32_t needed,
-                          bool may_park);
+                          uint64_t limit_ns);
 /* Would a request for one unit be met at this moment? A hint; false while the lock is held. */
 bool wr_gate_has_room(struct wr_gate *gate);
 /* Sleeps, outside the pin, at most until `deadline_ns` (monotonic; UINT64_MAX: no deadline). Units
- * that were gathered before the wait was given up are back at the gate. */
+ * that were gathered before the wait was given up are back at the gate, or `waiter` has LEFT: then
+ * the drain is to be rung, which sees to them. */
 enum wr_waited wr_gate_wait(struct wr_gate *gate, struct wr_waiter *waiter, uint64_t deadline_ns);
+/* Ends a wait out of which a signal handler has jumped, wherever that was. */
+enum wr_waited wr_gate_cancel(struct wr_gate *gate, struct wr_waiter *waiter);
 /* The wait is over, and its loss, if any, is counted. Nothing of the gate may be touched after. */
 void wr_gate_unpark(struct wr_gate *gate);
 
-/* After a grant and before wr_gate_unpark(): the thread goes into the host's hook. False if the
- * gate is closed: the units are back, and the loss is the caller's to count. */
-bool wr_gate_step_out(struct wr_gate *gate, struct wr_waiter *waiter);
+/* After a grant and before wr_gate_unpark(): the thread goes into the host's hook. ABORTED: the gate
+ * is closed, the units are back, and the loss is the caller's to count. DEADLINE: not within the
+ * limit; the units are the caller's. */
+enum wr_waited wr_gate_step_out(struct wr_gate *gate, struct wr_waiter *waiter, uint64_t limit_ns);
 /* It is back, inside a pin that keeps the gate. If its units were taken back, it gets others at
  * once, before those who wait, as long as any are free or with threads that are still outside: it
  * was granted before them, and can use them now. */
-enum wr_stepped wr_gate_step_in(struct wr_gate *gate, struct wr_waiter *waiter, bool is_wanted);
+enum wr_stepped wr_gate_step_in(struct wr_gate *gate, struct wr_waiter *waiter, bool is_wanted,
+                                uint64_t limit_ns);
 
 /* --- Whoever has units to give: the drain, an exiting thread. -------------------------------- */
 
-/* Puts them, if any, on the free list and serves the queue in the same critical section. */
-void wr_gate_give(struct wr_gate *gate, struct wr_unit *units);
-/* The waiter's thread has nothing left, or rests: another one may run in its place. */
-void wr_gate_rest(struct wr_gate *gate, struct wr_waiter *waiter);
+/* Puts them, if any, on the free list and serves the queue in the same critical section. False: the
+ * units are still the caller's. */
+bool wr_gate_give(struct wr_gate *gate, struct wr_unit *units, uint64_t limit_ns);
+/* The waiter's thread has nothing left, or rests: another one may run in its place. A hint, which
+ * is dropped at the limit. */
+void wr_gate_rest(struct wr_gate *gate, struct wr_waiter *waiter, uint64_t limit_ns);
+/* After that, without a limit, for a thread that is gone: may its waiter be used for another one?
+ * Not while a grant is on its way to it. */
+bool wr_gate_is_done_with(const struct wr_waiter *waiter);
 
 /* --- The drain. ------------------------------------------------------------------------------ */
 
@@ -226,13 +257,14 @@ static inline bool wr_gate_has_parked(const struct wr_gate *gate)
 /* --- The end. -------------------------------------------------------------------------------- */
 
 /* From here on wr_gate_ask() returns ABORTED. Calls `lose` for each waiter that is outside, under
- * the lock. Returns those that wait, linked by `next`, each to be given its loss and then to
- * wr_gate_abort(). */
-struct wr_waiter *wr_gate_close(struct wr_gate *gate, void (*lose)(struct wr_waiter *waiter));
+ * the lock. `waiters` receives those that wait and will not leave by themselves, linked by `next`,
+ * each to be given its loss and then to wr_gate_abort(). False: nothing has changed. */
+bool wr_gate_close(struct wr_gate *gate, uint64_t limit_ns, void (*lose)(struct wr_waiter *waiter),
+                   struct wr_waiter **waiters);
 void wr_gate_abort(struct wr_gate *gate, struct wr_waiter *waiter);
 /* Waits until no thread is parked; false if the deadline (monotonic) passed. */
 bool wr_gate_wait_unparked(struct wr_gate *gate, uint64_t deadline_ns);
 
-void wr_gate_figures(struct wr_gate *gate, struct wr_gate_figures *figures);
+bool wr_gate_figures(struct wr_gate *gate, struct wr_gate_figures *figures, uint64_t limit_ns);
 
 #endif

@@ -34,6 +34,10 @@ extern const struct wr_gate_strategy wr_gate_auto_reset, wr_gate_fifo, wr_gate_r
 
 /* All LOCK. */
 void wr_gate_unlink(struct wr_gate *gate, struct wr_waiter *waiter);
+/* Unlinks it: what it was offered, or had gathered, is free for others. */
+void wr_gate_remove(struct wr_gate *gate, struct wr_waiter *waiter);
+/* Serves the queue, without those that have LEFT. */
+void wr_gate_serve(struct wr_gate *gate, enum wr_serve why, struct wr_wakes *wakes);
 /* Moves up to `count` free units to the waiter. */
 void wr_gate_take(struct wr_gate *gate, struct wr_waiter *waiter, uint32_t count);
 /* The waiter has what it needs: out of the queue, counted, running. */
@@ -41,12 +45,18 @@ void wr_gate_grant(struct wr_gate *gate, struct wr_waiter *waiter);
 /* And it is to be told. */
 void wr_gate_wake_later(struct wr_wakes *wakes, struct wr_waiter *waiter);
 
+/* For a thread that waits, outside its pin: takes the lock with signals blocked, so that no handler
+ * suspends the thread with it. False: not until `deadline_ns`. */
+bool wr_gate_enter(struct wr_gate *gate, uint64_t deadline_ns, uint64_t *signals);
+/* Opens it, wakes, and lets signals in. */
+void wr_gate_leave(struct wr_gate *gate, const struct wr_wakes *wakes, uint64_t signals);
+
 /* Without the lock. */
 void wr_gate_wake_all(struct wr_gate *gate, const struct wr_wakes *wakes);
 /* Sleeps on the waiter's own word. */
 enum wr_waited wr_waiter_sleep(struct wr_gate *gate, struct wr_waiter *waiter,
                                uint64_t deadline_ns);
-/* Changes the word; true if the thread had to be woken by the system. */
-bool wr_waiter_set(struct wr_waiter *waiter, enum wr_waiter_word word);
+/* Changes the word, and wakes the thread if it sleeps; what the word was. */
+enum wr_waiter_word wr_waiter_set(struct wr_waiter *waiter, enum wr_waiter_word word);
 
 #endif

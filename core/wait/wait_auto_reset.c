@@ -44,18 +44,20 @@ static void serve(struct wr_gate *gate, enum wr_serve why, struct wr_wakes *wake
 }
 
 /* One try of a thread that the event has woken. */
-static bool take(struct wr_gate *gate, struct wr_waiter *waiter)
+static bool take(struct wr_gate *gate, struct wr_waiter *waiter, uint64_t deadline_ns)
 {
     struct wr_wakes wakes = {0};
-    pthread_mutex_lock(&gate->lock);
+    uint64_t signals;
+    if (!wr_gate_enter(gate, deadline_ns, &signals))
+        return false;
     bool may_take = waiter->is_queued && gate->large == 0 && gate->free_count > 0;
     if (may_take) {
         wr_gate_take(gate, waiter, 1);
         wr_gate_grant(gate, waiter);
+        waiter->has_taken = true;
         serve(gate, WR_SERVE_GIVE, &wakes);
     }
-    pthread_mutex_unlock(&gate->lock);
-    wr_gate_wake_all(gate, &wakes);
+    wr_gate_leave(gate, &wakes, signals);
     return may_take;
 }
 
@@ -65,7 +67,8 @@ static enum wr_waited sleep_on_event(struct wr_gate *gate, struct wr_waiter *wai
     for (;;) {
         uint32_t event = WR_GATE_EVENT_SET;
         /* edge GRANT.acquire */
-        if (wr_u32_cas_acq_rel(&gate->event, &event, WR_GATE_EVENT_RESET) && take(gate, waiter))
+        if (wr_u32_cas_acq_rel(&gate->event, &event, WR_GATE_EVENT_RESET) &&
+            take(gate, waiter, deadline_ns))
             return WR_WAITED_GRANTED;
         if (event == WR_GATE_EVENT_CLOSED) /* our own word follows, if it is not there yet */
             return wr_waiter_sleep(gate, waiter, deadline_ns);

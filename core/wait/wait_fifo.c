@@ -18,21 +18,29 @@ static uint32_t grant_units(const struct wr_gate *gate)
 static void serve(struct wr_gate *gate, enum wr_serve why, struct wr_wakes *wakes)
 {
     (void)why;
-    struct wr_waiter *head = gate->head;
-    if (!head || gate->free_count == 0 || head->is_signaled)
-        return;
-    head->is_signaled = true;
-    wakes->is_served = true;
-    /* edge GRANT.release: that it is worth a try */
-    if (wr_u32_exchange_acq_rel(&head->word, WR_WAITER_GRANTED) == WR_WAITER_ASLEEP)
-        wakes->word = &head->word;
+    struct wr_waiter *head;
+    uint32_t before;
+    while ((head = gate->head) && gate->free_count > 0 && !head->is_signaled) {
+        /* edges GRANT.release: that it is worth a try; LEAVE.acquire */
+        before = wr_u32_exchange_acq_rel(&head->word, WR_WAITER_GRANTED);
+        if (before == WR_WAITER_LEFT) {
+            wr_gate_remove(gate, head);
+            continue;
+        }
+        head->is_signaled = true;
+        wakes->is_served = true;
+        if (before == WR_WAITER_ASLEEP)
+            wakes->word = &head->word;
+    }
 }
 
 /* One try of a thread that was signaled. */
-static bool take(struct wr_gate *gate, struct wr_waiter *waiter)
+static bool take(struct wr_gate *gate, struct wr_waiter *waiter, uint64_t deadline_ns)
 {
     struct wr_wakes wakes = {0};
-    pthread_mutex_lock(&gate->lock);
+    uint64_t signals;
+    if (!wr_gate_enter(gate, deadline_ns, &signals))
+        return false;
     bool is_granted = false;
     /* The signal is used up. An abort stays: it comes to waiters that are out of the queue. */
     uint32_t signaled = WR_WAITER_GRANTED;
@@ -45,10 +53,10 @@ static bool take(struct wr_gate *gate, struct wr_waiter *waiter)
     }
     if (is_granted) {
         wr_gate_grant(gate, waiter);
+        waiter->has_taken = true;
         serve(gate, WR_SERVE_GIVE, &wakes);
     }
-    pthread_mutex_unlock(&gate->lock);
-    wr_gate_wake_all(gate, &wakes);
+    wr_gate_leave(gate, &wakes, signals);
     return is_granted;
 }
 
@@ -57,8 +65,10 @@ static enum wr_waited sleep_until_head(struct wr_gate *gate, struct wr_waiter *w
 {
     for (;;) {
         enum wr_waited waited = wr_waiter_sleep(gate, waiter, deadline_ns);
-        if (waited != WR_WAITED_GRANTED || take(gate, waiter))
+        if (waited != WR_WAITED_GRANTED || take(gate, waiter, deadline_ns))
             return waited;
+        if (wr_os_monotonic_ns() >= deadline_ns)
+            return WR_WAITED_DEADLINE;
     }
 }
 

@@ -354,6 +354,12 @@ static void get_and_say(void)
 static void give_one_and_sweep(void)
 {
     gate_give(1);
+    gate_sweep();
+}
+
+static void give_one_and_sweep_first(void)
+{
+    gate_give(1);
     await(0);
     gate_sweep();
 }
@@ -490,6 +496,22 @@ static void outside_unwanted_setup(void)
     gate_hooks(be_busy, be_busy);
 }
 
+/* One of the two counts the loss: the thread that comes back and cannot have the lock, or the
+ * closer, who has it. */
+static void may_get_hooked_twice(void)
+{
+    gate_get_hooked(1);
+    gate_return();
+    may_get_hooked_and_exit();
+}
+
+static void outside_abort_timed_setup(void)
+{
+    outside_abort_setup();
+    gate_hooks(be_busy, be_busy);
+    product_timed(0, 2);
+}
+
 #define THREE(name_, about_, setup_, first, second, drain) \
     .model = {.name = name_,                               \
               .about = about_,                             \
@@ -553,13 +575,13 @@ const struct lane_model gate_models[] = {
     {THREE("grant_try", "a no-block scope", fifo_setup, get_and_return, try_one, give_one)},
 
     {THREE("outside_auto_reset", "the other one gets what a thread in a hook was granted",
-           outside_auto_reset_setup, get_hooked, get_and_say, give_one_and_sweep)},
+           outside_auto_reset_setup, get_hooked, get_and_say, give_one_and_sweep_first)},
     {THREE("outside_fifo", "the same", outside_fifo_setup, get_hooked, get_and_say,
-           give_one_and_sweep)},
+           give_one_and_sweep_first)},
     {THREE("outside_relay", "the same", outside_relay_setup, get_hooked, get_and_say,
-           give_one_and_sweep)},
+           give_one_and_sweep_first)},
     {THREE("outside_timed", "the same with a deadline", outside_timed_setup, may_get_hooked,
-           get_keep_and_say, give_one_and_sweep)},
+           get_keep_and_say, give_one_and_sweep_first)},
     {THREE("outside_cap", "a thread in a hook does not run", outside_cap_setup, get_hooked_and_exit,
            get_exit_and_say, give_two)},
     {THREE("outside_take_back", "it takes back what another one has in a hook", take_back_setup,
@@ -569,6 +591,10 @@ const struct lane_model gate_models[] = {
      .is_large = true, .preemptions = 4},
     {TWO("outside_abort", "the end while a thread is in a hook", outside_abort_setup,
          may_get_hooked_and_exit, give_abort_and_say)},
+    {TWO("outside_abort_timed", "the same with a deadline", outside_abort_timed_setup,
+         may_get_hooked_twice, give_and_abort)},
+    {TWO("outside_left", "the same, and a sweep", outside_abort_timed_setup, may_get_hooked_and_exit,
+         give_one_and_sweep)},
     {TWO("outside_late", "the mask is clear when it is back", outside_unwanted_setup,
          may_get_hooked_and_exit, give_and_abort)},
 

@@ -398,6 +398,75 @@ static void record_drain(void)
     let_go_and_reuse((uint32_t *)(void *)&bench.writer[0].thread->lanes[1]);
 }
 
+/* Two that come and go: each record has one owner, and no one is lost. */
+static struct wr_thread *record_pair[2];
+
+static void record_pair_setup(void)
+{
+    bench_prepare(PINS_MEMBARRIER, 1, 1, 1);
+    for (int i = 0; i < 2; i++) {
+        record_pair[i] = model_memory(sizeof *record_pair[i]);
+        product_record_list(record_pair[i]);
+    }
+}
+
+static void record_come_and_go(void)
+{
+    struct wr_thread *thread = product_record_take();
+    model_check(thread != NULL);
+    wr_data_written(thread->lanes, sizeof thread->lanes[0]);
+    wr_thread_lane_released(thread);
+}
+
+static void record_come_twice(void)
+{
+    record_come_and_go();
+    record_come_and_go();
+}
+
+static void record_pair_check(void)
+{
+    model_check(product_record_take() && product_record_take());
+}
+
+/* --- RECORD: the list of records is walked while it grows. ------------------------------------ */
+
+static struct wr_thread *fresh_record;
+
+static void records_setup(void)
+{
+    bench_prepare(PINS_MEMBARRIER, 1, 1, 1);
+    fresh_record = model_memory(sizeof *fresh_record);
+}
+
+static void records_grow(void)
+{
+    wr_data_written(&fresh_record->id, sizeof fresh_record->id);
+    product_record_list(fresh_record);
+}
+
+static void record_visit(struct wr_thread *thread, void *count)
+{
+    wr_data_read(&thread->id, sizeof thread->id);
+    ++*(uint32_t *)count;
+}
+
+static void records_walk(void)
+{
+    uint32_t count = 0;
+    wr_threads_each(record_visit, &count);
+    model_check(wr_threads_quiesce(true, UINT64_MAX));
+    model_outcome(count);
+}
+
+/* --- The lock of OVERWRITE is held up for as long as the writer waits. ----------------------- */
+
+static void overwrite_held_setup(void)
+{
+    overwrite_setup();
+    product_timed(0, 1);
+}
+
 /* --- OVERWRITE. ------------------------------------------------------------------------------ */
 
 static void overwrite_revoke_and_snapshot(void)
@@ -512,6 +581,10 @@ const struct lane_model lane_models[] = {
         drain_exited, NULL),
     TWO("record", "thread and lane let the thread's record go", record_setup, record_thread,
         record_drain, NULL),
+    TWO("record_pair", "two threads take and give records", record_pair_setup, record_come_twice,
+        record_come_and_go, record_pair_check),
+    TWO("records", "the list of records is walked while it grows", records_setup, records_grow,
+        records_walk, NULL),
     DEEP("handover_deep", "four records over two segments of one, two looks", handover_setup,
          emit_four, look_twice, bench_check),
     DEEP("revoke_deep", "two sweeps over a busy lane", revoke_open_setup, emit_two, revoke_twice,
@@ -523,6 +596,8 @@ const struct lane_model lane_models[] = {
     TWO("overwrite", "a snapshot reads while the writer changes segments", overwrite_setup,
         emit_three, overwrite_snapshot, overwrite_check),
     TWO("overwrite_lost", "the snapshot holds all there is", overwrite_one_setup, emit_three,
+        overwrite_snapshot, overwrite_check),
+    TWO("overwrite_held", "a snapshot holds up the lock", overwrite_held_setup, emit_three,
         overwrite_snapshot, overwrite_check),
     TWO("overwrite_two", "two writers, each recycles what the other has left", overwrite_two_setup,
         emit_three, emit_other_two, overwrite_check),

@@ -32,13 +32,14 @@ struct redundant {
 #define TRY       "it says that a try is worth while, and the try is made under the gate's lock"
 #define LEFT      "the emitters have left, and their pins were waited for"
 #define ONE_WORD  "a count: all that matters is the order of the changes of this one word"
+#define LOADED    "what it takes was loaded with acquire before"
 #define SAME_LOAD "the same load as in wr_lane_lost(), which the model \"lost\" looks at"
 
 static const struct redundant redundant[] = {
-    {"buffers.c", "wr_buffers_lane", MODEL_LOAD, "acquire to relaxed", BY_MASK},
-    {"buffers.c", "wr_buffers_lane", MODEL_STORE, "release to relaxed",
+    {"buffers.c", "lane_attach", MODEL_LOAD, "acquire to relaxed", BY_MASK},
+    {"buffers.c", "lane_attach", MODEL_STORE, "release to relaxed",
      "read by the thread itself, and by a stopper after QUIESCE"},
-    {"buffers.c", "wr_buffers_lane", MODEL_ADD, "*",
+    {"buffers.c", "lane_attach", MODEL_ADD, "*",
      "the thread holds a count already; only the way down has to be ordered"},
     {"buffers.c", "wr_buffers_take_ready", MODEL_EXCHANGE, "u32 *", HINT},
     {"buffers.c", "wr_buffers_take_ready", MODEL_EXCHANGE, "ptr acq_rel to acquire",
@@ -57,6 +58,12 @@ static const struct redundant redundant[] = {
     {"lane_read.h", "wr_lane_revoke_finish", MODEL_CAS, "acq_rel to release", BY_PIN},
     {"lane_read.h", "wr_lane_revoke_finish", MODEL_CAS, "acq_rel to relaxed", BY_PIN},
     {"lane_read.h", "wr_lane_revoke_finish", MODEL_CAS, "failure relaxed", "the value is not used"},
+    {"threads.c", "record_pop_locked", MODEL_CAS, "acq_rel to relaxed", LOADED},
+    {"threads.c", "record_pop_locked", MODEL_CAS, "acq_rel to acquire", LOADED},
+    {"threads.c", "record_pop_locked", MODEL_CAS, "acq_rel to release", LOADED},
+    {"buffers.c", "free_lane_pop_locked", MODEL_CAS, "acq_rel to relaxed", LOADED},
+    {"buffers.c", "free_lane_pop_locked", MODEL_CAS, "acq_rel to acquire", LOADED},
+    {"buffers.c", "free_lane_pop_locked", MODEL_CAS, "acq_rel to release", LOADED},
     {"threads.c", "record_take", MODEL_STORE, "release to relaxed", BY_LOCK},
     {"threads.c", "membarrier_fail", MODEL_CAS, "*",
      "which thread is the first to fail; what it does then is under the registry's lock"},

@@ -184,7 +184,7 @@ void overwrite_check(void)
     for (uint32_t i = 0; i < WRITERS_MAX && bench.writer[i].lane; i++) {
         struct writer *writer = &bench.writer[i];
         uint64_t kept, overwritten;
-        wr_overwrite_counts(writer->lane, &kept, &overwritten);
+        model_check(wr_overwrite_counts(writer->lane, &kept, &overwritten, UINT64_MAX));
         model_check(kept + overwritten == writer->written_count);
         model_check(kept + overwritten + wr_lane_lost(writer->lane) == writer->attempts);
     }

@@ -72,5 +72,7 @@ void product_thread_exit(struct wr_thread *thread);
 
 /* A record from the process's free list; NULL if it is empty. */
 struct wr_thread *product_record_take(void);
+/* Adds a fresh record to the process's list, and to those that are free. */
+void product_record_list(struct wr_thread *thread);
 
 #endif

@@ -30,8 +30,8 @@ void product_reset(void)
 struct wr_lane *product_spare_lane(struct wr_buffers *buffers)
 {
     struct wr_lane *lane = &((struct wr_place *)model_memory(sizeof(struct wr_place)))->lane;
-    lane->next = buffers->free_lanes;
-    buffers->free_lanes = lane;
+    lane->next = wr_ptr_load_relaxed(&buffers->free_lanes);
+    wr_ptr_store_relaxed(&buffers->free_lanes, lane);
     return lane;
 }
 

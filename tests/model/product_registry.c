@@ -16,8 +16,8 @@ struct wr_u64 wr_mask_marker;
 static void on_membarrier_error(void)
 {
     struct wr_buffers *buffers = wr_ptr_load_relaxed(&wr_buffers_by_slot[0]);
-    wr_registry_disable(0);
-    wr_block_abort(buffers);
+    wr_registry_disable(0, UINT64_MAX);
+    wr_block_abort(buffers, UINT64_MAX);
     wr_bell_ring(&buffers->bell);
 }
 
@@ -60,18 +60,22 @@ void wr_registry_enable(uint32_t slot, const struct wr_interest *interest)
     pthread_mutex_unlock(&registry_lock);
 }
 
-void wr_registry_disable(uint32_t slot)
+bool wr_registry_disable(uint32_t slot, uint64_t limit_ns)
 {
     (void)slot;
+    (void)limit_ns;
     pthread_mutex_lock(&registry_lock);
     /* edge QUIESCE: this store, then the loads of the pins */
     wr_mask_store_seq_cst(&the_event->enabled, 0);
     pthread_mutex_unlock(&registry_lock);
+    return true;
 }
 
-void wr_registry_give_slot(uint32_t slot)
+bool wr_registry_give_slot(uint32_t slot, uint64_t limit_ns)
 {
+    (void)limit_ns;
     wr_ptr_store_release(&wr_buffers_by_slot[slot], NULL);
+    return true;
 }
 
 enum weir_result wr_registry_take_slot(struct wr_buffers *buffers, uint32_t *slot,
@@ -83,8 +87,9 @@ enum weir_result wr_registry_take_slot(struct wr_buffers *buffers, uint32_t *slo
     return WEIR_OK;
 }
 
-void wr_registry_run_callbacks(void)
+void wr_registry_run_callbacks(uint64_t limit_ns)
 {
+    (void)limit_ns;
 }
 
 bool wr_interest_wants(const struct wr_interest *interest,

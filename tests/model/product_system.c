@@ -81,6 +81,8 @@ int model_mutex_lock(pthread_mutex_t *mutex)
 
 int model_mutex_trylock(pthread_mutex_t *mutex)
 {
+    if (mutex == free_lock)
+        return 0;
     uint32_t seen = 0;
     return wr_u32_cas_acq_rel(mutex_word(mutex), &seen, 1) ? 0 : 1;
 }
@@ -91,6 +93,26 @@ int model_mutex_unlock(pthread_mutex_t *mutex)
         return 0;
     wr_u32_store_release(mutex_word(mutex), 0);
     return 0;
+}
+
+uint64_t wr_os_signals_block(void)
+{
+    return 0;
+}
+
+void wr_os_signals_restore(uint64_t before)
+{
+    (void)before;
+}
+
+int wr_os_cancel_disable(void)
+{
+    return 0;
+}
+
+void wr_os_cancel_restore(const int *before)
+{
+    (void)before;
 }
 
 static bool membarrier_fails;
@@ -210,6 +232,21 @@ void wr_os_futex_wake(struct wr_u32 *word, uint32_t count)
 void wr_os_futex_wake_all(struct wr_u32 *word)
 {
     model_futex_wake(word, UINT32_MAX);
+}
+
+/* For a thread whose waits may end by themselves, whoever holds the lock does not run for so long.
+ */
+bool wr_os_mutex_lock_for(pthread_mutex_t *mutex, uint64_t limit_ns)
+{
+    uint32_t self = model_self();
+    bool is_timed = limit_ns != UINT64_MAX && ends_left[self] > 0;
+    if (limit_ns != 0 && !is_timed)
+        return model_mutex_lock(mutex) == 0;
+    if (model_mutex_trylock(mutex) == 0)
+        return true;
+    ends_left[self] -= limit_ns != 0;
+    clock_ns[self] += limit_ns;
+    return false;
 }
 
 uint32_t wr_os_processor_count(void)

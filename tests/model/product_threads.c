@@ -5,6 +5,13 @@
 
 #include "lane/threads.c" /* NOLINT: with its static variables */
 
+/* Without its hint, and with the explorer's patience. */
+bool wr_self_lock(pthread_mutex_t *mutex, struct wr_u32 *is_stuck)
+{
+    (void)is_stuck;
+    return wr_os_mutex_lock_for(mutex, WR_PATIENCE_NS);
+}
+
 /* Thread-local; the explorer's threads are all one. */
 static struct wr_self selves[MODEL_THREADS_MAX + 1];
 
@@ -30,9 +37,12 @@ void product_threads(struct wr_thread *first, bool membarrier)
 {
     model_lend(&lock, sizeof lock);
     model_name(&lock, "threads lock");
+    model_lend(&all, sizeof all);
+    model_lend(&free_records, sizeof free_records);
     model_lend(&membarrier_error, sizeof membarrier_error);
-    all = first;
-    free_records = NULL;
+    model_name(&all, "records");
+    model_name(&free_records, "free records");
+    wr_ptr_store_relaxed(&all, first);
     membarrier_works = membarrier;
     wr_thread_fast = membarrier;
 }
@@ -40,4 +50,11 @@ void product_threads(struct wr_thread *first, bool membarrier)
 struct wr_thread *product_record_take(void)
 {
     return record_take();
+}
+
+void product_record_list(struct wr_thread *thread)
+{
+    record_list(thread);
+    thread->free_next = NULL;
+    records_give(thread);
 }

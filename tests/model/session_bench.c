@@ -383,7 +383,7 @@ void session_wait_and_set_hooks(void)
 static void add_lane(struct weir_counts *sum, struct wr_lane *lane)
 {
     struct weir_counts counts = {0};
-    wr_lane_counts_locked(lane, &counts);
+    wr_lane_counts_locked(lane, &counts, UINT64_MAX);
     wr_counts_add(sum, &counts);
 }
 
@@ -402,8 +402,9 @@ static void check_counts(const struct weir_counts *sum)
 
 static struct weir_counts counts_of_all(void)
 {
-    const struct weir_session *session = session_bench.session;
+    struct weir_session *session = session_bench.session;
     struct weir_counts sum = session->buffers.released, own = {0};
+    wr_buffers_welcome_locked(&session->buffers);
     for (struct wr_lane *lane = session->buffers.lanes; lane; lane = lane->next)
         add_lane(&sum, lane);
     /* What no lane can count, and no point has told. */
@@ -487,7 +488,7 @@ void session_start_late(void)
     wr_registry_enable(0, NULL);
     /* edge EARLY.acquire */
     if (wr_u32_load_acquire(&session->has_ended_early))
-        wr_registry_disable(0);
+        wr_registry_disable(0, UINT64_MAX);
 }
 
 void session_fail(void)

@@ -64,7 +64,7 @@ static void failing_setup(void)
 static void early_setup(void)
 {
     exit_setup();
-    wr_registry_disable(0);
+    wr_registry_disable(0, UINT64_MAX);
 }
 
 /* The only segment is held by a thread that has written to it and does nothing more. */

@@ -36,7 +36,7 @@ static bool prepare(struct writer *writer, uint32_t words, struct wr_span *span)
 }
 
 static void emit(uint32_t index, uint32_t words,
-                 void (*open)(struct wr_lane *lane, const struct wr_span *span))
+                 bool (*open)(struct wr_lane *lane, const struct wr_span *span))
 {
     struct writer *writer = &bench.writer[index];
     struct wr_span span;
@@ -51,10 +51,11 @@ void bench_emit_span(uint32_t index, uint32_t words)
     emit(index, words, wr_buffers_span_open);
 }
 
-static void open_parts(struct wr_lane *lane, const struct wr_span *span)
+static bool open_parts(struct wr_lane *lane, const struct wr_span *span)
 {
     wr_lane_push(lane, span->oldest, span->oldest, bench.segment_bytes);
     wr_lane_push(lane, span->newest, span->newest, bench.segment_bytes);
+    return true;
 }
 
 void bench_emit_parts(uint32_t index, uint32_t words)

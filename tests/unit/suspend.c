@@ -68,6 +68,163 @@ static void test_a_long_wait_sleeps(void **state)
     weir_session_destroy(session);
 }
 
+/* A thread that is to be cancelled stops its session first: each call is made as a whole. */
+static void *control(void *result)
+{
+    struct weir_session_config config = unit_config();
+    struct weir_session *session = NULL;
+    config.memory_bytes_max = 0;
+    config.file = "cancel.nettrace"; /* to open it is a point of cancellation */
+    pthread_cancel(pthread_self());
+    enum weir_result *results = result;
+    results[0] = weir_session_create(&config, &session, NULL);
+    results[1] = weir_session_start(session, NULL);
+    WEIR_EMIT(Unit, Pair, 1, 2);
+    results[2] = weir_session_stop(session);
+    weir_session_destroy(session);
+    results[3] = WEIR_OK;
+    pthread_testcancel();
+    results[3] = WEIR_TIMEOUT;
+    return NULL;
+}
+
+static void test_cancel_is_pending(void **state)
+{
+    (void)state;
+    enum weir_result results[4] = {WEIR_BUSY, WEIR_BUSY, WEIR_BUSY, WEIR_BUSY};
+    pthread_t thread;
+    void *end;
+    assert_int_equal(pthread_create(&thread, NULL, control, results), 0);
+    pthread_join(thread, &end);
+    assert_ptr_equal(end, PTHREAD_CANCELED);
+    for (int i = 0; i < 4; i++)
+        assert_int_equal(results[i], WEIR_OK);
+    assert_false(weir_event_is_enabled(&weir_events_Unit.Pair));
+    assert_int_equal(unlink("cancel.nettrace"), 0);
+}
+
+/* A callback that ends by a jump: the provider is called again, and can be destroyed. */
+static jmp_buf out;
+static int calls;
+
+static void jump(void *context, bool enabled, uint8_t level, uint64_t keywords)
+{
+    (void)context;
+    (void)enabled;
+    (void)level;
+    (void)keywords;
+    if (calls++ == 0)
+        longjmp(out, 1);
+}
+
+static void test_jump_out_of_a_callback(void **state)
+{
+    (void)state;
+    struct weir_session_config config = unit_config();
+    struct weir_session *volatile session = NULL;
+    struct weir_session *created;
+    struct weir_provider *provider;
+    assert_int_equal(weir_provider_create("Jumps", jump, NULL, &provider, NULL), WEIR_OK);
+    config.providers = "Jumps";
+    assert_int_equal(weir_session_create(&config, &created, NULL), WEIR_OK);
+    session = created;
+    if (setjmp(out) == 0)
+        weir_session_start(session, NULL);
+    weir_thread_reset();
+    assert_int_equal(weir_session_stop(session), WEIR_OK);
+    assert_int_equal(calls, 2);
+    weir_session_destroy(session);
+    weir_provider_destroy(provider);
+}
+
+/* A wait that ends by a jump out of one of the hooks around it. */
+static pthread_mutex_t sink = PTHREAD_MUTEX_INITIALIZER;
+static sem_t is_full;
+static jmp_buf out_of_hook;
+static bool jumps_before;
+
+static bool stand_still(void *context, const void *bytes, size_t count)
+{
+    (void)context;
+    (void)bytes;
+    (void)count;
+    pthread_mutex_lock(&sink);
+    pthread_mutex_unlock(&sink);
+    return true;
+}
+
+static void hook_before(void *context)
+{
+    (void)context;
+    sem_post(&is_full);
+    if (jumps_before)
+        longjmp(out_of_hook, 1);
+}
+
+static void hook_after(void *context)
+{
+    (void)context;
+    longjmp(out_of_hook, 1);
+}
+
+static void *emit_until_jump(void *argument)
+{
+    uint64_t *volatile attempted = argument;
+    if (setjmp(out_of_hook) == 0)
+        for (;;) {
+            ++*attempted;
+            WEIR_EMIT(Unit, Pair, 1, 2);
+        }
+    weir_park_hooks_set(NULL);
+    weir_thread_reset();
+    ++*attempted;
+    return (void *)(uintptr_t)WEIR_EMIT(Unit, Pair, 1, 2);
+}
+
+static void check_jump_out_of_hook(void)
+{
+    struct weir_session_config config = unit_config();
+    config.mode = WEIR_MODE_BLOCK;
+    config.memory_bytes_max = 0;
+    config.write = stand_still;
+    config.budget_bytes = 64u << 10;
+    config.segment_bytes = 4096;
+    struct weir_session *session = unit_start(&config);
+    const struct weir_park_hooks hooks = {
+        .size = sizeof hooks, .before = hook_before, .after = hook_after};
+    pthread_t thread;
+    uint64_t attempted = 0;
+    void *is_written;
+    pthread_mutex_lock(&sink);
+    assert_int_equal(weir_park_hooks_set(&hooks), WEIR_OK);
+    assert_int_equal(pthread_create(&thread, NULL, emit_until_jump, &attempted), 0);
+    while (sem_wait(&is_full) != 0) {
+    }
+    pthread_mutex_unlock(&sink);
+    pthread_join(thread, &is_written);
+    assert_non_null(is_written);
+    assert_int_equal(weir_session_stop(session), WEIR_OK);
+    struct weir_counts counts = unit_counts(session);
+    assert_int_equal(counts.attempted, attempted);
+    assert_int_equal(counts.written, attempted - 1);
+    assert_int_equal(counts.lost[WEIR_LOSS_NESTED], 1);
+    struct weir_stats stats = {.size = sizeof stats};
+    assert_int_equal(weir_session_stats(session, &stats), WEIR_OK);
+    assert_int_equal(stats.budget_bytes_used, 0);
+    assert_int_equal(stats.parked_now, 0);
+    weir_session_destroy(session);
+}
+
+static void test_jump_out_of_a_hook(void **state)
+{
+    (void)state;
+    sem_init(&is_full, 0, 0);
+    jumps_before = true;
+    check_jump_out_of_hook();
+    jumps_before = false;
+    check_jump_out_of_hook();
+}
+
 static int setup(void **state)
 {
     page = mmap(NULL, (size_t)sysconf(_SC_PAGESIZE), PROT_READ | PROT_WRITE,
@@ -81,6 +238,9 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_a_long_wait_sleeps),
+        cmocka_unit_test(test_cancel_is_pending),
+        cmocka_unit_test(test_jump_out_of_a_callback),
+        cmocka_unit_test(test_jump_out_of_a_hook),
     };
     return cmocka_run_group_tests(tests, setup, NULL);
 }

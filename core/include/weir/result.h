@@ -43,7 +43,8 @@ struct weir_error {
 enum weir_loss {
     WEIR_LOSS_FULL, /* the budget was full */
     /* Emitted from within the library: by a signal handler that interrupted it, or by a callback
-     * that it runs: a sink's write function, on_error, on_park. */
+     * that it runs: a sink's write function, on_error, on_park. Or interrupted by a handler that
+     * jumped out of it: weir_thread_reset(). */
     WEIR_LOSS_NESTED,
     /* Larger than half of the budget (what its segments hold, 256 bytes less than their size), or
      * than 65,535 bytes in the file; a UTF-8 string counts its bytes twice and two, the most that

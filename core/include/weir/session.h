@@ -12,6 +12,8 @@
  *         weir_session_start(session, &error) == WEIR_OK) { ... weir_session_stop(session); }
  *     weir_session_destroy(session);
  *
+ * The functions here disable cancellation of the calling thread until they return.
+ *
  * When its budget is full, a session does what its mode says: drop the new event, park its thread
  * until there is room, or overwrite the oldest events. What is lost is counted by cause and thread.
  *
@@ -111,7 +113,8 @@ struct weir_session_config {
     uint64_t memory_bytes_max; /* keep the stream in memory, up to this; weir_session_memory() */
 
     enum weir_mode mode;   /* default DROP */
-    uint64_t max_block_ns; /* BLOCK: longest wait of one event; 0: until stop or sink failure */
+    uint64_t max_block_ns; /* BLOCK: longest wait of one event, also for a lock that a suspended
+                            * thread holds; 0: until stop or sink failure */
     enum weir_wake wake;   /* BLOCK: default RELAY */
     uint32_t wake_flags;   /* RELAY: enum weir_wake_flags; default 0 */
     uint64_t grant_bytes;  /* RELAY: most that one grant gives, from a segment to a quarter of the
@@ -149,6 +152,13 @@ struct weir_session_config {
     void *(*allocate)(void *context, size_t bytes);
     void (*release)(void *context, void *memory, size_t bytes);
     void *allocator_context;
+
+    /* For a host whose signal handlers suspend threads for long, or jump out of them
+     * (weir_thread_reset()): blocks an emitting thread's signals while it changes segments, two
+     * system calls each time, so that no handler interrupts it there. Without it, a thread that is
+     * suspended there may hold a lock, and what others emit meanwhile can be lost as FULL. Signals
+     * that an instruction causes, such as SIGSEGV, are not blocked. */
+    bool block_signals;
 };
 
 #define WEIR_SESSION_CONFIG_DEFAULT_BUDGET (16u << 20)
@@ -205,9 +215,10 @@ WEIR_API enum weir_result weir_session_start(struct weir_session *session,
  * write, rundown, on_error or on_park callback (WEIR_BAD_STATE, also before the start). A second
  * stop waits for the first and returns the same. WEIR_OK if the stream is whole, events lost or not
  * (see weir_session_stats). WEIR_IO if the sink failed, or an emitter was so late that its events
- * are not in the stream. WEIR_TIMEOUT if the drain or an emitter is not done: it goes on, the
- * session's memory is kept, and another stop may find it done. WEIR_SYSTEM if membarrier has failed
- * under the session (see the top): its stream is ended, and another stop returns the same.
+ * are not in the stream. WEIR_TIMEOUT if the drain or an emitter is not done, or a suspended thread
+ * holds a lock that the stop needs: the session's memory is kept, and another stop takes up what is
+ * left. WEIR_SYSTEM if membarrier has failed under the session (see the top): its stream is ended,
+ * and another stop returns the same.
  */
 WEIR_API enum weir_result weir_session_stop(struct weir_session *session);
 
@@ -260,7 +271,9 @@ struct weir_stats {
 };
 
 /* Figures so far; while emitters run, those of one moment per thread. Any thread; takes the
- * session's lock for a walk over its lanes; emitters do not wait for it. */
+ * session's locks for a walk over its lanes; emitters that have a lane do not wait for it.
+ * WEIR_TIMEOUT if a lock is not free within stop_ms_max, because a thread that holds it is
+ * suspended. */
 WEIR_API enum weir_result weir_session_stats(struct weir_session *session,
                                              struct weir_stats *stats);
 
@@ -270,7 +283,8 @@ struct weir_thread_stats {
     struct weir_counts counts;
 };
 
-/* Figures of up to `max` threads that have not exited; `count` receives how many there are. */
+/* Figures of up to `max` threads that have not exited; `count` receives how many there are. Blocks
+ * and fails as weir_session_stats(). */
 WEIR_API enum weir_result weir_session_thread_stats(struct weir_session *session,
                                                     struct weir_thread_stats *threads, uint32_t max,
                                                     uint32_t *count);

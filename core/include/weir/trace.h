@@ -136,7 +136,8 @@ struct weir_provider_declaration {
  * keywords over all of them. It is called without any lock of the library, one call at a time per
  * provider, on the thread that starts or stops a session or registers the provider; never on a
  * thread that is emitting, unless that starts or stops a session in its on_park. It may emit, and
- * start or stop sessions.
+ * start or stop sessions. It returns: it must not throw, jump, or end its thread; see
+ * weir_thread_reset().
  *
  * A forked child's events are off and none of the parent's sessions is its own, but no callback
  * says so there: what one has installed in the host stays installed. A child may ask
@@ -149,7 +150,8 @@ typedef void (*weir_provider_callback)(void *context, bool enabled, uint8_t leve
 
 /*
  * Registers a declared provider; running sessions that asked for it get it at once.
- * `callback`, `provider` and `error` may be NULL. Any thread; takes the registry lock; allocates.
+ * `callback`, `provider` and `error` may be NULL. Any thread; takes the registry lock, for which it
+ * waits as long as another such call has it; allocates.
  * WEIR_EXISTS: a provider of that name is registered (names are compared without case; "Weir" is
  * the library's own), or two events have one id. WEIR_BAD_ARGUMENT: an event is malformed.
  * WEIR_LIMIT, WEIR_NO_MEMORY.
@@ -192,11 +194,36 @@ WEIR_API void weir_provider_destroy(struct weir_provider *provider);
  * not take it (the loss is counted there by cause). Any thread; from a signal handler too. Within
  * the library (a handler that interrupted it, or one of a session's callbacks, the rundown apart)
  * the event is not written and counted as NESTED. It does not wait for the drain: one call, one
- * clock read, one copy a session. A thread's first event in a session takes a lock for a moment and
- * may map a page. It does not use the host's allocator, except that pthread_setspecific() does,
+ * clock read, one copy a session. A thread's first event in a session may map a page. In an
+ * OVERWRITE session, if another thread is suspended while it holds the lock that a change of
+ * segments needs, the event waits at most 1 ms in all, and is counted as FULL, or NO_SEGMENT if the
+ * thread has none yet; until that thread goes on, further events do not wait again. In a BLOCK
+ * session the same wait lasts up to max_block_ns, and in a no-block scope not at all. It is no
+ * cancellation point. It does not use the host's allocator, except that pthread_setspecific() does,
  * once a thread, in a process with more than 31 thread-specific keys.
  */
 WEIR_API bool weir_emit(struct weir_event *event, const void *payload);
+
+/*
+ * Mends the calling thread after a jump out of an emit: a signal handler that left it by
+ * siglongjmp(), or by an exception or pthread_exit() that unwinds through it. Without this call the
+ * thread counts as inside for ever: its events are counted as NESTED, and no stop succeeds. To be
+ * called after the jump, when nothing of what was interrupted goes on; a second call does nothing.
+ *
+ * The unfinished event is counted as NESTED in each session that does not have it; what it held
+ * goes back; if the thread was parked, its wait ends. A jump from before the event's first store or
+ * from behind its last one counts nothing. Between the store that publishes a record and the one
+ * that leaves the library, a few instructions later, an event is written and counted as lost too;
+ * and an event that was for one session counts in all of the thread's, if it has several.
+ *
+ * Sessions with handlers that jump set `block_signals` (weir/session.h): otherwise a jump may leave
+ * a lock behind. A handler of a fault in the memory of an event's strings may jump in any session.
+ * Not for jumps out of control calls, nor for the library's own threads, on which it does nothing.
+ * A provider's callback must not be left by a jump or an exception; if it was, this call lets the
+ * provider be called again. No-block scopes are the caller's to end. Any thread; waits for locks as
+ * long as an emit does.
+ */
+WEIR_API void weir_thread_reset(void);
 
 /* One value for weir_event_emit(). `count` is for arrays, in elements. */
 struct weir_value {

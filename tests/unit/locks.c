@@ -1,0 +1,364 @@
+/*
+ * Locks of the library that a thread holds which does not run, as if a debugger had stopped it
+ * there: here a thread takes the lock itself, and sleeps. Others emit meanwhile, and the session is
+ * stopped. No figure of time decides: an emit that waited for the lock would never come back.
+ */
+#define _GNU_SOURCE
+#include "unit.h"
+
+#include <pthread.h>
+#include <semaphore.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+#include "buffers/block.h"
+#include "session/session.h"
+
+WEIR_PROVIDER_DEFINE(Unit, UNIT_EVENTS)
+
+#define EVENTS  2000u
+#define WRITTEN UINT32_MAX
+
+/* --- Who holds a lock. ----------------------------------------------------------------------- */
+
+struct holder {
+    pthread_t thread;
+    pthread_mutex_t *lock; /* NULL: the registry's, by a fork */
+    sem_t holds, lets_go;
+};
+
+static struct holder *forking;
+
+static void *hold(void *argument)
+{
+    struct holder *holder = argument;
+    pthread_mutex_lock(holder->lock);
+    sem_post(&holder->holds);
+    while (sem_wait(&holder->lets_go) != 0) {
+    }
+    pthread_mutex_unlock(holder->lock);
+    return NULL;
+}
+
+/* Registered before the library's own, and so called after it, with its lock held. */
+static void before_fork(void)
+{
+    if (!forking)
+        return;
+    sem_post(&forking->holds);
+    while (sem_wait(&forking->lets_go) != 0) {
+    }
+}
+
+static void *hold_by_fork(void *argument)
+{
+    forking = argument;
+    pid_t child = fork();
+    if (child == 0)
+        _exit(0);
+    forking = NULL;
+    return NULL;
+}
+
+static void hold_begin(struct holder *holder, pthread_mutex_t *lock)
+{
+    holder->lock = lock;
+    sem_init(&holder->holds, 0, 0);
+    sem_init(&holder->lets_go, 0, 0);
+    assert_int_equal(pthread_create(&holder->thread, NULL, lock ? hold : hold_by_fork, holder), 0);
+    while (sem_wait(&holder->holds) != 0) {
+    }
+}
+
+static void hold_end(struct holder *holder)
+{
+    sem_post(&holder->lets_go);
+    pthread_join(holder->thread, NULL);
+}
+
+/* --- Sessions. ------------------------------------------------------------------------------- */
+
+static struct weir_session_config config_of(enum weir_mode mode)
+{
+    struct weir_session_config config = unit_config();
+    config.mode = mode;
+    config.budget_bytes = 64u << 10;
+    config.segment_bytes = 4096;
+    config.stop_ms_max = 300;
+    return config;
+}
+
+/* What it could not do, it says, and a stop behind the lock finds all of it. */
+static void stop_twice(struct weir_session *session, struct holder *holder)
+{
+    assert_int_equal(weir_session_stop(session), WEIR_TIMEOUT);
+    assert_int_equal(weir_session_stop(session), WEIR_TIMEOUT);
+    hold_end(holder);
+    enum weir_result result;
+    while ((result = weir_session_stop(session)) == WEIR_TIMEOUT) {
+    }
+    assert_int_equal(result, WEIR_OK);
+}
+
+static void *first_event(void *loss)
+{
+    *(uint32_t *)loss = WEIR_EMIT(Unit, Pair, 1, 2) ? WRITTEN : (uint32_t)weir_last_loss();
+    return NULL;
+}
+
+static uint32_t loss_of_first_event(void)
+{
+    uint32_t loss;
+    pthread_t thread;
+    assert_int_equal(pthread_create(&thread, NULL, first_event, &loss), 0);
+    pthread_join(thread, NULL);
+    return loss;
+}
+
+static void check_counts(struct weir_session *session, uint64_t attempted, uint64_t lost,
+                         enum weir_loss cause)
+{
+    struct weir_counts counts = unit_counts(session);
+    assert_int_equal(counts.attempted, attempted);
+    assert_int_equal(counts.lost[cause], lost);
+}
+
+/* --- The tests. ------------------------------------------------------------------------------ */
+
+/* Emits `count` events; how many were lost, all of them for `cause`. */
+static uint64_t emit(uint64_t count, enum weir_loss cause)
+{
+    uint64_t lost = 0;
+    for (uint64_t i = 0; i < count; i++) {
+        if (WEIR_EMIT(Unit, Pair, i, i))
+            continue;
+        assert_int_equal(weir_last_loss(), cause);
+        lost++;
+    }
+    return lost;
+}
+
+static void test_overwrite(void **state)
+{
+    (void)state;
+    struct weir_session_config config = config_of(WEIR_MODE_OVERWRITE);
+    struct weir_session *session = unit_start(&config);
+    struct holder holder;
+    static char large[10000];
+    memset(large, 'x', sizeof large - 1);
+    assert_true(WEIR_EMIT(Unit, Plain)); /* so that pairs leave room for another one */
+    hold_begin(&holder, &session->buffers.overwrite.lock);
+    assert_int_equal(loss_of_first_event(), WEIR_LOSS_NO_SEGMENT);
+    uint64_t lost = emit(EVENTS, WEIR_LOSS_FULL);
+    assert_in_range(lost, 1, EVENTS - 1); /* the segment that it had takes some */
+    uint64_t more = emit(10, WEIR_LOSS_FULL);
+    assert_int_equal(more, 10);
+    assert_false(WEIR_EMIT(Unit, Plain)); /* it would fit, but comes behind a loss */
+    more++;
+    assert_false(WEIR_EMIT(Unit, Text, large)); /* several segments */
+    assert_int_equal(weir_last_loss(), WEIR_LOSS_FULL);
+    struct weir_stats stats = {.size = sizeof stats};
+    assert_int_equal(weir_session_stats(session, &stats), WEIR_TIMEOUT);
+    hold_end(&holder);
+    assert_int_equal(emit(10, WEIR_LOSS_FULL), 0); /* from the next event on */
+    check_counts(session, 1 + 1 + EVENTS + 11 + 1 + 10, lost + more + 1, WEIR_LOSS_FULL);
+    hold_begin(&holder, &session->buffers.overwrite.lock);
+    stop_twice(session, &holder);
+    check_counts(session, 1 + 1 + EVENTS + 11 + 1 + 10, lost + more + 1, WEIR_LOSS_FULL);
+    weir_session_destroy(session);
+}
+
+/* The lock of a session, which no emit takes, a thread's first one there neither. */
+static void check_session_lock(enum weir_mode mode)
+{
+    struct weir_session_config config = config_of(mode);
+    struct weir_session *session = unit_start(&config);
+    struct holder holder;
+    struct weir_stats stats = {.size = sizeof stats};
+    assert_true(WEIR_EMIT(Unit, Pair, 0, 0));
+    hold_begin(&holder, &session->buffers.take_lock);
+    assert_int_equal(loss_of_first_event(), WRITTEN);
+    hold_end(&holder);
+    hold_begin(&holder, &session->buffers.lock);
+    assert_int_equal(loss_of_first_event(), WRITTEN);
+    assert_true(WEIR_EMIT(Unit, Pair, 1, 1));
+    assert_int_equal(weir_session_stats(session, &stats), WEIR_TIMEOUT);
+    stop_twice(session, &holder);
+    check_counts(session, 4, 0, WEIR_LOSS_NO_SEGMENT);
+    weir_session_destroy(session);
+}
+
+static void test_session_lock(void **state)
+{
+    (void)state;
+    check_session_lock(WEIR_MODE_DROP);
+    check_session_lock(WEIR_MODE_OVERWRITE);
+    check_session_lock(WEIR_MODE_BLOCK);
+}
+
+/* The lock of the process: no emit takes it, a thread's first one of all neither; a stop does. */
+static void test_process_locks(void **state)
+{
+    (void)state;
+    struct weir_session_config config = config_of(WEIR_MODE_DROP);
+    struct weir_session *session = unit_start(&config);
+    struct holder holder;
+    assert_int_equal(loss_of_first_event(), WRITTEN);
+    hold_begin(&holder, NULL);
+    assert_int_equal(loss_of_first_event(), WRITTEN);
+    stop_twice(session, &holder);
+    check_counts(session, 2, 0, WEIR_LOSS_NO_SEGMENT);
+    weir_session_destroy(session);
+}
+
+static void *emit_until_lost(void *loss)
+{
+    while (WEIR_EMIT(Unit, Pair, 1, 2)) {
+    }
+    *(uint32_t *)loss = weir_last_loss();
+    return NULL;
+}
+
+static bool stand_still(void *context, const void *bytes, size_t count)
+{
+    (void)bytes;
+    (void)count;
+    pthread_mutex_lock(context);
+    pthread_mutex_unlock(context);
+    return true;
+}
+
+static struct weir_session *block_session(pthread_mutex_t *sink, enum weir_wake wake)
+{
+    struct weir_session_config config = config_of(WEIR_MODE_BLOCK);
+    config.memory_bytes_max = 0;
+    config.write = stand_still;
+    config.write_context = sink;
+    config.wake = wake;
+    config.max_block_ns = 200000000;
+    config.flush_ms = 5;
+    return unit_start(&config);
+}
+
+static void await_parked(struct weir_session *session)
+{
+    struct weir_stats stats = {.size = sizeof stats};
+    do
+        assert_int_equal(weir_session_stats(session, &stats), WEIR_OK);
+    while (stats.parked_now == 0);
+}
+
+/* A thread that asks, one that waits already, and one that may not wait. */
+static void check_block(enum weir_wake wake)
+{
+    static pthread_mutex_t sink = PTHREAD_MUTEX_INITIALIZER;
+    struct weir_session *session = block_session(&sink, wake);
+    struct holder holder;
+    uint32_t losses[2];
+    pthread_t threads[2];
+    pthread_mutex_lock(&sink);
+    assert_int_equal(pthread_create(&threads[0], NULL, emit_until_lost, &losses[0]), 0);
+    await_parked(session);
+    hold_begin(&holder, &session->buffers.gate.lock);
+    assert_int_equal(pthread_create(&threads[1], NULL, emit_until_lost, &losses[1]), 0);
+    weir_no_block_begin();
+    assert_false(WEIR_EMIT(Unit, Pair, 3, 4));
+    assert_in_range(weir_last_loss(), WEIR_LOSS_FULL, WEIR_LOSS_NO_SEGMENT);
+    weir_no_block_end();
+    for (int i = 0; i < 2; i++) {
+        pthread_join(threads[i], NULL);
+        assert_int_equal(losses[i], WEIR_LOSS_DEADLINE);
+    }
+    pthread_mutex_unlock(&sink);
+    stop_twice(session, &holder);
+    struct weir_counts counts = unit_counts(session);
+    assert_int_equal(counts.lost[WEIR_LOSS_DEADLINE], 2);
+    assert_int_equal(counts.attempted, counts.written + 3);
+    struct weir_stats stats = {.size = sizeof stats};
+    assert_int_equal(weir_session_stats(session, &stats), WEIR_OK);
+    assert_int_equal(stats.budget_bytes_used, 0);
+    assert_int_equal(stats.parked_now, 0);
+    weir_session_destroy(session);
+}
+
+static void test_block(void **state)
+{
+    (void)state;
+    check_block(WEIR_WAKE_RELAY);
+    check_block(WEIR_WAKE_FIFO);
+    check_block(WEIR_WAKE_AUTO_RESET);
+}
+
+/* A thread that was granted room comes back from its hook, and the gate's lock is held. */
+static sem_t is_granted, hook_ends;
+static bool hook_waits;
+
+static void hook_before(void *context)
+{
+    (void)context;
+}
+
+static void hook_after(void *context)
+{
+    (void)context;
+    if (!__atomic_load_n(&hook_waits, __ATOMIC_ACQUIRE))
+        return;
+    sem_post(&is_granted);
+    while (sem_wait(&hook_ends) != 0) {
+    }
+}
+
+static void check_hook(enum weir_wake wake)
+{
+    static pthread_mutex_t sink = PTHREAD_MUTEX_INITIALIZER;
+    const struct weir_park_hooks hooks = {
+        .size = sizeof hooks, .before = hook_before, .after = hook_after};
+    struct weir_session *session = block_session(&sink, wake);
+    struct holder holder;
+    uint32_t loss;
+    pthread_t thread;
+    pthread_mutex_lock(&sink);
+    assert_int_equal(weir_park_hooks_set(&hooks), WEIR_OK);
+    assert_int_equal(pthread_create(&thread, NULL, emit_until_lost, &loss), 0);
+    await_parked(session);
+    __atomic_store_n(&hook_waits, true, __ATOMIC_RELEASE);
+    pthread_mutex_unlock(&sink);
+    while (sem_wait(&is_granted) != 0) {
+    }
+    __atomic_store_n(&hook_waits, false, __ATOMIC_RELEASE);
+    weir_park_hooks_set(NULL);
+    hold_begin(&holder, &session->buffers.gate.lock);
+    sem_post(&hook_ends);
+    pthread_join(thread, NULL);
+    assert_int_equal(loss, WEIR_LOSS_DEADLINE);
+    stop_twice(session, &holder);
+    struct weir_counts counts = unit_counts(session);
+    assert_int_equal(counts.attempted, counts.written + 1);
+    struct weir_stats stats = {.size = sizeof stats};
+    assert_int_equal(weir_session_stats(session, &stats), WEIR_OK);
+    assert_int_equal(stats.budget_bytes_used, 0);
+    weir_session_destroy(session);
+}
+
+static void test_hook(void **state)
+{
+    (void)state;
+    sem_init(&is_granted, 0, 0);
+    sem_init(&hook_ends, 0, 0);
+    check_hook(WEIR_WAKE_RELAY);
+    check_hook(WEIR_WAKE_FIFO);
+    check_hook(WEIR_WAKE_AUTO_RESET);
+}
+
+int main(void)
+{
+    pthread_atfork(before_fork, NULL, NULL); /* before the library's: see before_fork() */
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_overwrite),
+        cmocka_unit_test(test_session_lock),
+        cmocka_unit_test(test_process_locks),
+        cmocka_unit_test(test_block),
+        cmocka_unit_test(test_hook),
+    };
+    return cmocka_run_group_tests(tests, unit_setup, NULL);
+}
