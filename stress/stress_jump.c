@@ -132,8 +132,7 @@ static void check_budget(struct weir_session *session)
     weir_no_block_begin();
     uint64_t lost = 0;
     for (int i = 0; lost < 4000 && i < 10000000; i++) {
-        lost += !WEIR_EMIT(Jump, Small, 1, 2);
-        if (lost % 1000 == 999)
+        if (!WEIR_EMIT(Jump, Small, 1, 2) && ++lost % 1000 == 0)
             hs_sleep_us(10000); /* what the drain has read by now, it does not give back later */
     }
     weir_no_block_end();
