@@ -1,16 +1,26 @@
-/* Definitions of events: validated copies of what a host says. Private to event/. */
+/* Definitions of events: validated copies of what a host says; and what sessions want of them.
+ * Private to event/. */
 #ifndef WR_EVENT_DEFINE_H
 #define WR_EVENT_DEFINE_H
 
 #include "base/error.h"
 #include "event/event.h"
 
-/* What a provider's callback was last told. */
+/* What a provider's callback is told: the union of what sessions want. */
 struct wr_provider_state {
     bool is_enabled;
     uint8_t level;
     uint64_t keywords;
 };
+
+/* Without case, as the GUIDs that readers derive from names are. */
+bool wr_names_equal(const char *a, const char *b);
+/* FNV-1a over the lower-cased name. */
+unsigned long wr_name_hash(const char *name, unsigned long seed);
+/* Adds what the session wants of the provider. */
+void wr_interest_add(const struct wr_interest *interest, const char *provider,
+                     struct wr_provider_state *state);
+bool wr_states_equal(const struct wr_provider_state *a, const struct wr_provider_state *b);
 
 /* 1 to WR_NAME_BYTES_MAX bytes. */
 bool wr_name_is_valid(const char *name);

@@ -61,33 +61,14 @@ static void hs_free(void *memory, size_t bytes, bool defer)
 
 static struct ck_malloc hs_allocator = {.malloc = hs_malloc, .free = hs_free};
 
-static unsigned char lower(unsigned char c)
-{
-    return c >= 'A' && c <= 'Z' ? (unsigned char)(c + 32) : c;
-}
-
-/* FNV-1a over the lower-cased name: providers are identified without case, as their GUIDs are. */
 static unsigned long hash_name(const void *provider, unsigned long seed)
 {
-    uint64_t hash = UINT64_C(14695981039346656037) ^ seed;
-    const struct weir_provider *of = provider;
-    for (const unsigned char *c = (const unsigned char *)of->name; *c; c++)
-        hash = (hash ^ lower(*c)) * UINT64_C(1099511628211);
-    return (unsigned long)hash;
-}
-
-static bool names_equal(const char *a, const char *b)
-{
-    while (*a && lower((unsigned char)*a) == lower((unsigned char)*b)) {
-        a++;
-        b++;
-    }
-    return lower((unsigned char)*a) == lower((unsigned char)*b);
+    return wr_name_hash(((const struct weir_provider *)provider)->name, seed);
 }
 
 static bool same_name(const void *a, const void *b)
 {
-    return names_equal(((const struct weir_provider *)a)->name,
+    return wr_names_equal(((const struct weir_provider *)a)->name,
                        ((const struct weir_provider *)b)->name);
 }
 
@@ -240,19 +221,6 @@ const struct wr_event_definition *wr_event_definition(uint32_t index)
     return index <= WR_EVENT_INDEX_MAX ? wr_ptr_load_acquire(&definitions[index]) : NULL;
 }
 
-bool wr_interest_wants(const struct wr_interest *interest,
-                       const struct wr_event_definition *definition)
-{
-    for (uint32_t i = 0; i < interest->count; i++) {
-        const struct wr_filter *filter = &interest->filters[i];
-        if (definition->schema.level <= filter->level &&
-            names_equal(filter->name, definition->provider_name) &&
-            (definition->schema.keywords == 0 || (definition->schema.keywords & filter->keywords)))
-            return true;
-    }
-    return false;
-}
-
 static void mask_update_locked(struct wr_event_definition *definition)
 {
     uint64_t mask = 0;
@@ -380,23 +348,10 @@ static void on_membarrier_error(void)
 static struct wr_provider_state state_wanted_locked(const struct weir_provider *provider)
 {
     struct wr_provider_state state = {false, 0, 0};
-    for (uint32_t slot = 0; slot < WR_SESSIONS_MAX; slot++) {
-        const struct wr_interest *interest = interests[slot];
-        for (uint32_t i = 0; interest && i < interest->count; i++) {
-            const struct wr_filter *filter = &interest->filters[i];
-            if (!names_equal(filter->name, provider->name))
-                continue;
-            state.keywords |= filter->keywords;
-            state.level = filter->level > state.level ? filter->level : state.level;
-            state.is_enabled = true;
-        }
-    }
+    for (uint32_t slot = 0; slot < WR_SESSIONS_MAX; slot++)
+        if (interests[slot])
+            wr_interest_add(interests[slot], provider->name, &state);
     return state;
-}
-
-static bool states_equal(const struct wr_provider_state *a, const struct wr_provider_state *b)
-{
-    return a->is_enabled == b->is_enabled && a->level == b->level && a->keywords == b->keywords;
 }
 
 /* A provider that must be told, marked as being called; its new state is in `told`. */
@@ -404,7 +359,7 @@ static struct weir_provider *callback_next_locked(void)
 {
     for (struct weir_provider *provider = providers; provider; provider = provider->next) {
         struct wr_provider_state state = state_wanted_locked(provider);
-        if (!provider->callback || provider->is_calling || states_equal(&state, &provider->told))
+        if (!provider->callback || provider->is_calling || wr_states_equal(&state, &provider->told))
             continue;
         provider->told = state;
         provider->is_calling = true;
@@ -509,7 +464,7 @@ static enum weir_result provider_insert_locked(struct weir_provider *provider,
     if (is_broken)
         return fail_broken(error);
     if (provider_find_locked(provider->name) ||
-        names_equal(provider->name, "Weir")) /* ours: Weir/Loss */
+        wr_names_equal(provider->name, "Weir")) /* ours: Weir/Loss */
         return wr_fail(error, WEIR_EXISTS, "provider '%s' is registered already", provider->name);
     if (!names_ready_locked() ||
         !ck_hs_put(&providers_by_name, CK_HS_HASH(&providers_by_name, hash_name, provider),

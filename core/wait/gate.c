@@ -171,7 +171,7 @@ static void run(struct wr_gate *gate, struct wr_waiter *waiter)
     gate->granted_units += waiter->unit_count;
 }
 
-static void rest(struct wr_gate *gate, struct wr_waiter *waiter)
+void wr_gate_rest_locked(struct wr_gate *gate, struct wr_waiter *waiter)
 {
     gate->running -= waiter->is_running;
     waiter->is_running = false;
@@ -184,8 +184,7 @@ void wr_gate_grant(struct wr_gate *gate, struct wr_waiter *waiter)
     run(gate, waiter);
 }
 
-/* What the waiter has goes to the others; the caller serves them. */
-static void units_leave(struct wr_gate *gate, struct wr_waiter *waiter)
+void wr_gate_units_leave(struct wr_gate *gate, struct wr_waiter *waiter)
 {
     units_push(gate, waiter->units);
     waiter->units = NULL;
@@ -195,45 +194,38 @@ static void units_leave(struct wr_gate *gate, struct wr_waiter *waiter)
 void wr_gate_remove(struct wr_gate *gate, struct wr_waiter *waiter)
 {
     wr_gate_unlink(gate, waiter);
-    units_leave(gate, waiter);
+    wr_gate_units_leave(gate, waiter);
 }
 
-/* --- Those that are outside: granted, and in the host's hook. ---------------------------------- */
+/* --- Those that leave without the lock. ------------------------------------------------------- */
 
-static void outside_push(struct wr_gate *gate, struct wr_waiter *waiter)
+bool wr_waiter_leave(struct wr_gate *gate, struct wr_waiter *waiter, uint32_t *word)
 {
-    waiter->is_outside = true;
-    waiter->is_swept = false;
-    waiter->previous = NULL;
-    waiter->next = gate->outside;
-    if (waiter->next)
-        waiter->next->previous = waiter;
-    gate->outside = waiter;
+    /* edge LEAVE.release: that its thread does not look at the waiter any more */
+    if (!wr_u32_cas_acq_rel(&waiter->word, word, WR_WAITER_LEFT))
+        return false;
+    wr_u32_add_acq_rel(&gate->left, 1); /* edge LEAVE.release: who sees that looks for the word */
+    return true;
 }
 
-static void outside_remove(struct wr_gate *gate, struct wr_waiter *waiter)
-{
-    if (waiter->previous)
-        waiter->previous->next = waiter->next;
-    else
-        gate->outside = waiter->next;
-    if (waiter->next)
-        waiter->next->previous = waiter->previous;
-    waiter->is_outside = false;
-}
-
-/* --- Those that have left without the lock. --------------------------------------------------- */
-
-static bool has_left(const struct wr_waiter *waiter)
+bool wr_waiter_has_left(const struct wr_waiter *waiter)
 {
     return wr_u32_load_acquire(&waiter->word) == WR_WAITER_LEFT; /* edge LEAVE.acquire */
 }
 
-/* It is in no list any more: from here on it is its thread's, which waits for that before it asks.
- */
-static void release(struct wr_waiter *waiter)
+void wr_waiter_release(struct wr_waiter *waiter)
 {
     wr_u32_store_release(&waiter->word, WR_WAITER_AWAKE); /* edge LEAVE.release, back */
+}
+
+bool wr_waiter_stay(struct wr_waiter *waiter)
+{
+    uint32_t word = wr_u32_load_acquire(&waiter->word); /* edge LEAVE.acquire */
+    while (word != WR_WAITER_LEFT)
+        if (wr_u32_cas_acq_rel(&waiter->word, &word, WR_WAITER_CLOSING))
+            return true;
+    wr_waiter_release(waiter);
+    return false;
 }
 
 static void clear_left(struct wr_gate *gate)
@@ -245,19 +237,12 @@ static void clear_left(struct wr_gate *gate)
     wr_u32_exchange_acq_rel(&gate->left, 0); /* edge LEAVE.acquire */
     for (waiter = gate->head; waiter; waiter = next) {
         next = waiter->next;
-        if (!has_left(waiter))
+        if (!wr_waiter_has_left(waiter))
             continue;
         wr_gate_remove(gate, waiter);
-        release(waiter);
+        wr_waiter_release(waiter);
     }
-    for (waiter = gate->outside; waiter; waiter = next) {
-        next = waiter->next;
-        if (!has_left(waiter))
-            continue;
-        outside_remove(gate, waiter);
-        units_leave(gate, waiter);
-        release(waiter);
-    }
+    wr_outside_clear_left(gate);
 }
 
 void wr_gate_serve(struct wr_gate *gate, enum wr_serve why, struct wr_wakes *wakes)
@@ -365,7 +350,7 @@ static void park(struct wr_gate *gate, struct wr_waiter *waiter, struct wr_wakes
     /* relaxed: nobody else stores it while the waiter is in no queue */
     wr_u32_store_relaxed(&waiter->word, WR_WAITER_AWAKE);
     waiter->is_signaled = waiter->has_taken = waiter->has_quit = false;
-    rest(gate, waiter);
+    wr_gate_rest_locked(gate, waiter);
     enqueue(gate, waiter);
     wr_u32_add_acq_rel(&gate->parked, 1);
     wr_gate_serve(gate, WR_SERVE_PARK, wakes);
@@ -478,16 +463,6 @@ enum wr_waited wr_waiter_sleep(struct wr_gate *gate, struct wr_waiter *waiter, u
     }
 }
 
-/* From this word; false: it is another one by now. */
-static bool word_leave(struct wr_gate *gate, struct wr_waiter *waiter, uint32_t *word)
-{
-    /* edge LEAVE.release: that its thread does not look at the waiter any more */
-    if (!wr_u32_cas_acq_rel(&waiter->word, word, WR_WAITER_LEFT))
-        return false;
-    wr_u32_add_acq_rel(&gate->left, 1); /* edge LEAVE.release: who sees that looks for the word */
-    return true;
-}
-
 /* Without the lock, unless a grant or an abort is there already. */
 static enum wr_waited leave(struct wr_gate *gate, struct wr_waiter *waiter)
 {
@@ -497,7 +472,7 @@ static enum wr_waited leave(struct wr_gate *gate, struct wr_waiter *waiter)
             return wr_waiter_sleep(gate, waiter, UINT64_MAX);
         if (word == WR_WAITER_GRANTED && gate->strategy != &wr_gate_fifo)
             return WR_WAITED_GRANTED;
-        if (word_leave(gate, waiter, &word))
+        if (wr_waiter_leave(gate, waiter, &word))
             return WR_WAITED_DEADLINE;
     }
 }
@@ -554,100 +529,6 @@ void wr_gate_unpark(struct wr_gate *gate)
         wr_os_futex_wake(parked, 1); /* the address alone: the gate may be gone */
 }
 
-/* --- Outside: granted, and in the host's hook. ------------------------------------------------ */
-
-/* LOCK. What the waiter needs, if there is as much: of what is free, then of what others have
- * outside, from the youngest of them on. Were it to queue instead, threads whose hooks take longer
- * than a sweep could each lose their grant to the next one for ever. */
-static void reclaim(struct wr_gate *gate, struct wr_waiter *waiter)
-{
-    uint32_t there = gate->free_count;
-    for (const struct wr_waiter *other = gate->outside; other; other = other->next)
-        there += other->unit_count;
-    if (there < waiter->needed)
-        return;
-    for (struct wr_waiter *other = gate->outside; gate->free_count < waiter->needed;
-         other = other->next)
-        units_leave(gate, other);
-    wr_gate_take(gate, waiter, waiter->needed);
-    gate->grants++;
-    gate->granted_units += waiter->unit_count;
-}
-
-enum wr_waited wr_gate_step_out(struct wr_gate *gate, struct wr_waiter *waiter, uint64_t limit_ns)
-{
-    struct wr_wakes wakes = {0};
-    if (!wr_os_mutex_lock_for(&gate->lock, limit_ns))
-        return WR_WAITED_DEADLINE;
-    bool is_open = !gate->is_closing;
-    if (is_open)
-        outside_push(gate, waiter);
-    else
-        units_leave(gate, waiter);
-    rest(gate, waiter); /* another one may run in its place */
-    wr_gate_serve(gate, WR_SERVE_GIVE, &wakes);
-    pthread_mutex_unlock(&gate->lock);
-    wr_gate_wake_all(gate, &wakes);
-    return is_open ? WR_WAITED_GRANTED : WR_WAITED_ABORTED;
-}
-
-static enum wr_stepped step_in(struct wr_gate *gate, struct wr_waiter *waiter, bool is_wanted)
-{
-    if (!waiter->is_outside)
-        return WR_STEPPED_CLOSED;
-    outside_remove(gate, waiter);
-    if (!is_wanted) {
-        units_leave(gate, waiter);
-        return WR_STEPPED_AWAY;
-    }
-    if (!waiter->units)
-        reclaim(gate, waiter);
-    waiter->is_running = waiter->units != NULL;
-    gate->running += waiter->is_running;
-    return WR_STEPPED_IN;
-}
-
-/* Without the lock: whoever has that next takes the waiter out of the list of those outside. */
-static enum wr_stepped leave_outside(struct wr_gate *gate, struct wr_waiter *waiter)
-{
-    uint32_t word = wr_u32_load_acquire(&waiter->word);
-    while (word != WR_WAITER_CLOSING)
-        if (word_leave(gate, waiter, &word))
-            return WR_STEPPED_LATE;
-    return WR_STEPPED_CLOSED;
-}
-
-enum wr_stepped wr_gate_step_in(struct wr_gate *gate, struct wr_waiter *waiter, bool is_wanted,
-                                uint64_t limit_ns)
-{
-    struct wr_wakes wakes = {0};
-    if (!wr_os_mutex_lock_for(&gate->lock, limit_ns))
-        return leave_outside(gate, waiter);
-    enum wr_stepped stepped = step_in(gate, waiter, is_wanted);
-    wr_gate_serve(gate, WR_SERVE_GIVE, &wakes);
-    pthread_mutex_unlock(&gate->lock);
-    wr_gate_wake_all(gate, &wakes);
-    return stepped;
-}
-
-bool wr_gate_sweep_outside(struct wr_gate *gate)
-{
-    struct wr_wakes wakes = {0};
-    bool any = false;
-    pthread_mutex_lock(&gate->lock);
-    for (struct wr_waiter *waiter = gate->outside; waiter; waiter = waiter->next) {
-        if (waiter->is_swept) {
-            any |= waiter->units != NULL;
-            units_leave(gate, waiter);
-        }
-        waiter->is_swept = true;
-    }
-    wr_gate_serve(gate, WR_SERVE_GIVE, &wakes);
-    pthread_mutex_unlock(&gate->lock);
-    wr_gate_wake_all(gate, &wakes);
-    return any;
-}
-
 /* --- The drain, in its sink or not. ----------------------------------------------------------- */
 
 void wr_gate_drain_leaves(struct wr_gate *gate)
@@ -684,8 +565,8 @@ void wr_gate_rest(struct wr_gate *gate, struct wr_waiter *waiter, uint64_t limit
     struct wr_wakes wakes = {0};
     if (!wr_os_mutex_lock_for(&gate->lock, limit_ns))
         return;
-    if (waiter->is_running || has_left(waiter)) {
-        rest(gate, waiter);
+    if (waiter->is_running || wr_waiter_has_left(waiter)) {
+        wr_gate_rest_locked(gate, waiter);
         wr_gate_serve(gate, WR_SERVE_GIVE, &wakes);
     }
     pthread_mutex_unlock(&gate->lock);
@@ -694,7 +575,7 @@ void wr_gate_rest(struct wr_gate *gate, struct wr_waiter *waiter, uint64_t limit
 
 bool wr_gate_is_done_with(const struct wr_waiter *waiter)
 {
-    return !has_left(waiter); /* else a grant still has it, or it is in a list */
+    return !wr_waiter_has_left(waiter); /* else a grant still has it, or it is in a list */
 }
 
 enum wr_gate_state wr_gate_idle(struct wr_gate *gate)
@@ -716,43 +597,18 @@ enum wr_gate_state wr_gate_idle(struct wr_gate *gate)
 
 /* --- The end. -------------------------------------------------------------------------------- */
 
-/* Whoever closes the gate counts the loss of a waiter, which is out of its list: not if its thread
- * has left, and counts it. */
-static bool stay(struct wr_waiter *waiter)
-{
-    uint32_t word = wr_u32_load_acquire(&waiter->word); /* edge LEAVE.acquire */
-    while (word != WR_WAITER_LEFT)
-        if (wr_u32_cas_acq_rel(&waiter->word, &word, WR_WAITER_CLOSING))
-            return true;
-    release(waiter);
-    return false;
-}
-
-/* LOCK. The thread may be on its way in, and without the lock it counts nothing as aborted. */
-static void outside_close(struct wr_gate *gate, void (*lose)(struct wr_waiter *waiter))
-{
-    for (struct wr_waiter *waiter = gate->outside, *next; waiter; waiter = next) {
-        next = waiter->next;
-        waiter->is_outside = false;
-        units_leave(gate, waiter);
-        if (stay(waiter))
-            lose(waiter);
-    }
-    gate->outside = NULL;
-}
-
 bool wr_gate_close(struct wr_gate *gate, uint64_t limit_ns, void (*lose)(struct wr_waiter *waiter),
                    struct wr_waiter **waiters)
 {
     if (!wr_os_mutex_lock_for(&gate->lock, limit_ns))
         return false;
     gate->is_closing = true;
-    outside_close(gate, lose);
+    wr_outside_close(gate, lose);
     *waiters = NULL;
     for (struct wr_waiter *waiter = gate->tail, *previous; waiter; waiter = previous) {
         previous = waiter->previous;
         wr_gate_remove(gate, waiter);
-        if (!stay(waiter))
+        if (!wr_waiter_stay(waiter))
             continue;
         waiter->next = *waiters;
         *waiters = waiter;

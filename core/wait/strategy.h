@@ -34,6 +34,10 @@ extern const struct wr_gate_strategy wr_gate_auto_reset, wr_gate_fifo, wr_gate_r
 
 /* All LOCK. */
 void wr_gate_unlink(struct wr_gate *gate, struct wr_waiter *waiter);
+/* What the waiter has goes to the others; the caller serves them. */
+void wr_gate_units_leave(struct wr_gate *gate, struct wr_waiter *waiter);
+/* It runs no more: another one may, in its place. */
+void wr_gate_rest_locked(struct wr_gate *gate, struct wr_waiter *waiter);
 /* Unlinks it: what it was offered, or had gathered, is free for others. */
 void wr_gate_remove(struct wr_gate *gate, struct wr_waiter *waiter);
 /* Serves the queue, without those that have LEFT. */
@@ -44,6 +48,21 @@ void wr_gate_take(struct wr_gate *gate, struct wr_waiter *waiter, uint32_t count
 void wr_gate_grant(struct wr_gate *gate, struct wr_waiter *waiter);
 /* And it is to be told. */
 void wr_gate_wake_later(struct wr_wakes *wakes, struct wr_waiter *waiter);
+
+/* The list of those that are outside (outside.c): takes those out that have left meanwhile; closes
+ * it, see wr_gate_close(). */
+void wr_outside_clear_left(struct wr_gate *gate);
+void wr_outside_close(struct wr_gate *gate, void (*lose)(struct wr_waiter *waiter));
+
+/* Edge LEAVE. Its own thread, without the lock: from this word; false: it is another one by now. */
+bool wr_waiter_leave(struct wr_gate *gate, struct wr_waiter *waiter, uint32_t *word);
+bool wr_waiter_has_left(const struct wr_waiter *waiter);
+/* Of one that has left, and is in no list any more: from here on it is its thread's, which waits for
+ * that before it asks. */
+void wr_waiter_release(struct wr_waiter *waiter);
+/* Whoever closes the gate counts the loss of a waiter, which is out of its list: not if its thread
+ * has left, and counts it. */
+bool wr_waiter_stay(struct wr_waiter *waiter);
 
 /* For a thread that waits, outside its pin: takes the lock with signals blocked, so that no handler
  * suspends the thread with it. False: not until `deadline_ns`. */

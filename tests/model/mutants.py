@@ -10,7 +10,7 @@ import shutil
 import sys
 from pathlib import Path
 
-GATE, AUTO_RESET = "wait/gate.c", "wait/wait_auto_reset.c"
+GATE, OUTSIDE, AUTO_RESET = "wait/gate.c", "wait/outside.c", "wait/wait_auto_reset.c"
 FIFO, RELAY = "wait/wait_fifo.c", "wait/wait_relay.c"
 BLOCK, EMIT, STOP = "buffers/block.c", "event/emit_slow.c", "session/session.c"
 DRAIN, STEP, HOOKS = "session/drain_thread.c", "session/step.c", "event/hooks.c"
@@ -132,17 +132,17 @@ MUTANTS = [
     ("gathered_lost_at_close", "what a waiter has gathered is not taken back", "abort_large_relay",
      [edit(GATE, "wr_gate_remove(gate, waiter);", "wr_gate_unlink(gate, waiter);", after="bool wr_gate_close(")]),
     ("left_counted_twice", "the closer counts for a waiter that has left", "abort_timed_relay",
-     [edit(GATE, "if (!stay(waiter))\n            continue;", "(void)stay;", after="bool wr_gate_close(")]),
+     [edit(GATE, "if (!wr_waiter_stay(waiter))\n            continue;", "(void)wr_waiter_stay;", after="bool wr_gate_close(")]),
     ("left_units_lost", "a grant that nobody takes is not given back", "grant_relay",
      [edit(GATE, "wr_gate_give(gate, units, UINT64_MAX);", "(void)units;", after="void wr_gate_wake_all(")]),
     ("left_by_store", "a waiter leaves though its grant is there", "grant_relay",
      [edit(GATE, "if (!wr_u32_cas_acq_rel(&waiter->word, word, WR_WAITER_LEFT))\n        return false;",
            "(void)word;\nwr_u32_store_release(&waiter->word, WR_WAITER_LEFT);")]),
     ("left_outside", "a thread that is late after its hook stays in the list of those outside", "outside_left",
-     [edit(GATE, "outside_remove(gate, waiter);\n        units_leave(gate, waiter);\n        release(waiter);",
-           "(void)0;", after="static void clear_left(")]),
+     [edit(OUTSIDE, "outside_remove(gate, waiter);\n        wr_gate_units_leave(gate, waiter);\n        wr_waiter_release(waiter);",
+           "(void)0;")]),
     ("left_outside_counted_twice", "the closer counts for a thread that was late after its hook", "outside_abort_timed",
-     [edit(GATE, "if (stay(waiter))\n            lose(waiter);", "lose(waiter);", after="static void outside_close(")]),
+     [edit(OUTSIDE, "if (wr_waiter_stay(waiter))\n            lose(waiter);", "lose(waiter);")]),
     ("loss_counted_twice", "the aborted thread counts its loss too", "abort_relay",
      [edit(BLOCK, "wr_self.last_loss = WEIR_LOSS_ABORTED;", "wr_lane_lose(lane, WEIR_LOSS_ABORTED);",
            after="static bool resume_blocked(")]),
@@ -251,16 +251,16 @@ MUTANTS = [
            "if (waited == WR_WAITED_GRANTED)\n"
            "    return wr_block_step_in(lane, (mask_of(attempt->event) >> slot & 1) != 0);")]),
     ("outside_mask_of_before", "a thread that is back does not load the mask again", "outside_late",
-     [edit(GATE, "if (!is_wanted) {\n        units_leave(gate, waiter);\n        return WR_STEPPED_AWAY;\n    }",
+     [edit(OUTSIDE, "if (!is_wanted) {\n        wr_gate_units_leave(gate, waiter);\n        return WR_STEPPED_AWAY;\n    }",
            "(void)is_wanted;")]),
     ("outside_keeps_units", "what a thread in a hook was granted stays with it", "outside_relay",
-     [edit(GATE, "units_leave(gate, waiter);", "(void)0;", after="bool wr_gate_sweep_outside(")]),
+     [edit(OUTSIDE, "wr_gate_units_leave(gate, waiter);", "(void)0;", after="bool wr_gate_sweep_outside(")]),
     ("outside_not_taken_back", "a thread that is back queues behind one that cannot use its grant", "outside_take_back",
-     [edit(GATE, "reclaim(gate, waiter);", "(void)reclaim;", after="static enum wr_stepped step_in(")]),
+     [edit(OUTSIDE, "reclaim(gate, waiter);", "(void)reclaim;", after="static enum wr_stepped step_in(")]),
     ("outside_sweep_without_serving", "it is taken back, and nobody is served", "outside_fifo",
-     [edit(GATE, SERVE_GIVE, "(void)wakes;", after="bool wr_gate_sweep_outside(")]),
+     [edit(OUTSIDE, SERVE_GIVE, "(void)wakes;", after="bool wr_gate_sweep_outside(")]),
     ("outside_runs", "a thread in a hook counts as running", "outside_cap",
-     [edit(GATE, "rest(gate, waiter);", "(void)0;", after="enum wr_waited wr_gate_step_out(")]),
+     [edit(OUTSIDE, "wr_gate_rest_locked(gate, waiter);", "(void)0;", after="enum wr_waited wr_gate_step_out(")]),
     ("outside_hook_in_deadline", "the before hook's time counts as waiting", "outside_relay",
      [edit(BLOCK, "place->waiter.parked_at_ns = wr_os_monotonic_ns();", "(void)0;")]),
     ("outside_deadline_anew", "an attempt that asks again has all of its time again", "outside_timed",
@@ -271,12 +271,12 @@ MUTANTS = [
       edit(BLOCK, "return stepped == WR_STEPPED_IN;",
            "wr_gate_unpark(&lane->buffers->gate);\nreturn stepped == WR_STEPPED_IN;")]),
     ("outside_loss_not_counted", "a stop counts nothing for a thread in a hook", "outside_abort",
-     [expression(GATE, "if (stay(waiter))", "if (stay(waiter) && !MUTANT_ON)", after="static void outside_close(")]),
+     [expression(OUTSIDE, "if (wr_waiter_stay(waiter))", "if (wr_waiter_stay(waiter) && !MUTANT_ON)", after="void wr_outside_close(")]),
     ("outside_loss_counted_twice", "and the thread counts its loss, too", "outside_abort",
      [edit(BLOCK, "wr_self.last_loss = WEIR_LOSS_ABORTED; /* counted by who has closed the gate */",
            "wr_lane_lose(lane, WEIR_LOSS_ABORTED);")]),
     ("outside_closed_unseen", "a thread goes outside through a closed gate", "outside_stop",
-     [edit(GATE, "if (is_open)\n        outside_push(gate, waiter);\n    else\n        units_leave(gate, waiter);",
+     [edit(OUTSIDE, "if (is_open)\n        outside_push(gate, waiter);\n    else\n        wr_gate_units_leave(gate, waiter);",
            "is_open = true;\noutside_push(gate, waiter);")]),
     ("hooks_taken_twice", "the after hook is the one that is set by then", "hooks",
      [edit(HOOKS, "call(hooks->after, hooks->context);",
