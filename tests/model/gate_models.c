@@ -512,6 +512,24 @@ static void outside_abort_timed_setup(void)
     product_timed(0, 2);
 }
 
+/* A thread that leaves its wait and exits, while another one is granting it something; then the
+ * drain lets its lane go, whose next owner clears it. */
+static void may_get_exit_and_say(void)
+{
+    gate_get(1);
+    gate_return();
+    gate_exit();
+    say(0);
+}
+
+static void finish_first(void)
+{
+    struct wr_place *place = gate_bench.asker[0].place;
+    await(0);
+    if (wr_block_finish(&place->lane))
+        wr_data_written(&place->waiter, sizeof place->waiter);
+}
+
 #define THREE(name_, about_, setup_, first, second, drain) \
     .model = {.name = name_,                               \
               .about = about_,                             \
@@ -571,7 +589,7 @@ const struct lane_model gate_models[] = {
          get_again_and_exit, give_pair_and_revoke)},
     {THREE("grant_revoke_two", "the same, and one waits", relay_grant_setup, get_again_and_exit,
            get_and_exit, give_pair_and_revoke),
-     .is_deep = true},
+     .is_deep = true, .is_long = true},
     {THREE("grant_try", "a no-block scope", fifo_setup, get_and_return, try_one, give_one)},
 
     {THREE("outside_auto_reset", "the other one gets what a thread in a hook was granted",
@@ -598,6 +616,9 @@ const struct lane_model gate_models[] = {
     {TWO("outside_late", "the mask is clear when it is back", outside_unwanted_setup,
          may_get_hooked_and_exit, give_and_abort)},
 
+    {THREE("left_finish", "a thread leaves its wait and exits while it is granted something",
+           relay_timed_setup, may_get_exit_and_say, give_one, finish_first)},
+
     {THREE("abort_auto_reset", "two wait, or are about to", auto_reset_setup, may_get, may_get,
            abort_all),
      .is_large = true},
@@ -606,8 +627,10 @@ const struct lane_model gate_models[] = {
     {THREE("abort_timed_auto_reset", "with a deadline", auto_reset_timed_setup, may_get, may_get,
            abort_all),
      .is_large = true},
-    {THREE("abort_timed_fifo", "the same", fifo_timed_setup, may_get, may_get, abort_all)},
-    {THREE("abort_timed_relay", "the same", relay_timed_setup, may_get, may_get, abort_all)},
+    {THREE("abort_timed_fifo", "the same", fifo_timed_setup, may_get, may_get, abort_all),
+     .is_large = true},
+    {THREE("abort_timed_relay", "the same", relay_timed_setup, may_get, may_get, abort_all),
+     .is_large = true},
     {TWO("abort_late_auto_reset", "a grant that comes when the mask is clear",
          auto_reset_unwanted_setup, may_get, give_and_abort)},
     {TWO("abort_late_fifo", "the same", fifo_unwanted_setup, may_get, give_and_abort)},
@@ -626,7 +649,7 @@ const struct lane_model gate_models[] = {
            may_get, give_and_abort),
      .is_deep = true, .preemptions = 2},
     {THREE("abort_grant_fifo", "the same", fifo_setup, may_get, may_get, give_and_abort),
-     .is_deep = true},
+     .is_deep = true, .is_long = true},
     {THREE("abort_grant_relay", "the same", relay_setup, may_get, may_get, give_and_abort),
      .is_large = true},
 };

@@ -429,6 +429,48 @@ static void record_pair_check(void)
     model_check(product_record_take() && product_record_take());
 }
 
+/* --- ARRIVE, LANE: a thread takes two lanes, and the drain meets them and lets them go. -------- */
+
+#define LANES 3u
+
+static void lanes_setup(void)
+{
+    bench_prepare(PINS_MEMBARRIER, 1, 1, 1); /* which has one, too */
+    for (uint32_t i = 1; i < LANES; i++)
+        product_spare_lane(bench.buffers);
+    wr_u32_store_relaxed(&bench.writer[0].thread->lane_count, 2 * LANES);
+}
+
+static void lanes_take(void)
+{
+    for (int i = 0; i < 2; i++)
+        model_check(product_lane_take(bench.buffers, bench.writer[0].thread) != NULL);
+}
+
+static void lanes_release(void)
+{
+    for (int i = 0; i < 2; i++) {
+        wr_buffers_welcome_locked(bench.buffers);
+        struct wr_lane **link = &bench.buffers->lanes;
+        while (*link && *link == bench.writer[0].lane)
+            link = &(*link)->next;
+        if (*link)
+            product_lane_release(bench.buffers, link);
+    }
+}
+
+static void lanes_check(void)
+{
+    uint32_t count = 0;
+    wr_buffers_welcome_locked(bench.buffers);
+    for (const struct wr_lane *lane = bench.buffers->lanes; lane; lane = lane->next)
+        count++;
+    const struct wr_lane *free = wr_ptr_load_relaxed(&bench.buffers->free_lanes);
+    for (; free; free = free->next)
+        count++;
+    model_check(count == LANES);
+}
+
 /* --- RECORD: the list of records is walked while it grows. ------------------------------------ */
 
 static struct wr_thread *fresh_record;
@@ -583,6 +625,8 @@ const struct lane_model lane_models[] = {
         record_drain, NULL),
     TWO("record_pair", "two threads take and give records", record_pair_setup, record_come_twice,
         record_come_and_go, record_pair_check),
+    TWO("lanes", "a thread takes lanes, the drain lets them go", lanes_setup, lanes_take,
+        lanes_release, lanes_check),
     TWO("records", "the list of records is walked while it grows", records_setup, records_grow,
         records_walk, NULL),
     DEEP("handover_deep", "four records over two segments of one, two looks", handover_setup,

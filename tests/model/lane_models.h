@@ -8,6 +8,7 @@ struct lane_model {
     struct model model;
     bool must_fail; /* a canary: a protocol that is known to be wrong */
     bool is_deep;   /* takes long */
+    bool is_long;   /* and longer than the test command has time for */
     bool is_large;  /* larger than the sweep needs */
     /* Not 0: all executions with at most so many switches away from a thread that could go on. */
     uint32_t preemptions;

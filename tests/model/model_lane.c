@@ -17,10 +17,11 @@ static bool run(const struct lane_model *entry)
     return entry->must_fail ? result.failed : result.complete;
 }
 
-/* -p: protocols, -d: the larger ones of these, -c: canaries; else names; nothing: all. */
+/* -p: protocols, -d: the larger ones of these, -l: the largest, -c: canaries; else names; nothing:
+ * all. */
 static const char *group_of(const struct lane_model *entry)
 {
-    return entry->must_fail ? "-c" : entry->is_deep ? "-d" : "-p";
+    return entry->must_fail ? "-c" : entry->is_long ? "-l" : entry->is_deep ? "-d" : "-p";
 }
 
 static bool is_wanted(const struct lane_model *entry, int count, char **wanted)

@@ -143,6 +143,8 @@ MUTANTS = [
            "(void)0;")]),
     ("left_outside_counted_twice", "the closer counts for a thread that was late after its hook", "outside_abort_timed",
      [edit(OUTSIDE, "if (wr_waiter_stay(waiter))\n            lose(waiter);", "lose(waiter);")]),
+    ("left_finished", "a lane goes to another thread while it is being granted something", "left_finish",
+     [expression(GATE, "return !wr_waiter_has_left(waiter);", "return MUTANT_ON || !wr_waiter_has_left(waiter);")]),
     ("loss_counted_twice", "the aborted thread counts its loss too", "abort_relay",
      [edit(BLOCK, "wr_self.last_loss = WEIR_LOSS_ABORTED;", "wr_lane_lose(lane, WEIR_LOSS_ABORTED);",
            after="static bool resume_blocked(")]),

@@ -55,6 +55,12 @@ void product_membarrier_fails(void);
 /* In setup(): a lane that wr_buffers_lane() may attach. */
 struct wr_lane *product_spare_lane(struct wr_buffers *buffers);
 
+/* A lane for a thread that has none, not attached; NULL if none is free. */
+struct wr_lane *product_lane_take(struct wr_buffers *buffers, struct wr_thread *thread);
+
+/* wr_buffers_release_lane_locked(), without the next owner. */
+void product_lane_release(struct wr_buffers *buffers, struct wr_lane **link);
+
 /* In setup(): a lane of `thread` in the session of slot 0, attached. */
 struct wr_lane *product_attach(struct wr_buffers *buffers, struct wr_thread *thread);
 

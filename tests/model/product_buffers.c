@@ -45,6 +45,16 @@ struct wr_lane *product_attach(struct wr_buffers *buffers, struct wr_thread *thr
     return lane;
 }
 
+struct wr_lane *product_lane_take(struct wr_buffers *buffers, struct wr_thread *thread)
+{
+    return lane_take(buffers, thread);
+}
+
+void product_lane_release(struct wr_buffers *buffers, struct wr_lane **link)
+{
+    release_lane_locked(buffers, link);
+}
+
 void product_thread_exit(struct wr_thread *thread)
 {
     on_thread_exit(thread);
