@@ -501,6 +501,31 @@ static void records_walk(void)
     model_outcome(count);
 }
 
+/* A thread that is new to the list is inside its first pin, or finds the mask clear. */
+static uint64_t *freed;
+
+static void record_stop_setup(void)
+{
+    records_setup();
+    freed = model_memory(sizeof *freed);
+}
+
+static void record_first_pin(void)
+{
+    product_record_list(fresh_record);
+    uint64_t pin = wr_pin_enter(fresh_record);
+    if (wr_u64_load_seq_cst(bench.mask)) /* edge QUIESCE */
+        wr_data_read(freed, sizeof *freed);
+    wr_pin_leave(fresh_record, pin);
+}
+
+static void record_stop(void)
+{
+    bench_disable();
+    model_check(bench_quiesce());
+    wr_data_written(freed, sizeof *freed);
+}
+
 /* --- The lock of OVERWRITE is held up for as long as the writer waits. ----------------------- */
 
 static void overwrite_held_setup(void)
@@ -627,6 +652,8 @@ const struct lane_model lane_models[] = {
         record_come_and_go, record_pair_check),
     TWO("lanes", "a thread takes lanes, the drain lets them go", lanes_setup, lanes_take,
         lanes_release, lanes_check),
+    TWO("record_stop", "a thread's first pin, and a stop", record_stop_setup, record_first_pin,
+        record_stop, NULL),
     TWO("records", "the list of records is walked while it grows", records_setup, records_grow,
         records_walk, NULL),
     DEEP("handover_deep", "four records over two segments of one, two looks", handover_setup,

@@ -137,6 +137,41 @@ static void test_jump_out_of_a_callback(void **state)
     weir_provider_destroy(provider);
 }
 
+/* Whoever changes segments with signals blocked has the mask of before when it is done. */
+static void check_mask(const sigset_t *before)
+{
+    sigset_t now;
+    pthread_sigmask(SIG_BLOCK, NULL, &now);
+    for (int i = 1; i < 32; i++)
+        assert_int_equal(sigismember(&now, i), sigismember(before, i));
+}
+
+static void test_signals_are_let_in(void **state)
+{
+    (void)state;
+    static char large[10000];
+    sigset_t before;
+    memset(large, 'x', sizeof large - 1);
+    pthread_sigmask(SIG_BLOCK, NULL, &before);
+    for (int mode = WEIR_MODE_DROP; mode <= WEIR_MODE_OVERWRITE; mode++) {
+        struct weir_session_config config = unit_config();
+        config.mode = (enum weir_mode)mode;
+        config.block_signals = true;
+        config.budget_bytes = 64u << 10;
+        config.segment_bytes = 4096;
+        struct weir_session *session = unit_start(&config);
+        check_mask(&before);
+        for (int i = 0; i < 4000; i++) {
+            i % 100 ? WEIR_EMIT(Unit, Pair, 1, 2) : WEIR_EMIT(Unit, Text, large);
+            check_mask(&before);
+        }
+        unit_counts(session);
+        assert_int_equal(weir_session_stop(session), WEIR_OK);
+        weir_session_destroy(session);
+        check_mask(&before);
+    }
+}
+
 /* A wait that ends by a jump out of one of the hooks around it. */
 static pthread_mutex_t sink = PTHREAD_MUTEX_INITIALIZER;
 static sem_t is_full;
@@ -241,6 +276,7 @@ int main(void)
         cmocka_unit_test(test_cancel_is_pending),
         cmocka_unit_test(test_jump_out_of_a_callback),
         cmocka_unit_test(test_jump_out_of_a_hook),
+        cmocka_unit_test(test_signals_are_let_in),
     };
     return cmocka_run_group_tests(tests, setup, NULL);
 }
