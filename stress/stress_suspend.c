@@ -77,24 +77,13 @@ static void emit(struct mutator *mutator, uint64_t i)
         weir_no_block_end();
 }
 
-/* ThreadSanitizer holds a signal back until the thread makes a call that it knows, and an emit may
- * make none. */
-static void let_signals_in(void)
-{
-#ifdef STRESS_SANITIZED
-    pthread_sigmask(SIG_BLOCK, NULL, NULL);
-#endif
-}
-
 static void *mutate(void *argument)
 {
     struct mutator *mutator = argument;
     emit(mutator, 1);
     sem_post(&started);
-    for (uint64_t i = 0; !__atomic_load_n(&is_over, __ATOMIC_ACQUIRE); i++) {
+    for (uint64_t i = 0; !__atomic_load_n(&is_over, __ATOMIC_ACQUIRE); i++)
         emit(mutator, i);
-        let_signals_in();
-    }
     return NULL;
 }
 
