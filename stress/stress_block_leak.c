@@ -121,8 +121,7 @@ static void deadline_run(enum weir_wake wake, uint64_t grant_bytes, uint64_t dea
     hs_check(stats.parked_now == 0, "%llu are parked, but no thread is there",
              (unsigned long long)stats.parked_now);
     uint64_t missed = stats.counts.lost[WEIR_LOSS_DEADLINE];
-    hs_check(missed == hs_lost(&stats.counts), "%llu deadlines passed",
-             (unsigned long long)missed);
+    hs_check(missed == hs_lost(&stats.counts), "%llu deadlines passed", (unsigned long long)missed);
     waits->missed += missed;
     waits->granted += stats.parks > missed ? stats.parks - missed : 0;
     hs_figure_add("deadlines", (double)missed);

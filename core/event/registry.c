@@ -69,7 +69,7 @@ static unsigned long hash_name(const void *provider, unsigned long seed)
 static bool same_name(const void *a, const void *b)
 {
     return wr_names_equal(((const struct weir_provider *)a)->name,
-                       ((const struct weir_provider *)b)->name);
+                          ((const struct weir_provider *)b)->name);
 }
 
 static uint64_t marker_locked(void)

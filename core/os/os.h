@@ -54,7 +54,7 @@ void wr_os_signals_restore(uint64_t before);
  * control call that is cancelled would leave its session half way. */
 int wr_os_cancel_disable(void);
 void wr_os_cancel_restore(const int *before);
-#define WR_OS_NO_CANCEL \
+#define WR_OS_NO_CANCEL                                                           \
     int wr_cancel_before __attribute__((unused, cleanup(wr_os_cancel_restore))) = \
         wr_os_cancel_disable()
 /* Starts a detached thread that blocks all signals. 0, or the system's error number. */

@@ -222,8 +222,8 @@ static void lane_tell_all(struct weir_session *session, struct wr_lane *lane, ui
     for (unsigned cause = 0; cause < WR_LANE_CAUSES; cause++)
         lane_tell(session, lane, (enum weir_loss)cause, &lane->lost_told[cause], lost[cause]);
     /* A recorder's lane goes when its last record is overwritten. */
-    lane->is_finished = has_exited && !lane->oldest && !lane->buffers->overwrite.is_on &&
-                        wr_block_finish(lane);
+    lane->is_finished =
+        has_exited && !lane->oldest && !lane->buffers->overwrite.is_on && wr_block_finish(lane);
     session->drain.has_finished |= lane->is_finished;
 }
 

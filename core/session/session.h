@@ -130,8 +130,8 @@ struct weir_session {
     struct wr_u32 has_ended_early; /* edge EARLY: the sink has failed, or membarrier */
     struct wr_u32 drain_is_gone;   /* edge GONE: nothing of the session is touched after it */
     bool has_unwritten;            /* records came after the end was written */
-    bool is_quarantined; /* a pin or the drain outlived the deadline; never freed */
-    bool is_drained;     /* the drain has ended the stream */
+    bool is_quarantined;           /* a pin or the drain outlived the deadline; never freed */
+    bool is_drained;               /* the drain has ended the stream */
     uint32_t slot;
     uint64_t frequency_hz;
     pthread_t drain_thread;

@@ -36,9 +36,8 @@
  * A waiter whose deadline has passed takes itself out of the queue. If it cannot have the lock for
  * that, because a thread that holds it does not run, it sets its word to LEFT by compare-and-swap
  * and goes; whoever finds that word, in the queue or in the exchange of a grant, does the rest for
- * it (edge LEAVE); so does a thread that comes back from its hook and cannot have the lock. A closer
- * sets CLOSING first, from which nobody leaves, so that the loss is
- * counted once.
+ * it (edge LEAVE); so does a thread that comes back from its hook and cannot have the lock. A
+ * closer sets CLOSING first, from which nobody leaves, so that the loss is counted once.
  */
 #ifndef WR_WAIT_GATE_H
 #define WR_WAIT_GATE_H
@@ -83,16 +82,16 @@ struct wr_waiter {
     bool is_queued;                    /* LOCK(gate) */
     bool is_running;                   /* LOCK(gate): holds a grant, and is not known to rest */
     bool is_signaled;                  /* LOCK(gate): FIFO: the head has been told to try */
-    bool has_taken;                    /* its own: FIFO, AUTO_RESET: it has what it needs, by itself */
-    bool has_quit;                     /* its own: it took itself out of the queue */
-    bool is_outside;                   /* LOCK(gate): in the list of those, not in the queue */
-    bool is_swept;                     /* LOCK(gate): it was outside at the last sweep, too */
-    bool may_spin;                     /* it was the head when it parked, and nobody ran */
-    uint64_t queue_number;             /* its place among all waits of the gate, from 1 */
-    uint64_t grant_number;             /* likewise among the grants to waiters; 0: none yet */
-    uint64_t parked_at_ns;             /* monotonic */
-    uint64_t parked_ns;                /* of the last wait, when it is over */
-    uint64_t granted_at_ns;            /* RELAY; before GRANT */
+    bool has_taken;         /* its own: FIFO, AUTO_RESET: it has what it needs, by itself */
+    bool has_quit;          /* its own: it took itself out of the queue */
+    bool is_outside;        /* LOCK(gate): in the list of those, not in the queue */
+    bool is_swept;          /* LOCK(gate): it was outside at the last sweep, too */
+    bool may_spin;          /* it was the head when it parked, and nobody ran */
+    uint64_t queue_number;  /* its place among all waits of the gate, from 1 */
+    uint64_t grant_number;  /* likewise among the grants to waiters; 0: none yet */
+    uint64_t parked_at_ns;  /* monotonic */
+    uint64_t parked_ns;     /* of the last wait, when it is over */
+    uint64_t granted_at_ns; /* RELAY; before GRANT */
 };
 
 struct wr_gate_figures {
@@ -209,9 +208,9 @@ enum wr_waited wr_gate_cancel(struct wr_gate *gate, struct wr_waiter *waiter);
 /* The wait is over, and its loss, if any, is counted. Nothing of the gate may be touched after. */
 void wr_gate_unpark(struct wr_gate *gate);
 
-/* After a grant and before wr_gate_unpark(): the thread goes into the host's hook. ABORTED: the gate
- * is closed, the units are back, and the loss is the caller's to count. DEADLINE: not within the
- * limit; the units are the caller's. */
+/* After a grant and before wr_gate_unpark(): the thread goes into the host's hook. ABORTED: the
+ * gate is closed, the units are back, and the loss is the caller's to count. DEADLINE: not within
+ * the limit; the units are the caller's. */
 enum wr_waited wr_gate_step_out(struct wr_gate *gate, struct wr_waiter *waiter, uint64_t limit_ns);
 /* It is back, inside a pin that keeps the gate. If its units were taken back, it gets others at
  * once, before those who wait, as long as any are free or with threads that are still outside: it

@@ -57,8 +57,8 @@ void wr_outside_close(struct wr_gate *gate, void (*lose)(struct wr_waiter *waite
 /* Edge LEAVE. Its own thread, without the lock: from this word; false: it is another one by now. */
 bool wr_waiter_leave(struct wr_gate *gate, struct wr_waiter *waiter, uint32_t *word);
 bool wr_waiter_has_left(const struct wr_waiter *waiter);
-/* Of one that has left, and is in no list any more: from here on it is its thread's, which waits for
- * that before it asks. */
+/* Of one that has left, and is in no list any more: from here on it is its thread's, which waits
+ * for that before it asks. */
 void wr_waiter_release(struct wr_waiter *waiter);
 /* Whoever closes the gate counts the loss of a waiter, which is out of its list: not if its thread
  * has left, and counts it. */

@@ -611,8 +611,8 @@ const struct lane_model gate_models[] = {
          may_get_hooked_and_exit, give_abort_and_say)},
     {TWO("outside_abort_timed", "the same with a deadline", outside_abort_timed_setup,
          may_get_hooked_twice, give_and_abort)},
-    {TWO("outside_left", "the same, and a sweep", outside_abort_timed_setup, may_get_hooked_and_exit,
-         give_one_and_sweep)},
+    {TWO("outside_left", "the same, and a sweep", outside_abort_timed_setup,
+         may_get_hooked_and_exit, give_one_and_sweep)},
     {TWO("outside_late", "the mask is clear when it is back", outside_unwanted_setup,
          may_get_hooked_and_exit, give_and_abort)},
 

@@ -429,7 +429,7 @@ static void record_pair_check(void)
     model_check(product_record_take() && product_record_take());
 }
 
-/* --- ARRIVE, LANE: a thread takes two lanes, and the drain meets them and lets them go. -------- */
+/* --- ARRIVE, LANE: a thread takes two lanes; the drain meets them and lets them go. ------------- */
 
 #define LANES 3u
 
@@ -514,7 +514,8 @@ static void record_first_pin(void)
 {
     product_record_list(fresh_record);
     uint64_t pin = wr_pin_enter(fresh_record);
-    if (wr_u64_load_seq_cst(bench.mask)) /* edge QUIESCE */
+    /* relaxed: the stopper's barrier orders it behind the pin */
+    if (wr_u64_load_relaxed(bench.mask))
         wr_data_read(freed, sizeof *freed);
     wr_pin_leave(fresh_record, pin);
 }

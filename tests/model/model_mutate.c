@@ -28,13 +28,13 @@ struct redundant {
 #define BY_LOCK "written and read under the threads lock"
 #define BY_REGISTRY \
     "both sides change the masks under the registry's lock, the one before and the other after it"
-#define BY_PIN    "the even pin, loaded before with acquire, has shown all that the writer did"
-#define NO_RETURN "what the drain did before is nothing that the writer reads"
-#define BY_GATE   "the links are written, and followed by who takes them back, under the gate's lock"
-#define TRY       "it says that a try is worth while, and the try is made under the gate's lock"
-#define LEFT      "the emitters have left, and their pins were waited for"
-#define ONE_WORD  "a count: all that matters is the order of the changes of this one word"
-#define LOADED    "what it takes was loaded with acquire before"
+#define BY_PIN     "the even pin, loaded before with acquire, has shown all that the writer did"
+#define NO_RETURN  "what the drain did before is nothing that the writer reads"
+#define BY_GATE    "the links are written, and followed by who takes them back, under the gate's lock"
+#define TRY        "it says that a try is worth while, and the try is made under the gate's lock"
+#define LEFT       "the emitters have left, and their pins were waited for"
+#define ONE_WORD   "a count: all that matters is the order of the changes of this one word"
+#define LOADED     "what it takes was loaded with acquire before"
 #define HINT_CROWD "how many lanes there are: whether threads are a crowd is a hint"
 #define WORD_ONLY \
     "all else of the waiter is written and read under the gate's lock, or behind an abort's word"
@@ -331,8 +331,8 @@ static bool survey(void)
     return true;
 }
 
-/* Nearly all of the time goes to what no model kills. Whether an argued one is rightly not killed is
- * asked only by `-a`. */
+/* Nearly all of the time goes to what no model kills. Whether an argued one is rightly not killed
+ * is asked only by `-a`. */
 static bool asks_argued, is_verbose;
 
 enum fate { KILLED, ARGUED, SURVIVED, FATES };

@@ -354,10 +354,8 @@ int main(void)
 {
     pthread_atfork(before_fork, NULL, NULL); /* before the library's: see before_fork() */
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_overwrite),
-        cmocka_unit_test(test_session_lock),
-        cmocka_unit_test(test_process_locks),
-        cmocka_unit_test(test_block),
+        cmocka_unit_test(test_overwrite),     cmocka_unit_test(test_session_lock),
+        cmocka_unit_test(test_process_locks), cmocka_unit_test(test_block),
         cmocka_unit_test(test_hook),
     };
     return cmocka_run_group_tests(tests, unit_setup, NULL);

@@ -272,10 +272,8 @@ static int setup(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_a_long_wait_sleeps),
-        cmocka_unit_test(test_cancel_is_pending),
-        cmocka_unit_test(test_jump_out_of_a_callback),
-        cmocka_unit_test(test_jump_out_of_a_hook),
+        cmocka_unit_test(test_a_long_wait_sleeps),     cmocka_unit_test(test_cancel_is_pending),
+        cmocka_unit_test(test_jump_out_of_a_callback), cmocka_unit_test(test_jump_out_of_a_hook),
         cmocka_unit_test(test_signals_are_let_in),
     };
     return cmocka_run_group_tests(tests, setup, NULL);

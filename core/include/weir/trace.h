@@ -195,12 +195,12 @@ WEIR_API void weir_provider_destroy(struct weir_provider *provider);
  * the library (a handler that interrupted it, or one of a session's callbacks, the rundown apart)
  * the event is not written and counted as NESTED. It does not wait for the drain: one call, one
  * clock read, one copy a session. A thread's first event in a session may map a page. In an
- * OVERWRITE session, if another thread is suspended while it holds the lock that a change of
- * segments needs, the event waits at most 1 ms in all, and is counted as FULL, or NO_SEGMENT if the
- * thread has none yet; until that thread goes on, further events do not wait again. In a BLOCK
- * session the same wait lasts up to max_block_ns, and in a no-block scope not at all. It is no
- * cancellation point. It does not use the host's allocator, except that pthread_setspecific() does,
- * once a thread, in a process with more than 31 thread-specific keys.
+ * OVERWRITE session, if another thread holds the lock that a change of segments needs and does not
+ * run, because it is suspended or preempted, the event waits at most 1 ms in all, and is counted as
+ * FULL, or NO_SEGMENT if the thread has none yet; until that thread goes on, further events do not
+ * wait again. In a BLOCK session the same wait lasts up to max_block_ns, and in a no-block scope
+ * not at all. It is no cancellation point. It does not use the host's allocator, except that
+ * pthread_setspecific() does, once a thread, in a process with more than 31 thread-specific keys.
  */
 WEIR_API bool weir_emit(struct weir_event *event, const void *payload);
 
