@@ -274,7 +274,9 @@ static void budget_check(void)
 }
 
 /* Each thread that could emit in the last second has written something. A part of one time slice is
- * not enough: a thread may have written in its other part, which was in the second before. */
+ * not enough: a thread may have written in its other part, which was in the second before. A
+ * sanitizer makes a thread hold the segment that it borrows so much longer that it is preempted
+ * with it, and others go without: there it is only counted. */
 static void progress_check(uint64_t *written, uint64_t *done)
 {
     uint32_t without = 0;
@@ -282,9 +284,11 @@ static void progress_check(uint64_t *written, uint64_t *done)
         uint64_t now = load(&current.progress[i].written);
         uint64_t attempts = load(&current.progress[i].done) - done[i];
         without += now == written[i] && attempts >= ATTEMPTS_MIN;
+#ifndef STRESS_SANITIZED
         hs_check(now > written[i] || attempts < SLICES_MIN,
                  "%s: thread %u has written nothing in a second with %llu attempts", current.name,
                  i, (ull)attempts);
+#endif
         written[i] = now;
         done[i] += attempts;
     }

@@ -429,7 +429,7 @@ static void record_pair_check(void)
     model_check(product_record_take() && product_record_take());
 }
 
-/* --- ARRIVE, LANE: a thread takes two lanes; the drain meets them and lets them go. ------------- */
+/* --- ARRIVE, LANE: a thread takes two lanes, and the drain meets them. ------------------------ */
 
 #define LANES 3u
 
