@@ -1,17 +1,18 @@
 /*
- * The one place where this project touches memory order.
+ * All atomic operations of the core. Two others exist: the inline test of an event's enabled word
+ * in weir/trace.h, and the operations inside ck.
  *
- * A word that two threads share is wrapped in a struct, so that a bare `word = 1` or `word++` does
- * not compile, and each access names its order: wr_u64_store_release, wr_u64_load_acquire. The
- * pairs of accesses that synchronize have names ("edges"); each name stands at both ends in a
- * comment and as a row in core/ORDERING.md.
+ * A word that threads share is wrapped in a struct, so that a bare `word = 1` or `word++` does not
+ * compile, and each operation names its memory order: wr_u64_store_release, wr_u64_load_acquire.
+ * Each pair of accesses that synchronizes has a name, an "edge". A comment names it at both ends,
+ * and core/ORDERING.md has a row for it.
  *
- * There are no fences here: ThreadSanitizer does not model them, and an order that stands on the
- * access itself is easier to check. A store that a later load must not overtake is either seq_cst
- * on both sides or has wr_os_membarrier() on the other side (edge QUIESCE).
+ * There are no fences here: ThreadSanitizer does not model them, and an order on the access itself
+ * is easier to check. Where a later load must not overtake a store, either both sides use seq_cst
+ * or the other side calls wr_os_membarrier() (edge QUIESCE).
  *
- * With WR_MODEL defined, the same operations go to the explorer in tests/model/, which runs this
- * project's own headers under every interleaving and every stale value that C11 allows.
+ * With WR_MODEL defined, the same operations call the explorer in tests/model/, which runs the
+ * core's own sources under every interleaving and every stale value that C11 allows.
  */
 #ifndef WR_BASE_ATOMIC_H
 #define WR_BASE_ATOMIC_H
@@ -19,7 +20,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* Two 64-byte lines: the adjacent-line prefetcher pulls pairs. */
+/* Two 64-byte lines: the adjacent-line prefetcher fetches them in pairs. */
 #define WR_LINE 128
 
 #ifdef WR_MODEL
@@ -95,14 +96,14 @@ static inline uint32_t wr_u32_add_acq_rel(struct wr_u32 *word, uint32_t value)
     return atomic_fetch_add_explicit(&word->cell, value, memory_order_acq_rel);
 }
 
-/* For wr_clock_system_ordered(). */
+/* For wr_clock_system_ordered() only. */
 static inline uint32_t wr_u32_add_seq_cst(struct wr_u32 *word, uint32_t value)
 {
     return atomic_fetch_add_explicit(&word->cell, value, memory_order_seq_cst);
 }
 
-/* An event's enabled word, which is a plain integer in the public header: C++ has no _Atomic. The
- * inline test in hosts is a relaxed load of it. */
+/* An event's enabled word is a plain integer, because the public header must compile as C++, which
+ * has no _Atomic. Hosts test the word with an inline relaxed load. */
 static inline uint64_t wr_mask_load_seq_cst(const uint64_t *mask)
 {
     return __atomic_load_n(mask, __ATOMIC_SEQ_CST);
@@ -112,15 +113,16 @@ static inline void wr_mask_store_seq_cst(uint64_t *mask, uint64_t value)
     __atomic_store_n(mask, value, __ATOMIC_SEQ_CST);
 }
 
-/* The compiler may not move memory accesses across this; the processor may. It orders a thread
- * against its own signal handlers, and it is the writer's half of an asymmetric barrier whose other
- * half is wr_os_membarrier(). */
+/* Keeps the compiler from moving memory accesses across it; the processor still may. It orders a
+ * thread against its own signal handlers, and it is the writer's half of the asymmetric barrier
+ * whose other half is wr_os_membarrier(). */
 static inline void wr_compiler_barrier(void)
 {
     atomic_signal_fence(memory_order_seq_cst);
 }
 
-/* Bytes that are not atomic but travel along an edge. The explorer checks them for races. */
+/* Mark accesses to plain bytes that an edge publishes. No code here; the explorer checks them for
+ * races. */
 static inline void wr_data_written(const void *bytes, uint32_t count)
 {
     (void)bytes;

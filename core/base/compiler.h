@@ -1,4 +1,4 @@
-/* What this project asks of the compiler beyond C17. */
+/* What the core needs from the compiler beyond C17, and small helpers. */
 #ifndef WR_BASE_COMPILER_H
 #define WR_BASE_COMPILER_H
 
@@ -11,9 +11,9 @@
 #define WR_INLINE              static inline __attribute__((always_inline))
 #define WR_ALIGNED_LINE        _Alignas(WR_LINE)
 
-/* Asks for the line at `pointer`, which need not be mapped, in a state to be written to. On x86 the
- * builtin asks for it in a state to be read unless the compiler may assume a newer processor; on
- * aarch64 it is prfm pstl1keep. */
+/* Prefetches the line at `pointer` for writing. The address need not be mapped. On x86 the builtin
+ * prefetches for reading unless the compiler may assume a newer processor, hence the assembly. On
+ * aarch64 it compiles to prfm pstl1keep. */
 WR_INLINE void wr_prefetch_write(const void *pointer)
 {
 #if defined(__x86_64__)
@@ -23,13 +23,13 @@ WR_INLINE void wr_prefetch_write(const void *pointer)
 #endif
 }
 
-/* For a loop that waits for another processor. */
+/* For a loop that spins until another processor stores a word. */
 WR_INLINE void wr_pause(void)
 {
 #if defined(__x86_64__)
     __builtin_ia32_pause();
 #elif defined(__aarch64__)
-    /* yield does nothing on most processors; this takes about as long as a pause of x86. */
+    /* yield does nothing on most processors; isb takes about as long as pause on x86. */
     __asm__ volatile("isb" : : : "memory");
 #endif
 }
@@ -38,8 +38,8 @@ WR_INLINE void wr_pause(void)
 #define WR_CONTAINER(pointer, type, member) \
     ((type *)(void *)((char *)(pointer)-offsetof(type, member)))
 
-/* An invariant. Compiled to a trap in debug and sanitizer builds only: the library never ends its
- * host. */
+/* Checks an invariant, and traps if it is false, in debug and sanitizer builds only: a release
+ * build never ends its host. */
 #if defined(NDEBUG) && !defined(WR_CHECKS)
 #define WR_CHECK(condition) ((void)(0 && (condition)))
 #else

@@ -1,10 +1,11 @@
 /*
- * The processor's counter: time that a thread reads without a system call. WR_HAS_COUNTER says that
- * there is one; whether it may be used is found at run time (os/clock.c).
+ * The processor's time counter, which a thread reads without a system call. WR_HAS_COUNTER says
+ * that the architecture has one; os/clock.c decides at run time whether to use it.
  *
- * Reading it is no memory access. Processors do it early, before older loads have their values and
- * while older stores still wait in a buffer, and no order of base/atomic.h holds it back. The
- * ordered read waits for all that came before it, and what comes after it waits for the read.
+ * Reading the counter is not a memory access. A processor may read it early, before older loads
+ * have their values and while older stores are still in the store buffer, and no memory order of
+ * base/atomic.h prevents that. The ordered read waits for everything before it, and everything
+ * after it waits for the read.
  */
 #ifndef WR_BASE_COUNTER_H
 #define WR_BASE_COUNTER_H
@@ -21,7 +22,7 @@ WR_INLINE uint64_t wr_counter_read(void)
     return __rdtsc();
 }
 
-/* mfence empties the store buffer; lfence waits for what is before it and holds what is behind. */
+/* mfence drains the store buffer. lfence waits for earlier instructions and holds later ones. */
 WR_INLINE uint64_t wr_counter_read_ordered(void)
 {
     _mm_mfence();
@@ -41,9 +42,9 @@ WR_INLINE uint64_t wr_counter_read(void)
     return ticks;
 }
 
-/* A dmb would order memory accesses with each other only. dsb waits until they are done, and stores
- * visible to the other processors; the first isb keeps the read from being executed before that,
- * the second one what follows from being executed before the read. */
+/* A dmb would only order memory accesses among themselves. dsb waits until earlier accesses are
+ * complete and earlier stores are visible to other processors. The first isb keeps the read from
+ * executing before that; the second keeps later instructions from executing before the read. */
 WR_INLINE uint64_t wr_counter_read_ordered(void)
 {
     uint64_t ticks;

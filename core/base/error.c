@@ -22,7 +22,7 @@ const char *weir_result_text(enum weir_result result)
         [WEIR_NO_MEMORY] = "no memory",
         [WEIR_BAD_STATE] = "bad state",
         [WEIR_NOT_FOUND] = "not found",
-        [WEIR_EXISTS] = "exists already",
+        [WEIR_EXISTS] = "already exists",
         [WEIR_LIMIT] = "limit reached",
         [WEIR_IO] = "input/output error",
         [WEIR_TIMEOUT] = "deadline passed",

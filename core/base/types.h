@@ -1,4 +1,4 @@
-/* The field types of weir/trace.h: how many bytes, fixed or not. */
+/* The field types of weir/trace.h: their sizes, and which of them have a fixed size. */
 #ifndef WR_BASE_TYPES_H
 #define WR_BASE_TYPES_H
 
@@ -6,10 +6,11 @@
 #include <stdint.h>
 #include <weir/trace.h>
 
-#define WR_TYPE_CODE(type) ((int)(type)&255) /* of the format; of the element for arrays */
+#define WR_TYPE_CODE(type) ((int)(type)&255) /* the format's code; an array has its element's */
 #define WR_TYPE_ARRAY      256
 
-/* Bytes of a number, a bool, a guid; of an array's element. 0 for strings and unknown types. */
+/* Bytes of a number, a bool or a guid, or of an array's element; 0 for strings and unknown types.
+ */
 static inline uint32_t wr_type_bytes(enum weir_type type)
 {
     switch (WR_TYPE_CODE(type)) {
@@ -19,7 +20,7 @@ static inline uint32_t wr_type_bytes(enum weir_type type)
     case WEIR_TYPE_i16:
     case WEIR_TYPE_u16:
         return 2;
-    case WEIR_TYPE_bool: /* 32 bits in the file, and so everywhere */
+    case WEIR_TYPE_bool: /* 32 bits in the file, so 32 bits everywhere */
     case WEIR_TYPE_i32:
     case WEIR_TYPE_u32:
     case WEIR_TYPE_f32:
