@@ -10,7 +10,9 @@ __thread struct hs_park_log *hs_park_own;
 
 const char *hs_wake_name(enum weir_wake wake)
 {
-    static const char *const names[HS_WAKES] = {"RELAY", "FIFO", "AUTO_RESET"};
+    static const char *const names[HS_WAKES] = {[WEIR_WAKE_RELAY] = "RELAY",
+                                                [WEIR_WAKE_FIFO] = "FIFO",
+                                                [WEIR_WAKE_AUTO_RESET] = "AUTO_RESET"};
     return names[wake];
 }
 

@@ -6,25 +6,53 @@
 #include "base/types.h"
 #include "lane/record.h"
 
-/* Tags of the container. */
-#define TAG_NULL          1
-#define TAG_BEGIN_PRIVATE 5
-#define TAG_END           6
+/* Figures of the format. FORMAT.md has the tables, and for each the section of the format's
+ * description that it comes from. */
+enum {
+    /* FORMAT.md, "Objects" */
+    TAG_NULL = 1, /* the type of a type; in place of an object, the end of the stream */
+    TAG_BEGIN_PRIVATE = 5,
+    TAG_END = 6,
+    TRACE_VERSION = 4, /* V5 has the same: it differs in the tags of metadata only */
+    BLOCK_VERSION = 2,
+    BLOCK_ALIGNMENT = 4, /* of a block's content, in bytes from the start of the stream */
 
-/* Flags of a compressed event header. */
-#define HAS_METADATA_ID  0x01
-#define HAS_NUMBER       0x02 /* number, capture thread, processor */
-#define HAS_THREAD_ID    0x04
-#define HAS_PAYLOAD_SIZE 0x80
-#define IS_SORTED        0x40
+    /* FORMAT.md, "Event blobs" */
+    BLOCK_HEADER_BYTES = 20,
+    BLOCK_IS_COMPRESSED = 1, /* a flag of the block: event headers are compressed */
+    HAS_METADATA_ID = 0x01,  /* from here on, flags of a compressed event header */
+    HAS_NUMBER = 0x02,       /* number, capture thread, processor */
+    HAS_THREAD_ID = 0x04,
+    IS_SORTED = 0x40,
+    HAS_PAYLOAD_SIZE = 0x80,
+    PROCESSOR_UNKNOWN = 0, /* it is not recorded */
 
-#define EVENT_HEADER_BYTES_MAX  96u
+    /* FORMAT.md, "Metadata" */
+    TYPE_ARRAY = 19, /* the other type codes are enum weir_type */
+    METADATA_TAG_OPCODE = 1,
+    METADATA_TAG_V2_PARAMS = 2,
+    METADATA_TAG_HEADER_BYTES = 5, /* size and kind; a tag's size counts neither */
+    OPCODE_BYTES = 1,
+    NO_V1_FIELDS = 0, /* the field count that must stand before a tag with the V2 fields */
+
+    /* FORMAT.md, "Trace" */
+    SAMPLING_NS = 1000000, /* what the runtime writes; Weir does not sample */
+
+    /* FORMAT.md, "Sequence point" */
+    POINT_OBJECT_BYTES_MAX = 128, /* type, size, alignment, time, count, end: 43 at most */
+    POINT_ROW_BYTES = 12,
+};
+
+#define EVENT_HEADER_BYTES_MAX  96u /* ours has 47 at most: flags and seven varints */
 #define BLOCK_CONTENT_BYTES_MAX WR_NETTRACE_BLOCK_BYTES_MAX
 /* An event needs its header, its payload, and up to 7 bytes that the copy writes past it. */
 #define BUFFER_BYTES_FOR_EVENT (EVENT_HEADER_BYTES_MAX + WR_PAYLOAD_BYTES_MAX + 16u)
-#define BLOCK_HEADER_BYTES     20u
 /* 64 fields and three names of 255 bytes each, in UTF-16. */
 #define METADATA_BYTES_MAX (64u << 10)
+/* What a varint below 2^21 takes at most. */
+#define METADATA_SIZE_VARINT_BYTES 3u
+
+_Static_assert(METADATA_BYTES_MAX < 1u << (7 * METADATA_SIZE_VARINT_BYTES), "the size fits");
 
 _Static_assert(WR_NETTRACE_BUFFER_BYTES >= 2 * BLOCK_CONTENT_BYTES_MAX + BUFFER_BYTES_FOR_EVENT,
                "one block fits");
@@ -113,10 +141,10 @@ static void object_begin(struct wr_nettrace *nettrace, const char *type_name, ui
 static uint32_t block_open(struct wr_nettrace *nettrace, const char *type_name,
                            uint32_t *content_at)
 {
-    object_begin(nettrace, type_name, 2);
+    object_begin(nettrace, type_name, BLOCK_VERSION);
     uint32_t size_at = nettrace->length;
     put_u32(nettrace, 0);
-    while ((nettrace->offset + nettrace->length) % 4)
+    while ((nettrace->offset + nettrace->length) % BLOCK_ALIGNMENT)
         put_u8(nettrace, 0);
     *content_at = nettrace->length;
     return size_at;
@@ -131,7 +159,7 @@ static void block_close(struct wr_nettrace *nettrace, uint32_t size_at, uint32_t
 static void put_block_header(struct wr_nettrace *nettrace, uint64_t ticks_min, uint64_t ticks_max)
 {
     put_u16(nettrace, BLOCK_HEADER_BYTES);
-    put_u16(nettrace, 1); /* compressed event headers: the only form that readers get right */
+    put_u16(nettrace, BLOCK_IS_COMPRESSED); /* the only form that readers get right */
     put_u64(nettrace, ticks_min);
     put_u64(nettrace, ticks_max);
 }
@@ -161,13 +189,13 @@ void wr_nettrace_header(struct wr_nettrace *nettrace, const struct wr_nettrace_h
     put(nettrace, magic, sizeof magic - 1);
     put_u32(nettrace, sizeof container - 1);
     put(nettrace, container, sizeof container - 1);
-    object_begin(nettrace, "Trace", 4);
+    object_begin(nettrace, "Trace", TRACE_VERSION);
     put_anchor(nettrace, header);
     put_u64(nettrace, header->frequency_hz);
     put_u32(nettrace, sizeof(void *));
     put_u32(nettrace, header->process_id);
     put_u32(nettrace, header->processor_count);
-    put_u32(nettrace, 1000000); /* a sampling rate, in ns; nothing samples */
+    put_u32(nettrace, SAMPLING_NS);
     put_u8(nettrace, TAG_END);
 }
 
@@ -194,27 +222,26 @@ static void put_field_v2(struct wr_nettrace *nettrace, const struct weir_field *
     put_u32(nettrace, 0);
     put_utf16z(nettrace, field->name);
     if (wr_type_is_array(field->type))
-        put_u32(nettrace, 19);
+        put_u32(nettrace, TYPE_ARRAY);
     put_u32(nettrace, type_code(field->type));
     put_at_u32(nettrace, size_at, nettrace->length - size_at);
 }
 
-/* A tag's size counts neither itself nor the kind. */
 static void put_fields_v2(struct wr_nettrace *nettrace, const struct weir_schema *schema)
 {
     uint32_t size_at = nettrace->length;
     put_u32(nettrace, 0);
-    put_u8(nettrace, 2);
+    put_u8(nettrace, METADATA_TAG_V2_PARAMS);
     put_u32(nettrace, schema->field_count);
     for (uint32_t i = 0; i < schema->field_count; i++)
         put_field_v2(nettrace, &schema->fields[i]);
-    put_at_u32(nettrace, size_at, nettrace->length - size_at - 5);
+    put_at_u32(nettrace, size_at, nettrace->length - size_at - METADATA_TAG_HEADER_BYTES);
 }
 
 static void put_opcode(struct wr_nettrace *nettrace, uint8_t opcode)
 {
-    put_u32(nettrace, 1);
-    put_u8(nettrace, 1);
+    put_u32(nettrace, OPCODE_BYTES);
+    put_u8(nettrace, METADATA_TAG_OPCODE);
     put_u8(nettrace, opcode);
 }
 
@@ -230,7 +257,7 @@ static void put_definition(struct wr_nettrace *nettrace, uint32_t metadata_id,
     put_u32(nettrace, schema->version);
     put_u32(nettrace, schema->level);
     if (has_arrays)
-        put_u32(nettrace, 0); /* V1 fields: none, as the V2 tag demands */
+        put_u32(nettrace, NO_V1_FIELDS);
     else
         put_fields_v1(nettrace, schema);
     if (schema->opcode)
@@ -250,8 +277,10 @@ void wr_nettrace_metadata(struct wr_nettrace *nettrace, uint32_t metadata_id,
     put_u8(nettrace, IS_SORTED | HAS_PAYLOAD_SIZE); /* metadata id 0, number 0, thread 0 */
     nettrace->length = (uint32_t)(wr_nettrace_varint(nettrace->buffer + nettrace->length, ticks) -
                                   nettrace->buffer);
-    /* The definition's size stands before it as a varint; three bytes hold every size. */
-    uint32_t size_varint_at = nettrace->length, definition_at = size_varint_at + 3;
+    /* The definition's size stands before it as a varint. The definition is written behind room for
+     * the longest one and then moved up. */
+    uint32_t size_varint_at = nettrace->length;
+    uint32_t definition_at = size_varint_at + METADATA_SIZE_VARINT_BYTES;
     nettrace->length = definition_at;
     put_definition(nettrace, metadata_id, provider_name, schema, has_arrays);
     uint32_t size = nettrace->length - definition_at;
@@ -311,7 +340,7 @@ static WR_NOINLINE unsigned char *put_event_header(struct wr_nettrace *nettrace,
         *flags |= HAS_NUMBER;
         out = wr_nettrace_varint(out, (uint32_t)(number - nettrace->number - 1));
         out = wr_nettrace_varint(out, nettrace->capture_id);
-        out = wr_nettrace_varint(out, 0); /* processor: not recorded */
+        out = wr_nettrace_varint(out, PROCESSOR_UNKNOWN);
     }
     if (nettrace->is_first) {
         *flags |= HAS_THREAD_ID;
@@ -358,7 +387,7 @@ void wr_nettrace_point(struct wr_nettrace *nettrace, uint64_t ticks,
                        const struct wr_nettrace_thread_number *threads, uint32_t count)
 {
     wr_nettrace_block_end(nettrace);
-    reserve(nettrace, 128 + count * 12);
+    reserve(nettrace, POINT_OBJECT_BYTES_MAX + count * POINT_ROW_BYTES);
     uint32_t content_at, size_at = block_open(nettrace, "SPBlock", &content_at);
     put_u64(nettrace, ticks);
     put_u32(nettrace, count);

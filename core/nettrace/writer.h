@@ -2,8 +2,8 @@
  * The bytes of a nettrace V4 stream (V5 where an event has arrays: an optional tag in its
  * metadata).
  *
- * The format is described in dotnet/runtime's and PerfView's documentation of "NetTrace"; what
- * existing readers demand beyond it is noted where we obey it. A stream is
+ * FORMAT.md has the layout, with a dump of a small file; what existing readers demand beyond the
+ * format's description is noted where we obey it. A stream is
  *
  *     "Nettrace" "!FastSerialization.1" Trace (MetadataBlock | EventBlock | SPBlock)* 01
  *
@@ -100,6 +100,8 @@ uint32_t wr_utf16_from_utf8(const unsigned char *text, uint32_t count, unsigned 
  * time since that event. A run writes such events with its state in registers; it holds the
  * writer's place, so nothing else may be called between begin and end. */
 
+#define WR_NETTRACE_RUN_HEADER_BYTES_MAX 11u /* a zero byte, and the time: a varint of 64 bits */
+
 struct wr_nettrace_run {
     unsigned char *out;
     uint64_t ticks; /* of the event before */
@@ -138,7 +140,8 @@ static inline bool wr_nettrace_run_begin(const struct wr_nettrace *nettrace, uin
         return false;
     run->out = nettrace->buffer + nettrace->length;
     run->ticks = nettrace->ticks_max;
-    run->room = 1 + (WR_NETTRACE_BLOCK_BYTES_MAX - used) / (payload_bytes + 11);
+    run->room = 1 + (WR_NETTRACE_BLOCK_BYTES_MAX - used) /
+                        (payload_bytes + WR_NETTRACE_RUN_HEADER_BYTES_MAX);
     return true;
 }
 

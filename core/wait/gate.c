@@ -61,8 +61,13 @@ void wr_gate_tune(struct wr_gate *gate, uint64_t bytes, uint64_t ns)
 void wr_gate_init(struct wr_gate *gate, const struct wr_gate_config *config, unsigned char *area,
                   uint32_t unit_bytes, uint32_t unit_count)
 {
-    static const struct wr_gate_strategy *const strategies[] = {&wr_gate_relay, &wr_gate_fifo,
-                                                                &wr_gate_auto_reset};
+    static const struct wr_gate_strategy *const strategies[] = {
+        [WEIR_WAKE_RELAY] = &wr_gate_relay,
+        [WEIR_WAKE_FIFO] = &wr_gate_fifo,
+        [WEIR_WAKE_AUTO_RESET] = &wr_gate_auto_reset,
+    };
+    _Static_assert(sizeof strategies / sizeof strategies[0] == WEIR_WAKE_AUTO_RESET + 1,
+                   "each strategy is listed");
     gate->strategy = strategies[config->wake];
     gate->area = area;
     gate->unit_bytes = unit_bytes;

@@ -79,6 +79,27 @@ class Losses(unittest.TestCase):
         for cut in (10, 60, 100, 200):
             self.assertEqual(rules(whole[:-cut], 4), ["end-tag"])
 
+    def test_known(self):
+        """With its end tag, a file says exactly what was lost."""
+        for command in ("stat", "check", "report"):
+            for losses, data in ((9, self.stream(self.GOOD)), (0, self.whole_without_losses())):
+                told = run_json(command, data, code=3 if losses else 0)
+                self.assertEqual(lost_of(told), (losses, losses, None))
+        data = self.stream(self.GOOD)
+        self.assertIn("\nlost       9\n", run("stat", "-", data=data, code=3).stdout.decode())
+        self.assertIn("; lost 9\n", run("check", "-", data=data, code=3).stdout.decode())
+        self.assertIn("lost              9\n", run("report", "-", data=data, code=3).stdout.decode())
+        self.assertIn("lost 9; weir stat", run("dump", "-", data=data, code=3).stderr.decode())
+        self.assertEqual(len(run("dump", "--json", "-", data=data, code=3).stdout.splitlines()), 6)
+
+    @staticmethod
+    def whole_without_losses():
+        stream = Stream()
+        tick = stream.define("Demo", 1, "Tick", [])
+        stream.point(10, 1)
+        stream.events((tick, 1, 11))
+        return stream.end()
+
     def test_losses_without_weir(self):
         stream = Stream()
         tick = stream.define("Demo", 1, "Tick", [])
@@ -103,6 +124,110 @@ class Losses(unittest.TestCase):
         stream.events((loss, 7, 20, 7, 1, "NO_SEGMENT", 5))
         stream.point(30, 7)
         self.assertEqual(rules(stream.end(), 3), [])
+
+
+def lost_of(told):
+    return told["lost"], told["lost_at_least"], told["lost_unknown_after_ns"]
+
+
+class Unknown(unittest.TestCase):
+    """A file without its end tag: what was lost is known up to its last sequence point, if at all."""
+
+    def told_by_all(self, data, at_least, known_ns, code=4):
+        """What each command says, as text and as JSON."""
+        text = f"{f'at least {at_least}, ' if at_least else ''}unknown after {known_ns // MS // 1000}.{known_ns // MS % 1000:03} s"
+        for command in ("stat", "check", "report"):
+            told = run_json(command, data, code=code)
+            self.assertEqual(lost_of(told), (None, at_least, known_ns), command)
+        for arguments in (["dump", "--json"], ["dump", "--json", "--sorted"], ["dump", "--json", "--last", "1"]):
+            last = json.loads(run(*arguments, "-", data=data, code=code).stdout.splitlines()[-1])
+            self.assertEqual(lost_of(last), (None, at_least, known_ns))
+        self.assertIn(f"\nlost       {text}\n", run("stat", "-", data=data, code=code).stdout.decode())
+        self.assertIn(f"; lost {text}\n", run("check", "-", data=data, code=code).stdout.decode())
+        self.assertIn(f"lost              {text}\n", run("report", "-", data=data, code=code).stdout.decode())
+        where = "; weir stat reports where" if at_least else ""
+        self.assertIn(f": lost {text}{where}\n", run("dump", "-", data=data, code=code).stderr.decode())
+
+    def stream(self, losses=0):
+        """Two points at 1.234567 s and 2 s, a block of events after each; losses before the second one."""
+        stream = Stream()
+        tick = stream.define("Demo", 1, "Tick", [("n", U32)])
+        loss = stream.define("Weir", 1, "Loss", LOSS_FIELDS)
+        stream.point(1_234_567_890, 1, 7)
+        stream.marks = {"first point": len(stream.bytes)}
+        stream.events((tick, 1, 1_300_000_000, 5), (tick, 1, 1_400_000_000, 6))
+        stream.marks["events"] = len(stream.bytes)
+        if losses:
+            stream.lose(1, losses)
+            stream.events((loss, 7, 1_500_000_000, 1, 3, "FULL", losses))
+        stream.marks["losses"] = len(stream.bytes)
+        stream.point(2_000_000_000, 1, 7)
+        stream.marks["second point"] = len(stream.bytes)
+        stream.events((tick, 1, 2_100_000_000, 7))
+        stream.marks["all"] = len(stream.bytes)
+        return stream
+
+    def test_every_cut(self):
+        """By the byte: nothing is known before the first point, and a point counts once it is whole."""
+        stream = self.stream()
+        for size in range(len(stream.bytes) + 1):
+            known_ns = 0
+            if size >= stream.marks["first point"] - 1:  # the object's end tag is not part of the point
+                known_ns = 1_234_567_890
+            if size >= stream.marks["second point"] - 1:
+                known_ns = 2_000_000_000
+            told = run_json("stat", bytes(stream.bytes[:size]), code=4)
+            self.assertEqual(lost_of(told), (None, 0, known_ns), size)
+            self.assertEqual({thread["lost"] for thread in told["threads"]} - {None}, set())
+
+    def test_cuts(self):
+        stream = self.stream()
+        marks, whole = stream.marks, bytes(stream.bytes)
+        self.told_by_all(whole, 0, 2_000_000_000)  # no end tag
+        self.told_by_all(whole[: marks["all"] - 3], 0, 2_000_000_000)  # in the middle of a block of events
+        self.told_by_all(whole[: marks["second point"]], 0, 2_000_000_000)  # between blocks
+        self.told_by_all(whole[: marks["second point"] - 3], 0, 1_234_567_890)  # in the middle of a point
+        self.told_by_all(whole[: marks["events"]], 0, 1_234_567_890)
+        self.told_by_all(whole[: marks["first point"] - 30], 0, 0)  # no point at all
+
+    def test_nothing_but_a_header(self):
+        """What a process leaves that was killed before the first flush, and an empty file."""
+        self.told_by_all(bytes(Stream().bytes), 0, 0)
+        self.told_by_all(b"", 0, 0)
+
+    def test_losses_that_can_be_read(self):
+        stream = self.stream(losses=12)
+        self.told_by_all(bytes(stream.bytes), 12, 2_000_000_000)
+        # A Loss event counts before the gap that it explains is seen, and they are not counted twice.
+        self.told_by_all(bytes(stream.bytes[: stream.marks["losses"]]), 12, 1_234_567_890)
+        stat = run_json("stat", bytes(stream.bytes[: stream.marks["losses"]]), code=4)
+        threads = {thread["captureThread"]: (thread["lost"], thread["lost_at_least"]) for thread in stat["threads"]}
+        self.assertEqual(threads, {1: (None, 12), 7: (None, 0)})
+        table = run("stat", "-", data=bytes(stream.bytes), code=4).stdout.decode()
+        self.assertIn("lost at least  FULL", table)
+
+    def test_losses_seen_by_numbers_only(self):
+        stream = Stream()
+        tick = stream.define("Demo", 1, "Tick", [])
+        stream.events((tick, 1, 11 * MS))
+        stream.lose(1, 3)
+        stream.events((tick, 1, 12 * MS))
+        self.told_by_all(bytes(stream.bytes), 3, 0)
+
+    def test_broken_in_the_middle(self):
+        """Bytes that cannot be decoded: what was lost after them is unknown too, but that is a failure."""
+        data = bytes(self.stream().bytes)
+        for command in ("stat", "check", "report"):
+            self.assertEqual(lost_of(run_json(command, data + b"\7", code=1)), (None, 0, 2_000_000_000))
+
+    def test_stopped_by_the_user(self):
+        data = bytes(self.stream().bytes)
+        first = run("dump", "--json", "--first", "2", "-", data=data)
+        self.assertEqual((len(first.stdout.splitlines()), first.stderr), (2, b""))
+
+    def test_help_names_the_exit_code(self):
+        for arguments in (["--help"], *[["help", c] for c in ("stat", "dump", "check", "report")]):
+            self.assertIn("4 truncated or unfinished", " ".join(run(*arguments).stdout.decode().split()))
 
 
 class Rules(unittest.TestCase):

@@ -93,14 +93,19 @@ class RealTraces(unittest.TestCase):
 
     def test_cut(self):
         data = (DATA / "only_managed_samples.nettrace").read_bytes()
-        before = 0
+        before = known_ns = 0
         for size in range(1000, len(data), 40009):
             stat = json.loads(weir("stat", "--json", "-", input=data[:size], code=4))
-            self.assertEqual((stat["status"], stat["offset"], stat["lost"]), ("truncated", size, 0))
+            self.assertEqual((stat["status"], stat["offset"]), ("truncated", size))
+            self.assertEqual((stat["lost"], stat["lost_at_least"]), (None, 0))
+            self.assertGreaterEqual(stat["lost_unknown_after_ns"], known_ns)
+            known_ns = stat["lost_unknown_after_ns"]
             self.assertGreaterEqual(stat["eventCount"], before)
             before = stat["eventCount"]
             found = json.loads(weir("check", "--json", "-", input=data[:size], code=4))
             self.assertEqual([finding["rule"] for finding in found["findings"]], ["end-tag"])
+            self.assertEqual((found["lost"], found["lost_unknown_after_ns"]), (None, known_ns))
+        self.assertGreater(known_ns, 0)
 
 
 if __name__ == "__main__":

@@ -64,6 +64,8 @@ static void test_whole(size_t step, bool time_order)
     const struct wt_totals *totals = wt_reader_totals(record.reader);
     EXPECT_EQUAL(totals->bytes, 422);
     EXPECT_EQUAL(totals->lost, 1);
+    EXPECT_EQUAL(totals->points, 1);
+    EXPECT_EQUAL(totals->point_time, 1000400);
     EXPECT_EQUAL(totals->stacks, 2);
     char text[40];
     wt_time_utc_text(wt_reader_trace(record.reader), 1000100, text);
@@ -86,7 +88,12 @@ static void test_cut(bool time_order)
         /* Events end at 0x165 and 0x16D; the metadata's blob at 0xDF. */
         EXPECT_EQUAL(record.metadata_count, size >= 0xDF);
         EXPECT_EQUAL(record.event_count, (size >= 0x165) + (size >= 0x16D));
+        /* A point that was not read whole accounts for nothing. */
+        const struct wt_totals *totals = wt_reader_totals(record.reader);
         EXPECT_EQUAL(record.point_count, size >= 0x1A4);
+        EXPECT_EQUAL(totals->points, size >= 0x1A4);
+        EXPECT_EQUAL(totals->point_time, size >= 0x1A4 ? 1000400 : 0);
+        EXPECT_EQUAL(totals->lost, size >= 0x1A4);
         record_free(&record);
     }
 }

@@ -281,6 +281,7 @@ struct wt_totals {
     uint64_t v5_tags; /* definitions that use what V5 added */
     uint64_t stacks;
     uint64_t points;
+    int64_t point_time; /* ticks of the last one; means nothing while `points` is 0 */
     uint64_t threads;
 };
 

@@ -133,10 +133,13 @@ enum wt_status wt_point_block(struct wt_reader *reader, const uint8_t *body, siz
         status = point_entry(reader, wt_point_entry(&point, i), point.time);
     wt_order_release(&reader->order, INT64_MAX, &reader->handlers, reader->context, &reader->stop);
     wt_stacks_forget(reader);
+    if (status != WT_OK)
+        return status;
     reader->totals.points++;
-    if (status == WT_OK && reader->handlers.point && !reader->stop)
+    reader->totals.point_time = point.time;
+    if (reader->handlers.point && !reader->stop)
         reader->handlers.point(reader->context, &point);
-    return status;
+    return WT_OK;
 }
 
 static enum wt_status order_failed(struct wt_reader *reader, enum wt_order_result result)

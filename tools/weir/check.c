@@ -33,14 +33,12 @@ struct check {
 
     struct thread_state *threads; /* by thread index */
     size_t thread_capacity;
-    struct wt_loss_fields *losses; /* by metadata index */
-    size_t loss_capacity;
+    struct wt_tally tally;
     bool is_weir;
     uint64_t capture_thread; /* of the event before */
     int64_t sorted_time, newest_time, point_time;
     bool any_sorted, any_event, any_point;
     struct loss_check loss;
-    uint64_t told;
 };
 
 static void found(void *context, enum wt_rule rule, uint64_t offset, const char *text)
@@ -104,12 +102,10 @@ static void on_trace(void *context, const struct wt_trace_info *info)
 static void on_metadata(void *context, const struct wt_metadata *metadata)
 {
     struct check *check = context;
-    struct wt_loss_fields fields = wt_loss_bind(metadata);
     check->is_weir = check->is_weir || wt_is_weir(metadata);
-    check->losses = wt_grow(check->losses, &check->loss_capacity, (size_t)metadata->index + 1,
-                            sizeof(*check->losses));
-    check->losses[metadata->index] = fields;
-    if (fields.is_loss && !fields.usable)
+    wt_tally_define(&check->tally, metadata);
+    const struct wt_loss_fields *fields = &check->tally.fields[metadata->index];
+    if (fields->is_loss && !fields->usable)
         tell(check, WT_RULE_LOSS_EVENT, metadata->offset,
              "Weir/Loss lacks a field CaptureThread, After, Cause or Count of the right type");
 }
@@ -152,7 +148,7 @@ static void check_times(struct check *check, const struct wt_event *event,
 
 static void note_loss(struct check *check, const struct wt_event *event)
 {
-    const struct wt_loss_fields *fields = &check->losses[event->metadata->index];
+    const struct wt_loss_fields *fields = &check->tally.fields[event->metadata->index];
     struct wt_loss loss;
     if (!fields->is_loss || !wt_loss_read(fields, event, &loss))
         return;
@@ -160,7 +156,7 @@ static void note_loss(struct check *check, const struct wt_event *event)
         tell(check, WT_RULE_LOSS_EVENT, event->offset, "unknown cause");
     if (loss.count == 0)
         tell(check, WT_RULE_LOSS_EVENT, event->offset, "a loss of nothing");
-    check->told += loss.count;
+    wt_tally_add(&check->tally, &loss);
     wt_loss_check_loss(&check->loss, &loss, event->offset);
 }
 
@@ -245,7 +241,7 @@ static int exit_code(const struct check *check, enum wt_status status)
     if (status != WT_END && status != WT_TRUNCATED)
         return WT_EXIT_FAILED;
     uint64_t other = check->found_all - (status == WT_TRUNCATED ? 1 : 0);
-    return other > 0 ? WT_EXIT_FAILED : wt_run_exit(&check->run, check->told);
+    return other > 0 ? WT_EXIT_FAILED : wt_run_exit(&check->run, check->tally.all.total);
 }
 
 static void print_summary(const struct check *check)
@@ -255,9 +251,11 @@ static void print_summary(const struct check *check)
         if (check->found[rule] > check->shown_max)
             printf("%s: and %" PRIu64 " more\n", wt_rule_name((enum wt_rule)rule),
                    check->found[rule] - check->shown_max);
-    printf("%s: %" PRIu64 " findings in %" PRIu64 " events, %" PRIu64 " bytes; %" PRIu64
-           " events lost\n",
-           check->run.path, check->found_all, totals->events, totals->bytes, totals->lost);
+    const struct wt_lost lost = wt_lost_of(&check->tally, check->run.reader);
+    char lost_text[80];
+    wt_lost_text(&lost, lost_text);
+    printf("%s: %" PRIu64 " findings in %" PRIu64 " events, %" PRIu64 " bytes; lost %s\n",
+           check->run.path, check->found_all, totals->events, totals->bytes, lost_text);
 }
 
 static void end_json(struct check *check, enum wt_status status)
@@ -275,8 +273,9 @@ static void end_json(struct check *check, enum wt_status status)
     wt_json_bool(json, "weir", check->is_weir);
     wt_json_u64(json, "eventCount", totals->events);
     wt_json_u64(json, "bytes", totals->bytes);
-    wt_json_u64(json, "lost", totals->lost);
-    wt_json_u64(json, "told", check->told);
+    const struct wt_lost lost = wt_lost_of(&check->tally, check->run.reader);
+    wt_lost_json(&lost, json);
+    wt_json_u64(json, "told", check->tally.all.total);
     wt_json_end(json);
 }
 
@@ -308,7 +307,7 @@ static int run_check(struct check *check, const char *path)
     int code = exit_code(check, status);
     wt_run_close(&check->run);
     free(check->threads);
-    free(check->losses);
+    wt_tally_fini(&check->tally);
     wt_loss_check_fini(&check->loss);
     return wt_finish_output(code);
 }
@@ -322,7 +321,8 @@ static int print_help(void)
           "writer and are asked only of traces with a provider named Weir. FILE may be -.\n"
           "\n"
           "  --json      one JSON object: file, findings [{rule, message, offset}], counts by\n"
-          "              rule, findingCount, status, weir, eventCount, bytes, lost, told\n"
+          "              rule, findingCount, status, weir, eventCount, bytes, lost (null if\n"
+          "              unknown), lost_at_least, lost_unknown_after_ns, told\n"
           "  --limit N   show at most N findings of each rule (20)\n"
           "  --help      this text\n"
           "\n"
@@ -333,7 +333,7 @@ static int print_help(void)
     fputs(
         "\n"
         "Exit codes: 0 no findings, 1 findings or failed, 2 usage, 3 no findings but events were\n"
-        "lost, 4 truncated and no other finding.\n",
+        "lost, 4 truncated or unfinished and no other finding: what was lost is unknown.\n",
         stdout);
     return wt_finish_output(WT_EXIT_OK);
 }

@@ -3,7 +3,7 @@
 #define WT_WEIR_CHECK_H
 
 #include "json.h"
-#include "loss.h"
+#include "lost.h"
 #include "map.h"
 #include "tool.h"
 

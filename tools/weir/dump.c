@@ -1,6 +1,7 @@
 /* weir dump: events as text or JSON, one a line. */
 #include "cursor.h"
 #include "json.h"
+#include "lost.h"
 #include "output.h"
 #include "tool.h"
 
@@ -26,6 +27,7 @@ struct dump {
     bool first_set, last_set;
     bool json, sorted, stacks;
 
+    struct wt_tally tally;
     struct wt_json writer;
     uint64_t matched;
     struct kept *ring;
@@ -383,9 +385,16 @@ static void keep(struct dump *dump, const struct wt_event *event)
         kept->event.stack = kept->bytes + event->payload_size;
 }
 
+static void on_metadata(void *context, const struct wt_metadata *metadata)
+{
+    struct dump *dump = context;
+    wt_tally_define(&dump->tally, metadata);
+}
+
 static void on_event(void *context, const struct wt_event *event)
 {
     struct dump *dump = context;
+    wt_tally_event(&dump->tally, event);
     if (!matches(dump, event) || (dump->first_set && dump->matched >= dump->first))
         return;
     if (!dump->last_set)
@@ -418,7 +427,9 @@ static const char help[] =
     "                 keywords, opcode, metadataId, captureThread, thread, processor, number,\n"
     "                 sequence, sorted, offset, stackId, stack, activityId, relatedActivityId,\n"
     "                 payloadBytes, fields; payload, rest or undecodable in hexadecimal.\n"
-    "                 Integers are exact; NaN and infinities are strings\n"
+    "                 Integers are exact; NaN and infinities are strings. A trace that breaks off\n"
+    "                 gets one more line: status, lost (null: it is unknown), lost_at_least,\n"
+    "                 lost_unknown_after_ns (time of the last sequence point, as ns above)\n"
     "  --provider P   only events of provider P\n"
     "  --event E      only events with that name or id\n"
     "  --thread N     only events with that capture thread or thread id\n"
@@ -428,12 +439,32 @@ static const char help[] =
     "  --stacks       with the addresses of the stack, leaf first\n"
     "  --help         this text\n"
     "\n"
-    "Exit codes: 0 fine, 1 failed, 2 usage, 3 read but events were lost, 4 truncated (what was\n"
-    "there was printed).\n";
+    "Exit codes: 0 fine, 1 failed, 2 usage, 3 read but events were lost,\n"
+    "4 truncated or unfinished: what is there is printed, what was lost is unknown.\n";
+
+/* On stderr, and as a last line of JSON if the trace broke off: a program that reads events need
+ * not look at the exit code to know that there may have been more. */
+static void print_losses(struct dump *dump, enum wt_status status)
+{
+    const struct wt_lost lost = wt_lost_of(&dump->tally, dump->run.reader);
+    const bool broke_off = status != WT_END && status != WT_STOPPED;
+    char text[80];
+    if (broke_off && dump->json) {
+        wt_json_object(&dump->writer, NULL);
+        wt_json_string(&dump->writer, "status", wt_status_word(status));
+        wt_lost_json(&lost, &dump->writer);
+        wt_json_end(&dump->writer);
+    }
+    if (!broke_off && lost.count == 0)
+        return;
+    wt_lost_text(&lost, text);
+    wt_complain("%s: lost %s%s", dump->run.path, text,
+                lost.count > 0 ? "; weir stat reports where" : "");
+}
 
 static int run_dump(struct dump *dump, const char *path)
 {
-    static const struct wt_handlers handlers = {.event = on_event};
+    static const struct wt_handlers handlers = {.metadata = on_metadata, .event = on_event};
     struct wt_reader_options options;
     memset(&options, 0, sizeof(options));
     options.time_order = dump->sorted;
@@ -442,16 +473,14 @@ static int run_dump(struct dump *dump, const char *path)
         return WT_EXIT_OK;
     int code = WT_EXIT_FAILED;
     if (wt_run_open(&dump->run, path, &options, &handlers, dump)) {
-        wt_run_read(&dump->run);
+        enum wt_status status = wt_run_read(&dump->run);
         if (dump->last_set && dump->last > 0)
             print_kept(dump);
-        code = wt_run_exit(&dump->run, 0);
-        uint64_t lost = wt_reader_totals(dump->run.reader)->lost;
-        if (lost > 0)
-            wt_complain("%s: %" PRIu64 " events were lost; weir stat tells where", dump->run.path,
-                        lost);
+        print_losses(dump, status);
+        code = wt_run_exit(&dump->run, dump->tally.all.total);
     }
     wt_run_close(&dump->run);
+    wt_tally_fini(&dump->tally);
     free(dump->text);
     return wt_finish_output(code);
 }

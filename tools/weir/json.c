@@ -83,6 +83,11 @@ void wt_json_i64(struct wt_json *json, const char *key, int64_t value)
     fprintf(json->file, "%" PRId64, value);
 }
 
+void wt_json_null(struct wt_json *json, const char *key)
+{
+    wt_json_verbatim(json, key, "null");
+}
+
 void wt_json_bool(struct wt_json *json, const char *key, bool value)
 {
     start(json, key);

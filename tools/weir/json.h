@@ -24,6 +24,7 @@ void wt_json_end(struct wt_json *json); /* the last one opened; at depth 0 also 
 void wt_json_string(struct wt_json *json, const char *key, const char *text);
 void wt_json_u64(struct wt_json *json, const char *key, uint64_t value);
 void wt_json_i64(struct wt_json *json, const char *key, int64_t value);
+void wt_json_null(struct wt_json *json, const char *key);
 void wt_json_bool(struct wt_json *json, const char *key, bool value);
 void wt_json_double(struct wt_json *json, const char *key, double value);
 void wt_json_single(struct wt_json *json, const char *key, float value);

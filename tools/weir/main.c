@@ -32,7 +32,8 @@ static void print_help(FILE *file)
           "weir --version prints the version.\n"
           "\n"
           "Exit codes: 0 fine, 1 failed (also: check found something), 2 usage, 3 read but events\n"
-          "were lost, 4 truncated (what was there was decoded).\n",
+          "were lost, 4 truncated or unfinished: the end tag is missing. What is there is read;\n"
+          "what was lost after the last sequence point is unknown.\n",
           file);
 }
 

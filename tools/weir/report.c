@@ -1,6 +1,7 @@
 /* weir report: calls and times of functions, from the call and return events of a host. */
 #include "call_tree.h"
 #include "json.h"
+#include "lost.h"
 #include "table.h"
 #include "tool.h"
 
@@ -63,6 +64,7 @@ struct report {
     struct provider *providers;
     size_t provider_count, provider_capacity;
     bool too_many;
+    struct wt_tally tally;
     struct binding *bindings; /* by metadata index */
     size_t binding_capacity;
     int64_t *last_times; /* by thread index */
@@ -104,6 +106,7 @@ static uint32_t provider_of(struct report *report, const char *name)
 static void on_metadata(void *context, const struct wt_metadata *metadata)
 {
     struct report *report = context;
+    wt_tally_define(&report->tally, metadata);
     report->bindings = wt_grow(report->bindings, &report->binding_capacity,
                                (size_t)metadata->index + 1, sizeof(*report->bindings));
     struct binding *binding = &report->bindings[metadata->index];
@@ -216,6 +219,7 @@ static void on_event(void *context, const struct wt_event *event)
     if (!report->any || event->time > report->last_time)
         report->last_time = event->time;
     report->any = true;
+    wt_tally_event(&report->tally, event);
     if (event->metadata->undefined)
         return;
     const struct binding *binding = &report->bindings[event->metadata->index];
@@ -385,13 +389,14 @@ static void json_provider(struct wt_json *json, const struct report *report,
 
 static void print_json(const struct report *report)
 {
+    const struct wt_lost lost = wt_lost_of(&report->tally, report->run.reader);
     struct wt_json json;
     wt_json_init(&json, stdout, true);
     wt_json_object(&json, NULL);
     wt_json_string(&json, "file", report->run.path);
     wt_json_string(&json, "status", wt_status_word(wt_reader_error(report->run.reader)->status));
     wt_json_u64(&json, "eventCount", wt_reader_totals(report->run.reader)->events);
-    wt_json_u64(&json, "lost", wt_reader_totals(report->run.reader)->lost);
+    wt_lost_json(&lost, &json);
     wt_json_array(&json, "providers");
     for (size_t i = 0; i < report->provider_count; i++)
         if (report->providers[i].tree.calls + report->providers[i].tree.returns > 0)
@@ -402,6 +407,10 @@ static void print_json(const struct report *report)
 
 static void print_text(const struct report *report)
 {
+    const struct wt_lost lost = wt_lost_of(&report->tally, report->run.reader);
+    char lost_text[80];
+    wt_lost_text(&lost, lost_text);
+    printf("lost              %s\n\n", lost_text);
     bool any = false;
     for (size_t i = 0; i < report->provider_count; i++) {
         if (report->providers[i].tree.calls + report->providers[i].tree.returns == 0)
@@ -428,6 +437,7 @@ static void free_report(struct report *report)
         call_tree_fini(&provider->tree);
     }
     free(report->providers);
+    wt_tally_fini(&report->tally);
     free(report->bindings);
     free(report->last_times);
 }
@@ -451,14 +461,14 @@ static const char help[] =
     "\n"
     "  --top N    show N functions (20); 0 shows all\n"
     "  --by KEY   order by inclusive (the default) or exclusive time, or by calls\n"
-    "  --json     one JSON object: file, status, eventCount, lost, providers [{provider, calls,\n"
-    "             tailCalls, returns, unmatchedReturns, unwoundFrames, closedAtEnd, closedByGap,\n"
-    "             totalNs, functions [{id, name, file, line, kind, calls, inclusiveNs,\n"
-    "             exclusiveNs}]}]\n"
+    "  --json     one JSON object: file, status, eventCount, lost (null if unknown),\n"
+    "             lost_at_least, lost_unknown_after_ns, providers [{provider, calls, tailCalls,\n"
+    "             returns, unmatchedReturns, unwoundFrames, closedAtEnd, closedByGap, totalNs,\n"
+    "             functions [{id, name, file, line, kind, calls, inclusiveNs, exclusiveNs}]}]\n"
     "  --help     this text\n"
     "\n"
-    "Exit codes: 0 fine, 1 failed, 2 usage, 3 read but events were lost, 4 truncated (what was\n"
-    "there was used).\n";
+    "Exit codes: 0 fine, 1 failed, 2 usage, 3 read but events were lost,\n"
+    "4 truncated or unfinished: what is there is used, what was lost is unknown.\n";
 
 static int run_report(struct report *report, const char *path)
 {
@@ -475,7 +485,7 @@ static int run_report(struct report *report, const char *path)
         print_json(report);
     else
         print_text(report);
-    int code = wt_run_exit(&report->run, 0);
+    int code = wt_run_exit(&report->run, report->tally.all.total);
     free_report(report);
     wt_run_close(&report->run);
     return wt_finish_output(code);

@@ -1,7 +1,6 @@
 /* weir stat: what is in a trace, in numbers. */
 #include "json.h"
-#include "loss.h"
-#include "map.h"
+#include "lost.h"
 #include "output.h"
 #include "table.h"
 #include "tool.h"
@@ -16,13 +15,6 @@ struct row {
     const struct wt_metadata *metadata; /* NULL: events whose definition is missing */
     uint64_t count;
     uint64_t payload_bytes;
-    struct wt_loss_fields loss;
-};
-
-struct told {
-    uint64_t capture_thread;
-    uint64_t total;
-    uint64_t causes[WT_CAUSE_COUNT];
 };
 
 struct stat {
@@ -31,10 +23,7 @@ struct stat {
     size_t row_count, row_capacity;
     uint64_t *thread_ids; /* by thread index: thread id of its first event */
     size_t thread_capacity;
-    struct told *told;
-    size_t told_count, told_capacity;
-    struct wt_map told_map;
-    struct told told_all;
+    struct wt_tally tally;
     int64_t first_time, last_time;
     bool any;
 };
@@ -46,31 +35,7 @@ static void on_metadata(void *context, const struct wt_metadata *metadata)
     stat->rows = wt_grow(stat->rows, &stat->row_capacity, at + 1, sizeof(*stat->rows));
     stat->row_count = at + 1;
     stat->rows[at].metadata = metadata;
-    stat->rows[at].loss = wt_loss_bind(metadata);
-}
-
-static struct told *told_of(struct stat *stat, uint64_t capture_thread)
-{
-    const uint32_t *found = wt_map_find(&stat->told_map, capture_thread);
-    if (found)
-        return &stat->told[*found];
-    stat->told =
-        wt_grow(stat->told, &stat->told_capacity, stat->told_count + 1, sizeof(*stat->told));
-    wt_map_insert(&stat->told_map, capture_thread, (uint32_t)stat->told_count);
-    stat->told[stat->told_count].capture_thread = capture_thread;
-    return &stat->told[stat->told_count++];
-}
-
-static void note_loss(struct stat *stat, const struct row *row, const struct wt_event *event)
-{
-    struct wt_loss loss;
-    if (!wt_loss_read(&row->loss, event, &loss))
-        return;
-    struct told *told = told_of(stat, loss.capture_thread);
-    told->causes[loss.cause] += loss.count;
-    told->total += loss.count;
-    stat->told_all.causes[loss.cause] += loss.count;
-    stat->told_all.total += loss.count;
+    wt_tally_define(&stat->tally, metadata);
 }
 
 static void on_event(void *context, const struct wt_event *event)
@@ -92,8 +57,7 @@ static void on_event(void *context, const struct wt_event *event)
         stat->first_time = event->time;
     if (event->time > stat->last_time)
         stat->last_time = event->time;
-    if (row->loss.is_loss)
-        note_loss(stat, row, event);
+    wt_tally_event(&stat->tally, event);
 }
 
 static int compare_names(const struct row *a, const struct row *b)
@@ -172,7 +136,8 @@ static void print_head(const struct stat *stat)
 {
     const struct wt_totals *totals = wt_reader_totals(stat->run.reader);
     const struct wt_trace_info *info = wt_reader_trace(stat->run.reader);
-    char utc[40], seconds[40];
+    const struct wt_lost lost = wt_lost_of(&stat->tally, stat->run.reader);
+    char utc[40], seconds[40], lost_text[80];
     printf("trace      %s\n", stat->run.path);
     if (info) {
         printf("process    %" PRId32 ", %" PRId32 " processors, %" PRId32 "-byte pointers\n",
@@ -203,7 +168,8 @@ static void print_head(const struct stat *stat)
     printf("events     %" PRIu64 ", %" PRIu64 " payload bytes, %.0f per second\n", totals->events,
            totals->payload_bytes, rate_of(stat, totals->events));
     printf("threads    %" PRIu64 "\n", totals->threads);
-    printf("lost       %" PRIu64 "\n", totals->lost);
+    wt_lost_text(&lost, lost_text);
+    printf("lost       %s\n", lost_text);
     if (totals->steps_back)
         printf("back       %" PRIu64 " times a number was not above the last\n",
                totals->steps_back);
@@ -235,13 +201,6 @@ static void print_events(const struct stat *stat)
     wt_table_print(&table, stdout);
 }
 
-static const struct told *told_find(const struct stat *stat, uint64_t capture_thread)
-{
-    static const struct told none;
-    const uint32_t *found = wt_map_find(&stat->told_map, capture_thread);
-    return found ? &stat->told[*found] : &none;
-}
-
 static uint64_t thread_id_of(const struct stat *stat, const struct wt_thread *thread)
 {
     return thread->index < stat->thread_capacity ? stat->thread_ids[thread->index] : 0;
@@ -252,7 +211,7 @@ static uint64_t unknown_total(const struct stat *stat)
     uint64_t sum = 0;
     const struct wt_thread *thread;
     for (uint32_t i = 0; (thread = wt_reader_thread(stat->run.reader, i)); i++)
-        sum += unknown_of(thread->lost, told_find(stat, thread->capture_thread)->total);
+        sum += unknown_of(thread->lost, wt_tally_of(&stat->tally, thread->capture_thread)->total);
     return sum;
 }
 
@@ -261,33 +220,35 @@ static void print_threads(const struct stat *stat)
 {
     static const bool right[5 + WT_CAUSE_COUNT] = {true, true, true, true, true, true, true, true,
                                                    true, true, true, true, true, true, true};
+    const struct wt_told *all = &stat->tally.all;
+    const bool is_known = wt_lost_is_known(stat->run.reader);
     size_t causes = 0;
     for (int c = 0; c < WT_CAUSE_COUNT; c++)
-        causes += stat->told_all.causes[c] > 0;
+        causes += all->causes[c] > 0;
     bool unknown = unknown_total(stat) > 0;
     struct wt_table table;
     wt_table_init(&table, 4 + causes + unknown, right);
     wt_table_text(&table, "capture thread");
     wt_table_text(&table, "OS thread");
     wt_table_text(&table, "events");
-    wt_table_text(&table, "lost");
+    wt_table_text(&table, is_known ? "lost" : "lost at least");
     for (int c = 0; c < WT_CAUSE_COUNT; c++)
-        if (stat->told_all.causes[c])
+        if (all->causes[c])
             wt_table_text(&table, wt_cause_name((enum wt_cause)c));
     if (unknown)
         wt_table_text(&table, "unknown");
     const struct wt_thread *thread;
     for (uint32_t i = 0; (thread = wt_reader_thread(stat->run.reader, i)); i++) {
-        const struct told *told = told_find(stat, thread->capture_thread);
+        const struct wt_told *told = wt_tally_of(&stat->tally, thread->capture_thread);
         wt_table_u64(&table, thread->capture_thread);
         if (thread->events)
             wt_table_u64(&table, thread_id_of(stat, thread));
         else
             wt_table_text(&table, "-");
         wt_table_u64(&table, thread->events);
-        wt_table_u64(&table, thread->lost);
+        wt_table_u64(&table, is_known ? thread->lost : wt_lost_at_least(&stat->tally, thread));
         for (int c = 0; c < WT_CAUSE_COUNT; c++)
-            if (stat->told_all.causes[c])
+            if (all->causes[c])
                 wt_table_u64(&table, told->causes[c]);
         if (unknown)
             wt_table_u64(&table, unknown_of(thread->lost, told->total));
@@ -296,7 +257,7 @@ static void print_threads(const struct stat *stat)
     wt_table_print(&table, stdout);
 }
 
-static void json_causes(struct wt_json *json, const struct told *told, uint64_t unknown)
+static void json_causes(struct wt_json *json, const struct wt_told *told, uint64_t unknown)
 {
     wt_json_object(json, "causes");
     for (int c = 0; c < WT_CAUSE_COUNT; c++)
@@ -347,9 +308,10 @@ static void json_totals(struct wt_json *json, const struct stat *stat)
     wt_json_u64(json, "eventCount", totals->events);
     wt_json_u64(json, "payloadBytes", totals->payload_bytes);
     wt_json_double(json, "eventsPerSecond", rate_of(stat, totals->events));
-    wt_json_u64(json, "lost", totals->lost);
+    const struct wt_lost lost = wt_lost_of(&stat->tally, stat->run.reader);
+    wt_lost_json(&lost, json);
     wt_json_u64(json, "stepsBack", totals->steps_back);
-    json_causes(json, &stat->told_all, unknown_total(stat));
+    json_causes(json, &stat->tally.all, unknown_total(stat));
 }
 
 static void json_events(struct wt_json *json, const struct stat *stat)
@@ -371,17 +333,27 @@ static void json_events(struct wt_json *json, const struct stat *stat)
     wt_json_end(json);
 }
 
+static void json_thread_lost(struct wt_json *json, const struct stat *stat,
+                             const struct wt_thread *thread)
+{
+    if (wt_lost_is_known(stat->run.reader))
+        wt_json_u64(json, "lost", thread->lost);
+    else
+        wt_json_null(json, "lost");
+    wt_json_u64(json, "lost_at_least", wt_lost_at_least(&stat->tally, thread));
+}
+
 static void json_threads(struct wt_json *json, const struct stat *stat)
 {
     wt_json_array(json, "threads");
     const struct wt_thread *thread;
     for (uint32_t i = 0; (thread = wt_reader_thread(stat->run.reader, i)); i++) {
-        const struct told *told = told_find(stat, thread->capture_thread);
+        const struct wt_told *told = wt_tally_of(&stat->tally, thread->capture_thread);
         wt_json_object(json, NULL);
         wt_json_u64(json, "captureThread", thread->capture_thread);
         wt_json_u64(json, "thread", thread_id_of(stat, thread));
         wt_json_u64(json, "events", thread->events);
-        wt_json_u64(json, "lost", thread->lost);
+        json_thread_lost(json, stat, thread);
         wt_json_u64(json, "stepsBack", thread->steps_back);
         wt_json_u64(json, "lastNumber", thread->number);
         json_causes(json, told, unknown_of(thread->lost, told->total));
@@ -414,7 +386,10 @@ static const char help[] =
     "FILE may be - for standard input. Memory does not grow with the length of the trace.\n"
     "\n"
     "A loss is a number missing in a capture thread. Its causes come from Weir/Loss events;\n"
-    "losses without one are \"unknown\".\n"
+    "losses without one are \"unknown\". A file without its end tag is truncated or unfinished:\n"
+    "its losses are known up to its last sequence point, and all counts of losses are lower\n"
+    "bounds. Text then says \"lost unknown after 1.234 s\", or \"lost at least 12, unknown after\n"
+    "1.234 s\".\n"
     "\n"
     "  --json   one JSON object with these members, which only ever grow in number:\n"
     "             file, status (complete, truncated, error), message, offset;\n"
@@ -423,16 +398,18 @@ static const char help[] =
     "             durationNs, if there are events;\n"
     "             bytes, bytesPerEvent, eventBlocks, metadataBlocks, stackBlocks, sequencePoints,\n"
     "             definitions, definitionsWithV5Tags, stacks, eventCount, payloadBytes,\n"
-    "             eventsPerSecond, lost, stepsBack,\n"
+    "             eventsPerSecond, lost (null if unknown), lost_at_least,\n"
+    "             lost_unknown_after_ns (since syncTicks; null if lost is known), stepsBack,\n"
     "             causes: {FULL, NESTED, TOO_LARGE, NO_SEGMENT, MISMATCH, OVERWRITTEN, ABORTED,\n"
     "                      DEADLINE, SINK_FAILED, OTHER, unknown};\n"
     "             events: [{provider, id, version, name, count, payloadBytes, eventsPerSecond,\n"
     "                       undefined}], the most frequent first;\n"
-    "             threads: [{captureThread, thread, events, lost, stepsBack, lastNumber, causes}]\n"
+    "             threads: [{captureThread, thread, events, lost, lost_at_least, stepsBack,\n"
+    "                        lastNumber, causes}]\n"
     "  --help   this text\n"
     "\n"
-    "Exit codes: 0 fine, 1 failed, 2 usage, 3 read but events were lost, 4 truncated (what was\n"
-    "there was counted).\n";
+    "Exit codes: 0 fine, 1 failed, 2 usage, 3 read but events were lost,\n"
+    "4 truncated or unfinished: what is there is counted, what was lost is unknown.\n";
 
 static int run_stat(const char *path, bool json)
 {
@@ -452,13 +429,12 @@ static int run_stat(const char *path, bool json)
             print_events(&stat);
             print_threads(&stat);
         }
-        code = wt_run_exit(&stat.run, stat.told_all.total);
+        code = wt_run_exit(&stat.run, stat.tally.all.total);
     }
     wt_run_close(&stat.run);
     free(stat.rows);
     free(stat.thread_ids);
-    free(stat.told);
-    wt_map_fini(&stat.told_map);
+    wt_tally_fini(&stat.tally);
     return wt_finish_output(code);
 }
 

@@ -13,7 +13,7 @@ enum wt_exit {
     WT_EXIT_FAILED = 1,
     WT_EXIT_USAGE = 2,
     WT_EXIT_LOST = 3,
-    WT_EXIT_TRUNCATED = 4,
+    WT_EXIT_TRUNCATED = 4, /* no end tag: losses after the last sequence point are unknown */
 };
 
 /* Subcommands: argv[0] is the subcommand's name. They return an exit code. */

@@ -5,11 +5,18 @@
  * by start, and ended by stop, which writes everything that was recorded:
  *
  *     struct weir_session_config config = WEIR_SESSION_CONFIG_INIT;
+ *     struct weir_session *session = NULL;
+ *     struct weir_error error;
  *     config.providers = "MyVM:0xff:5";
  *     config.file = "vm.nettrace";
- *     struct weir_session *session;
- *     if (weir_session_create(&config, &session, &error) == WEIR_OK &&
- *         weir_session_start(session, &error) == WEIR_OK) { ... weir_session_stop(session); }
+ *     if (weir_session_create(&config, &session, &error) != WEIR_OK ||
+ *         weir_session_start(session, &error) != WEIR_OK) {
+ *         complain(error.text);
+ *     } else {
+ *         ...
+ *         if (weir_session_stop(session) != WEIR_OK)
+ *             complain("the trace is not whole");
+ *     }
  *     weir_session_destroy(session);
  *
  * The functions here disable cancellation of the calling thread until they return.
@@ -89,8 +96,9 @@ typedef bool (*weir_write)(void *context, const void *bytes, size_t count);
 
 /*
  * All pointers are used during weir_session_create() only, except contexts and functions. Start
- * from WEIR_SESSION_CONFIG_INIT, which sets the size and the defaults. Exactly one of file, fd,
- * write and memory_bytes_max names the sink.
+ * from WEIR_SESSION_CONFIG_INIT, which sets the size and the defaults; those that are not 0 are
+ * listed in WEIR_SESSION_CONFIG_DEFAULTS_ below. Exactly one of file, fd, write and
+ * memory_bytes_max names the sink.
  */
 struct weir_session_config {
     size_t size; /* sizeof(struct weir_session_config) */
@@ -120,10 +128,10 @@ struct weir_session_config {
     uint64_t grant_bytes;  /* RELAY: most that one grant gives, from a segment to a quarter of the
                             * budget; 0, the default: found at run time */
 
-    uint64_t budget_bytes;  /* for records; default 16 MiB, at least two segments, up to 64 GiB */
-    uint32_t segment_bytes; /* default 32 KiB; 4 KiB to 1 MiB, a power of two */
-    uint32_t flush_ms;      /* what was recorded reaches the sink within this; default 100 */
-    uint32_t stop_ms_max;   /* deadline of weir_session_stop(); default 5,000 */
+    uint64_t budget_bytes;  /* for records; at least two segments, up to 64 GiB */
+    uint32_t segment_bytes; /* 4 KiB to 1 MiB, a power of two */
+    uint32_t flush_ms;      /* what was recorded reaches the sink within this */
+    uint32_t stop_ms_max;   /* deadline of weir_session_stop() */
 
     /* Called at stop, on the drain thread, after the last recorded event: emit the state that a
      * reader needs (names for ids, say). Any volume; nothing is lost while the sink takes it, but
@@ -161,30 +169,35 @@ struct weir_session_config {
     bool block_signals;
 };
 
+/* The defaults that are not 0. */
 #define WEIR_SESSION_CONFIG_DEFAULT_BUDGET (16u << 20)
+#define WEIR_SESSION_CONFIG_DEFAULTS_(SET)                \
+    SET(size, sizeof(struct weir_session_config))         \
+    SET(fd, -1)                                           \
+    SET(budget_bytes, WEIR_SESSION_CONFIG_DEFAULT_BUDGET) \
+    SET(segment_bytes, 32u << 10)                         \
+    SET(flush_ms, 100)                                    \
+    SET(stop_ms_max, 5000)
+
+#define WEIR_INIT_MEMBER_(member, value)   .member = (value),
+#define WEIR_ASSIGN_MEMBER_(member, value) made.member = (value);
+
 #ifdef __cplusplus
 #define WEIR_SESSION_CONFIG_INIT weir_session_config_init()
 #else
-#define WEIR_SESSION_CONFIG_INIT                                                    \
-    {                                                                               \
-        .size = sizeof(struct weir_session_config), .fd = -1,                       \
-        .budget_bytes = WEIR_SESSION_CONFIG_DEFAULT_BUDGET, .segment_bytes = 32768, \
-        .flush_ms = 100, .stop_ms_max = 5000                                        \
+#define WEIR_SESSION_CONFIG_INIT                         \
+    {                                                    \
+        WEIR_SESSION_CONFIG_DEFAULTS_(WEIR_INIT_MEMBER_) \
     }
 #endif
 
 /* The same as a function, for C++ and for bindings. */
 static inline struct weir_session_config weir_session_config_init(void)
 {
-    struct weir_session_config config;
-    __builtin_memset(&config, 0, sizeof config);
-    config.size = sizeof config;
-    config.fd = -1;
-    config.budget_bytes = WEIR_SESSION_CONFIG_DEFAULT_BUDGET;
-    config.segment_bytes = 32768;
-    config.flush_ms = 100;
-    config.stop_ms_max = 5000;
-    return config;
+    struct weir_session_config made;
+    __builtin_memset(&made, 0, sizeof made);
+    WEIR_SESSION_CONFIG_DEFAULTS_(WEIR_ASSIGN_MEMBER_)
+    return made;
 }
 
 /*
@@ -303,23 +316,26 @@ struct weir_sink {
     void *write_context;
 };
 
+#define WEIR_SINK_DEFAULTS_(SET)        \
+    SET(size, sizeof(struct weir_sink)) \
+    SET(fd, -1)
+
 #ifdef __cplusplus
 #define WEIR_SINK_INIT weir_sink_init()
 #else
-#define WEIR_SINK_INIT                              \
-    {                                               \
-        .size = sizeof(struct weir_sink), .fd = -1, \
+#define WEIR_SINK_INIT                         \
+    {                                          \
+        WEIR_SINK_DEFAULTS_(WEIR_INIT_MEMBER_) \
     }
 #endif
 
 /* The same as a function, for C++ and for bindings. */
 static inline struct weir_sink weir_sink_init(void)
 {
-    struct weir_sink sink;
-    __builtin_memset(&sink, 0, sizeof sink);
-    sink.size = sizeof sink;
-    sink.fd = -1;
-    return sink;
+    struct weir_sink made;
+    __builtin_memset(&made, 0, sizeof made);
+    WEIR_SINK_DEFAULTS_(WEIR_ASSIGN_MEMBER_)
+    return made;
 }
 
 /*

@@ -1,4 +1,5 @@
 """The trace is whole however the process ends, and the status is the script's."""
+import json
 import os
 import select
 import signal
@@ -136,6 +137,20 @@ class Signals(Case):
         process.send_signal(signal.SIGINT)
         self.assertEqual(process.wait(10), -signal.SIGINT)
         self.check_trace()
+
+    def test_sigkill(self):
+        """Nobody can write the end then; no command says that nothing was lost."""
+        process = self.start(self.BUSY)
+        time.sleep(0.3)
+        process.kill()
+        process.wait(10)
+        for command in ("stat", "check", "report"):
+            result = self.run_program("weir", command, "--json", self.trace)
+            self.assertEqual(result.returncode, 4, result.stdout + result.stderr)
+            told = json.loads(result.stdout)
+            self.assertIsNone(told["lost"])
+            self.assertGreater(told["lost_unknown_after_ns"], 0)
+        self.assertEqual(self.run_program("weir", "dump", "--last", "1", self.trace).returncode, 4)
 
     def test_untraced(self):
         process = self.start(self.LOOP, traced=False)

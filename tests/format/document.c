@@ -1,0 +1,77 @@
+/* Writes the file that core/nettrace/FORMAT.md shows, to standard output. The writer is called as a
+ * session's drain calls it; times and ids are fixed, so that the bytes are. */
+#include "nettrace/writer.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+#define THREAD 5001
+
+static const struct wr_nettrace_header header = {.realtime_ns = UINT64_C(1768480245500000000),
+                                                 .sync_ticks = 1000000,
+                                                 .frequency_hz = 1000000000,
+                                                 .process_id = 4242,
+                                                 .processor_count = 4};
+
+static const struct weir_field tick_fields[] = {{"n", WEIR_TYPE_i32}};
+static const struct weir_schema tick = {.name = "Tick",
+                                        .id = 7,
+                                        .keywords = 1,
+                                        .level = WEIR_LEVEL_INFO,
+                                        .opcode = 10,
+                                        .fields = tick_fields,
+                                        .field_count = 1};
+
+static const struct weir_field load_fields[] = {{"v", WEIR_TYPE_array_i32}, {"s", WEIR_TYPE_str}};
+static const struct weir_schema load = {.name = "Load",
+                                        .id = 8,
+                                        .keywords = 1,
+                                        .level = WEIR_LEVEL_INFO,
+                                        .fields = load_fields,
+                                        .field_count = 2};
+
+static void write_point(struct wr_nettrace *nettrace, uint64_t ticks, uint64_t number)
+{
+    const struct wr_nettrace_thread_number row = {THREAD, number};
+    wr_nettrace_point(nettrace, ticks, &row, 1);
+}
+
+static void write_ticks(struct wr_nettrace *nettrace)
+{
+    const uint64_t payloads[] = {42, 43};
+    wr_nettrace_metadata(nettrace, 1, "Demo", &tick, false, 1000100);
+    wr_nettrace_block_begin(nettrace, THREAD, THREAD);
+    wr_nettrace_event(nettrace, 1, 2, 1000100, &payloads[0], 4);
+    wr_nettrace_event(nettrace, 1, 3, 1000350, &payloads[1], 4);
+}
+
+/* Number 4 is lost before the event, number 6 after it. */
+static void write_load(struct wr_nettrace *nettrace)
+{
+    /* Two elements, as a record has them: an array is its count and its values, a string its count
+     * of UTF-8 bytes and these. */
+    static const unsigned char record[] = {2, 0, 1, 0, 0, 0, 2, 0, 0, 0, 2, 0, 'o', 'k'};
+    unsigned char payload[64] = {0};
+    uint32_t bytes = wr_nettrace_payload(&load, record, payload);
+    wr_nettrace_metadata(nettrace, 2, "Demo", &load, true, 1000500);
+    wr_nettrace_block_begin(nettrace, THREAD, THREAD);
+    wr_nettrace_event(nettrace, 2, 5, 1000500, payload, bytes);
+}
+
+int main(void)
+{
+    struct wr_nettrace nettrace;
+    unsigned char *buffer = malloc(WR_NETTRACE_BUFFER_BYTES);
+    if (!buffer)
+        return 1;
+    wr_nettrace_init(&nettrace, NULL, buffer); /* no sink: the bytes stay in the buffer */
+    wr_nettrace_header(&nettrace, &header);
+    write_point(&nettrace, 1000000, 1);
+    write_ticks(&nettrace);
+    write_load(&nettrace);
+    write_point(&nettrace, 1000600, 6);
+    wr_nettrace_end(&nettrace);
+    bool is_written = fwrite(buffer, 1, nettrace.length, stdout) == nettrace.length;
+    free(buffer);
+    return is_written && fflush(stdout) == 0 ? 0 : 1;
+}
