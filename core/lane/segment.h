@@ -40,7 +40,7 @@ struct wr_segment {
     struct wr_segment *newer;       /* the lane's chain, oldest first */
     struct wr_free_node *free_node; /* TAKER, giver: see buffers/free_list.h */
 
-    /* LOCK(overwrite), see buffers/overwrite.h */
+    /* LOCK(overwrite), see buffers/mode_overwrite.h */
     struct wr_lane *lane;         /* whose records these are */
     struct wr_segment *full_next; /* the next younger one of the session's full segments */
     uint64_t opening;             /* of the session's, from 1: no two are the same */
@@ -51,6 +51,14 @@ struct wr_segment {
 
     WR_ALIGNED_LINE unsigned char records[];
 };
+
+static inline uint64_t wr_segment_lost_before(const struct wr_segment *segment)
+{
+    uint64_t lost = 0;
+    for (unsigned cause = 0; cause < WR_LANE_CAUSES; cause++)
+        lost += segment->lost_before[cause];
+    return lost;
+}
 
 #define WR_SEGMENT_HEADER_BYTES ((uint32_t)sizeof(struct wr_segment))
 #define WR_SEGMENT_BYTES_MIN    4096u

@@ -2,7 +2,6 @@
  * When the drain looks in a single-threaded build: when the host says so, by weir_poll(). No other
  * thread exists, so nothing is waited for; a budget that fills between two polls drops.
  */
-#include "buffers/block.h"
 #include "os/os.h"
 #include "session/session.h"
 

@@ -11,7 +11,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
-#include "buffers/block.h"
+#include "buffers/place.h"
 #include "session/session.h"
 
 WEIR_PROVIDER_DEFINE(Unit, UNIT_EVENTS)
