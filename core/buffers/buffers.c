@@ -2,8 +2,8 @@
 
 #include <string.h>
 #include "buffers/loss.h"
-#include "buffers/turn.h"
-#include "buffers/when_full.h"
+#include "buffers/modes.h"
+#include "buffers/place.h"
 #include "lane/lane_span.h"
 #include "lane/lane_write.h"
 #include "lane/record.h"
@@ -17,6 +17,24 @@ struct wr_ptr wr_buffers_by_slot[WR_SESSIONS_MAX];
 struct wr_u64 wr_buffers_blocking_slots;
 
 static struct wr_u64 capture_ids; /* of the process; never reused */
+
+/* --- Modes. ---------------------------------------------------------------------------------- */
+
+#define ROW(name, table, word) [WEIR_MODE_##name] = &wr_mode_##table,
+static const struct wr_mode *const modes[] = {WR_MODES(ROW)};
+#undef ROW
+
+void wr_mode_no_need(struct wr_buffers *buffers)
+{
+    (void)buffers;
+}
+
+bool wr_mode_nobody_waits(struct wr_buffers *buffers, uint64_t ns)
+{
+    (void)buffers;
+    (void)ns;
+    return true;
+}
 
 /* --- Life. ----------------------------------------------------------------------------------- */
 
@@ -32,13 +50,12 @@ bool wr_buffers_init(struct wr_buffers *buffers, const struct weir_session_confi
     buffers->wake_at = buffers->segment_count / 16;
     if (buffers->wake_at == 0)
         buffers->wake_at = 1;
-    wr_free_list_init(&buffers->free_list);
     wr_bell_init(&buffers->bell);
     pthread_mutex_init(&buffers->lock, NULL);
     pthread_mutex_init(&buffers->take_lock, NULL);
     buffers->blocks_signals = config->block_signals;
-    if (config->mode == WEIR_MODE_BLOCK)
-        wr_block_init(buffers, config);
+    buffers->mode = modes[config->mode];
+    buffers->mode->init(buffers, config);
     return true;
 }
 
@@ -59,9 +76,8 @@ void wr_buffers_fini(struct wr_buffers *buffers)
     for (struct wr_lane *lane = buffers->lanes; lane; lane = lane->next)
         wr_thread_lane_released(lane->thread);
     slabs_release(buffers);
-    wr_block_fini(buffers);
+    buffers->mode->fini(buffers);
     wr_os_pages_unmap(buffers->arena, buffers->arena_bytes);
-    wr_overwrite_fini(buffers);
     pthread_mutex_destroy(&buffers->lock);
     pthread_mutex_destroy(&buffers->take_lock);
 }
@@ -145,7 +161,7 @@ static struct wr_lane *lane_take(struct wr_buffers *buffers, struct wr_thread *t
     lane->buffers = buffers;
     lane->thread_id = thread->id;
     lane->capture_id = wr_buffers_capture_id();
-    wr_u32_store_relaxed(&lane->is_due, buffers->overwrite.is_on); /* relaxed: not shared yet */
+    wr_u32_store_relaxed(&lane->is_due, 1); /* relaxed: not shared yet */
     lane->last_number = 1; /* the number of its introduction; attempts follow from 2 */
     wr_u32_add_acq_rel(&buffers->lanes_now, 1);
     void *head = wr_ptr_load_relaxed(&buffers->arrived); /* relaxed: the exchange decides */
@@ -234,46 +250,21 @@ struct wr_lane *wr_buffers_lane(struct wr_thread *thread, uint32_t slot)
     return lane;
 }
 
-/* --- Room. ----------------------------------------------------------------------------------- */
+/* --- Losses. --------------------------------------------------------------------------------- */
 
-/* Tells the drain of segments that the writer has left. */
-static void tell_retired(struct wr_lane *lane, uint32_t segments)
+void wr_buffers_starve(struct wr_buffers *buffers)
 {
-    struct wr_buffers *buffers = lane->buffers;
-    wr_buffers_announce(lane);
-    if (wr_u32_add_acq_rel(&buffers->retired, segments) + segments >= buffers->wake_at ||
-        wr_block_has_parked(buffers) || wr_turn_has_waiting(buffers))
+    /* relaxed: a hint; most dropped events stop here */
+    if (wr_u32_load_relaxed(&buffers->is_starved))
+        return;
+    if (wr_u32_exchange_acq_rel(&buffers->is_starved, 1) == 0)
         wr_bell_ring(&buffers->bell);
 }
 
-/* Signals are blocked, here and where it says so below. */
-static void retire_blocked(struct wr_lane *lane)
+void wr_buffers_lose_for_room(struct wr_lane *lane)
 {
-    if (lane->buffers->overwrite.is_on)
-        wr_overwrite_retire(lane);
-    else if (wr_lane_retire(lane))
-        tell_retired(lane, 1);
-}
-
-void wr_buffers_retire(struct wr_lane *lane)
-{
-    uint64_t signals = wr_buffers_signals_block(lane->buffers);
-    retire_blocked(lane);
-    wr_buffers_signals_restore(lane->buffers, signals);
-}
-
-void wr_buffers_return(struct wr_lane *lane)
-{
-    lane->is_borrowed = 0;
-    wr_buffers_retire(lane);
-}
-
-bool wr_buffers_has_room(struct wr_lane *lane)
-{
-    const struct wr_buffers *buffers = lane->buffers;
-    if (buffers->overwrite.is_on)
-        return wr_u32_load_relaxed(&buffers->overwrite.spare) > 0; /* relaxed: a hint */
-    return buffers->blocks ? wr_block_has_room(lane) : wr_turn_has_room(buffers);
+    lane->skip_cause = lane->held_before ? WEIR_LOSS_FULL : WEIR_LOSS_NO_SEGMENT;
+    wr_buffers_count_lost(lane, lane->skip_cause);
 }
 
 static void mark_gap(struct wr_lane *lane, unsigned cause, struct wr_segment *segment,
@@ -294,7 +285,7 @@ static void lose_blocked(struct wr_lane *lane, enum weir_loss cause)
     if (segment)
         mark_gap(lane, cause, segment, commit);
     else
-        retire_blocked(lane);
+        lane->buffers->mode->retire(lane);
 }
 
 void wr_buffers_lose(struct wr_lane *lane, enum weir_loss cause)
@@ -304,81 +295,65 @@ void wr_buffers_lose(struct wr_lane *lane, enum weir_loss cause)
     wr_buffers_signals_restore(lane->buffers, signals);
 }
 
-static struct wr_segment *room_blocked(struct wr_lane *lane, uint64_t *commit)
-{
-    struct wr_buffers *buffers = lane->buffers;
-    if (buffers->overwrite.is_on)
-        return wr_overwrite_room(lane, commit);
-    retire_blocked(lane);
-    struct wr_segment *segment = wr_when_full_take(lane, 1);
-    if (!segment)
-        return NULL;
-    wr_lane_open(lane, segment, buffers->segment_bytes, wr_clock_ticks());
-    /* Not asked of `end` again: a revocation may have cleared it already, but with this pin odd it
-     * goes no further, and the segment is ours. */
-    *commit = WR_SEGMENT_HEADER_BYTES;
-    return segment;
-}
+/* --- Room. ----------------------------------------------------------------------------------- */
 
-/* Apart, so that an event that finds room saves no registers for this. */
-static WR_NOINLINE struct wr_segment *room_slow(struct wr_lane *lane, uint64_t *commit)
+void wr_buffers_retire(struct wr_lane *lane)
 {
     uint64_t signals = wr_buffers_signals_block(lane->buffers);
-    struct wr_segment *segment = room_blocked(lane, commit);
+    lane->buffers->mode->retire(lane);
     wr_buffers_signals_restore(lane->buffers, signals);
-    return segment;
 }
 
-struct wr_segment *wr_buffers_room(struct wr_lane *lane, uint32_t bytes, uint64_t *commit)
+void wr_buffers_return(struct wr_lane *lane)
 {
-    struct wr_segment *segment = wr_lane_room(lane, bytes, commit);
-    if (segment)
-        return segment;
-    WR_CHECK(!wr_buffers_must_span(lane->buffers, bytes));
-    return room_slow(lane, commit);
+    lane->is_borrowed = 0;
+    wr_buffers_retire(lane);
+}
+
+bool wr_buffers_has_room(struct wr_lane *lane)
+{
+    return lane->buffers->mode->has_room(lane);
+}
+
+enum wr_room wr_buffers_room_slow(struct wr_lane *lane, struct wr_segment **segment,
+                                  uint64_t *commit)
+{
+    uint64_t signals = wr_buffers_signals_block(lane->buffers);
+    enum wr_room room = lane->buffers->mode->room(lane, segment, commit);
+    wr_buffers_signals_restore(lane->buffers, signals);
+    return room;
 }
 
 /* --- Room for a record that is larger than a segment. ---------------------------------------- */
 
-static struct wr_segment *span_room_blocked(struct wr_lane *lane, uint32_t bytes)
+static enum wr_room span_room_blocked(struct wr_lane *lane, uint32_t bytes,
+                                      struct wr_segment **first)
 {
     const struct wr_buffers *buffers = lane->buffers;
     uint32_t count = wr_span_segments(bytes, buffers->segment_bytes);
     if (count > buffers->segment_count / 2) {
         lose_blocked(lane, WEIR_LOSS_TOO_LARGE);
-        return NULL;
+        return WR_ROOM_LOST;
     }
-    if (buffers->overwrite.is_on)
-        return wr_overwrite_span_room(lane, count);
-    /* Before it is known that there are enough: at the brim, several threads that each hold on to a
-     * part of what another one needs would stay there. */
-    retire_blocked(lane);
-    return wr_when_full_take(lane, count);
+    return buffers->mode->span_room(lane, count, first);
 }
 
-struct wr_segment *wr_buffers_span_room(struct wr_lane *lane, uint32_t bytes)
+enum wr_room wr_buffers_span_room(struct wr_lane *lane, uint32_t bytes, struct wr_segment **first)
 {
     uint64_t signals = wr_buffers_signals_block(lane->buffers);
-    struct wr_segment *first = span_room_blocked(lane, bytes);
-    if (first) { /* else an earlier record's may still be there */
-        wr_place_of(lane)->in_hand = first;
+    enum wr_room room = span_room_blocked(lane, bytes, first);
+    if (room == WR_ROOM) { /* else an earlier record's may still be there */
+        wr_place_of(lane)->in_hand = *first;
         wr_place_of(lane)->records_before = lane->records_retired;
     }
     wr_buffers_signals_restore(lane->buffers, signals);
-    return first;
+    return room;
 }
 
 bool wr_buffers_span_open(struct wr_lane *lane, const struct wr_span *span)
 {
-    bool is_open = true;
     uint64_t signals = wr_buffers_signals_block(lane->buffers);
-    if (lane->buffers->overwrite.is_on) {
-        is_open = wr_overwrite_span_open(lane, span);
-    } else {
-        wr_place_of(lane)->in_hand = NULL;
-        wr_lane_push(lane, span->oldest, span->newest, lane->buffers->segment_bytes);
-        tell_retired(lane, span->count - 1);
-    }
+    bool is_open = lane->buffers->mode->span_open(lane, span);
     wr_buffers_signals_restore(lane->buffers, signals);
     return is_open;
 }
@@ -387,29 +362,17 @@ bool wr_buffers_span_open(struct wr_lane *lane, const struct wr_span *span)
 
 bool wr_buffers_reset(struct wr_lane *lane)
 {
-    struct wr_place *place = wr_place_of(lane);
-    bool is_counted = lane->buffers->blocks && wr_block_reset(lane);
-    bool has_several = place->in_hand != NULL;
-    if (has_several)
+    const struct wr_place *place = wr_place_of(lane);
+    if (place->in_hand)
         lane->records_retired = place->records_before;
-    if (has_several && !lane->buffers->overwrite.is_on)
-        wr_when_full_return(lane, place->in_hand);
-    /* A recorder's go back when the lane has the lock, now or at its next event. */
-    if (lane->is_borrowed || place->in_hand)
-        retire_blocked(lane);
-    lane->is_borrowed = 0;
-    return is_counted;
+    return lane->buffers->mode->reset(lane);
 }
 
 /* --- Exit of a thread. ----------------------------------------------------------------------- */
 
 static void lane_exit(struct wr_lane *lane)
 {
-    wr_buffers_retire(lane);
-    if (lane->buffers->blocks)
-        wr_block_exit(lane);
-    else
-        wr_turn_exit(lane);
+    lane->buffers->mode->exit(lane);
     /* edge EXIT.release: the last segment and the last losses */
     wr_u32_store_release(&lane->exited, 1);
     wr_buffers_announce(lane);
@@ -450,10 +413,14 @@ void wr_buffers_accept_ready(struct wr_lane *lane)
     wr_u32_exchange_acq_rel(&lane->queued, 0);
 }
 
-void wr_buffers_give(struct wr_buffers *buffers, struct wr_segment *segment)
+struct wr_lane *wr_buffers_lanes(struct wr_buffers *buffers, uint64_t *attached)
 {
-    if (!buffers->overwrite.is_on) /* else it is kept until wr_overwrite_release() */
-        wr_when_full_give(buffers, segment);
+    pthread_mutex_lock(&buffers->lock);
+    wr_buffers_welcome_locked(buffers);
+    struct wr_lane *first = buffers->lanes;
+    *attached = buffers->lanes_attached;
+    pthread_mutex_unlock(&buffers->lock);
+    return first;
 }
 
 static void attempted_set(struct weir_counts *counts)
@@ -461,21 +428,6 @@ static void attempted_set(struct weir_counts *counts)
     counts->attempted = counts->written;
     for (unsigned cause = 0; cause < WEIR_LOSS_COUNT; cause++)
         counts->attempted += counts->lost[cause];
-}
-
-/* Records that are not overwritten. */
-static uint64_t lane_records_locked(struct wr_lane *lane)
-{
-    uint64_t records = lane->records_read - lane->read_count;
-    for (struct wr_segment *segment = lane->oldest; segment; segment = segment->newer)
-        records +=
-            wr_commit_count(wr_u64_load_acquire(&segment->commit)); /* edge PUBLISH.acquire */
-    /* edge CHAIN.acquire */
-    for (struct wr_segment *segment = wr_ptr_load_acquire(&lane->opened); segment;
-         segment = segment->older)
-        records +=
-            wr_commit_count(wr_u64_load_acquire(&segment->commit)); /* edge PUBLISH.acquire */
-    return records;
 }
 
 bool wr_lane_counts_locked(struct wr_lane *lane, struct weir_counts *counts, uint64_t limit_ns)
@@ -486,27 +438,12 @@ bool wr_lane_counts_locked(struct wr_lane *lane, struct weir_counts *counts, uin
     counts->lost[WEIR_LOSS_NESTED] += wr_u64_load_acquire(&lane->nested);
     counts->lost[WEIR_LOSS_SINK_FAILED] = lane->sink_failed;
     uint64_t records;
-    if (!lane->buffers->overwrite.is_on)
-        records = lane_records_locked(lane);
-    else if (!wr_overwrite_counts(lane, &records, &counts->lost[WEIR_LOSS_OVERWRITTEN], limit_ns))
+    if (!lane->buffers->mode->counts(lane, &records, &counts->lost[WEIR_LOSS_OVERWRITTEN],
+                                     limit_ns))
         return false;
     counts->written = records - lane->sink_failed;
     attempted_set(counts);
     return true;
-}
-
-uint32_t wr_lane_segments_locked(struct wr_lane *lane)
-{
-    uint32_t count = 0;
-    if (lane->buffers->overwrite.is_on)
-        return 0; /* wr_overwrite_used() counts them for all lanes */
-    for (struct wr_segment *segment = lane->oldest; segment; segment = segment->newer)
-        count++;
-    /* edge CHAIN.acquire */
-    for (struct wr_segment *segment = wr_ptr_load_acquire(&lane->opened); segment;
-         segment = segment->older)
-        count++;
-    return count;
 }
 
 void wr_counts_add(struct weir_counts *sum, const struct weir_counts *more)

@@ -12,7 +12,8 @@
 #include <weir/session.h>
 #include "base/atomic.h"
 #include "buffers/free_list.h"
-#include "buffers/overwrite.h"
+#include "buffers/mode.h"
+#include "buffers/mode_overwrite.h"
 #include "lane/lane_write.h"
 #include "lane/thread.h"
 #include "os/os.h"
@@ -20,9 +21,8 @@
 #include "wait/gate.h"
 
 struct wr_place;
-struct wr_span;
 
-/* DROP: the lanes that wait for their turn: see buffers/turn.h. */
+/* DROP: the lanes that wait for their turn: see buffers/mode_drop.h. */
 struct wr_turns {
     WR_ALIGNED_LINE struct wr_ptr enrolled; /* ANY(ENROL): not yet in the queue, newest first */
     struct wr_u32 waiting;                  /* ANY: lanes that wait; a hint */
@@ -33,6 +33,7 @@ struct wr_turns {
 
 struct wr_buffers {
     /* CONST after init */
+    const struct wr_mode *mode;
     unsigned char *arena;
     uint64_t arena_bytes;
     uint32_t segment_bytes;
@@ -41,14 +42,13 @@ struct wr_buffers {
     uint32_t slot;
     bool has_plain_pins; /* its emitters may come by the fast path: revoking and freeing what is
                             theirs needs membarrier; set with the slot */
-    bool blocks;         /* mode BLOCK: segments come from the gate, not from the free list */
     bool blocks_signals; /* of emitting threads, while they change segments */
     uint64_t max_block_ns;
     void (*on_park)(void *context, const struct weir_park *park);
     void *on_park_context;
 
-    struct wr_free_list free_list; /* ANY(RECYCLE) */
-    struct wr_u32 carved;          /* ANY: segments that have been in use, from the first on */
+    struct wr_free_list free_list; /* DROP: ANY(RECYCLE) */
+    struct wr_u32 carved;          /* DROP: ANY: segments that have been in use, the first ones */
     WR_ALIGNED_LINE struct wr_ptr ready; /* ANY(READY): lanes with news, newest first */
     struct wr_u32 retired;               /* ANY: since the drain last looked; a hint for waking */
     struct wr_u32 lanes_now;             /* ANY: that are attached; a hint */
@@ -103,6 +103,14 @@ void wr_buffers_init_process(void);
 /* A number that names a capture thread in a stream; never the same twice in a process. */
 uint64_t wr_buffers_capture_id(void);
 
+/* The segment of that number, which was never in use; NULL if there is none. */
+static inline struct wr_segment *wr_buffers_carve(const struct wr_buffers *buffers, uint32_t index)
+{
+    if (index >= buffers->segment_count)
+        return NULL;
+    return (void *)(buffers->arena + (uint64_t)index * buffers->segment_bytes);
+}
+
 /* The session's lock, for threads that are neither the drain nor emit: their signals are blocked
  * while they hold it, so that no handler suspends them with it. Waits at most `limit_ns`
  * (UINT64_MAX: no limit); false: it is not held. */
@@ -137,20 +145,29 @@ static inline void wr_buffers_signals_restore(const struct wr_buffers *buffers, 
  * no memory. */
 struct wr_lane *wr_buffers_lane(struct wr_thread *thread, uint32_t slot);
 
-/* Room for a record of `bytes`, which fits into a segment, in a fresh one if need be. NULL: the
- * loss is counted, or the attempt is blocked (buffers/block.h). */
-struct wr_segment *wr_buffers_room(struct wr_lane *lane, uint32_t bytes, uint64_t *commit);
-
 /* Does a record of `bytes` not fit into a segment, so that it goes the way of lane_span.h? */
 static inline bool wr_buffers_must_span(const struct wr_buffers *buffers, uint32_t bytes)
 {
     return bytes > buffers->segment_bytes - WR_SEGMENT_HEADER_BYTES;
 }
 
+/* Room for a record of `bytes`, which fits into a segment, in a fresh one if need be. ROOM:
+ * `segment` and `commit` receive where to write. */
+enum wr_room wr_buffers_room_slow(struct wr_lane *lane, struct wr_segment **segment,
+                                  uint64_t *commit);
+static inline enum wr_room wr_buffers_room(struct wr_lane *lane, uint32_t bytes,
+                                           struct wr_segment **segment, uint64_t *commit)
+{
+    *segment = wr_lane_room(lane, bytes, commit);
+    if (*segment)
+        return WR_ROOM;
+    WR_CHECK(!wr_buffers_must_span(lane->buffers, bytes));
+    return wr_buffers_room_slow(lane, segment, commit);
+}
+
 /* Segments for a record of `bytes` that spans several, linked by `newer`; the lane has none open.
- * NULL: the loss is counted, TOO_LARGE if they would be more than half of the session's; or the
- * attempt is blocked. */
-struct wr_segment *wr_buffers_span_room(struct wr_lane *lane, uint32_t bytes);
+ * LOST as TOO_LARGE if they would be more than half of the session's. */
+enum wr_room wr_buffers_span_room(struct wr_lane *lane, uint32_t bytes, struct wr_segment **first);
 /* Publishes the record whose parts are filled, and opens the last of its segments. False: the loss
  * is counted. */
 bool wr_buffers_span_open(struct wr_lane *lane, const struct wr_span *span);
@@ -166,6 +183,11 @@ static inline void wr_buffers_count_lost(struct wr_lane *lane, enum weir_loss ca
  * mark has no room the segment is closed, and the next one's header says where the gap is. */
 void wr_buffers_lose(struct wr_lane *lane, enum weir_loss cause);
 
+/* The same of an event that found no room. */
+void wr_buffers_lose_for_room(struct wr_lane *lane);
+/* Tells the drain, once, that it should look for segments that idle threads hold. */
+void wr_buffers_starve(struct wr_buffers *buffers);
+
 /* More threads than half of the segments? */
 static inline bool wr_buffers_is_crowd(const struct wr_buffers *buffers)
 {
@@ -179,7 +201,7 @@ static inline bool wr_buffers_is_crowd(const struct wr_buffers *buffers)
 #define WR_SKIPS_IN_CROWD 15u
 
 /* OVERWRITE: may the lane lose its event without a look for a segment? For so many events after one
- * look that found none (wr_when_full_drop), as long as there is nothing and the drain knows it. */
+ * look that found none (mode_overwrite.c), as long as there is nothing and the drain knows it. */
 static inline bool wr_buffers_skip(struct wr_lane *lane)
 {
     const struct wr_buffers *buffers = lane->buffers;
@@ -212,16 +234,16 @@ bool wr_buffers_has_room(struct wr_lane *lane);
 struct wr_lane *wr_buffers_take_ready(struct wr_buffers *buffers);
 /* To be called before a ready lane is looked at: from here on it may be queued again. */
 void wr_buffers_accept_ready(struct wr_lane *lane);
-void wr_buffers_give(struct wr_buffers *buffers, struct wr_segment *segment);
+/* The lanes, and how many there have ever been. Only the drain removes lanes, and new ones come
+ * before the first, so that the drain may follow `next` without the lock. */
+struct wr_lane *wr_buffers_lanes(struct wr_buffers *buffers, uint64_t *attached);
 /* A finished lane goes back, out of the list at `*link`; its counts are added to `released`. The
  * lock is held. */
 void wr_buffers_release_lane_locked(struct wr_buffers *buffers, struct wr_lane **link);
 
 void wr_counts_add(struct weir_counts *sum, const struct weir_counts *more);
-/* Written and lost of one lane. The lock is held. False: in mode OVERWRITE, whose own lock could
- * not be had within `limit_ns`. */
+/* Written and lost of one lane. The lock is held. False: the mode's own lock could not be had
+ * within `limit_ns`. */
 bool wr_lane_counts_locked(struct wr_lane *lane, struct weir_counts *counts, uint64_t limit_ns);
-/* Segments that hold, or may hold, records. The lock is held. */
-uint32_t wr_lane_segments_locked(struct wr_lane *lane);
 
 #endif

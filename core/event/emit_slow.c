@@ -8,7 +8,7 @@
 #include <string.h>
 #include "base/types.h"
 #include "buffers/buffers.h"
-#include "buffers/turn.h"
+#include "buffers/mode_drop.h"
 #include "event/hooks.h"
 #include "lane/lane_write.h"
 #include "os/clock.h"
@@ -93,18 +93,18 @@ static bool is_out_of_time(const struct wr_segment *segment, uint64_t ticks, uin
 
 /* Such a segment is left for one with a new base. But no event is lost for that: if there is no
  * other one, its rest is used, and the drain sees to the order. */
-static struct wr_segment *room_in_time(struct wr_lane *lane, uint32_t bytes, uint64_t *ticks,
-                                       uint64_t *commit)
+static enum wr_room room_in_time(struct wr_lane *lane, uint32_t bytes, uint64_t *ticks,
+                                 struct wr_segment **segment, uint64_t *commit)
 {
-    struct wr_segment *segment = wr_buffers_room(lane, bytes, commit);
-    if (!segment)
-        return NULL;
+    enum wr_room room = wr_buffers_room(lane, bytes, segment, commit);
+    if (room != WR_ROOM)
+        return room;
     if (*ticks == 0)
         *ticks = wr_clock_ticks();
-    if (!is_out_of_time(segment, *ticks, *commit) || !wr_buffers_has_room(lane))
-        return segment;
+    if (!is_out_of_time(*segment, *ticks, *commit) || !wr_buffers_has_room(lane))
+        return WR_ROOM;
     wr_buffers_retire(lane);
-    return wr_buffers_room(lane, bytes, commit);
+    return wr_buffers_room(lane, bytes, segment, commit);
 }
 
 static void record_write(struct wr_segment *segment, uint64_t commit, uint64_t ticks,
@@ -126,13 +126,6 @@ static void record_write(struct wr_segment *segment, uint64_t commit, uint64_t t
     wr_segment_commit(segment, commit, wr_record_bytes(payload_bytes, !definition->is_fixed));
 }
 
-/* What became of an event in one session. */
-enum outcome {
-    WRITTEN,
-    NOT_WRITTEN, /* the loss is counted */
-    BLOCKED,     /* no room: the thread must leave its pin and wait; nothing is counted */
-};
-
 /* An event on its way. */
 struct attempt {
     struct weir_event *event;
@@ -141,36 +134,33 @@ struct attempt {
     uint64_t ticks; /* 0 until the clock has been read: once per event, and again after a wait */
 };
 
-/* A record that fits into a segment. False: the loss is counted, or the attempt is blocked. */
-static bool emit_whole(struct wr_lane *lane, struct attempt *attempt, uint32_t bytes)
+/* A record that fits into a segment. */
+static enum wr_room emit_whole(struct wr_lane *lane, struct attempt *attempt, uint32_t bytes)
 {
+    struct wr_segment *segment;
     uint64_t commit;
-    struct wr_segment *segment = room_in_time(lane, bytes, &attempt->ticks, &commit);
-    if (!segment)
-        return false;
+    enum wr_room room = room_in_time(lane, bytes, &attempt->ticks, &segment, &commit);
+    if (room != WR_ROOM)
+        return room;
     record_write(segment, commit, attempt->ticks, attempt->event->definition, attempt->payload,
                  &attempt->size);
     if (lane->is_borrowed)
         wr_buffers_return(lane);
-    return true;
+    return WR_ROOM;
 }
 
 /* One session's copy. */
-static enum outcome emit_to_lane(struct wr_lane *lane, struct attempt *attempt)
+static enum wr_room emit_to_lane(struct wr_lane *lane, struct attempt *attempt)
 {
     const struct wr_event_definition *definition = attempt->event->definition;
     if (attempt->size.bytes > WR_PAYLOAD_BYTES_MAX) {
         wr_buffers_lose(lane, WEIR_LOSS_TOO_LARGE);
-        return NOT_WRITTEN;
+        return WR_ROOM_LOST;
     }
     uint32_t bytes = wr_record_bytes((uint32_t)attempt->size.bytes, !definition->is_fixed);
-    bool is_written =
-        wr_buffers_must_span(lane->buffers, bytes)
-            ? wr_emit_span(lane, definition, attempt->payload, &attempt->size, &attempt->ticks)
-            : emit_whole(lane, attempt, bytes);
-    if (is_written)
-        return WRITTEN;
-    return wr_block_is_blocked(lane) ? BLOCKED : NOT_WRITTEN;
+    if (!wr_buffers_must_span(lane->buffers, bytes))
+        return emit_whole(lane, attempt, bytes);
+    return wr_emit_span(lane, definition, attempt->payload, &attempt->size, &attempt->ticks);
 }
 
 /* Where the drain has no membarrier, nothing but this reading of the clock keeps the stamp that
@@ -188,7 +178,8 @@ static void pin_enter(struct wr_thread *thread)
 static bool wait_outside(struct wr_thread *thread, struct wr_lane *lane, uint32_t slot,
                          struct attempt *attempt, const struct weir_park_hooks *hooks)
 {
-    enum wr_waited waited = wr_block_wait_outside(lane);
+    const struct wr_mode *mode = lane->buffers->mode; /* read while the lane is there for certain */
+    enum wr_waited waited = mode->wait_outside(lane);
     wr_hooks_after(hooks);
     pin_enter(thread);
     attempt->ticks = 0;
@@ -196,7 +187,7 @@ static bool wait_outside(struct wr_thread *thread, struct wr_lane *lane, uint32_
      * pin, then frees the lane; it has counted the loss. No other lane can be here: only this
      * thread attaches them. */
     if (waited == WR_WAITED_GRANTED && wr_ptr_load_seq_cst(&thread->lanes[slot]))
-        return wr_block_step_in(lane, (mask_of(attempt->event) >> slot & 1) != 0);
+        return mode->step_in(lane, (mask_of(attempt->event) >> slot & 1) != 0);
     wr_self.last_loss = waited == WR_WAITED_DEADLINE ? WEIR_LOSS_DEADLINE : WEIR_LOSS_ABORTED;
     return false;
 }
@@ -210,10 +201,11 @@ static bool wait_for_room(struct wr_thread *thread, struct wr_lane *lane, uint32
     const struct weir_park_hooks *hooks = wr_hooks_before();
     if (hooks)
         return wait_outside(thread, lane, slot, attempt, hooks);
-    enum wr_waited waited = wr_block_wait(lane);
+    const struct wr_mode *mode = lane->buffers->mode;
+    enum wr_waited waited = mode->wait(lane);
     pin_enter(thread);
     attempt->ticks = 0;
-    return wr_block_resume(lane, waited, (mask_of(attempt->event) >> slot & 1) != 0);
+    return mode->resume(lane, waited, (mask_of(attempt->event) >> slot & 1) != 0);
 }
 
 static bool emit_to_slot(struct wr_thread *thread, uint32_t slot, struct attempt *attempt)
@@ -223,12 +215,12 @@ static bool emit_to_slot(struct wr_thread *thread, uint32_t slot, struct attempt
         lose_unattributed(slot);
         return false;
     }
-    enum outcome outcome;
-    while ((outcome = emit_to_lane(lane, attempt)) == BLOCKED)
+    enum wr_room room;
+    while ((room = emit_to_lane(lane, attempt)) == WR_ROOM_WAIT)
         if (!wait_for_room(thread, lane, slot, attempt))
             break;
     wr_self.pending &= ~(UINT64_C(1) << slot);
-    return outcome == WRITTEN;
+    return room == WR_ROOM;
 }
 
 /* Sessions that may park the thread come last: the others get the event before. The mask is loaded

@@ -7,6 +7,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 #include <weir/trace.h>
+#include "buffers/mode.h"
 #include "lane/record.h"
 #include "lane/thread.h"
 
@@ -111,8 +112,8 @@ bool wr_emit_no_segment_slow(struct weir_event *event, struct wr_thread *thread,
                              struct wr_lane *lane, uint64_t pin, const void *payload);
 
 /* One session's copy of an event whose record is larger than a segment. Inside the pin; `*ticks` is
- * 0 until the clock has been read. False: the loss is counted, or the attempt is blocked. */
-bool wr_emit_span(struct wr_lane *lane, const struct wr_event_definition *definition,
-                  const void *payload, const struct wr_payload_size *size, uint64_t *ticks);
+ * 0 until the clock has been read. */
+enum wr_room wr_emit_span(struct wr_lane *lane, const struct wr_event_definition *definition,
+                          const void *payload, const struct wr_payload_size *size, uint64_t *ticks);
 
 #endif

@@ -12,7 +12,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include "buffers/block.h"
 #include "buffers/buffers.h"
 #include "event/define.h"
 #include "os/clock.h"
@@ -257,7 +256,7 @@ static enum weir_result slot_take_locked(struct wr_buffers *buffers, uint32_t *s
         buffers->has_plain_pins = wr_thread_fast && !marker_locked();
         /* edge ENABLE: before the slot's bit is in any mask */
         wr_ptr_store_release(&wr_buffers_by_slot[i], buffers);
-        blocking_set_locked(i, buffers->blocks);
+        blocking_set_locked(i, buffers->mode->parks);
         return WEIR_OK;
     }
     return wr_fail(error, WEIR_LIMIT, "%d sessions run; stop one", WR_SESSIONS_MAX);
@@ -314,7 +313,7 @@ static void session_end_locked(uint32_t slot)
     struct wr_buffers *buffers = wr_ptr_load_relaxed(&wr_buffers_by_slot[slot]);
     if (!buffers || !buffers->has_plain_pins)
         return;
-    (void)wr_block_abort(buffers, WR_PATIENCE_NS);
+    (void)buffers->mode->send_away(buffers, WR_PATIENCE_NS);
     wr_bell_ring(&buffers->bell);
 }
 

@@ -13,14 +13,15 @@ static void head_put(struct wr_record_out *out, uint32_t event_index, uint32_t p
     wr_record_put(out, head, sizeof head);
 }
 
-bool wr_emit_span(struct wr_lane *lane, const struct wr_event_definition *definition,
-                  const void *payload, const struct wr_payload_size *size, uint64_t *ticks)
+enum wr_room wr_emit_span(struct wr_lane *lane, const struct wr_event_definition *definition,
+                          const void *payload, const struct wr_payload_size *size, uint64_t *ticks)
 {
     uint32_t payload_bytes = (uint32_t)size->bytes;
     uint32_t bytes = wr_record_bytes(payload_bytes, true);
-    struct wr_segment *first = wr_buffers_span_room(lane, bytes);
-    if (!first)
-        return false;
+    struct wr_segment *first;
+    enum wr_room room = wr_buffers_span_room(lane, bytes, &first);
+    if (room != WR_ROOM)
+        return room;
     /* Not the stamp that the event may have in other sessions already: that can be older than the
      * lane, which the drain then has not met. */
     uint64_t base_ticks = wr_clock_ticks();
@@ -32,5 +33,5 @@ bool wr_emit_span(struct wr_lane *lane, const struct wr_event_definition *defini
     wr_record_out_segment(&out, first);
     head_put(&out, definition->index, payload_bytes);
     wr_payload_put(definition, payload, size, &out);
-    return wr_buffers_span_open(lane, &span);
+    return wr_buffers_span_open(lane, &span) ? WR_ROOM : WR_ROOM_LOST;
 }

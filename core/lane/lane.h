@@ -75,7 +75,7 @@ struct wr_lane {
     uint64_t capture_id;
     uint64_t thread_id;
 
-    /* LOCK(overwrite), see buffers/overwrite.h. Beside the constants, which no hot path reads. */
+    /* LOCK(overwrite), see buffers/mode_overwrite.h. Beside the constants, which no hot path reads. */
     uint64_t overwritten;   /* records lost by recycling */
     uint32_t segments_full; /* segments that the lane has left and that still hold its records */
     uint32_t hungry_turn;   /* the last turn in which it went without a segment */

@@ -76,7 +76,7 @@ struct wr_span {
 
 /* Prepares the segments for a record of `record_bytes`: as many as wr_span_segments() says, linked
  * by `newer` from `first` on. No list contains them yet. The record is now counted as retired; if
- * it cannot be published, the count must be undone (wr_overwrite_span_open). */
+ * it cannot be published, the count must be undone (span_open of OVERWRITE). */
 static inline void wr_span_begin(struct wr_span *span, struct wr_lane *lane,
                                  struct wr_segment *first, uint32_t segment_bytes,
                                  uint32_t record_bytes, uint64_t base_ticks)

@@ -39,7 +39,7 @@ struct wr_segment {
     struct wr_segment *newer;       /* the lane's chain, oldest first; or a list of the owner */
     struct wr_free_node *free_node; /* whoever takes or gives it; see buffers/free_list.h */
 
-    /* LOCK(overwrite), see buffers/overwrite.h */
+    /* LOCK(overwrite), see buffers/mode_overwrite.h */
     struct wr_lane *lane;         /* the lane that wrote the records */
     struct wr_segment *full_next; /* the next younger one of the session's full segments */
     uint64_t opening;             /* unique in the session, from 1 */
@@ -50,6 +50,14 @@ struct wr_segment {
 
     WR_ALIGNED_LINE unsigned char records[];
 };
+
+static inline uint64_t wr_segment_lost_before(const struct wr_segment *segment)
+{
+    uint64_t lost = 0;
+    for (unsigned cause = 0; cause < WR_LANE_CAUSES; cause++)
+        lost += segment->lost_before[cause];
+    return lost;
+}
 
 #define WR_SEGMENT_HEADER_BYTES ((uint32_t)sizeof(struct wr_segment))
 #define WR_SEGMENT_BYTES_MIN    4096u

@@ -10,8 +10,6 @@
 
 #include <stdio.h>
 #include <string.h>
-#include "buffers/block.h"
-#include "buffers/turn.h"
 #include "lane/lane_read.h"
 #include "lane/lane_span.h"
 #include "os/clock.h"
@@ -42,12 +40,7 @@ struct wr_lane *wr_drain_lanes(struct weir_session *session, uint64_t *attached)
         *attached = session->drain.stream_attached;
         return session->drain.stream_lanes;
     }
-    pthread_mutex_lock(&session->buffers.lock);
-    wr_buffers_welcome_locked(&session->buffers);
-    struct wr_lane *first = session->buffers.lanes;
-    *attached = session->buffers.lanes_attached;
-    pthread_mutex_unlock(&session->buffers.lock);
-    return first;
+    return wr_buffers_lanes(&session->buffers, attached);
 }
 
 /* A record, taken apart. */
@@ -205,7 +198,7 @@ static bool segment_read(struct weir_session *session, struct wr_lane *lane, uin
     while (offset < end) {
         record_read(segment, offset, &record);
         if (record.index && !wr_step_is_plain(&session->drain, lane, record.stamp, limit) &&
-            !wr_step_admits(session, lane, record.stamp, limit))
+            !session->drain.way->admits(session, lane, record.stamp, limit))
             break;
         if (WR_UNLIKELY(record.spans))
             record_join(session, segment, offset, end, &record);
@@ -239,7 +232,7 @@ void wr_drain_skip(struct weir_session *session, struct wr_lane *lane, uint64_t 
     if (offset == end)
         return;
     wr_point_tell_gap(session, lane, true);
-    wr_step_enter(session, lane);
+    session->drain.way->enter(session, lane);
     for (; offset < end; offset = record.spans ? end : offset + record.bytes) {
         record_read(lane->oldest, offset, &record);
         if (record.index && wr_step_ticks_kept(session, lane->oldest, record.stamp) >= since)
@@ -274,7 +267,7 @@ bool wr_drain_lane(struct weir_session *session, struct wr_lane *lane, uint64_t 
         if (lane->read_offset == 0)
             lane->read_offset = lane->oldest->records_at;
         if (lane->read_count == 0)
-            wr_step_enter(session, lane);
+            session->drain.way->enter(session, lane);
         bool is_unread = wr_commit_offset(commit) > lane->read_offset;
         if (is_unread && lane->read_count == 0 && !wr_point_tell_gap(session, lane, false))
             return true;
@@ -285,7 +278,7 @@ bool wr_drain_lane(struct weir_session *session, struct wr_lane *lane, uint64_t 
         pthread_mutex_lock(&buffers->lock);
         struct wr_segment *segment = wr_lane_unchain(lane);
         pthread_mutex_unlock(&buffers->lock);
-        wr_buffers_give(buffers, segment); /* before anything that may block */
+        buffers->mode->give(buffers, segment); /* before anything that may block */
     }
 }
 
@@ -295,8 +288,7 @@ bool wr_drain_lane(struct weir_session *session, struct wr_lane *lane, uint64_t 
 static void leave(void *context)
 {
     struct weir_session *session = context;
-    wr_block_drain_leaves(&session->buffers);
-    wr_turn_serve(&session->buffers);
+    session->buffers.mode->before_sink(&session->buffers);
 }
 
 /* What was in the buffer when the sink failed is not delivered, and neither is what follows. A part
@@ -305,7 +297,7 @@ void wr_drain_settle(void *context, bool is_sent)
 {
     struct weir_session *session = context;
     struct wr_drain *drain = &session->drain;
-    wr_block_drain_returns(&session->buffers);
+    session->buffers.mode->after_sink(&session->buffers);
     pthread_mutex_lock(&session->buffers.lock);
     for (struct wr_lane *lane = drain->touched; lane; lane = lane->touched) {
         if (!is_sent)
@@ -329,7 +321,7 @@ static void end_early(struct weir_session *session)
 {
     wr_u32_store_release(&session->has_ended_early, 1);
     wr_registry_disable(session->slot, UINT64_MAX);
-    wr_block_abort(&session->buffers, UINT64_MAX);
+    session->buffers.mode->send_away(&session->buffers, UINT64_MAX);
 }
 
 static void lanes_release(struct weir_session *session)
@@ -338,12 +330,10 @@ static void lanes_release(struct weir_session *session)
     struct wr_lane **link = &session->buffers.lanes;
     while (*link) {
         /* On the ready list it would be met again: it goes after that. */
-        if ((*link)->is_finished && !wr_u32_load_acquire(&(*link)->queued)) {
-            wr_turn_forget(*link);
+        if ((*link)->is_finished && !wr_u32_load_acquire(&(*link)->queued))
             wr_buffers_release_lane_locked(&session->buffers, link);
-        } else {
+        else
             link = &(*link)->next;
-        }
     }
     session->drain.has_finished = false;
     pthread_mutex_unlock(&session->buffers.lock);
@@ -435,6 +425,7 @@ void wr_drain_sweep(struct weir_session *session, bool others_wait)
 {
     uint64_t attached;
     struct wr_lane *first = wr_drain_lanes(session, &attached);
+    const struct wr_mode *mode = session->buffers.mode;
     bool any = false;
     /* The timer's sweeps, every flush_ms, must not put off those for threads that wait. */
     if (others_wait)
@@ -442,10 +433,7 @@ void wr_drain_sweep(struct weir_session *session, bool others_wait)
     if (wr_session_is_lost(session))
         return;
     for (struct wr_lane *lane = first; lane; lane = lane->next) {
-        if (!lane->oldest)
-            wr_block_rest(lane);
-        if (!session->buffers.blocks)
-            wr_turn_sweep(lane);
+        mode->sweep(lane);
         lane->is_revoking = is_revocable(session, lane, others_wait);
         if (lane->is_revoking)
             wr_lane_revoke_begin(lane);
@@ -458,31 +446,10 @@ void wr_drain_sweep(struct weir_session *session, bool others_wait)
     for (struct wr_lane *lane = first; lane; lane = lane->next) {
         if (!lane->is_revoking)
             continue;
-        wr_block_rest(lane);
+        mode->rest(lane);
         if (wr_lane_revoke_finish(lane))
             wr_buffers_announce(lane); /* for this drain's next look */
     }
-}
-
-/* Does a thread go without a segment? In BLOCK, has one in a no-block scope since the last timed
- * look? Unused grants are taken back for it. */
-static bool is_starved(struct weir_session *session)
-{
-    if (!session->buffers.blocks)
-        return wr_turn_has_waiting(&session->buffers);
-    bool is_starved = wr_u32_exchange_acq_rel(&session->buffers.is_starved, 0) != 0;
-    if (is_starved)
-        wr_drain_revoke_grants(session);
-    return is_starved;
-}
-
-bool wr_drain_revoke_grants(struct weir_session *session)
-{
-    uint64_t attached;
-    bool any = false;
-    for (struct wr_lane *lane = wr_drain_lanes(session, &attached); lane; lane = lane->next)
-        any |= wr_block_revoke(lane);
-    return wr_block_sweep_outside(&session->buffers) || any;
 }
 
 /* The clock has stepped back. Whatever its stamp, what is from before that is older than this look.
@@ -511,8 +478,8 @@ static void look(struct weir_session *session, bool is_timed)
         introduce(session);
     read_ready(session, ready, horizon);
     if (is_timed)
-        wr_drain_sweep(session, is_starved(session));
-    wr_turn_serve(&session->buffers);
+        wr_drain_sweep(session, session->buffers.mode->is_short(&session->buffers));
+    session->buffers.mode->serve(&session->buffers);
     bool is_due = is_timed || wr_point_is_due(session);
     if (is_due)
         read_all(session, horizon);
@@ -521,11 +488,6 @@ static void look(struct weir_session *session, bool is_timed)
         wr_point_write(session, horizon);
     if (drain->nettrace.length)
         wr_drain_flush(session);
-}
-
-static bool is_recorder(const struct weir_session *session)
-{
-    return session->config.mode == WEIR_MODE_OVERWRITE;
 }
 
 static void tell_membarrier_error(struct weir_session *session)
@@ -547,20 +509,12 @@ static void tell_membarrier_error(struct weir_session *session)
 void wr_drain_look(struct weir_session *session, bool is_timed)
 {
     tell_membarrier_error(session);
-    if (is_recorder(session))
-        wr_recorder_visit(session, is_timed);
-    else
-        look(session, is_timed);
+    session->drain.way->look(session, is_timed);
 }
 
 void wr_drain_end(struct weir_session *session)
 {
-    if (is_recorder(session)) {
-        wr_recorder_end(session);
-    } else {
-        look(session, true);
-        wr_drain_finish_stream(session);
-    }
+    session->drain.way->end(session);
     tell_membarrier_error(session);
 }
 
@@ -611,10 +565,34 @@ static void begin(struct weir_session *session)
     wr_point_write(session, drain->horizon);
 }
 
+static void end(struct weir_session *session)
+{
+    look(session, true);
+    wr_drain_finish_stream(session);
+}
+
+/* All of a lane is read, so that nothing is missing before a segment but what is counted. */
+static uint64_t nothing_gone(const struct wr_lane *lane)
+{
+    (void)lane;
+    return 0;
+}
+
+static void enter(struct weir_session *session, struct wr_lane *lane)
+{
+    (void)session;
+    (void)lane;
+}
+
+static const struct wr_drain_way reader = {.begin = begin,
+                                           .look = look,
+                                           .end = end,
+                                           .enter = enter,
+                                           .admits = wr_step_admits,
+                                           .gone_before = nothing_gone};
+
 void wr_drain_begin(struct weir_session *session)
 {
-    if (is_recorder(session))
-        wr_recorder_begin(session);
-    else
-        begin(session);
+    session->drain.way = session->buffers.mode->keeps ? &wr_recorder : &reader;
+    session->drain.way->begin(session);
 }

@@ -3,7 +3,6 @@
  * thread to wait for. If the budget fills up between two polls, events are dropped, or overwritten
  * in mode OVERWRITE.
  */
-#include "buffers/block.h"
 #include "os/os.h"
 #include "session/session.h"
 

@@ -3,8 +3,6 @@
  * single-threaded builds drain_poll.c is in its place.
  */
 #include <string.h>
-#include "buffers/block.h"
-#include "buffers/turn.h"
 #include "os/os.h"
 #include "session/session.h"
 
@@ -15,58 +13,32 @@
 
 /* --- The thread. ----------------------------------------------------------------------------- */
 
-/* BLOCK, after a look: sees to those who wait. Returns when to look again (monotonic): 0 at once,
- * UINT64_MAX when rung. Going idle beats the cap: as long as a thread waits and something is free,
- * the drain grants it and looks again. With nothing free it takes back unused grants, and segments
- * that have been held since the last sweep. */
+/* After a look: sees to the threads that wait, as the mode has it. Returns when to look again
+ * (monotonic): 0 at once, UINT64_MAX when rung. While somebody waits and nothing is free, it takes
+ * back unused grants, and segments that have been held since the last sweep. */
 static uint64_t attend(struct weir_session *session)
 {
     struct wr_buffers *buffers = &session->buffers;
-    if (wr_ptr_load_relaxed(&buffers->ready)) /* relaxed: a hint; there is more to drain */
+    switch (buffers->mode->attend(buffers)) {
+    case WR_ATTENTION_NONE:
+        return UINT64_MAX;
+    case WR_ATTENTION_AGAIN:
         return 0;
-    wr_block_hand_over(buffers);
-    enum wr_gate_state state = wr_gate_idle(&buffers->gate);
-    /* Whoever may take what is free is on its way; it may take the last of it and rest, and then
-     * nobody rings for those behind it. */
-    if (state == WR_GATE_QUIET)
-        return wr_block_has_parked(buffers) ? wr_os_monotonic_ns() + SWEEP_NS_WHEN_STUCK
-                                            : UINT64_MAX;
-    if (state == WR_GATE_SERVED)
-        return 0;
+    case WR_ATTENTION_SOON:
+        return wr_os_monotonic_ns() + SWEEP_NS_WHEN_STUCK;
+    case WR_ATTENTION_STUCK:
+        break;
+    }
     uint64_t due_ns = session->drain.sweep_ns + SWEEP_NS_WHEN_STUCK;
     if (wr_os_monotonic_ns() < due_ns)
         return due_ns;
-    bool is_found = wr_drain_revoke_grants(session);
+    bool is_found = buffers->mode->take_back(buffers);
     wr_drain_sweep(session, true);
+    buffers->mode->serve(buffers); /* what the sweep has taken back */
     if (is_found)
         return 0;
     /* relaxed: what was revoked is on the ready list, by this thread */
     return wr_ptr_load_relaxed(&buffers->ready) ? 0 : session->drain.sweep_ns + SWEEP_NS_WHEN_STUCK;
-}
-
-/* The same in DROP: serves the lanes that wait; then takes back unused grants, and segments that
- * were held since the last sweep. */
-static uint64_t attend_turns(struct weir_session *session)
-{
-    struct wr_buffers *buffers = &session->buffers;
-    wr_turn_serve(buffers);
-    if (!wr_turn_has_waiting(buffers))
-        return UINT64_MAX;
-    uint64_t due_ns = session->drain.sweep_ns + SWEEP_NS_WHEN_STUCK;
-    if (wr_os_monotonic_ns() < due_ns)
-        return due_ns;
-    wr_drain_sweep(session, true);
-    wr_turn_serve(buffers); /* the grants that were taken back */
-    /* relaxed: what was revoked is on the ready list, by this thread */
-    return wr_ptr_load_relaxed(&buffers->ready) ? 0 : session->drain.sweep_ns + SWEEP_NS_WHEN_STUCK;
-}
-
-/* Sees to the lanes that wait, as the mode has it. Returns when to look again. */
-static uint64_t attend_mode(struct weir_session *session)
-{
-    if (session->buffers.blocks)
-        return attend(session);
-    return session->buffers.overwrite.is_on ? UINT64_MAX : attend_turns(session);
 }
 
 /* When the next timed look is due: sooner if a thread found no segment. */
@@ -81,15 +53,15 @@ static uint64_t timer_next(struct weir_session *session, uint64_t timer_ns)
 static void look_timed(struct weir_session *session, bool is_timed)
 {
     struct wr_drain *drain = &session->drain;
-    if (!session->buffers.blocks) {
+    if (!session->buffers.mode->tune) {
         wr_drain_look(session, is_timed);
         return;
     }
     uint64_t start_ns = wr_os_monotonic_ns(), start_bytes = drain->bytes_read;
     wr_drain_look(session, is_timed);
     if (drain->bytes_read != start_bytes)
-        wr_gate_tune(&session->buffers.gate, drain->bytes_read - start_bytes,
-                     wr_os_monotonic_ns() - start_ns);
+        session->buffers.mode->tune(&session->buffers, drain->bytes_read - start_bytes,
+                                    wr_os_monotonic_ns() - start_ns);
 }
 
 static void loop(struct weir_session *session)
@@ -103,7 +75,7 @@ static void loop(struct weir_session *session)
             timer_ns = wr_os_monotonic_ns() + flush_ns;
         look_timed(session, is_timed);
         timer_ns = timer_next(session, timer_ns);
-        uint64_t due_ns = attend_mode(session);
+        uint64_t due_ns = attend(session);
         due_ns = due_ns < timer_ns ? due_ns : timer_ns;
         uint64_t now = wr_os_monotonic_ns();
         if (now < due_ns && !wr_u32_load_acquire(&session->stop_requested))

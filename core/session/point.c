@@ -15,7 +15,6 @@
 #include "session/session.h"
 
 #include <string.h>
-#include "buffers/block.h"
 #include "buffers/loss.h"
 #include "lane/lane_read.h"
 #include "os/clock.h"
@@ -134,23 +133,6 @@ static inline uint64_t lost_told(const struct wr_lane *lane)
     return told;
 }
 
-static inline uint64_t lost_before(const struct wr_segment *segment)
-{
-    uint64_t lost = 0;
-    for (unsigned cause = 0; cause < WR_LANE_CAUSES; cause++)
-        lost += segment->lost_before[cause];
-    return lost;
-}
-
-/* Records before the segment that are not in the stream: overwritten, or older than was asked for.
- */
-static uint64_t gone_before(const struct wr_lane *lane, const struct wr_segment *segment)
-{
-    if (!lane->buffers->overwrite.is_on)
-        return 0;
-    return segment->first_number - 1 - lost_before(segment) - lane->records_read;
-}
-
 static void lane_tell_gone(struct weir_session *session, struct wr_lane *lane, uint64_t count)
 {
     if (count == 0)
@@ -164,7 +146,7 @@ static void lane_tell_gone(struct weir_session *session, struct wr_lane *lane, u
 bool wr_point_tell_gap(struct weir_session *session, struct wr_lane *lane, bool at_point)
 {
     const struct wr_segment *segment = lane->oldest;
-    uint64_t gone = gone_before(lane, segment), gap = gone;
+    uint64_t gone = session->drain.way->gone_before(lane), gap = gone;
     for (unsigned cause = 0; cause < WR_LANE_CAUSES; cause++)
         if (segment->lost_before[cause] > lane->lost_told[cause])
             gap += segment->lost_before[cause] - lane->lost_told[cause];
@@ -177,7 +159,7 @@ bool wr_point_tell_gap(struct weir_session *session, struct wr_lane *lane, bool 
     /* The writer's count of attempts is ours. A thread that has a segment open loses nothing for
      * want of room; what it loses otherwise may have been told before the mark was there to be
      * read. */
-    WR_CHECK(segment->first_number == 1 + lane->records_read + lost_before(segment));
+    WR_CHECK(segment->first_number == 1 + lane->records_read + wr_segment_lost_before(segment));
     WR_CHECK(segment->lost_before[WEIR_LOSS_FULL] == lane->lost_told[WEIR_LOSS_FULL]);
     return true;
 }
@@ -192,16 +174,6 @@ void wr_point_tell_mark(struct weir_session *session, struct wr_lane *lane,
     lane_tell(session, lane, (enum weir_loss)cause, &lane->lost_told[cause], lost);
 }
 
-/* Returns the records of a recorder's lane; 0 in other modes, where nothing is overwritten. */
-static uint64_t attempts_load(struct wr_lane *lane, uint64_t lost[WR_LANE_CAUSES])
-{
-    if (lane->buffers->overwrite.is_on)
-        return wr_overwrite_attempts(lane, lost);
-    for (unsigned cause = 0; cause < WR_LANE_CAUSES; cause++)
-        lost[cause] = wr_u64_load_acquire(&lane->lost[cause]); /* edge LOST.acquire */
-    return 0;
-}
-
 /* Tells all losses so far, if the lane has no unread record that some of them may follow. The
  * losses are loaded before the look for records: a record that precedes a loss we saw is then seen
  * too. */
@@ -212,11 +184,12 @@ static void lane_tell_all(struct weir_session *session, struct wr_lane *lane, ui
      * the lane on the ready list, inside a pin. */
     bool has_exited =
         wr_u32_load_acquire(&lane->exited) && !wr_pin_is_inside(wr_pin_load(lane->thread));
-    uint64_t records = attempts_load(lane, lost);
+    uint64_t records = lane->buffers->mode->attempts(lane, lost);
     lane_tell(session, lane, WEIR_LOSS_NESTED, &lane->nested_told,
               wr_u64_load_acquire(&lane->nested));
     bool has_more = wr_drain_lane(session, lane, limit);
-    if (lane->oldest && lane->read_count == 0 && (has_more || lane->buffers->overwrite.is_on))
+    if (lane->oldest && lane->read_count == 0 &&
+        (has_more || session->drain.way->gone_before(lane) != 0))
         wr_point_tell_gap(session, lane, true);
     if (has_more)
         return;
@@ -224,9 +197,7 @@ static void lane_tell_all(struct weir_session *session, struct wr_lane *lane, ui
         lane_tell_gone(session, lane, records - lane->records_read);
     for (unsigned cause = 0; cause < WR_LANE_CAUSES; cause++)
         lane_tell(session, lane, (enum weir_loss)cause, &lane->lost_told[cause], lost[cause]);
-    /* A recorder's lane goes when its last record is overwritten. */
-    lane->is_finished =
-        has_exited && !lane->oldest && !lane->buffers->overwrite.is_on && wr_block_finish(lane);
+    lane->is_finished = has_exited && !lane->oldest && lane->buffers->mode->finish(lane);
     session->drain.has_finished |= lane->is_finished;
 }
 

@@ -112,7 +112,7 @@ void wr_recorder_fold(struct weir_session *session)
     drain->no_segment_told = no_segment;
 }
 
-void wr_recorder_visit(struct weir_session *session, bool is_timed)
+static void visit(struct weir_session *session, bool is_timed)
 {
     wr_snapshot_answer(session);
     ready_discard(session);
@@ -128,7 +128,7 @@ void wr_recorder_visit(struct weir_session *session, bool is_timed)
     wr_u32_exchange_acq_rel(&session->buffers.is_starved, 0);
 }
 
-void wr_recorder_begin(struct weir_session *session)
+static void begin(struct weir_session *session)
 {
     struct wr_drain *drain = &session->drain;
     struct wr_snapshot *snapshot = &session->snapshot;
@@ -144,8 +144,22 @@ void wr_recorder_begin(struct weir_session *session)
     pthread_mutex_unlock(&session->buffers.lock);
 }
 
-void wr_recorder_end(struct weir_session *session)
+static void end(struct weir_session *session)
 {
     wr_snapshot_close(session);
     wr_snapshot_last(session);
 }
+
+/* Overwritten, or older than was asked for. */
+static uint64_t gone_before(const struct wr_lane *lane)
+{
+    const struct wr_segment *segment = lane->oldest;
+    return segment->first_number - 1 - wr_segment_lost_before(segment) - lane->records_read;
+}
+
+const struct wr_drain_way wr_recorder = {.begin = begin,
+                                         .look = visit,
+                                         .end = end,
+                                         .enter = wr_step_enter_kept,
+                                         .admits = wr_step_admits_kept,
+                                         .gone_before = gone_before};

@@ -3,7 +3,6 @@
 
 #include <string.h>
 #include <stdlib.h>
-#include "buffers/block.h"
 #include "event/hooks.h"
 #include "os/clock.h"
 #include "os/os.h"
@@ -77,8 +76,6 @@ static enum weir_result session_build(struct weir_session *session,
         return wr_fail(error, WEIR_NO_MEMORY, "cannot reserve a budget of %llu bytes",
                        (unsigned long long)config->budget_bytes);
     }
-    if (config->mode == WEIR_MODE_OVERWRITE)
-        wr_overwrite_init(&session->buffers);
     result = wr_stream_open(&session->stream, config, error);
     if (result != WEIR_OK) {
         wr_buffers_fini(&session->buffers);
@@ -243,7 +240,7 @@ static bool abort_parked(struct weir_session *session, uint64_t deadline_ns)
 {
     uint64_t signals = wr_os_signals_block();
     bool is_done;
-    is_done = wr_block_abort(&session->buffers, ns_until(deadline_ns));
+    is_done = session->buffers.mode->send_away(&session->buffers, ns_until(deadline_ns));
     wr_os_signals_restore(signals);
     return is_done;
 }
@@ -261,7 +258,7 @@ static bool stop_by_deadline(struct weir_session *session, uint64_t deadline_ns)
     uint64_t half_ns = deadline_ns > now ? now + (deadline_ns - now) / 2 : now;
     /* edge QUIESCE: no emitter inside from here on */
     bool is_quiet = wr_threads_quiesce(session->buffers.has_plain_pins, half_ns);
-    is_quiet &= wr_block_wait_unparked(&session->buffers, half_ns);
+    is_quiet &= session->buffers.mode->wait_away(&session->buffers, half_ns);
     session->is_drained = wr_drain_finish(session, deadline_ns);
     if (!session->is_drained)
         return false;

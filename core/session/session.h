@@ -63,8 +63,25 @@ struct wr_clock_step {
 
 #define WR_CLOCK_STEPS_MAX 16
 
+/* How a drain works: as events come (drain.c), or when a recorder is asked for them (recorder.c,
+ * step.c). */
+struct wr_drain_way {
+    /* As wr_drain_begin(), wr_drain_look() and wr_drain_end(). */
+    void (*begin)(struct weir_session *session);
+    void (*look)(struct weir_session *session, bool is_timed);
+    void (*end)(struct weir_session *session);
+    /* The lane's oldest segment is about to be read. */
+    void (*enter)(struct weir_session *session, struct wr_lane *lane);
+    /* As wr_step_admits(). */
+    bool (*admits)(struct weir_session *session, struct wr_lane *lane, uint64_t stamp,
+                   uint64_t limit);
+    /* Records before the lane's oldest segment that are not in the stream. */
+    uint64_t (*gone_before)(const struct wr_lane *lane);
+};
+
 /* The drain thread's own state. No other thread touches it, but for the counts that LOCK names. */
 struct wr_drain {
+    const struct wr_drain_way *way; /* CONST after wr_drain_begin() */
     struct wr_nettrace nettrace;
     unsigned char *scratch;    /* a payload with converted strings, and one that was joined from
                                   several segments, or the rundown's; pages */
@@ -173,7 +190,7 @@ void wr_drain_take_snapshot(struct weir_session *session);
 /* Is the caller in a callback of the session's own drain? */
 bool wr_drain_is_self(const struct weir_session *session);
 
-/* drain.c: what it does then; in mode OVERWRITE, what recorder.c does. */
+/* drain.c: what it does then, in its way. */
 /* The header and the first point. */
 void wr_drain_begin(struct weir_session *session);
 /* One look. `is_timed`: the timer's, which meets every lane, idle ones and their losses too. */
@@ -181,15 +198,12 @@ void wr_drain_look(struct weir_session *session, bool is_timed);
 /* Takes back the segments of lanes that have not moved since the last sweep; while others wait for
  * one, also those that have. */
 void wr_drain_sweep(struct weir_session *session, bool others_wait);
-/* BLOCK: takes back what is unused of all grants; true if there was any. */
-bool wr_drain_revoke_grants(struct weir_session *session);
 /* All emitters have left: whatever their stamps, everything is read, and the stream ended. */
 void wr_drain_end(struct weir_session *session);
 /* Reads a lane's records that are older than `limit` into the stream. True if it has younger ones.
  */
 bool wr_drain_lane(struct weir_session *session, struct wr_lane *lane, uint64_t limit);
-/* The session's lanes, and how many it has ever had. Only the drain removes lanes, and new ones
- * come before the first, so that the drain may follow `next` without the lock. */
+/* As wr_buffers_lanes(), but for a stream that is cut: its lanes. */
 struct wr_lane *wr_drain_lanes(struct weir_session *session, uint64_t *attached);
 /* True once for each metadata id: it must be written now. */
 bool wr_drain_first_use(struct wr_drain *drain, uint32_t metadata_id);
@@ -240,9 +254,12 @@ void wr_step_visit(struct weir_session *session);
 /* The clock at this moment, and at the last look. */
 uint64_t wr_step_ticks_now(const struct weir_session *session);
 uint64_t wr_step_ticks_of_look(const struct weir_session *session);
-/* May a record with this stamp be read now, before `limit`? Settles the lane's skew. */
+/* May a record with this stamp be read now, before `limit`? Settles the lane's skew. OVERWRITE: of
+ * a kept segment. */
 bool wr_step_admits(struct weir_session *session, struct wr_lane *lane, uint64_t stamp,
                     uint64_t limit);
+bool wr_step_admits_kept(struct weir_session *session, struct wr_lane *lane, uint64_t stamp,
+                         uint64_t limit);
 /* Of most records, without a call: no step is in sight, and the record is neither late nor young.
  * At the end of the stream all go the long way. */
 static inline bool wr_step_is_plain(const struct wr_drain *drain, const struct wr_lane *lane,
@@ -259,8 +276,8 @@ static inline uint64_t wr_step_ticks(const struct wr_drain *drain, const struct 
     uint64_t ticks = stamp + drain->offset;
     return lane->skew < 0 && ticks < -(uint64_t)lane->skew ? 0 : ticks + (uint64_t)lane->skew;
 }
-/* The lane's oldest segment is about to be read. */
-void wr_step_enter(struct weir_session *session, struct wr_lane *lane);
+/* OVERWRITE: the lane's oldest segment is about to be read. */
+void wr_step_enter_kept(struct weir_session *session, struct wr_lane *lane);
 /* OVERWRITE: ticks of a stamp in a kept segment. */
 uint64_t wr_step_ticks_kept(const struct weir_session *session, const struct wr_segment *segment,
                             uint64_t stamp);

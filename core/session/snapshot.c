@@ -412,7 +412,7 @@ enum weir_result weir_snapshot(struct weir_session *session, const struct weir_s
     enum weir_result result = sink_check(sink, error);
     if (result != WEIR_OK)
         return result;
-    if (session->config.mode != WEIR_MODE_OVERWRITE)
+    if (!session->buffers.mode->keeps)
         return wr_fail(error, WEIR_BAD_STATE, "the session's mode is not OVERWRITE");
     if (wr_drain_is_self(session))
         return wr_fail(error, WEIR_BAD_STATE, "a session's own callback may not take a snapshot");

@@ -13,6 +13,7 @@
 #include "stream/stream.h"
 
 struct weir_session;
+struct wr_drain_way;
 struct wr_lane;
 
 enum wr_snapshot_state {
@@ -46,10 +47,8 @@ void wr_snapshot_close(struct weir_session *session);
 /* Writes what is kept, and the rundown, into the session's own sink. */
 void wr_snapshot_last(struct weir_session *session);
 
-/* recorder.c: what wr_drain_begin(), wr_drain_look() and wr_drain_end() are for a recorder. */
-void wr_recorder_begin(struct weir_session *session);
-void wr_recorder_visit(struct weir_session *session, bool is_timed);
-void wr_recorder_end(struct weir_session *session);
+/* recorder.c: how a recorder's drain works. */
+extern const struct wr_drain_way wr_recorder;
 /* Adds losses that no lane can carry to the session's figures. */
 void wr_recorder_fold(struct weir_session *session);
 

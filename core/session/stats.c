@@ -2,7 +2,6 @@
 #include "session/session.h"
 
 #include <string.h>
-#include "buffers/block.h"
 #include "os/os.h"
 
 static uint64_t reserved_bytes(const struct weir_session *session)
@@ -17,24 +16,6 @@ static uint64_t limit_of(const struct weir_session *session)
     return (uint64_t)session->config.stop_ms_max * WR_NS_PER_MS;
 }
 
-static bool gate_stats(struct weir_session *session, struct weir_stats *stats)
-{
-    struct wr_gate_figures figures = {0};
-    uint64_t signals = wr_os_signals_block();
-    bool is_done = wr_block_figures(&session->buffers, &figures, limit_of(session));
-    wr_os_signals_restore(signals);
-    stats->budget_bytes_used = stats->budget_bytes - figures.free_bytes;
-    stats->parks = figures.parks;
-    stats->parked_ns = figures.parked_ns;
-    stats->parked_ns_max = figures.parked_ns_max;
-    stats->parked_now = figures.parked_now;
-    stats->grants = figures.grants;
-    stats->grant_bytes = figures.grant_bytes;
-    stats->grant_bytes_now = figures.grant_bytes_now;
-    stats->wakes = figures.wakes;
-    return is_done;
-}
-
 static bool stats_locked(struct weir_session *session, struct weir_stats *stats)
 {
     struct wr_buffers *buffers = &session->buffers;
@@ -45,16 +26,13 @@ static bool stats_locked(struct weir_session *session, struct weir_stats *stats)
         if (!wr_lane_counts_locked(lane, &counts, limit_of(session)))
             return false;
         wr_counts_add(&stats->counts, &counts);
-        stats->budget_bytes_used +=
-            (uint64_t)wr_lane_segments_locked(lane) * buffers->segment_bytes;
     }
     stats->reserved_bytes = reserved_bytes(session);
     stats->bytes_sent = session->drain.bytes_sent;
     stats->sequence_points = session->drain.points;
     stats->late_records = session->drain.late_records;
     stats->threads_seen = buffers->lanes_attached;
-    return !buffers->overwrite.is_on ||
-           wr_overwrite_used(buffers, &stats->budget_bytes_used, limit_of(session));
+    return true;
 }
 
 static enum weir_result stats_take(struct weir_session *session, struct weir_stats *stats)
@@ -64,8 +42,8 @@ static enum weir_result stats_take(struct weir_session *session, struct weir_sta
         return WEIR_TIMEOUT;
     bool is_done = stats_locked(session, stats);
     wr_buffers_unlock(&session->buffers, signals);
-    if (is_done && session->buffers.blocks)
-        is_done = gate_stats(session, stats);
+    if (is_done)
+        is_done = session->buffers.mode->figures(&session->buffers, stats, limit_of(session));
     return is_done ? WEIR_OK : WEIR_TIMEOUT;
 }
 

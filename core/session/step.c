@@ -179,8 +179,8 @@ static bool admit_skewed(struct weir_session *session, struct wr_lane *lane, uin
     return true;
 }
 
-static bool admit(struct weir_session *session, struct wr_lane *lane, uint64_t stamp,
-                  uint64_t limit)
+bool wr_step_admits(struct weir_session *session, struct wr_lane *lane, uint64_t stamp,
+                    uint64_t limit)
 {
     const struct wr_drain *drain = &session->drain;
     uint64_t least = least_ticks(drain, lane), straight = stamp + drain->offset;
@@ -236,10 +236,10 @@ uint64_t wr_step_ticks_kept(const struct weir_session *session, const struct wr_
     return stamp + offset_before(drain, step_after(drain, segment));
 }
 
-void wr_step_enter(struct weir_session *session, struct wr_lane *lane)
+void wr_step_enter_kept(struct weir_session *session, struct wr_lane *lane)
 {
     const struct wr_drain *drain = &session->drain;
-    if (!session->buffers.overwrite.is_on || drain->step_count == 0)
+    if (drain->step_count == 0)
         return;
     int64_t skew = (int64_t)(offset_before(drain, step_after(drain, lane->oldest)) - drain->offset);
     if (skew != lane->skew)
@@ -265,8 +265,8 @@ static bool pass_step(struct weir_session *session, struct wr_lane *lane, uint64
     return false;
 }
 
-static bool admit_kept(struct weir_session *session, struct wr_lane *lane, uint64_t stamp,
-                       uint64_t limit)
+bool wr_step_admits_kept(struct weir_session *session, struct wr_lane *lane, uint64_t stamp,
+                         uint64_t limit)
 {
     struct wr_drain *drain = &session->drain;
     uint64_t least = least_ticks(drain, lane), ticks = wr_step_ticks(drain, lane, stamp);
@@ -282,13 +282,6 @@ static bool admit_kept(struct weir_session *session, struct wr_lane *lane, uint6
     else if (!pass_step(session, lane, stamp, limit))
         skew_to(drain, lane, stamp, least);
     return true;
-}
-
-bool wr_step_admits(struct weir_session *session, struct wr_lane *lane, uint64_t stamp,
-                    uint64_t limit)
-{
-    return session->buffers.overwrite.is_on ? admit_kept(session, lane, stamp, limit)
-                                            : admit(session, lane, stamp, limit);
 }
 
 void wr_step_tell_kept(struct weir_session *session, uint64_t limit)

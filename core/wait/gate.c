@@ -61,13 +61,9 @@ void wr_gate_tune(struct wr_gate *gate, uint64_t bytes, uint64_t ns)
 void wr_gate_init(struct wr_gate *gate, const struct wr_gate_config *config, unsigned char *area,
                   uint32_t unit_bytes, uint32_t unit_count)
 {
-    static const struct wr_gate_strategy *const strategies[] = {
-        [WEIR_WAKE_RELAY] = &wr_gate_relay,
-        [WEIR_WAKE_FIFO] = &wr_gate_fifo,
-        [WEIR_WAKE_AUTO_RESET] = &wr_gate_auto_reset,
-    };
-    _Static_assert(sizeof strategies / sizeof strategies[0] == WEIR_WAKE_AUTO_RESET + 1,
-                   "each strategy is listed");
+#define ROW(name, table, word) [WEIR_WAKE_##name] = &wr_gate_##table,
+    static const struct wr_gate_strategy *const strategies[] = {WR_WAKE_STRATEGIES(ROW)};
+#undef ROW
     gate->strategy = strategies[config->wake];
     gate->area = area;
     gate->unit_bytes = unit_bytes;
@@ -75,7 +71,7 @@ void wr_gate_init(struct wr_gate *gate, const struct wr_gate_config *config, uns
     gate->free_count = unit_count;
     gate->flags = config->flags;
     gate->grant_fixed = config->grant_units;
-    gate->head_spins = config->wake == WEIR_WAKE_RELAY && !(config->flags & WEIR_WAKE_NO_SPIN);
+    gate->head_spins = gate->strategy->spins && !(config->flags & WEIR_WAKE_NO_SPIN);
     /* One processor is the drain's. */
     gate->cap = config->processors > 1 ? config->processors - 1 : 1;
     gate->blocks_signals = config->blocks_signals;
@@ -341,7 +337,7 @@ void wr_gate_leave(struct wr_gate *gate, const struct wr_wakes *wakes, uint64_t 
 /* No older thread waits, and enough is free. In AUTO_RESET only large records have a queue. */
 static bool may_take(const struct wr_gate *gate, uint32_t needed)
 {
-    uint32_t older = gate->strategy == &wr_gate_auto_reset ? gate->large : gate->waiting;
+    uint32_t older = gate->strategy->is_in_order ? gate->waiting : gate->large;
     return older == 0 && gate->free_count >= needed;
 }
 
@@ -480,7 +476,7 @@ static enum wr_waited leave(struct wr_gate *gate, struct wr_waiter *waiter)
     for (;;) {
         if (word == WR_WAITER_CLOSING || word == WR_WAITER_ABORTED)
             return wr_waiter_sleep(gate, waiter, UINT64_MAX);
-        if (word == WR_WAITER_GRANTED && gate->strategy != &wr_gate_fifo)
+        if (word == WR_WAITER_GRANTED && !gate->strategy->grants_tries)
             return WR_WAITED_GRANTED;
         if (wr_waiter_leave(gate, waiter, &word))
             return WR_WAITED_DEADLINE;
@@ -630,7 +626,7 @@ bool wr_gate_close(struct wr_gate *gate, uint64_t limit_ns, void (*lose)(struct 
 void wr_gate_abort(struct wr_gate *gate, struct wr_waiter *waiter)
 {
     wr_waiter_set(waiter, WR_WAITER_ABORTED);
-    if (gate->strategy != &wr_gate_auto_reset)
+    if (!gate->strategy->has_event)
         return;
     /* The waiter may sleep on the event, but does so only while that is RESET. */
     wr_u32_exchange_acq_rel(&gate->event, WR_GATE_EVENT_CLOSED);

@@ -18,6 +18,8 @@ static void prepare_asker(uint32_t index)
     struct asker *asker = &gate_bench.asker[index];
     asker->place = model_memory(sizeof *asker->place);
     asker->place->lane.buffers = gate_bench.buffers;
+    asker->place->lane.next = gate_bench.buffers->lanes;
+    gate_bench.buffers->lanes = &asker->place->lane;
     model_name(&asker->place->waiter.word, word_names[index]);
     model_name(&asker->place->credit, credit_names[index]);
     model_name(&asker->place->lane.lost, "lost");
@@ -69,10 +71,12 @@ void gate_prepare(enum weir_wake wake, uint32_t flags, uint32_t grant, uint32_t 
                                          .max_block_ns = DEADLINE_NS,
                                          .segment_bytes = buffers->segment_bytes,
                                          .grant_bytes = grant * buffers->segment_bytes};
-    wr_block_init(buffers, &config);
+    buffers->mode = &wr_mode_block;
+    buffers->mode->init(buffers, &config);
     for (uint32_t i = 0; i < askers; i++)
         prepare_asker(i);
     take_all();
+    product_without_lock(&buffers->lock);
     gate_bench.served = model_memory(askers * (uint32_t)sizeof *gate_bench.served);
     model_name(gate_bench.served, "served");
     model_name(&buffers->gate.lock, "gate.lock");
@@ -88,8 +92,10 @@ void gate_bell(void)
 void gate_hold(uint32_t thread)
 {
     struct asker *asker = &gate_bench.asker[thread];
+    struct wr_segment *segment = NULL;
     gate_give(1);
-    keep(&asker->held, wr_block_take(&asker->place->lane, 1));
+    model_check(wr_mode_block.take(&asker->place->lane, 1, &segment) == WR_ROOM);
+    keep(&asker->held, segment);
     asker->attempts++;
     asker->served++;
 }
@@ -103,8 +109,8 @@ void gate_hooks(void (*before)(void), void (*after)(void))
 /* wait_for_room(). */
 static bool wait_for_room(struct wr_lane *lane)
 {
-    enum wr_waited waited = wr_block_wait(lane);
-    return wr_block_resume(lane, waited, gate_bench.is_wanted);
+    enum wr_waited waited = wr_mode_block.wait(lane);
+    return wr_mode_block.resume(lane, waited, gate_bench.is_wanted);
 }
 
 /* wait_outside(), where the lane stays. */
@@ -113,14 +119,14 @@ static bool wait_outside(struct wr_lane *lane)
     struct asker *asker = &gate_bench.asker[model_self()];
     gate_bench.before();
     uint64_t start_ns = product_clock_ns(model_self());
-    enum wr_waited waited = wr_block_wait_outside(lane);
+    enum wr_waited waited = wr_mode_block.wait_outside(lane);
     uint64_t took_ns = product_clock_ns(model_self()) - start_ns;
     /* An attempt that has spent its time waits no more. */
     model_check(asker->spent_ns < gate_bench.buffers->max_block_ns || took_ns == 0 ||
                 waited == WR_WAITED_GRANTED);
     asker->spent_ns += took_ns;
     gate_bench.after();
-    return waited == WR_WAITED_GRANTED && wr_block_step_in(lane, gate_bench.is_wanted);
+    return waited == WR_WAITED_GRANTED && wr_mode_block.step_in(lane, gate_bench.is_wanted);
 }
 
 /* emit_to_slot(), without a lane to write to. */
@@ -128,11 +134,11 @@ static bool get(uint32_t count, bool (*wait)(struct wr_lane *lane))
 {
     struct asker *asker = &gate_bench.asker[model_self()];
     struct wr_lane *lane = &asker->place->lane;
-    struct wr_segment *first;
+    struct wr_segment *first = NULL;
     bool goes_on = true;
     asker->attempts++;
     asker->spent_ns = 0;
-    while (goes_on && !(first = wr_block_take(lane, count)) && wr_block_is_blocked(lane)) {
+    while (goes_on && wr_mode_block.take(lane, count, &first) == WR_ROOM_WAIT) {
         goes_on = wait(lane);
         model_check(!goes_on || gate_bench.is_wanted);
     }
@@ -189,7 +195,7 @@ void gate_return(void)
 
 void gate_exit(void)
 {
-    wr_block_exit(&gate_bench.asker[model_self()].place->lane);
+    wr_mode_block.exit(&gate_bench.asker[model_self()].place->lane);
 }
 
 void gate_done(void)
@@ -204,8 +210,7 @@ void gate_give(uint32_t count)
 
 void gate_revoke(void)
 {
-    for (uint32_t i = 0; i < gate_bench.askers; i++)
-        wr_block_revoke(&gate_bench.asker[i].place->lane);
+    wr_mode_block.take_back(gate_bench.buffers);
 }
 
 void gate_attend(void)
@@ -223,20 +228,19 @@ void gate_attend(void)
 void gate_sweep(void)
 {
     gate_revoke();
-    wr_block_sweep_outside(gate_bench.buffers);
-    wr_block_sweep_outside(gate_bench.buffers);
+    gate_revoke();
 }
 
 void gate_abort(void)
 {
-    wr_block_abort(gate_bench.buffers, UINT64_MAX);
+    wr_mode_block.send_away(gate_bench.buffers, UINT64_MAX);
 }
 
 void gate_wait_unparked(void)
 {
-    model_check(wr_block_wait_unparked(gate_bench.buffers, UINT64_MAX));
+    model_check(wr_mode_block.wait_away(gate_bench.buffers, UINT64_MAX));
     for (uint32_t i = 0; i < gate_bench.askers; i++)
-        wr_data_read(&gate_bench.asker[i].place->is_blocked, 1); /* whoever was has left */
+        wr_data_read(&gate_bench.asker[i].place->is_parked, 1); /* whoever was has left */
 }
 
 static uint32_t count_held(const struct wr_segment *list)
@@ -261,7 +265,7 @@ static void finish_left(void)
     for (uint32_t i = 0; i < gate_bench.askers; i++) {
         struct wr_place *place = gate_bench.asker[i].place;
         if (!wr_gate_is_done_with(&place->waiter))
-            model_check(wr_block_finish(&place->lane));
+            model_check(wr_mode_block.finish(&place->lane));
     }
 }
 
@@ -276,7 +280,7 @@ void gate_check(void)
         struct wr_place *place = asker->place;
         uint64_t lost = 0;
         sum += count_held(asker->held) + count_units(wr_ptr_load_relaxed(&place->credit));
-        model_check(place->granted == NULL && !place->is_blocked);
+        model_check(place->granted == NULL && !place->is_parked);
         for (unsigned cause = 0; cause < WR_LANE_CAUSES; cause++)
             lost += wr_u64_load_relaxed(&place->lane.lost[cause]);
         model_check(asker->served + lost == asker->attempts);

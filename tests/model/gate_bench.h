@@ -1,6 +1,6 @@
 /*
  * What the gate's models share: a BLOCK session with a few small segments, threads that ask for
- * them through buffers/block.c, and a drain that gives and sees to those who wait.
+ * them through buffers/mode_block.c, and a drain that gives and sees to those who wait.
  *
  * All segments are the drain's at first; what is given is what a model says. Each is free, listed
  * for a waiter, or in one hand, whose owner writes to it: two owners race.
@@ -9,7 +9,7 @@
 #define MODEL_GATE_BENCH_H
 
 #include "product.h"
-#include "buffers/block.h"
+#include "buffers/place.h"
 
 #define GATE_SEGMENTS 8 /* a quarter is 2: so many free ones do not beat the cap */
 #define GATE_THREADS  3

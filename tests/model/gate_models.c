@@ -526,7 +526,7 @@ static void finish_first(void)
 {
     struct wr_place *place = gate_bench.asker[0].place;
     await(0);
-    if (wr_block_finish(&place->lane))
+    if (wr_mode_block.finish(&place->lane))
         wr_data_written(&place->waiter, sizeof place->waiter);
 }
 

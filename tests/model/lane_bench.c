@@ -1,7 +1,7 @@
 #include "lane_bench.h"
 
 #include <string.h>
-#include "buffers/when_full.h"
+#include "buffers/place.h"
 #include "lane/lane_read.h"
 #include "lane/lane_write.h"
 
@@ -58,6 +58,7 @@ void bench_prepare(enum pins pins, uint32_t writers, uint32_t segments, uint32_t
     model_name(bench.mask, "mask");
     wr_u64_store_relaxed(bench.mask, 1);
     bench.buffers = model_memory(sizeof *bench.buffers);
+    bench.buffers->mode = &wr_mode_drop;
     bench.buffers->segment_bytes = bench.segment_bytes;
     bench.buffers->segment_count = segments;
     wr_u32_store_relaxed(&bench.buffers->carved, segments); /* all are on the free list */
@@ -101,8 +102,8 @@ void bench_emit(uint32_t index)
         uint64_t commit, number = ++writer->attempts;
         struct wr_lane *lane = wr_buffers_lane(writer->thread, 0);
         model_check(lane == writer->lane);
-        struct wr_segment *segment = wr_buffers_room(lane, RECORD_BYTES, &commit);
-        if (segment != NULL) {
+        struct wr_segment *segment;
+        if (wr_buffers_room(lane, RECORD_BYTES, &segment, &commit) == WR_ROOM) {
             write_record(segment, commit, number);
             writer->written[writer->written_count++] = number;
         }
@@ -119,8 +120,8 @@ void bench_emit_slot(uint32_t index)
         struct wr_lane *lane = wr_buffers_lane(thread, 0);
         model_check(lane != NULL);
         wr_data_read(&lane->buffers, sizeof lane->buffers);
-        struct wr_segment *segment = wr_buffers_room(lane, RECORD_BYTES, &commit);
-        if (segment != NULL)
+        struct wr_segment *segment;
+        if (wr_buffers_room(lane, RECORD_BYTES, &segment, &commit) == WR_ROOM)
             write_record(segment, commit, 1);
     }
     wr_pin_leave(thread, pin);
@@ -163,7 +164,7 @@ static void read_records(struct writer *writer, struct wr_segment *segment, uint
 static void give(struct wr_segment *segment)
 {
     memset(segment->records, 0xff, bench.segment_bytes - WR_SEGMENT_HEADER_BYTES);
-    wr_buffers_give(bench.buffers, segment);
+    bench.buffers->mode->give(bench.buffers, segment);
 }
 
 /* wr_drain_lane(): reads what can be read, and gives back what is final. */

@@ -285,6 +285,7 @@ static void slot_setup_pins(enum pins pins)
     bench_prepare(pins, 1, 2, 2);
     bench_open_first(0);
     next_buffers = model_memory(sizeof *next_buffers);
+    next_buffers->mode = &wr_mode_drop;
     next_buffers->segment_bytes = bench.segment_bytes;
     next_buffers->wake_at = UINT32_MAX;
     product_spare_lane(next_buffers);

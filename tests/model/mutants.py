@@ -12,12 +12,12 @@ from pathlib import Path
 
 GATE, OUTSIDE, AUTO_RESET = "wait/gate.c", "wait/outside.c", "wait/wait_auto_reset.c"
 FIFO, RELAY = "wait/wait_fifo.c", "wait/wait_relay.c"
-BLOCK, EMIT, STOP = "buffers/block.c", "event/emit_slow.c", "session/session.c"
+BLOCK, EMIT, STOP = "buffers/mode_block.c", "event/emit_slow.c", "session/session.c"
 DRAIN, STEP, HOOKS = "session/drain_thread.c", "session/step.c", "event/hooks.c"
 HOT, CLOCK = "event/emit.c", "base/counter.h"
 BUFFERS, FREE, BELL = "buffers/buffers.c", "buffers/free_list.c", "wait/bell.c"
 LOOK, POINT = "session/drain.c", "session/point.c"
-TURN = "buffers/turn.c"
+TURN = "buffers/mode_drop.c"
 
 SERVE_GIVE = "wr_gate_serve(gate, WR_SERVE_GIVE, &wakes);"
 
@@ -64,14 +64,11 @@ MUTANTS = [
                   "           drain_is_away(gate);",
            "return (gate->flags & WEIR_WAKE_NO_CAP) || gate->running < gate->cap || drain_is_away(gate);")]),
     ("quiet_for_ever", "the drain sleeps past waiters if somebody may take what is free", "idle_fifo",
-     [edit(DRAIN, "return wr_block_has_parked(buffers) ? wr_os_monotonic_ns() + SWEEP_NS_WHEN_STUCK\n"
-                  "                                            : UINT64_MAX;",
-           "return UINT64_MAX;")]),
+     [edit(BLOCK, "return has_waiting(buffers) ? WR_ATTENTION_SOON : WR_ATTENTION_NONE;", "return WR_ATTENTION_NONE;")]),
     ("no_sweep", "the drain takes nothing back from idle threads", "idle_relay",
      [edit(DRAIN, "wr_drain_sweep(session, true);", "(void)session;", after="static uint64_t attend(")]),
     ("park_without_ring", "a thread that parks does not ring the drain", "idle_relay",
-     [edit(BLOCK, "wr_bell_ring(&buffers->bell);", "(void)buffers;",
-           after="struct wr_segment *wr_block_take(")]),
+     [edit(BLOCK, "wr_bell_ring(&place->lane.buffers->bell);", "(void)place;", after="static enum wr_room park(")]),
     ("grant_by_store", "a grant is stored, though its thread may have exited", "turn_exit",
      [edit(TURN, "return wr_ptr_cas_release(&place->credit, &word, first);",
            "(void)word;\nwr_ptr_store_release(&place->credit, first);\nreturn true;")]),
@@ -91,16 +88,16 @@ MUTANTS = [
            "if (is_old) {\nwr_ptr_store_release(&place->credit, NULL);\n"
            "free_give(lane->buffers, word, UINT32_MAX);\n}")]),
     ("exit_keeps_grant", "an exiting thread keeps its grant", "turn_exit_granted",
-     [edit(TURN, "give_back(buffers, word, place->needed);", "(void)place;", after="void wr_turn_exit(")]),
+     [edit(TURN, "give_back(buffers, word, place->needed);", "(void)place;", after="static void exit_lane(")]),
     ("exit_counts_as_waiting", "an exited thread counts as one that waits", "turn_exit",
      [edit(TURN, "wr_u32_add_acq_rel(&buffers->turns.waiting, UINT32_MAX);", "(void)buffers;",
-           after="void wr_turn_exit(")]),
+           after="static void exit_lane(")]),
     ("release_in_queue", "a lane is released that is still in the queue", "turn_exit_queued",
-     [edit(TURN, "queue_remove(turns, wr_place_of(lane));", "(void)turns;", after="void wr_turn_forget(")]),
+     [edit(TURN, "queue_remove(turns, wr_place_of(lane));", "(void)turns;", after="static bool finish(")]),
     ("enrol_without_ring", "a lane that enrols does not ring the drain", "turns",
      [edit(TURN, "if (others == 0)\n        wr_bell_ring(&buffers->bell);", "(void)others;")]),
     ("turns_unattended", "the drain does not look after those who have their turn", "turns",
-     [edit(DRAIN, "if (!wr_turn_has_waiting(buffers))\n        return UINT64_MAX;", "return UINT64_MAX;")]),
+     [edit(TURN, "return has_waiting(buffers) ? WR_ATTENTION_STUCK : WR_ATTENTION_NONE;", "return WR_ATTENTION_NONE;")]),
     ("exit_keeps_credit", "an exiting thread keeps what it holds unused", "grant_exit",
      [edit(BLOCK, "if (credit)\n        give(place, credit, limit_ns);", "(void)credit;",
            after="static void give_credit(")]),
@@ -153,27 +150,27 @@ MUTANTS = [
            after="static bool resume_blocked(")]),
     ("loss_after_abort", "the loss is counted when the thread may count its next one", "abort_again",
      [edit(BLOCK, "wr_lane_count_lost(&WR_CONTAINER(waiter, struct wr_place, waiter)->lane, WEIR_LOSS_ABORTED);",
-           "(void)0;", after="bool wr_block_abort("),
+           "(void)0;", after="static bool send_away("),
       edit(BLOCK, "wr_gate_abort(&buffers->gate, waiter);",
            "wr_gate_abort(&buffers->gate, waiter);\n"
            "wr_lane_count_lost(&WR_CONTAINER(waiter, struct wr_place, waiter)->lane, WEIR_LOSS_ABORTED);",
-           after="bool wr_block_abort(")]),
+           after="static bool send_away(")]),
     ("unpark_first", "a thread leaves before its last touch of the gate", "abort_relay",
      [edit(BLOCK, "wr_gate_unpark(gate);", "(void)gate;", after="static bool resume_blocked("),
-      edit(BLOCK, "place->is_blocked = false;", "wr_gate_unpark(gate);\nplace->is_blocked = false;",
+      edit(BLOCK, "place->is_parked = false;", "wr_gate_unpark(gate);\nplace->is_parked = false;",
            after="static bool resume_blocked(")]),
     ("unpark_without_wake", "the last one to leave wakes nobody", "abort_relay",
      [edit(GATE, "if (wr_u32_add_acq_rel(parked, UINT32_MAX) == (PARKED_IS_AWAITED | 1))\n"
                  "        wr_os_futex_wake(parked, 1);",
            "wr_u32_add_acq_rel(parked, UINT32_MAX);")]),
     ("stop_without_unparked", "a stop does not wait for those who were parked", "teardown_relay",
-     [edit(STOP, "is_quiet &= wr_block_wait_unparked(&session->buffers, half_ns);", "(void)half_ns;")]),
+     [edit(STOP, "is_quiet &= session->buffers.mode->wait_away(&session->buffers, half_ns);", "(void)half_ns;")]),
     ("stop_without_abort", "a stop leaves parked threads where they are", "teardown_one",
-     [edit(STOP, "is_done = wr_block_abort(&session->buffers, ns_until(deadline_ns));", "is_done = true;",
+     [edit(STOP, "is_done = session->buffers.mode->send_away(&session->buffers, ns_until(deadline_ns));", "is_done = true;",
            after="static bool abort_parked(")]),
     ("mask_of_before", "a thread that wakes does not load the mask again", "teardown_granted",
-     [edit(EMIT, "return wr_block_resume(lane, waited, (mask_of(attempt->event) >> slot & 1) != 0);",
-           "return wr_block_resume(lane, waited, true);")]),
+     [edit(EMIT, "return mode->resume(lane, waited, (mask_of(attempt->event) >> slot & 1) != 0);",
+           "return mode->resume(lane, waited, true);")]),
     ("resume_outside_pin", "a thread that wakes does not pin again", "teardown_granted",
      [edit(EMIT, "pin_enter(thread);", "(void)thread;",
            after="static bool wait_for_room(")]),
@@ -249,9 +246,9 @@ MUTANTS = [
      [edit(EMIT, "wr_hooks_after(hooks);", "if (waited == WR_WAITED_GRANTED)\n    wr_hooks_after(hooks);")]),
     ("outside_lane_of_before", "a thread that is back does not look whether its lane is there", "outside_stop",
      [edit(EMIT, "if (waited == WR_WAITED_GRANTED && wr_ptr_load_seq_cst(&thread->lanes[slot]))\n"
-                 "        return wr_block_step_in(lane, (mask_of(attempt->event) >> slot & 1) != 0);",
+                 "        return mode->step_in(lane, (mask_of(attempt->event) >> slot & 1) != 0);",
            "if (waited == WR_WAITED_GRANTED)\n"
-           "    return wr_block_step_in(lane, (mask_of(attempt->event) >> slot & 1) != 0);")]),
+           "    return mode->step_in(lane, (mask_of(attempt->event) >> slot & 1) != 0);")]),
     ("outside_mask_of_before", "a thread that is back does not load the mask again", "outside_late",
      [edit(OUTSIDE, "if (!is_wanted) {\n        wr_gate_units_leave(gate, waiter);\n        return WR_STEPPED_AWAY;\n    }",
            "(void)is_wanted;")]),
@@ -269,7 +266,7 @@ MUTANTS = [
      [edit(BLOCK, "place->waited_ns += place->waiter.parked_ns;", "(void)0;")]),
     ("outside_stays_parked", "a thread in a hook keeps the session", "outside_abort",
      [edit(BLOCK, "wr_gate_unpark(gate);", "if (waited != WR_WAITED_GRANTED)\n    wr_gate_unpark(gate);",
-           after="enum wr_waited wr_block_wait_outside("),
+           after="static enum wr_waited wait_outside("),
       edit(BLOCK, "return stepped == WR_STEPPED_IN;",
            "wr_gate_unpark(&lane->buffers->gate);\nreturn stepped == WR_STEPPED_IN;")]),
     ("outside_loss_not_counted", "a stop counts nothing for a thread in a hook", "outside_abort",

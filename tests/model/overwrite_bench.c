@@ -1,6 +1,6 @@
 /*
- * Mode OVERWRITE under the explorer: core/buffers/overwrite.c as it is, with what a snapshot and a
- * visit of the drain do with it (session/snapshot.c, session/recorder.c).
+ * Mode OVERWRITE under the explorer: core/buffers/mode_overwrite.c as it is, with what a snapshot
+ * and a visit of the drain do with it (session/snapshot.c, session/recorder.c).
  */
 #include "lane_bench.h"
 
@@ -14,7 +14,7 @@ static void prepare(enum pins pins, uint32_t writers, uint32_t segments)
     struct wr_buffers *buffers = bench.buffers;
     buffers->arena = model_memory(segments * bench.segment_bytes);
     buffers->segment_count = segments;
-    buffers->overwrite.is_on = true;
+    buffers->mode = &wr_mode_overwrite;
     buffers->overwrite.turn = 1;
     model_name(&buffers->overwrite.lock, "overwrite lock");
     model_name(&buffers->overwrite.spare, "spare");
@@ -101,7 +101,7 @@ static uint32_t records_read(struct wr_segment *segment, uint64_t commit)
 
 static void lane_read(struct wr_lane *lane)
 {
-    uint64_t lost[WR_LANE_CAUSES], attempts = wr_overwrite_attempts(lane, lost), last = 0;
+    uint64_t lost[WR_LANE_CAUSES], attempts = wr_mode_overwrite.attempts(lane, lost), last = 0;
     for (unsigned cause = 0; cause < WR_LANE_CAUSES; cause++)
         attempts += lost[cause];
     bool is_final = true;
@@ -184,7 +184,7 @@ void overwrite_check(void)
     for (uint32_t i = 0; i < WRITERS_MAX && bench.writer[i].lane; i++) {
         struct writer *writer = &bench.writer[i];
         uint64_t kept, overwritten;
-        model_check(wr_overwrite_counts(writer->lane, &kept, &overwritten, UINT64_MAX));
+        model_check(wr_mode_overwrite.counts(writer->lane, &kept, &overwritten, UINT64_MAX));
         model_check(kept + overwritten == writer->written_count);
         model_check(kept + overwritten + wr_lane_lost(writer->lane) == writer->attempts);
     }

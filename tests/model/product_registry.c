@@ -2,7 +2,7 @@
 
 #include "os/clock.h"
 #include "os/os.h"
-#include "buffers/block.h"
+#include "buffers/buffers.h"
 #include "product.h"
 #include "product_locks.h"
 
@@ -17,7 +17,7 @@ static void on_membarrier_error(void)
 {
     struct wr_buffers *buffers = wr_ptr_load_relaxed(&wr_buffers_by_slot[0]);
     wr_registry_disable(0, UINT64_MAX);
-    wr_block_abort(buffers, UINT64_MAX);
+    buffers->mode->send_away(buffers, UINT64_MAX);
     wr_bell_ring(&buffers->bell);
 }
 
@@ -191,18 +191,4 @@ int wr_os_thread_start(const char *name, void *(*run)(void *), void *argument)
 
 /* --- Of mode OVERWRITE. ----------------------------------------------------------------------- */
 
-void wr_recorder_begin(struct weir_session *session)
-{
-    (void)session;
-}
-
-void wr_recorder_visit(struct weir_session *session, bool is_timed)
-{
-    (void)session;
-    (void)is_timed;
-}
-
-void wr_recorder_end(struct weir_session *session)
-{
-    (void)session;
-}
+const struct wr_drain_way wr_recorder;

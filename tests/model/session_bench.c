@@ -1,7 +1,7 @@
 #include "session_bench.h"
 
 #include <string.h>
-#include "buffers/turn.h"
+#include "buffers/mode_drop.h"
 #include "event/hooks.h"
 
 #define PAYLOAD_BYTES 120u
@@ -28,11 +28,11 @@ static void prepare_block(struct wr_buffers *buffers, enum weir_wake wake, uint3
     struct weir_session_config *config = &session_bench.session->config;
     buffers->segment_count = session_bench.segments;
     buffers->wake_at = 1;
-    config->mode = WEIR_MODE_BLOCK;
     config->wake = wake;
     config->wake_flags = WEIR_WAKE_NO_SPIN;
     config->grant_bytes = (uint64_t)grant * session_bench.segment_bytes;
-    wr_block_init(buffers, config);
+    buffers->mode = &wr_mode_block;
+    buffers->mode->init(buffers, config);
     product_bell(&buffers->bell);
     product_without_lock(&buffers->lock);
 }
@@ -44,7 +44,7 @@ static void prepare_drop(struct wr_buffers *buffers, uint32_t budget_segments)
     for (uint32_t i = 0; i < session_bench.segments; i++)
         segments[i] = (void *)(buffers->arena + (uint64_t)i * session_bench.segment_bytes);
     product_free_list(segments, session_bench.segments, session_bench.segment_bytes);
-    session_bench.session->config.mode = WEIR_MODE_DROP;
+    buffers->mode = &wr_mode_drop;
     buffers->segment_count = budget_segments;
     wr_u32_store_relaxed(&buffers->carved, budget_segments);
     model_name(&buffers->turns.enrolled, "enrolled");
@@ -361,7 +361,8 @@ void session_drain_and_stop_alone(void)
     uint64_t attached;
     for (struct wr_lane *lane = wr_drain_lanes(session, &attached); lane; lane = lane->next)
         wr_drain_lane(session, lane, UINT64_MAX);
-    wr_block_hand_over(&session->buffers);
+    session->buffers.mode->before_sink(&session->buffers);
+    session->buffers.mode->after_sink(&session->buffers);
     stop(true);
 }
 
@@ -463,6 +464,7 @@ void session_prepare_next(void)
 {
     const struct wr_buffers *buffers = &session_bench.session->buffers;
     next_buffers = model_memory(sizeof *next_buffers);
+    next_buffers->mode = &wr_mode_drop;
     next_buffers->segment_bytes = buffers->segment_bytes;
     next_buffers->segment_count = buffers->segment_count;
     next_buffers->wake_at = UINT32_MAX;

@@ -25,8 +25,8 @@ static bool prepare(struct writer *writer, uint32_t words, struct wr_span *span)
     uint64_t number = ++writer->attempts;
     uint32_t bytes = words * RECORD_BYTES;
     model_check(wr_buffers_must_span(bench.buffers, bytes));
-    struct wr_segment *first = wr_buffers_span_room(writer->lane, bytes);
-    if (first == NULL)
+    struct wr_segment *first;
+    if (wr_buffers_span_room(writer->lane, bytes, &first) != WR_ROOM)
         return false;
     wr_span_begin(span, writer->lane, first, bench.segment_bytes, bytes, 0);
     model_check(span->count == 2);

@@ -1,10 +1,10 @@
 /*
- * Turns of DROP under the explorer: core/buffers/turn.c as it is, with what a look, a sweep and a
- * release of the drain do with it (session/drain.c).
+ * Turns of DROP under the explorer: core/buffers/mode_drop.c as it is, with what a look, a sweep
+ * and a release of the drain do with it (session/drain.c).
  */
 #include "lane_bench.h"
 
-#include "buffers/turn.h"
+#include "buffers/mode_drop.h"
 
 static bool has_forgotten; /* of an execution: the drain has released the first lane */
 
@@ -43,8 +43,8 @@ void turn_granted_setup(void)
 {
     turn_refused_setup();
     bench_look(0);
-    wr_turn_serve(bench.buffers);
-    wr_turn_sweep(bench.writer[0].lane);
+    wr_mode_drop.serve(bench.buffers);
+    wr_mode_drop.sweep(bench.writer[0].lane);
 }
 
 /* The same, and the second writer has been refused. */
@@ -53,8 +53,8 @@ void turn_granted_two_setup(void)
     turn_two_setup();
     bench_emit(0);
     bench_look(0);
-    wr_turn_serve(bench.buffers);
-    wr_turn_sweep(bench.writer[0].lane);
+    wr_mode_drop.serve(bench.buffers);
+    wr_mode_drop.sweep(bench.writer[0].lane);
     bench_emit(1);
 }
 
@@ -70,14 +70,14 @@ void turn_look(void)
 {
     for (uint32_t i = 0; i < WRITERS_MAX && bench.writer[i].lane; i++)
         bench_look(i);
-    wr_turn_serve(bench.buffers);
+    wr_mode_drop.serve(bench.buffers);
 }
 
 void turn_sweep(void)
 {
     for (uint32_t i = 0; i < WRITERS_MAX && bench.writer[i].lane; i++)
-        wr_turn_sweep(bench.writer[i].lane);
-    wr_turn_serve(bench.buffers);
+        wr_mode_drop.sweep(bench.writer[i].lane);
+    wr_mode_drop.serve(bench.buffers);
 }
 
 /* lanes_release(): only the drain comes to the lane after its thread has exited. */
@@ -85,11 +85,11 @@ void turn_release(void)
 {
     struct wr_lane *lane = bench.writer[0].lane;
     bench_look_ready();
-    wr_turn_serve(bench.buffers);
+    wr_mode_drop.serve(bench.buffers);
     if (wr_u32_load_acquire(&lane->exited) == 0 || wr_pin_is_inside(wr_pin_load(lane->thread)))
         return; /* edge EXIT.acquire */
     bench_look_ready();
-    wr_turn_forget(lane);
+    model_check(wr_mode_drop.finish(lane));
     has_forgotten = true;
     /* Nothing links to a lane that is released. */
     const struct wr_turns *turns = &bench.buffers->turns;
@@ -97,11 +97,22 @@ void turn_release(void)
     model_check(wr_ptr_load_relaxed(&turns->enrolled) == NULL);
 }
 
+static uint32_t chained(struct wr_lane *lane)
+{
+    uint32_t count = 0;
+    for (struct wr_segment *segment = lane->oldest; segment; segment = segment->newer)
+        count++;
+    for (struct wr_segment *segment = wr_ptr_load_acquire(&lane->opened); segment;
+         segment = segment->older)
+        count++;
+    return count;
+}
+
 /* Those of a lane: in its hand, granted, or not read yet. Adds 1 to `waiting` if it waits. */
 static uint32_t segments_of(struct wr_lane *lane, uint32_t *waiting)
 {
     void *word = wr_ptr_load_relaxed(&wr_place_of(lane)->credit);
-    uint32_t count = wr_lane_segments_locked(lane);
+    uint32_t count = chained(lane);
     if (word == WR_TURN_WAITING)
         ++*waiting;
     else
@@ -124,7 +135,7 @@ void turn_check(void)
     uint32_t waiting = 0, count = bench.buffers->turns.gathered_count;
     if (!has_forgotten)
         bench_check();
-    wr_turn_serve(bench.buffers);
+    wr_mode_drop.serve(bench.buffers);
     for (uint32_t i = 0; i < WRITERS_MAX && bench.writer[i].lane; i++)
         count += segments_of(bench.writer[i].lane, &waiting);
     uint32_t free = free_segments();

@@ -1,7 +1,7 @@
 /*
  * The gate of a BLOCK session, its producers and its drain: core/wait/gate.c, the strategy that
  * -DWAKE names (wait_relay.pml, wait_fifo.pml, wait_auto_reset.pml, as in core/wait/),
- * core/buffers/block.c, and of core/session/ what decides who is served: the drain's attend() and
+ * core/buffers/mode_block.c, and of core/session/ what decides who is served: the drain's attend() and
  * sweep, the stop. Names are those of the C code; the rules that are spoken of are RELAY's.
  *
  * Units (segments) are counted, not told apart. A lock section is one `atomic`; so are some that

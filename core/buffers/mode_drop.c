@@ -1,6 +1,7 @@
-#include "buffers/turn.h"
+#include "buffers/mode_drop.h"
 
-#include "buffers/when_full.h"
+#include "buffers/chain.h"
+#include "lane/lane_write.h"
 
 static bool is_waiting(const void *word)
 {
@@ -16,10 +17,8 @@ static struct wr_segment *free_take(struct wr_buffers *buffers)
     /* relaxed: which thread gets which one is decided by the addition */
     if (segment || wr_u32_load_relaxed(&buffers->carved) >= buffers->segment_count)
         return segment;
-    uint32_t index = wr_u32_add_acq_rel(&buffers->carved, 1);
-    if (index >= buffers->segment_count)
-        return NULL; /* at most one step too far for each thread; the word cannot wrap */
-    return (void *)(buffers->arena + (uint64_t)index * buffers->segment_bytes);
+    /* At most one step too far for each thread; the word cannot wrap. */
+    return wr_buffers_carve(buffers, wr_u32_add_acq_rel(&buffers->carved, 1));
 }
 
 static struct wr_segment *list_push(struct wr_segment *first, struct wr_segment *segment)
@@ -58,6 +57,12 @@ static struct wr_segment *free_take_several(struct wr_buffers *buffers, uint32_t
 
 /* --- Writer's side. -------------------------------------------------------------------------- */
 
+/* A thread that finds nobody may be served before one that enrols at that moment. */
+static bool has_waiting(const struct wr_buffers *buffers)
+{
+    return wr_u32_load_relaxed(&buffers->turns.waiting) != 0; /* relaxed: a hint */
+}
+
 /* The first `count` segments of a grant, which are not used: a lane that waits may get them.
  * Returns the others. */
 static struct wr_segment *give_back(struct wr_buffers *buffers, struct wr_segment *first,
@@ -66,14 +71,9 @@ static struct wr_segment *give_back(struct wr_buffers *buffers, struct wr_segmen
     if (count == 0)
         return first;
     first = free_give(buffers, first, count);
-    if (wr_turn_has_waiting(buffers))
+    if (has_waiting(buffers))
         wr_bell_ring(&buffers->bell);
     return first;
-}
-
-void wr_turn_return(struct wr_lane *lane, struct wr_segment *first)
-{
-    give_back(lane->buffers, first, UINT32_MAX);
 }
 
 /* The lane has lost an event for want of `count` segments. Only the first lane that waits rings the
@@ -111,10 +111,12 @@ static bool may_take(const struct wr_place *place, uint32_t count, bool waits)
     return waits ? waiting == 1 && count < place->needed : waiting == 0;
 }
 
-bool wr_turn_has_room(const struct wr_buffers *buffers)
+/* For a lane that does not wait. */
+static bool has_room(struct wr_lane *lane)
 {
+    const struct wr_buffers *buffers = lane->buffers;
     /* relaxed, twice: hints */
-    return !wr_turn_has_waiting(buffers) &&
+    return !has_waiting(buffers) &&
            (wr_u32_load_relaxed(&buffers->carved) < buffers->segment_count ||
             wr_u32_load_relaxed(&buffers->free_list.count) > 0);
 }
@@ -131,7 +133,7 @@ static struct wr_segment *granted(struct wr_place *place, uint32_t count)
     return give_back(buffers, first, unused);
 }
 
-struct wr_segment *wr_turn_take(struct wr_lane *lane, uint32_t count)
+static enum wr_room take(struct wr_lane *lane, uint32_t count, struct wr_segment **segments)
 {
     struct wr_place *place = wr_place_of(lane);
     /* edge TURN.acquire: if the drain has taken a grant back, it is done with the lane's links */
@@ -140,19 +142,29 @@ struct wr_segment *wr_turn_take(struct wr_lane *lane, uint32_t count)
     struct wr_segment *first = word && !waits ? granted(place, count) : NULL;
     if (!first && may_take(place, count, waits))
         first = free_take_several(lane->buffers, count);
+    *segments = first;
     if (first)
-        return first;
+        return WR_ROOM;
     if (!waits)
         enrol(place, count);
-    wr_when_full_lose(lane);
-    return NULL;
+    wr_buffers_lose_for_room(lane);
+    return WR_ROOM_LOST;
+}
+
+static bool reset(struct wr_lane *lane)
+{
+    struct wr_segment *in_hand = wr_chain_take_in_hand(lane);
+    if (in_hand)
+        give_back(lane->buffers, in_hand, UINT32_MAX);
+    return false;
 }
 
 /* The lane may still be in the drain's queue, which drops a lane that does not wait. */
-void wr_turn_exit(struct wr_lane *lane)
+static void exit_lane(struct wr_lane *lane)
 {
     struct wr_buffers *buffers = lane->buffers;
     struct wr_place *place = wr_place_of(lane);
+    wr_chain_retire(lane);
     void *word = word_take(place);
     if (is_waiting(word))
         wr_u32_add_acq_rel(&buffers->turns.waiting, UINT32_MAX);
@@ -265,7 +277,8 @@ static void grant(struct wr_turns *turns, struct wr_place *place)
     }
 }
 
-void wr_turn_serve(struct wr_buffers *buffers)
+/* What is free goes to those who wait, in their order. */
+static void serve(struct wr_buffers *buffers)
 {
     struct wr_turns *turns = &buffers->turns;
     struct wr_place *head;
@@ -279,7 +292,8 @@ void wr_turn_serve(struct wr_buffers *buffers)
     }
 }
 
-void wr_turn_sweep(struct wr_lane *lane)
+/* Takes back a grant that the last sweep met too. */
+static void sweep(struct wr_lane *lane)
 {
     struct wr_place *place = wr_place_of(lane);
     /* relaxed: a grant that is met is this thread's own */
@@ -292,10 +306,102 @@ void wr_turn_sweep(struct wr_lane *lane)
         free_give(lane->buffers, word, UINT32_MAX);
 }
 
-void wr_turn_forget(struct wr_lane *lane)
+/* It leaves the queue. */
+static bool finish(struct wr_lane *lane)
 {
     struct wr_turns *turns = &lane->buffers->turns;
     queue_extend(turns);
     if (wr_place_of(lane)->is_queued)
         queue_remove(turns, wr_place_of(lane));
+    return true;
 }
+
+static void give(struct wr_buffers *buffers, struct wr_segment *segment)
+{
+    wr_free_list_give(&buffers->free_list, segment);
+    serve(buffers); /* at once: the drain may be about to block in the sink */
+}
+
+/* Until all that wait are served, the drain looks by itself. */
+static enum wr_attention attend(struct wr_buffers *buffers)
+{
+    serve(buffers);
+    return has_waiting(buffers) ? WR_ATTENTION_STUCK : WR_ATTENTION_NONE;
+}
+
+static bool is_short(struct wr_buffers *buffers)
+{
+    return has_waiting(buffers);
+}
+
+/* A sweep does that, lane by lane. */
+static bool take_back(struct wr_buffers *buffers)
+{
+    (void)buffers;
+    return false;
+}
+
+static void rest(struct wr_lane *lane)
+{
+    (void)lane;
+}
+
+/* --- The table. ------------------------------------------------------------------------------ */
+
+static void init(struct wr_buffers *buffers, const struct weir_session_config *config)
+{
+    (void)config;
+    wr_free_list_init(&buffers->free_list);
+}
+
+/* Segments that hold, or may hold, records. */
+static uint32_t segments_of(struct wr_lane *lane)
+{
+    uint32_t count = 0;
+    for (struct wr_segment *segment = lane->oldest; segment; segment = segment->newer)
+        count++;
+    /* edge CHAIN.acquire */
+    for (struct wr_segment *segment = wr_ptr_load_acquire(&lane->opened); segment;
+         segment = segment->older)
+        count++;
+    return count;
+}
+
+static bool figures(struct wr_buffers *buffers, struct weir_stats *stats, uint64_t limit_ns)
+{
+    uint64_t signals, segments = 0;
+    if (!wr_buffers_lock(buffers, limit_ns, &signals))
+        return false;
+    for (struct wr_lane *lane = buffers->lanes; lane; lane = lane->next)
+        segments += segments_of(lane);
+    wr_buffers_unlock(buffers, signals);
+    stats->budget_bytes_used = segments * buffers->segment_bytes;
+    return true;
+}
+
+const struct wr_mode wr_mode_drop = {.init = init,
+                                     .fini = wr_mode_no_need,
+                                     .room = wr_chain_room,
+                                     .span_room = wr_chain_span_room,
+                                     .span_open = wr_chain_span_open,
+                                     .take = take,
+                                     .retire = wr_chain_retire,
+                                     .has_room = has_room,
+                                     .reset = reset,
+                                     .exit = exit_lane,
+                                     .give = give,
+                                     .has_waiting = has_waiting,
+                                     .serve = serve,
+                                     .take_back = take_back,
+                                     .is_short = is_short,
+                                     .sweep = sweep,
+                                     .rest = rest,
+                                     .before_sink = serve,
+                                     .after_sink = wr_mode_no_need,
+                                     .attend = attend,
+                                     .finish = finish,
+                                     .attempts = wr_chain_attempts,
+                                     .send_away = wr_mode_nobody_waits,
+                                     .wait_away = wr_mode_nobody_waits,
+                                     .counts = wr_chain_counts,
+                                     .figures = figures};

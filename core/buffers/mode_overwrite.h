@@ -25,8 +25,8 @@
  * A thread that cannot have the lock, because the one that holds it does not run, loses its event
  * and keeps its segment, but writes no more to it: the loss has its place behind what is in there.
  */
-#ifndef WR_BUFFERS_OVERWRITE_H
-#define WR_BUFFERS_OVERWRITE_H
+#ifndef WR_BUFFERS_MODE_OVERWRITE_H
+#define WR_BUFFERS_MODE_OVERWRITE_H
 
 #include <pthread.h>
 #include <stdbool.h>
@@ -35,7 +35,6 @@
 #include "lane/lane.h"
 
 struct wr_buffers;
-struct wr_span;
 
 struct wr_segment_list {
     struct wr_segment *first; /* the oldest; linked by full_next */
@@ -44,12 +43,13 @@ struct wr_segment_list {
 };
 
 struct wr_overwrite {
-    bool is_on; /* CONST: the mode of the session */
     pthread_mutex_t lock;
     struct wr_u32 lock_is_stuck; /* ANY: a hint, see wr_self_lock() */
     struct wr_segment_list full; /* LOCK: what may be recycled */
     struct wr_segment_list late; /* LOCK: opened before the hold, left during it */
     uint32_t carved;             /* LOCK: segments that have been in use, from the first on */
+    uint32_t out;                /* LOCK: of them, those current in a lane or in a thread's hand */
+    uint32_t held;               /* LOCK: of them, those that wr_overwrite_hold() has returned */
     uint64_t openings;           /* LOCK: of segments, in all lanes */
     uint64_t hold_opening;       /* LOCK: the last one before the last hold */
     uint32_t epoch;              /* LOCK: how many holds there were */
@@ -62,20 +62,6 @@ struct wr_overwrite {
     uint32_t reserve;            /* CONST: segments that are kept back while some go without */
     struct wr_u32 spare;         /* segments that may be taken, but for the reserve; a hint */
 };
-
-void wr_overwrite_init(struct wr_buffers *buffers);
-void wr_overwrite_fini(struct wr_buffers *buffers);
-
-/* --- Writer's side, inside the thread's pin. ------------------------------------------------- */
-
-/* All with signals blocked. */
-/* Leaves the current segment, which has no room, for another one. NULL: the loss is counted. */
-struct wr_segment *wr_overwrite_room(struct wr_lane *lane, uint64_t *commit);
-/* As wr_buffers_span_room() and wr_buffers_span_open(), for `count` segments. */
-struct wr_segment *wr_overwrite_span_room(struct wr_lane *lane, uint32_t count);
-bool wr_overwrite_span_open(struct wr_lane *lane, const struct wr_span *span);
-/* Leaves the current segment, if there is one: at once, or at the lane's next event. */
-void wr_overwrite_retire(struct wr_lane *lane);
 
 /* --- Drain's side. --------------------------------------------------------------------------- */
 
@@ -91,12 +77,6 @@ struct wr_segment_list wr_overwrite_late(struct wr_buffers *buffers);
 void wr_overwrite_release(struct wr_buffers *buffers, struct wr_segment_list held);
 /* Ends recycling: a stop's hold is not released. */
 void wr_overwrite_close(struct wr_buffers *buffers);
-
-/* Records of the lane in segments that it has left, overwritten ones too, and its losses: so far,
- * but none of what it has attempted in segments opened since the hold, which the snapshot does not
- * read.
- */
-uint64_t wr_overwrite_attempts(struct wr_lane *lane, uint64_t lost[WR_LANE_CAUSES]);
 
 /* A lane's current segment as it is at this moment; `segment` is NULL if there is none. */
 struct wr_segment_view {
@@ -117,14 +97,6 @@ uint64_t wr_overwrite_openings(struct wr_buffers *buffers);
 void wr_overwrite_turn(struct wr_buffers *buffers);
 /* The lane, whose thread is gone, has no segment any more. */
 bool wr_overwrite_is_empty(struct wr_lane *lane);
-
-/* Both wait at most `limit_ns` for the lock (UINT64_MAX: no limit); false: nothing is known. */
-/* Records written and kept, and records overwritten; wr_lane_counts_locked() knows the rest. */
-bool wr_overwrite_counts(struct wr_lane *lane, uint64_t *kept, uint64_t *overwritten,
-                         uint64_t limit_ns);
-/* Bytes of the budget that have been in use. Not a sum over lanes, which takes segments for two
- * that pass from one lane to another meanwhile. */
-bool wr_overwrite_used(struct wr_buffers *buffers, uint64_t *bytes, uint64_t limit_ns);
 
 /* A hint: is there nothing for the lane at this moment? */
 static inline bool wr_overwrite_is_dry(const struct wr_overwrite *overwrite,

@@ -23,11 +23,10 @@
  * Lanes enrol on a list of their own and not on the ready list, so that the drain can take them
  * at any time, above all before a sink that may block.
  */
-#ifndef WR_BUFFERS_TURN_H
-#define WR_BUFFERS_TURN_H
+#ifndef WR_BUFFERS_MODE_DROP_H
+#define WR_BUFFERS_MODE_DROP_H
 
-#include "buffers/block.h"
-#include "buffers/buffers.h"
+#include "buffers/place.h"
 
 /* Odd, so that it is no segment: the lane waits for one, or for several. */
 #define WR_TURN_WAITING         ((void *)(uintptr_t)1)
@@ -40,32 +39,5 @@ static inline bool wr_turn_is_waiting(struct wr_lane *lane)
     /* relaxed: a grant that is missed now is met at the next event */
     return wr_ptr_load_relaxed(&wr_place_of(lane)->credit) == WR_TURN_WAITING;
 }
-
-/* Does any lane wait? A hint: a thread that finds nobody may be served before one that enrols at
- * that moment. */
-static inline bool wr_turn_has_waiting(const struct wr_buffers *buffers)
-{
-    return wr_u32_load_relaxed(&buffers->turns.waiting) != 0; /* relaxed: a hint */
-}
-
-/* --- Writer's side, inside the thread's pin. ------------------------------------------------- */
-
-/* As wr_when_full_take(). */
-struct wr_segment *wr_turn_take(struct wr_lane *lane, uint32_t count);
-/* Is there a segment for a lane that does not wait? A hint. */
-bool wr_turn_has_room(const struct wr_buffers *buffers);
-/* As wr_when_full_return(). */
-void wr_turn_return(struct wr_lane *lane, struct wr_segment *first);
-/* The lane's thread exits: it waits no longer, and what it was granted goes back. */
-void wr_turn_exit(struct wr_lane *lane);
-
-/* --- Drain's side. --------------------------------------------------------------------------- */
-
-/* Grants what is free to those who wait, in their order. */
-void wr_turn_serve(struct wr_buffers *buffers);
-/* One lane of a sweep: takes back a grant that the last sweep met too. */
-void wr_turn_sweep(struct wr_lane *lane);
-/* Before a lane is released, whose thread has exited: it leaves the queue. */
-void wr_turn_forget(struct wr_lane *lane);
 
 #endif

@@ -1,7 +1,6 @@
-#include "buffers/overwrite.h"
+#include "buffers/mode_overwrite.h"
 
-#include "buffers/block.h"
-#include "buffers/when_full.h"
+#include "buffers/place.h"
 #include "lane/lane_span.h"
 #include "lane/lane_read.h"
 #include "lane/lane_write.h"
@@ -17,19 +16,18 @@
 
 /* --- Life. ----------------------------------------------------------------------------------- */
 
-void wr_overwrite_init(struct wr_buffers *buffers)
+static void init(struct wr_buffers *buffers, const struct weir_session_config *config)
 {
+    (void)config;
     struct wr_overwrite *overwrite = &buffers->overwrite;
-    overwrite->is_on = true;
     overwrite->turn = 1;
     overwrite->reserve = buffers->segment_count < 8 ? 1 : 2;
     pthread_mutex_init(&overwrite->lock, NULL);
 }
 
-void wr_overwrite_fini(struct wr_buffers *buffers)
+static void fini(struct wr_buffers *buffers)
 {
-    if (buffers->overwrite.is_on)
-        pthread_mutex_destroy(&buffers->overwrite.lock);
+    pthread_mutex_destroy(&buffers->overwrite.lock);
 }
 
 /* --- Lists. ---------------------------------------------------------------------------------- */
@@ -94,6 +92,44 @@ static void spare_set(struct wr_buffers *buffers)
     wr_u32_store_relaxed(&buffers->overwrite.spare, count > reserve ? count - reserve : 0);
 }
 
+/* --- The lock. ------------------------------------------------------------------------------- */
+
+static bool is_sound(const struct wr_segment_list *list)
+{
+    bool is_empty = list->count == 0;
+    return !list->first == is_empty && !list->last == is_empty &&
+           (is_empty || !list->last->full_next);
+}
+
+/* What holds whenever the lock is free. */
+static void check_locked(const struct wr_buffers *buffers)
+{
+    const struct wr_overwrite *overwrite = &buffers->overwrite;
+    /* Each segment that has been in use is in one place. */
+    WR_CHECK(overwrite->carved ==
+             overwrite->out + overwrite->full.count + overwrite->late.count + overwrite->held);
+    WR_CHECK(overwrite->carved <= buffers->segment_count);
+    WR_CHECK(is_sound(&overwrite->full) && is_sound(&overwrite->late));
+    /* What a hold keeps is older than it, and what may be recycled meanwhile is younger. */
+    WR_CHECK(overwrite->is_held || overwrite->held + overwrite->late.count == 0);
+    WR_CHECK(overwrite->hold_opening <= overwrite->openings);
+    WR_CHECK(!overwrite->late.last || overwrite->late.last->opening <= overwrite->hold_opening);
+    WR_CHECK(!overwrite->is_held || !overwrite->full.first ||
+             overwrite->full.first->opening > overwrite->hold_opening);
+    (void)overwrite; /* where nothing is checked */
+}
+
+static void lock(struct wr_buffers *buffers)
+{
+    pthread_mutex_lock(&buffers->overwrite.lock);
+}
+
+static void unlock(struct wr_buffers *buffers)
+{
+    check_locked(buffers);
+    pthread_mutex_unlock(&buffers->overwrite.lock);
+}
+
 /* --- Writer's side. -------------------------------------------------------------------------- */
 
 /* A segment that its lane no longer writes to. Edge RETIRE.release, by the lock: all that its
@@ -102,6 +138,7 @@ static void put_locked(struct wr_overwrite *overwrite, struct wr_segment *segmen
 {
     bool is_held = overwrite->is_held && segment->opening <= overwrite->hold_opening;
     list_append(is_held ? &overwrite->late : &overwrite->full, segment);
+    overwrite->out--;
     spare_set(segment->lane->buffers);
     segment->lane->segments_full++;
 }
@@ -137,15 +174,6 @@ static void overwrite_locked(struct wr_buffers *buffers, struct wr_segment *segm
         wr_bell_ring(&buffers->bell);
 }
 
-static struct wr_segment *carve_locked(struct wr_buffers *buffers)
-{
-    struct wr_overwrite *overwrite = &buffers->overwrite;
-    if (overwrite->carved == buffers->segment_count)
-        return NULL;
-    uint64_t index = overwrite->carved++;
-    return (void *)(buffers->arena + index * buffers->segment_bytes);
-}
-
 static bool is_hungry(const struct wr_overwrite *overwrite, const struct wr_lane *lane)
 {
     return lane->hungry_turn == overwrite->turn;
@@ -158,6 +186,19 @@ static struct wr_segment *recycle_locked(struct wr_buffers *buffers)
     struct wr_segment *segment = list_take(&buffers->overwrite.full);
     if (segment)
         overwrite_locked(buffers, segment);
+    return segment;
+}
+
+/* One that was never used, or else the oldest. */
+static struct wr_segment *next_locked(struct wr_buffers *buffers)
+{
+    struct wr_overwrite *overwrite = &buffers->overwrite;
+    struct wr_segment *segment = wr_buffers_carve(buffers, overwrite->carved);
+    if (segment)
+        overwrite->carved++;
+    else
+        segment = recycle_locked(buffers);
+    overwrite->out += segment != NULL;
     return segment;
 }
 
@@ -193,7 +234,6 @@ static void feed_locked(struct wr_overwrite *overwrite, struct wr_lane *lane, bo
         overwrite->scarce_turn = overwrite->turn;
 }
 
-/* One that was never used, or else the oldest. */
 static struct wr_segment *take_locked(struct wr_buffers *buffers, const struct wr_lane *lane,
                                       bool *is_borrowed)
 {
@@ -201,8 +241,7 @@ static struct wr_segment *take_locked(struct wr_buffers *buffers, const struct w
     if (buffers->overwrite.is_closed || (!is_whole && !may_borrow(lane)))
         return NULL;
     *is_borrowed = !is_whole;
-    struct wr_segment *segment = carve_locked(buffers);
-    return segment ? segment : recycle_locked(buffers);
+    return next_locked(buffers);
 }
 
 static struct wr_segment *open_locked(struct wr_buffers *buffers, struct wr_lane *lane)
@@ -235,9 +274,21 @@ static bool lock_or_seal(struct wr_lane *lane)
 }
 
 /* The lock could not be had. The drain cannot help, and is not asked to. */
-static void lose_stuck(struct wr_lane *lane)
+static enum wr_room lose_stuck(struct wr_lane *lane)
 {
     wr_buffers_count_lost(lane, lane->held_before ? WEIR_LOSS_FULL : WEIR_LOSS_NO_SEGMENT);
+    return WR_ROOM_LOST;
+}
+
+/* There was none. The drain looks for segments that nobody uses, and the lane passes over some
+ * events: wr_buffers_skip(). */
+static enum wr_room lose_full(struct wr_lane *lane)
+{
+    struct wr_buffers *buffers = lane->buffers;
+    wr_buffers_starve(buffers);
+    lane->skips = wr_buffers_is_crowd(buffers) ? WR_SKIPS_IN_CROWD : WR_SKIPS;
+    wr_buffers_lose_for_room(lane);
+    return WR_ROOM_LOST;
 }
 
 /* Segments of a record that could not be published: nothing is in them. */
@@ -264,22 +315,19 @@ static bool leave_current(struct wr_lane *lane)
     return true;
 }
 
-struct wr_segment *wr_overwrite_room(struct wr_lane *lane, uint64_t *commit)
+static enum wr_room room(struct wr_lane *lane, struct wr_segment **segment, uint64_t *commit)
 {
     struct wr_buffers *buffers = lane->buffers;
-    if (!leave_current(lane)) {
-        lose_stuck(lane);
-        return NULL;
-    }
-    struct wr_segment *segment = open_locked(buffers, lane);
-    pthread_mutex_unlock(&buffers->overwrite.lock);
-    if (!segment) {
-        wr_when_full_drop(lane);
-        return NULL;
-    }
-    /* Not asked of `end` again: see wr_buffers_room(). */
+    *segment = NULL;
+    if (!leave_current(lane))
+        return lose_stuck(lane);
+    *segment = open_locked(buffers, lane);
+    unlock(buffers);
+    if (!*segment)
+        return lose_full(lane);
+    /* Not asked of `end` again: see wr_chain_room(). */
     *commit = WR_SEGMENT_HEADER_BYTES;
-    return segment;
+    return WR_ROOM;
 }
 
 /* All or none. Not one is borrowed: a record of several is no reason to let others go without. */
@@ -290,9 +338,7 @@ static struct wr_segment *take_several_locked(struct wr_buffers *buffers, struct
                      !buffers->overwrite.is_closed;
     struct wr_segment *first = NULL;
     for (; is_enough && count > 0; count--) {
-        struct wr_segment *segment = carve_locked(buffers);
-        if (!segment)
-            segment = recycle_locked(buffers);
+        struct wr_segment *segment = next_locked(buffers);
         segment->newer = first;
         wr_data_written(&segment->newer, sizeof segment->newer);
         first = segment;
@@ -302,21 +348,18 @@ static struct wr_segment *take_several_locked(struct wr_buffers *buffers, struct
     return first;
 }
 
-struct wr_segment *wr_overwrite_span_room(struct wr_lane *lane, uint32_t count)
+static enum wr_room span_room(struct wr_lane *lane, uint32_t count, struct wr_segment **first)
 {
     struct wr_buffers *buffers = lane->buffers;
-    if (!leave_current(lane)) {
-        lose_stuck(lane);
-        return NULL;
-    }
-    struct wr_segment *first = take_several_locked(buffers, lane, count);
-    pthread_mutex_unlock(&buffers->overwrite.lock);
-    if (!first)
-        wr_when_full_drop(lane);
-    return first;
+    *first = NULL;
+    if (!leave_current(lane))
+        return lose_stuck(lane);
+    *first = take_several_locked(buffers, lane, count);
+    unlock(buffers);
+    return *first ? WR_ROOM : lose_full(lane);
 }
 
-bool wr_overwrite_span_open(struct wr_lane *lane, const struct wr_span *span)
+static bool span_open(struct wr_lane *lane, const struct wr_span *span)
 {
     struct wr_overwrite *overwrite = &lane->buffers->overwrite;
     if (!lock_or_seal(lane)) {
@@ -334,14 +377,29 @@ bool wr_overwrite_span_open(struct wr_lane *lane, const struct wr_span *span)
             put_locked(overwrite, segment);
     }
     wr_lane_begin(lane, span->newest, lane->buffers->segment_bytes);
-    pthread_mutex_unlock(&overwrite->lock);
+    unlock(lane->buffers);
     return true;
 }
 
-void wr_overwrite_retire(struct wr_lane *lane)
+/* At once, or at the lane's next event. */
+static void retire(struct wr_lane *lane)
 {
     if (leave_current(lane))
-        pthread_mutex_unlock(&lane->buffers->overwrite.lock);
+        unlock(lane->buffers);
+}
+
+static bool has_room(struct wr_lane *lane)
+{
+    return wr_u32_load_relaxed(&lane->buffers->overwrite.spare) > 0; /* relaxed: a hint */
+}
+
+/* Segments in hand go back when the lane has the lock, now or at its next event. */
+static bool reset(struct wr_lane *lane)
+{
+    if (lane->is_borrowed || wr_place_of(lane)->in_hand)
+        retire(lane);
+    lane->is_borrowed = 0;
+    return false;
 }
 
 /* --- Snapshots. ------------------------------------------------------------------------------ */
@@ -349,14 +407,15 @@ void wr_overwrite_retire(struct wr_lane *lane)
 struct wr_segment_list wr_overwrite_hold(struct wr_buffers *buffers)
 {
     struct wr_overwrite *overwrite = &buffers->overwrite;
-    pthread_mutex_lock(&overwrite->lock);
+    lock(buffers);
     struct wr_segment_list held = overwrite->full; /* edge RETIRE.acquire, by the lock */
+    overwrite->held = held.count;
     overwrite->full = (struct wr_segment_list){NULL, NULL, 0};
     spare_set(buffers);
     overwrite->epoch++;
     overwrite->hold_opening = overwrite->openings;
     overwrite->is_held = true;
-    pthread_mutex_unlock(&overwrite->lock);
+    unlock(buffers);
     return held;
 }
 
@@ -370,48 +429,51 @@ static struct wr_segment *current_locked(const struct wr_lane *lane)
 struct wr_segment *wr_overwrite_current(struct wr_lane *lane)
 {
     struct wr_overwrite *overwrite = &lane->buffers->overwrite;
-    pthread_mutex_lock(&overwrite->lock);
+    lock(lane->buffers);
     struct wr_segment *segment = current_locked(lane);
     if (segment && segment->opening > overwrite->hold_opening)
         segment = NULL;
-    pthread_mutex_unlock(&overwrite->lock);
+    unlock(lane->buffers);
     return segment;
 }
 
 struct wr_segment_list wr_overwrite_late(struct wr_buffers *buffers)
 {
-    pthread_mutex_lock(&buffers->overwrite.lock);
+    lock(buffers);
     struct wr_segment_list late = buffers->overwrite.late; /* edge RETIRE.acquire, by the lock */
-    pthread_mutex_unlock(&buffers->overwrite.lock);
+    unlock(buffers);
     return late;
 }
 
 void wr_overwrite_release(struct wr_buffers *buffers, struct wr_segment_list held)
 {
     struct wr_overwrite *overwrite = &buffers->overwrite;
-    pthread_mutex_lock(&overwrite->lock);
+    lock(buffers);
     /* edge HOLD.release, by the lock: the snapshot has read them. All of them were opened before
      * those that are full by now. */
     list_join(&held, overwrite->late);
     list_join(&held, overwrite->full);
     overwrite->late = (struct wr_segment_list){NULL, NULL, 0};
     overwrite->full = held;
+    overwrite->held = 0;
     spare_set(buffers);
     overwrite->is_held = false;
-    pthread_mutex_unlock(&overwrite->lock);
+    unlock(buffers);
 }
 
 void wr_overwrite_close(struct wr_buffers *buffers)
 {
-    pthread_mutex_lock(&buffers->overwrite.lock);
+    lock(buffers);
     buffers->overwrite.is_closed = true;
-    pthread_mutex_unlock(&buffers->overwrite.lock);
+    unlock(buffers);
 }
 
-uint64_t wr_overwrite_attempts(struct wr_lane *lane, uint64_t lost[WR_LANE_CAUSES])
+/* None of what it has attempted in segments opened since the hold, which the snapshot does not
+ * read. */
+static uint64_t attempts(struct wr_lane *lane, uint64_t lost[WR_LANE_CAUSES])
 {
     struct wr_overwrite *overwrite = &lane->buffers->overwrite;
-    pthread_mutex_lock(&overwrite->lock);
+    lock(lane->buffers);
     bool is_cut = lane->cut_epoch == overwrite->epoch;
     void *current = wr_ptr_load_relaxed(&lane->current); /* relaxed: it changes under the lock */
     uint64_t records = is_cut ? lane->cut_records : lane->records_left;
@@ -420,7 +482,7 @@ uint64_t wr_overwrite_attempts(struct wr_lane *lane, uint64_t lost[WR_LANE_CAUSE
     for (unsigned cause = 0; cause < WR_LANE_CAUSES; cause++)
         /* edge LOST.acquire */
         lost[cause] = is_cut ? lane->cut_lost[cause] : wr_u64_load_acquire(&lane->lost[cause]);
-    pthread_mutex_unlock(&overwrite->lock);
+    unlock(lane->buffers);
     return records;
 }
 
@@ -428,9 +490,8 @@ uint64_t wr_overwrite_attempts(struct wr_lane *lane, uint64_t lost[WR_LANE_CAUSE
 
 struct wr_segment_view wr_overwrite_visit(struct wr_lane *lane)
 {
-    struct wr_overwrite *overwrite = &lane->buffers->overwrite;
     struct wr_segment_view view = {NULL, 0, 0};
-    pthread_mutex_lock(&overwrite->lock);
+    lock(lane->buffers);
     struct wr_segment *segment = current_locked(lane);
     if (segment)
         /* relaxed: only to tell whether it has moved */
@@ -438,7 +499,7 @@ struct wr_segment_view wr_overwrite_visit(struct wr_lane *lane)
                                         wr_u64_load_relaxed(&segment->commit)};
     else
         wr_u32_store_relaxed(&lane->is_due, 1); /* relaxed: a hint */
-    pthread_mutex_unlock(&overwrite->lock);
+    unlock(lane->buffers);
     return view;
 }
 
@@ -447,7 +508,7 @@ struct wr_segment_view wr_overwrite_visit(struct wr_lane *lane)
 bool wr_overwrite_revoke(struct wr_lane *lane, struct wr_segment *segment, uint64_t opening)
 {
     struct wr_overwrite *overwrite = &lane->buffers->overwrite;
-    pthread_mutex_lock(&overwrite->lock);
+    lock(lane->buffers);
     lane->oldest = lane->newest = segment; /* which is what a revocation asks for */
     bool is_taken = segment->opening == opening && wr_lane_revoke_finish(lane);
     lane->oldest = lane->newest = NULL;
@@ -455,51 +516,49 @@ bool wr_overwrite_revoke(struct wr_lane *lane, struct wr_segment *segment, uint6
         put_locked(overwrite, segment);
         wr_u32_store_relaxed(&lane->is_due, 1); /* relaxed: a hint; the next turn may be late */
     }
-    pthread_mutex_unlock(&overwrite->lock);
+    unlock(lane->buffers);
     return is_taken;
 }
 
 uint64_t wr_overwrite_oldest(struct wr_buffers *buffers)
 {
-    pthread_mutex_lock(&buffers->overwrite.lock);
+    lock(buffers);
     const struct wr_segment *segment = buffers->overwrite.full.first;
     uint64_t opening = segment ? segment->opening : 0;
-    pthread_mutex_unlock(&buffers->overwrite.lock);
+    unlock(buffers);
     return opening;
 }
 
 uint64_t wr_overwrite_openings(struct wr_buffers *buffers)
 {
-    pthread_mutex_lock(&buffers->overwrite.lock);
+    lock(buffers);
     uint64_t openings = buffers->overwrite.openings;
-    pthread_mutex_unlock(&buffers->overwrite.lock);
+    unlock(buffers);
     return openings;
 }
 
 void wr_overwrite_turn(struct wr_buffers *buffers)
 {
     struct wr_overwrite *overwrite = &buffers->overwrite;
-    pthread_mutex_lock(&overwrite->lock);
+    lock(buffers);
     overwrite->turn += overwrite->turn == UINT32_MAX ? 2 : 1; /* 0 is no turn */
     overwrite->hungry = 0;
     spare_set(buffers);
-    pthread_mutex_unlock(&overwrite->lock);
+    unlock(buffers);
 }
 
 bool wr_overwrite_is_empty(struct wr_lane *lane)
 {
-    struct wr_overwrite *overwrite = &lane->buffers->overwrite;
-    pthread_mutex_lock(&overwrite->lock);
+    lock(lane->buffers);
     put_back_locked(lane); /* what its thread could not give back */
     bool is_empty = lane->segments_full == 0 && !current_locked(lane);
-    pthread_mutex_unlock(&overwrite->lock);
+    unlock(lane->buffers);
     return is_empty;
 }
 
 /* --- Figures. -------------------------------------------------------------------------------- */
 
-bool wr_overwrite_counts(struct wr_lane *lane, uint64_t *kept, uint64_t *overwritten,
-                         uint64_t limit_ns)
+static bool counts(struct wr_lane *lane, uint64_t *kept, uint64_t *overwritten, uint64_t limit_ns)
 {
     struct wr_overwrite *overwrite = &lane->buffers->overwrite;
     if (!wr_os_mutex_lock_for(&overwrite->lock, limit_ns))
@@ -513,15 +572,62 @@ bool wr_overwrite_counts(struct wr_lane *lane, uint64_t *kept, uint64_t *overwri
         *kept += wr_commit_count(wr_u64_load_relaxed(&segment->commit));
     else if (wr_lane_is_revoked(current))
         *kept += wr_lane_revoked_count(current);
-    pthread_mutex_unlock(&overwrite->lock);
+    unlock(lane->buffers);
     return true;
 }
 
-bool wr_overwrite_used(struct wr_buffers *buffers, uint64_t *bytes, uint64_t limit_ns)
+/* Not a sum over lanes, which takes segments for two that pass from one lane to another meanwhile.
+ */
+static bool figures(struct wr_buffers *buffers, struct weir_stats *stats, uint64_t limit_ns)
 {
-    if (!wr_os_mutex_lock_for(&buffers->overwrite.lock, limit_ns))
-        return false;
-    *bytes = (uint64_t)buffers->overwrite.carved * buffers->segment_bytes;
-    pthread_mutex_unlock(&buffers->overwrite.lock);
-    return true;
+    uint64_t signals = wr_os_signals_block();
+    bool is_done = wr_os_mutex_lock_for(&buffers->overwrite.lock, limit_ns);
+    if (is_done) {
+        stats->budget_bytes_used = (uint64_t)buffers->overwrite.carved * buffers->segment_bytes;
+        unlock(buffers);
+    }
+    wr_os_signals_restore(signals);
+    return is_done;
 }
+
+/* --- The table. ------------------------------------------------------------------------------ */
+
+/* What is read for a snapshot is kept until wr_overwrite_release(). */
+static void give(struct wr_buffers *buffers, struct wr_segment *segment)
+{
+    (void)buffers;
+    (void)segment;
+}
+
+static enum wr_attention attend(struct wr_buffers *buffers)
+{
+    (void)buffers;
+    return WR_ATTENTION_NONE;
+}
+
+/* A recorder's lane goes when its last record is overwritten: wr_overwrite_is_empty(). */
+static bool finish(struct wr_lane *lane)
+{
+    (void)lane;
+    return false;
+}
+
+const struct wr_mode wr_mode_overwrite = {.keeps = true,
+                                          .init = init,
+                                          .fini = fini,
+                                          .room = room,
+                                          .span_room = span_room,
+                                          .span_open = span_open,
+                                          .retire = retire,
+                                          .has_room = has_room,
+                                          .reset = reset,
+                                          .exit = retire,
+                                          .give = give,
+                                          .after_sink = wr_mode_no_need,
+                                          .attend = attend,
+                                          .finish = finish,
+                                          .attempts = attempts,
+                                          .send_away = wr_mode_nobody_waits,
+                                          .wait_away = wr_mode_nobody_waits,
+                                          .counts = counts,
+                                          .figures = figures};

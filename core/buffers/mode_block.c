@@ -1,11 +1,19 @@
 /*
- * Mode BLOCK: a thread that finds no room waits at the session's gate. Not in single-threaded
- * builds.
+ * Mode BLOCK: a thread that finds no room waits at the session's gate (wait/gate.h). Not in
+ * single-threaded builds: one thread cannot wait for itself.
+ *
+ *     emit: take() --WAIT--> leave the pin, wait_here(), pin again, load the mask again, resume()
+ *     --true--> try again
+ *
+ * With hooks of the host (event/hooks.h), which may keep the thread for as long as they like:
+ *
+ *     leave the pin, before hook, wait_outside() --GRANTED--> after hook, pin again: the lane is
+ *     still there, step_in() --true--> try again
  */
-#include "buffers/block.h"
+#include "buffers/chain.h"
 
 #include <errno.h>
-#include "buffers/when_full.h"
+#include "buffers/place.h"
 #include "lane/lane_write.h"
 #include "os/os.h"
 
@@ -18,7 +26,7 @@ static struct wr_segment *segment_of(struct wr_unit *unit)
     return (struct wr_segment *)(void *)unit;
 }
 
-void wr_block_init(struct wr_buffers *buffers, const struct weir_session_config *config)
+static void init(struct wr_buffers *buffers, const struct weir_session_config *config)
 {
     struct wr_gate_config gate = {.wake = config->wake,
                                   .flags = config->wake_flags,
@@ -28,16 +36,14 @@ void wr_block_init(struct wr_buffers *buffers, const struct weir_session_config 
                                   .blocks_signals = config->block_signals};
     wr_gate_init(&buffers->gate, &gate, buffers->arena, buffers->segment_bytes,
                  buffers->segment_count);
-    buffers->blocks = true;
     buffers->max_block_ns = config->max_block_ns;
     buffers->on_park = config->on_park;
     buffers->on_park_context = config->on_park_context;
 }
 
-void wr_block_fini(struct wr_buffers *buffers)
+static void fini(struct wr_buffers *buffers)
 {
-    if (buffers->blocks)
-        wr_gate_fini(&buffers->gate);
+    wr_gate_fini(&buffers->gate);
 }
 
 /* The first `count` of the units, which are at least so many; the rest is kept for the next times.
@@ -107,35 +113,56 @@ static struct wr_unit *units_at_hand(struct wr_place *place, uint32_t count, uin
     return NULL;
 }
 
-struct wr_segment *wr_block_take(struct wr_lane *lane, uint32_t count)
+/* A drain that sleeps must look after who waits. */
+static enum wr_room park(struct wr_place *place)
+{
+    place->is_parked = true;
+    wr_bell_ring(&place->lane.buffers->bell);
+    return WR_ROOM_WAIT;
+}
+
+static enum wr_room lose(struct wr_lane *lane, enum weir_loss cause)
+{
+    wr_buffers_count_lost(lane, cause);
+    return WR_ROOM_LOST;
+}
+
+static enum wr_room lose_full(struct wr_lane *lane)
+{
+    wr_buffers_starve(lane->buffers);
+    wr_buffers_lose_for_room(lane);
+    return WR_ROOM_LOST;
+}
+
+static enum wr_room take(struct wr_lane *lane, uint32_t count, struct wr_segment **first)
 {
     struct wr_place *place = wr_place_of(lane);
     struct wr_buffers *buffers = lane->buffers;
     uint64_t limit_ns = limit_of(buffers);
     struct wr_unit *units = units_at_hand(place, count, limit_ns);
-    if (units)
-        return use(place, units, count);
-    switch (wr_gate_ask(&buffers->gate, &place->waiter, count, limit_ns)) {
-    case WR_ASKED_GRANTED:
-        return use(place, granted(&place->waiter), count);
-    case WR_ASKED_PARKED:
-        place->is_blocked = true;
-        wr_bell_ring(&buffers->bell); /* a drain that sleeps must look after who waits */
-        return NULL;
-    case WR_ASKED_ABORTED:
-        wr_buffers_count_lost(lane, WEIR_LOSS_ABORTED);
-        return NULL;
-    case WR_ASKED_LATE:
-        wr_buffers_count_lost(lane, WEIR_LOSS_DEADLINE);
-        return NULL;
-    case WR_ASKED_FULL:
-        wr_when_full_drop(lane);
-        return NULL;
+    enum wr_asked asked = WR_ASKED_GRANTED;
+    *first = NULL;
+    if (!units) {
+        asked = wr_gate_ask(&buffers->gate, &place->waiter, count, limit_ns);
+        units = asked == WR_ASKED_GRANTED ? granted(&place->waiter) : NULL;
     }
-    return NULL;
+    switch (asked) {
+    case WR_ASKED_GRANTED:
+        *first = use(place, units, count);
+        return WR_ROOM;
+    case WR_ASKED_PARKED:
+        return park(place);
+    case WR_ASKED_ABORTED:
+        return lose(lane, WEIR_LOSS_ABORTED);
+    case WR_ASKED_LATE:
+        return lose(lane, WEIR_LOSS_DEADLINE);
+    case WR_ASKED_FULL:
+        break;
+    }
+    return lose_full(lane);
 }
 
-bool wr_block_has_room(struct wr_lane *lane)
+static bool has_room(struct wr_lane *lane)
 {
     /* relaxed: what is revoked meanwhile is asked for at the gate */
     return wr_ptr_load_relaxed(&wr_place_of(lane)->credit) ||
@@ -151,7 +178,7 @@ static uint64_t deadline_of(const struct wr_place *place)
     return max_ns && left_ns < most_ns ? parked_at_ns + left_ns : UINT64_MAX;
 }
 
-enum wr_waited wr_block_wait(struct wr_lane *lane)
+static enum wr_waited wait_here(struct wr_lane *lane)
 {
     struct wr_buffers *buffers = lane->buffers;
     struct wr_place *place = wr_place_of(lane);
@@ -188,7 +215,7 @@ static bool resume_blocked(struct wr_lane *lane, enum wr_waited waited, bool is_
     struct wr_place *place = wr_place_of(lane);
     struct wr_gate *gate = &lane->buffers->gate;
     bool goes_on = waited == WR_WAITED_GRANTED && is_wanted;
-    place->is_blocked = false;
+    place->is_parked = false;
     if (goes_on)
         place->granted = granted(&place->waiter);
     else if (waited == WR_WAITED_GRANTED) {
@@ -203,7 +230,7 @@ static bool resume_blocked(struct wr_lane *lane, enum wr_waited waited, bool is_
     return goes_on;
 }
 
-bool wr_block_resume(struct wr_lane *lane, enum wr_waited waited, bool is_wanted)
+static bool resume(struct wr_lane *lane, enum wr_waited waited, bool is_wanted)
 {
     uint64_t signals = wr_buffers_signals_block(lane->buffers);
     bool goes_on = resume_blocked(lane, waited, is_wanted);
@@ -241,7 +268,7 @@ static enum wr_waited step_out(struct wr_place *place)
 }
 
 /* The host's hook has returned, or will be called: only `parked` keeps the session here. */
-enum wr_waited wr_block_wait_outside(struct wr_lane *lane)
+static enum wr_waited wait_outside(struct wr_lane *lane)
 {
     struct wr_place *place = wr_place_of(lane);
     struct wr_gate *gate = &lane->buffers->gate;
@@ -249,7 +276,7 @@ enum wr_waited wr_block_wait_outside(struct wr_lane *lane)
     enum wr_waited waited = WR_WAITED_ABORTED;
     place->waiter.parked_at_ns = wr_os_monotonic_ns(); /* the hook's time does not count */
     if (!wr_gate_is_inherited(gate))
-        waited = wr_block_wait(lane);
+        waited = wait_here(lane);
     uint64_t signals = blocks_signals ? wr_os_signals_block() : 0;
     if (waited == WR_WAITED_GRANTED)
         waited = step_out(place);
@@ -257,7 +284,7 @@ enum wr_waited wr_block_wait_outside(struct wr_lane *lane)
         place->waited_ns = 0;
     if (waited == WR_WAITED_DEADLINE)
         wr_lane_count_lost(lane, WEIR_LOSS_DEADLINE);
-    place->is_blocked = false;
+    place->is_parked = false;
     wr_gate_unpark(gate); /* the last touch */
     if (blocks_signals)
         wr_os_signals_restore(signals);
@@ -276,7 +303,7 @@ static enum wr_stepped step_in_blocked(struct wr_place *place, bool is_wanted)
     return stepped;
 }
 
-bool wr_block_step_in(struct wr_lane *lane, bool is_wanted)
+static bool step_in(struct wr_lane *lane, bool is_wanted)
 {
     uint64_t signals = wr_buffers_signals_block(lane->buffers);
     enum wr_stepped stepped = step_in_blocked(wr_place_of(lane), is_wanted);
@@ -298,11 +325,6 @@ bool wr_block_step_in(struct wr_lane *lane, bool is_wanted)
     return stepped == WR_STEPPED_IN;
 }
 
-bool wr_block_sweep_outside(struct wr_buffers *buffers)
-{
-    return wr_gate_sweep_outside(&buffers->gate);
-}
-
 /* --- What is not used. ----------------------------------------------------------------------- */
 
 /* Together with the credit: there is one list, and it may be what the units end as. */
@@ -318,7 +340,8 @@ static void give_all(struct wr_place *place, struct wr_unit *units)
     give(place, units, WR_PATIENCE_NS);
 }
 
-void wr_block_return(struct wr_lane *lane, struct wr_segment *first)
+/* Segments that were taken for an event that is not written. */
+static void give_segments(struct wr_lane *lane, struct wr_segment *first)
 {
     struct wr_unit *units = NULL;
     while (first) {
@@ -339,17 +362,17 @@ static enum wr_waited wait_end(struct wr_place *place, struct wr_unit **units)
         enum wr_stepped stepped = wr_gate_step_in(gate, &place->waiter, false, WR_PATIENCE_NS);
         return stepped == WR_STEPPED_CLOSED ? WR_WAITED_ABORTED : WR_WAITED_DEADLINE;
     }
-    if (!place->is_blocked)
+    if (!place->is_parked)
         return WR_WAITED_GRANTED;
     enum wr_waited waited = wr_gate_cancel(gate, &place->waiter);
     if (waited == WR_WAITED_GRANTED)
         *units = granted(&place->waiter);
-    place->is_blocked = false;
+    place->is_parked = false;
     wr_gate_unpark(gate);
     return waited;
 }
 
-bool wr_block_reset(struct wr_lane *lane)
+static bool reset(struct wr_lane *lane)
 {
     struct wr_place *place = wr_place_of(lane);
     struct wr_unit *units = place->granted;
@@ -359,6 +382,9 @@ bool wr_block_reset(struct wr_lane *lane)
     if (units)
         give_all(place, units);
     wr_bell_ring(&lane->buffers->bell); /* it may have left the gate without the lock */
+    struct wr_segment *in_hand = wr_chain_take_in_hand(lane);
+    if (in_hand)
+        give_segments(lane, in_hand);
     return waited == WR_WAITED_ABORTED;
 }
 
@@ -370,20 +396,24 @@ static void give_credit(struct wr_place *place, uint64_t limit_ns)
     wr_gate_rest(&place->lane.buffers->gate, &place->waiter, limit_ns);
 }
 
-void wr_block_exit(struct wr_lane *lane)
+static void exit_lane(struct wr_lane *lane)
 {
+    wr_chain_retire(lane);
     give_credit(wr_place_of(lane), WR_PATIENCE_NS);
 }
 
-bool wr_block_finish(struct wr_lane *lane)
+/* --- The drain. ------------------------------------------------------------------------------ */
+
+/* Takes back what the thread could not give. False: somebody who granted it something has not
+ * noticed yet that it has left. */
+static bool finish(struct wr_lane *lane)
 {
-    if (!lane->buffers->blocks)
-        return true;
     give_credit(wr_place_of(lane), UINT64_MAX);
     return wr_gate_is_done_with(&wr_place_of(lane)->waiter);
 }
 
-bool wr_block_revoke(struct wr_lane *lane)
+/* Takes back what the lane holds unused; true if there was any. */
+static bool revoke(struct wr_lane *lane)
 {
     struct wr_unit *credit = credit_take(wr_place_of(lane));
     if (credit)
@@ -391,31 +421,98 @@ bool wr_block_revoke(struct wr_lane *lane)
     return credit != NULL;
 }
 
-void wr_block_rest(struct wr_lane *lane)
+/* And what threads have that stay in the host's hooks. */
+static bool take_back(struct wr_buffers *buffers)
 {
-    if (lane->buffers->blocks)
-        wr_gate_rest(&lane->buffers->gate, &wr_place_of(lane)->waiter, UINT64_MAX);
+    uint64_t attached;
+    bool any = false;
+    for (struct wr_lane *lane = wr_buffers_lanes(buffers, &attached); lane; lane = lane->next)
+        any |= revoke(lane);
+    return wr_gate_sweep_outside(&buffers->gate) || any;
 }
 
-void wr_block_drain_leaves(struct wr_buffers *buffers)
+/* The lane's thread has not moved for a while: another one may run in its place. */
+static void rest(struct wr_lane *lane)
 {
-    if (!buffers->blocks)
+    wr_gate_rest(&lane->buffers->gate, &wr_place_of(lane)->waiter, UINT64_MAX);
+}
+
+static void sweep(struct wr_lane *lane)
+{
+    if (!lane->oldest)
+        rest(lane);
+}
+
+static void hand_over(struct wr_buffers *buffers)
+{
+    if (!buffers->returned)
         return;
-    wr_block_hand_over(buffers);
+    struct wr_unit *units = buffers->returned;
+    buffers->returned = NULL;
+    buffers->returned_count = 0;
+    wr_gate_give(&buffers->gate, units, UINT64_MAX);
+}
+
+static void give_read(struct wr_buffers *buffers, struct wr_segment *segment)
+{
+    struct wr_unit *unit = (struct wr_unit *)(void *)segment;
+    unit->next = buffers->returned;
+    buffers->returned = unit;
+    if (++buffers->returned_count >= wr_gate_grant_units(&buffers->gate))
+        hand_over(buffers);
+}
+
+static bool has_waiting(const struct wr_buffers *buffers)
+{
+    return wr_gate_has_parked(&buffers->gate);
+}
+
+/* One in a no-block scope has gone without: unused grants are taken back for it. */
+static bool is_short(struct wr_buffers *buffers)
+{
+    bool is_starved = wr_u32_exchange_acq_rel(&buffers->is_starved, 0) != 0;
+    if (is_starved)
+        take_back(buffers);
+    return is_starved;
+}
+
+static void before_sink(struct wr_buffers *buffers)
+{
+    hand_over(buffers);
     wr_gate_drain_leaves(&buffers->gate);
 }
 
-void wr_block_drain_returns(struct wr_buffers *buffers)
+static void after_sink(struct wr_buffers *buffers)
 {
-    if (buffers->blocks)
-        wr_gate_drain_returns(&buffers->gate);
+    wr_gate_drain_returns(&buffers->gate);
 }
 
-bool wr_block_figures(struct wr_buffers *buffers, struct wr_gate_figures *figures,
-                      uint64_t limit_ns)
+static void tune(struct wr_buffers *buffers, uint64_t bytes, uint64_t ns)
 {
-    return wr_gate_figures(&buffers->gate, figures, limit_ns);
+    wr_gate_tune(&buffers->gate, bytes, ns);
 }
+
+/* Going idle beats the cap: as long as a thread waits and something is free, the drain grants it
+ * and looks again. */
+static enum wr_attention attend(struct wr_buffers *buffers)
+{
+    if (wr_ptr_load_relaxed(&buffers->ready)) /* relaxed: a hint; there is more to drain */
+        return WR_ATTENTION_AGAIN;
+    hand_over(buffers);
+    switch (wr_gate_idle(&buffers->gate)) {
+    case WR_GATE_QUIET:
+        /* Whoever may take what is free is on its way; it may take the last of it and rest, and
+         * then nobody rings for those behind it. */
+        return has_waiting(buffers) ? WR_ATTENTION_SOON : WR_ATTENTION_NONE;
+    case WR_GATE_SERVED:
+        return WR_ATTENTION_AGAIN;
+    case WR_GATE_STUCK:
+        break;
+    }
+    return WR_ATTENTION_STUCK;
+}
+
+/* --- The end. -------------------------------------------------------------------------------- */
 
 /* The thread of a waiter that is outside counts nothing until it is back, behind the gate's lock.
  */
@@ -424,10 +521,8 @@ static void lose_outside(struct wr_waiter *waiter)
     wr_lane_count_lost(&WR_CONTAINER(waiter, struct wr_place, waiter)->lane, WEIR_LOSS_ABORTED);
 }
 
-bool wr_block_abort(struct wr_buffers *buffers, uint64_t limit_ns)
+static bool send_away(struct wr_buffers *buffers, uint64_t limit_ns)
 {
-    if (!buffers->blocks)
-        return true;
     struct wr_waiter *waiter;
     if (!wr_gate_close(&buffers->gate, limit_ns, lose_outside, &waiter))
         return false;
@@ -441,26 +536,60 @@ bool wr_block_abort(struct wr_buffers *buffers, uint64_t limit_ns)
     return true;
 }
 
-bool wr_block_wait_unparked(struct wr_buffers *buffers, uint64_t deadline_ns)
+static bool wait_away(struct wr_buffers *buffers, uint64_t deadline_ns)
 {
-    return !buffers->blocks || wr_gate_wait_unparked(&buffers->gate, deadline_ns);
+    return wr_gate_wait_unparked(&buffers->gate, deadline_ns);
 }
 
-void wr_block_give(struct wr_buffers *buffers, struct wr_segment *segment)
+static bool figures(struct wr_buffers *buffers, struct weir_stats *stats, uint64_t limit_ns)
 {
-    struct wr_unit *unit = (struct wr_unit *)(void *)segment;
-    unit->next = buffers->returned;
-    buffers->returned = unit;
-    if (++buffers->returned_count >= wr_gate_grant_units(&buffers->gate))
-        wr_block_hand_over(buffers);
+    struct wr_gate_figures figures = {0};
+    uint64_t signals = wr_os_signals_block();
+    bool is_done = wr_gate_figures(&buffers->gate, &figures, limit_ns);
+    wr_os_signals_restore(signals);
+    stats->budget_bytes_used = stats->budget_bytes - figures.free_bytes;
+    stats->parks = figures.parks;
+    stats->parked_ns = figures.parked_ns;
+    stats->parked_ns_max = figures.parked_ns_max;
+    stats->parked_now = figures.parked_now;
+    stats->grants = figures.grants;
+    stats->grant_bytes = figures.grant_bytes;
+    stats->grant_bytes_now = figures.grant_bytes_now;
+    stats->wakes = figures.wakes;
+    return is_done;
 }
 
-void wr_block_hand_over(struct wr_buffers *buffers)
-{
-    if (!buffers->returned)
-        return;
-    struct wr_unit *units = buffers->returned;
-    buffers->returned = NULL;
-    buffers->returned_count = 0;
-    wr_gate_give(&buffers->gate, units, UINT64_MAX);
-}
+/* --- The table. ------------------------------------------------------------------------------ */
+
+const struct wr_mode wr_mode_block = {.parks = true,
+                                      .init = init,
+                                      .fini = fini,
+                                      .room = wr_chain_room,
+                                      .span_room = wr_chain_span_room,
+                                      .span_open = wr_chain_span_open,
+                                      .take = take,
+                                      .retire = wr_chain_retire,
+                                      .has_room = has_room,
+                                      .reset = reset,
+                                      .exit = exit_lane,
+                                      .wait = wait_here,
+                                      .resume = resume,
+                                      .wait_outside = wait_outside,
+                                      .step_in = step_in,
+                                      .give = give_read,
+                                      .has_waiting = has_waiting,
+                                      .serve = wr_mode_no_need,
+                                      .take_back = take_back,
+                                      .is_short = is_short,
+                                      .sweep = sweep,
+                                      .rest = rest,
+                                      .before_sink = before_sink,
+                                      .after_sink = after_sink,
+                                      .tune = tune,
+                                      .attend = attend,
+                                      .finish = finish,
+                                      .attempts = wr_chain_attempts,
+                                      .send_away = send_away,
+                                      .wait_away = wait_away,
+                                      .counts = wr_chain_counts,
+                                      .figures = figures};
