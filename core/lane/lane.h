@@ -1,16 +1,16 @@
 /*
  * A lane: the events of one thread in one session, as a chain of segments.
  *
- * The writer owns `current`, the segment it writes to, until somebody takes it out of that word by
- * an atomic exchange (edge OWN): the writer itself when it retires the segment, or the drain when
- * it revokes the segment of an idle thread. Whoever took it owns it. A revocation leaves the number
- * of records of the segment in the word, marked by an odd value: the writer, which counts its
- * attempts, needs it, and must not find the segment gone without the count.
+ * The writer owns the segment in `current` until a thread takes it out of that word (edge OWN): the
+ * writer itself, by an exchange, when it retires the segment, or the drain, by a compare-and-swap,
+ * when it revokes the segment. Whoever took the segment owns it. A revocation leaves the segment's
+ * record count in the word, as an odd value. The writer counts its attempts and needs that number;
+ * it must never find the segment gone without it.
  *
- * The word `end` and the ownership word are the lane's, not the segment's. In the segment they
- * would be wrong: a writer that loaded the pointer, lost the segment to a revocation and then
- * tested the segment's `end` would find the end that the segment's next owner has set, and write
- * into a segment of another lane (tests/model/, canary segment_end).
+ * `current` and `end` belong to the lane, not to the segment. In the segment they would be wrong: a
+ * writer that loaded the pointer, lost the segment to a revocation, and then tested the segment's
+ * `end` would see the value that the segment's next owner has set, and write into a segment of
+ * another lane (tests/model/, canary segment_end).
  */
 #ifndef WR_LANE_LANE_H
 #define WR_LANE_LANE_H
@@ -25,49 +25,49 @@ struct wr_thread;
 struct wr_lane {
     /* WRITER, except where an edge is named */
     WR_ALIGNED_LINE struct wr_ptr current; /* ANY(OWN): segment, NULL, or a revoked count */
-    struct wr_u32 end;                     /* ANY(REVOKE): offset past the last byte; 0: revoked */
-    uint8_t held_before;                   /* it has held a segment */
-    uint8_t is_borrowed;                   /* the current segment goes back after this record */
-    uint8_t skips;      /* OVERWRITE: events that are lost without a look for a segment; 0 while it
-                         * has one */
-    uint8_t skip_cause; /* of their loss */
-    uint64_t records_retired; /* in segments that it no longer holds */
+    struct wr_u32 end;        /* ANY(REVOKE): offset past the segment; 0: none, or revoked */
+    uint8_t held_before;      /* has held a segment: a loss is FULL, not NO_SEGMENT */
+    uint8_t is_borrowed;      /* OVERWRITE: `current` is lent for one record */
+    uint8_t skips;            /* OVERWRITE: events to lose before the next look for a segment; 0
+                               * while the lane has one */
+    uint8_t skip_cause;       /* of events that are lost without a look for a segment */
+    uint64_t records_retired; /* in segments that the lane no longer holds */
     struct wr_ptr opened;     /* ANY(CHAIN): segments the drain has not seen, newest first */
     struct wr_u64 lost[WR_LANE_CAUSES]; /* edge LOST */
     struct wr_u64 nested;               /* ANY: added by signal handlers, read by the drain */
-    struct wr_u32 exited;               /* edge EXIT: the thread is gone, nothing follows */
+    struct wr_u32 exited;               /* edge EXIT: the thread has exited, nothing follows */
     struct wr_u32 queued;               /* ANY(READY): on the session's ready list */
-    uint64_t fed_ticks;                 /* when it last got a segment */
+    uint64_t fed_ticks;                 /* OVERWRITE: when it last got a segment */
     struct wr_lane *ready_next;         /* ANY(READY) */
-    struct wr_u32 is_due; /* ANY: OVERWRITE: it has no segment, and may get one; a hint */
+    struct wr_u32 is_due; /* ANY: OVERWRITE: has no segment, and may get one; a hint */
 
     /* DRAIN */
     WR_ALIGNED_LINE struct wr_segment *oldest; /* the chain, oldest first */
     struct wr_segment *newest;
-    uint32_t read_offset;  /* in `oldest` */
-    uint32_t read_count;   /* records read of `oldest` */
-    uint64_t records_read; /* from all segments */
-    uint64_t lost_told[WR_LANE_CAUSES];
-    uint64_t nested_told;
-    uint64_t encoded;        /* records handed to the encoder, since the lane was attached */
-    uint64_t delivered;      /* of them, those that the sink took or refused */
-    struct wr_lane *touched; /* the next lane that has encoded since the last flush */
-    bool is_touched;
-    uint64_t sink_failed;   /* encoded, but not written; LOCK(lanes) */
-    uint64_t last_ticks;    /* of the last record, in the stream; time never steps back */
-    uint64_t last_stamp;    /* of the last record, as its thread read the clock; 0: none */
-    int64_t skew;           /* what its stamps need beside the session's offset: session/step.c */
-    uint64_t last_number;   /* on the wire: of the last record or told loss; starts at 1 */
-    uint64_t shown_number;  /* on the wire: of the last record, 0 before the first */
-    uint64_t listed_number; /* on the wire: in the last sequence point; 0: never listed */
-    uint64_t noted_pin;
-    uint64_t idle_commit; /* at the last sweep, of that segment, to tell an idle lane */
-    struct wr_segment *idle_segment;
-    uint64_t idle_opening; /* OVERWRITE: which opening of it */
-    struct wr_lane *next;  /* LOCK(lanes): all lanes of the session */
+    uint32_t read_offset;               /* in `oldest` */
+    uint32_t read_count;                /* records read from `oldest` */
+    uint64_t records_read;              /* from all segments */
+    uint64_t lost_told[WR_LANE_CAUSES]; /* the part of `lost` that the stream reports */
+    uint64_t nested_told;               /* the same of `nested` */
+    uint64_t encoded;                   /* records of this stream handed to the encoder */
+    uint64_t delivered;                 /* of these, the records that the sink took or refused */
+    struct wr_lane *touched;            /* list of lanes with `is_touched` */
+    bool is_touched;                    /* has encoded since the last flush */
+    uint64_t sink_failed;               /* LOCK(lanes): records encoded, but not written */
+    uint64_t last_ticks;    /* the last record's time in the stream, which never steps back */
+    uint64_t last_stamp;    /* the last record's stamp, as its thread read the clock; 0: none */
+    int64_t skew;           /* added to its stamps beside the session's offset: session/step.c */
+    uint64_t last_number;   /* wire number of the last record or reported loss; starts at 1 */
+    uint64_t shown_number;  /* wire number of the last record; 0: none yet */
+    uint64_t listed_number; /* wire number in the last sequence point; 0: never listed */
+    uint64_t noted_pin;     /* the pin that wr_point_settle() waits for */
+    uint64_t idle_commit;   /* commit word of `idle_segment` then; 0 if it was not alone */
+    struct wr_segment *idle_segment; /* the oldest one at the last sweep; OVERWRITE: current */
+    uint64_t idle_opening;           /* OVERWRITE: the opening of `idle_segment` */
+    struct wr_lane *next;            /* LOCK(lanes): all lanes of the session */
     bool is_revoking;
-    bool is_finished; /* exited, and all of it is told */
-    bool is_settled;  /* the session ended, and what it did not write is counted; LOCK(lanes) */
+    bool is_finished; /* exited, read to the end, and all losses reported */
+    bool is_settled;  /* LOCK(lanes): the session is over, and the unwritten records are counted */
 
     /* CONST from attach to release */
     WR_ALIGNED_LINE struct wr_thread *thread;
@@ -75,14 +75,14 @@ struct wr_lane {
     uint64_t capture_id;
     uint64_t thread_id;
 
-    /* LOCK(overwrite), see buffers/overwrite.h; beside the constants, which no hot path reads */
-    uint64_t overwritten;   /* records that are gone */
-    uint32_t segments_full; /* that it no longer writes to and that still hold its records */
+    /* LOCK(overwrite), see buffers/overwrite.h. Beside the constants, which no hot path reads. */
+    uint64_t overwritten;   /* records lost by recycling */
+    uint32_t segments_full; /* segments that the lane has left and that still hold its records */
     uint32_t hungry_turn;   /* the last turn in which it went without a segment */
-    uint32_t cut_epoch;     /* the hold since which it has opened a segment; before that it had */
-    uint64_t records_left;  /* `records_retired`, as of its thread's last visit to the lock */
-    uint64_t cut_records;   /* ... written so many records */
-    uint64_t cut_lost[WR_LANE_CAUSES]; /* ... and so many events lost */
+    uint32_t cut_epoch;     /* the last hold after which it opened a segment */
+    uint64_t records_left;  /* `records_retired` when its thread last had the lock */
+    uint64_t cut_records;   /* records written before the first opening after that hold */
+    uint64_t cut_lost[WR_LANE_CAUSES]; /* events lost before that opening */
 };
 
 static inline void *wr_lane_revoked(uint32_t record_count)

@@ -1,21 +1,20 @@
 /*
- * A record that is larger than a segment: its bytes go on in further segments, which need not be
- * adjacent.
+ * A record that is larger than a segment continues in further segments, which need not be adjacent.
  *
  *     S1: header | record header, extension, first bytes of the payload ............. |
  *     S2: header | more of it ........................................................ |
  *     S3: header | the rest, padded | records that follow
  *                                   ^ records_at
  *
- * All segments are fresh, so that S1 has the record at its beginning and nothing else, and a
- * segment has the bytes of one such record at most. S1 counts the record; the others count none of
- * it. The writer fills them before anybody can see them and then publishes all by the one push of
- * wr_lane_open(), edge CHAIN: the drain meets a part only together with the rest, and the bytes are
- * ordered by that push, not by the commit words. Following records use what is left of the last
- * segment; the others are full from the start.
+ * All segments are fresh: S1 holds the start of the record and nothing else, and no segment holds
+ * bytes of two such records. S1 counts the record; the other segments count none of it. The writer
+ * fills the segments while no other thread can see them, and publishes all of them with the one
+ * push of wr_lane_push() (edge CHAIN), or in OVERWRITE under the lock. The drain therefore never
+ * meets a part without the rest, and the push or the lock, not the commit words, orders the bytes.
+ * Later records use the rest of the last segment; the other segments are full from the start.
  *
- * The drain joins the parts when it reads the record. From then on the following segments are
- * ordinary ones whose records begin at `records_at`, perhaps behind the last byte.
+ * The drain joins the parts when it reads the record. From then on the other segments are ordinary
+ * ones, whose records begin at `records_at`, which may be the end of the segment.
  */
 #ifndef WR_LANE_LANE_SPAN_H
 #define WR_LANE_LANE_SPAN_H
@@ -25,11 +24,11 @@
 
 /* --- Writer. --------------------------------------------------------------------------------- */
 
-/* Where the bytes of a record go: contiguous ones, or on in the next segment when they are full. */
+/* Where the bytes of a record go: to contiguous memory, or to a chain of segments. */
 struct wr_record_out {
     unsigned char *at;
     unsigned char *end;
-    struct wr_segment *segment; /* of a record that spans; else NULL */
+    struct wr_segment *segment; /* of a record that spans several; otherwise NULL */
     uint32_t segment_bytes;
 };
 
@@ -40,7 +39,8 @@ WR_INLINE void wr_record_out_segment(struct wr_record_out *out, struct wr_segmen
     out->end = (unsigned char *)segment + out->segment_bytes;
 }
 
-/* Never beyond what was measured: the record has segments for all of it. */
+/* Appends `count` bytes. The caller never appends more than it has measured, and the chain has room
+ * for all of that. */
 WR_INLINE void wr_record_put(struct wr_record_out *out, const void *bytes, uint32_t count)
 {
     const unsigned char *from = bytes;
@@ -61,7 +61,7 @@ WR_INLINE void wr_record_put(struct wr_record_out *out, const void *bytes, uint3
     out->at += count;
 }
 
-/* How many segments a record takes that is larger than one. */
+/* How many segments a record needs that is larger than one. */
 static inline uint32_t wr_span_segments(uint32_t record_bytes, uint32_t segment_bytes)
 {
     uint32_t room = segment_bytes - WR_SEGMENT_HEADER_BYTES;
@@ -75,7 +75,8 @@ struct wr_span {
 };
 
 /* Prepares the segments for a record of `record_bytes`: as many as wr_span_segments() says, linked
- * by `newer` from `first` on. They hang on nothing yet; nothing may fail from here to the push. */
+ * by `newer` from `first` on. No list contains them yet. The record is now counted as retired; if
+ * it cannot be published, the count must be undone (wr_overwrite_span_open). */
 static inline void wr_span_begin(struct wr_span *span, struct wr_lane *lane,
                                  struct wr_segment *first, uint32_t segment_bytes,
                                  uint32_t record_bytes, uint64_t base_ticks)
@@ -88,10 +89,10 @@ static inline void wr_span_begin(struct wr_span *span, struct wr_lane *lane,
         wr_lane_head(lane, segment, base_ticks);
         segment->records_at += is_first ? 0 : part;
         segment->older = span->newest;
-        /* relaxed: CHAIN publishes it to the drain */
+        /* relaxed: CHAIN, or the lock of OVERWRITE, publishes it to the drain */
         wr_u64_store_relaxed(&segment->commit, (is_first ? WR_COMMIT_ONE_RECORD : 0) +
                                                    WR_SEGMENT_HEADER_BYTES + part);
-        /* The record counts for the segments behind it, and its own one is not retired. */
+        /* Count the record now: later segments number on from it, and S1 is never retired. */
         lane->records_retired += is_first;
         record_bytes -= part;
         span->newest = segment;
@@ -102,8 +103,8 @@ static inline void wr_span_begin(struct wr_span *span, struct wr_lane *lane,
 
 /* --- Drain. ---------------------------------------------------------------------------------- */
 
-/* Copies a payload of `bytes` that begins at `payload` in `segment` and fills that up to the offset
- * `end`, and goes on in the newer ones. */
+/* Copies a payload of `bytes` bytes to `out`. It begins at `payload` in `segment`, fills that up to
+ * the offset `end`, and continues in the newer segments. */
 static inline void wr_span_read(const struct wr_segment *segment, uint32_t end,
                                 const unsigned char *payload, uint32_t bytes, unsigned char *out)
 {

@@ -1,15 +1,15 @@
 /*
  * HOT: the writer's side of a lane.
  *
- * Life of a record: pin; is there room; read the clock; copy; commit; unpin. Room is tested before
- * the clock is read, because the clock is nine tenths of the least that an event costs and a
- * dropped one must not pay it.
+ * Life of a record: pin, test for room, read the clock, copy, commit, unpin. The test for room
+ * comes before the clock because reading the clock is about 90 % of the minimum cost of an event;
+ * drops skip it.
  *
- * The argument in short (core/ORDERING.md has it whole). The drain reads only below `commit`, which
- * is stored last, with release (edge PUBLISH). A segment leaves the lane only through `current`
- * (edge OWN), and the drain takes it only after it has stored end = 0, issued a barrier, and found
- * the pin even (edge REVOKE): a writer that pins later finds end == 0 and does not touch the
- * segment.
+ * The ordering argument in short; core/ORDERING.md has all of it. The drain reads only below
+ * `commit`, which the writer stores last, with release (edge PUBLISH). A segment leaves the lane
+ * only through `current` (edge OWN). The drain takes it only after it has stored end = 0, issued a
+ * barrier, and found the pin even (edge REVOKE): a writer that pins later finds end == 0 and does
+ * not touch the segment.
  */
 #ifndef WR_LANE_LANE_WRITE_H
 #define WR_LANE_LANE_WRITE_H
@@ -21,20 +21,19 @@
 #include "lane/segment.h"
 #include "lane/thread.h"
 
-/* Enters the pin with a plain store (a release store is one, on x86): half of the asymmetric
- * barrier (edges QUIESCE, REVOKE). */
+/* Enters the pin with a plain store, which is the writer's half of the asymmetric barrier (edges
+ * QUIESCE, REVOKE). On x86 a release store is a plain store. */
 WR_INLINE uint64_t wr_pin_enter(struct wr_thread *thread)
 {
     /* relaxed: only this thread and its signal handlers store the pin */
     uint64_t pin = wr_u64_load_relaxed(&thread->pin) + 1;
-    /* edge QUIESCE.release: who waits for the pin before this one may meet this one instead */
+    /* edge QUIESCE.release: a thread that waits for the previous pin may see this one instead */
     wr_u64_store_release(&thread->pin, pin);
     wr_compiler_barrier();
     return pin;
 }
 
-/* The same where the other side has no membarrier: the store may not be overtaken by later loads.
- */
+/* The same, where the other side has no membarrier: later loads must not overtake the store. */
 WR_INLINE uint64_t wr_pin_enter_seq_cst(struct wr_thread *thread)
 {
     /* relaxed: only this thread and its signal handlers store the pin */
@@ -50,24 +49,24 @@ WR_INLINE void wr_pin_leave(struct wr_thread *thread, uint64_t pin)
     wr_u64_store_release(&thread->pin, pin + 1);
 }
 
-/* Leaves the pin that this thread is inside. The pin is loaded again: a register that held it over
- * the reading of the clock would have to be saved. */
+/* Leaves this thread's pin. Loads the pin again, because a register that held it across the clock
+ * reading would have to be saved. */
 WR_INLINE void wr_pin_leave_own(struct wr_thread *thread)
 {
     /* relaxed: only this thread and its signal handlers store the pin */
     wr_pin_leave(thread, wr_u64_load_relaxed(&thread->pin));
 }
 
-/* Where the current segment ends; 0: there is none, or the drain has taken it. */
+/* The end of the current segment, as an offset; 0: there is none, or the drain has revoked it. */
 WR_INLINE uint32_t wr_lane_end(const struct wr_lane *lane)
 {
-    /* edge REVOKE: the pin's store, then this load; seq_cst for the pins that have no membarrier on
-     * the other side (the same instruction as a relaxed load on x86; ldar on aarch64) */
+    /* edge REVOKE: the pin's store, then this load. seq_cst for pins without membarrier on the
+     * other side; on x86 the same instruction as a relaxed load, on aarch64 ldar. */
     return wr_u32_load_seq_cst(&lane->end);
 }
 
-/* Is there room for `bytes` before the end, which is not 0? `segment` and `commit` receive where.
- */
+/* Is there room for `bytes` before `end`, which is not 0? `segment` and `commit` receive the
+ * current segment and its commit word. */
 WR_INLINE bool wr_lane_fits(struct wr_lane *lane, uint32_t end, uint64_t bytes,
                             struct wr_segment **segment, uint64_t *commit)
 {
@@ -78,7 +77,7 @@ WR_INLINE bool wr_lane_fits(struct wr_lane *lane, uint32_t end, uint64_t bytes,
     return WR_LIKELY(wr_commit_offset(*commit) + bytes <= end);
 }
 
-/* The segment to write to if it has room for `bytes`, else NULL; `commit` receives its word. */
+/* The current segment if it has room for `bytes`, otherwise NULL; `commit` receives its word. */
 WR_INLINE struct wr_segment *wr_lane_room(struct wr_lane *lane, uint32_t bytes, uint64_t *commit)
 {
     struct wr_segment *segment;
@@ -86,18 +85,18 @@ WR_INLINE struct wr_segment *wr_lane_room(struct wr_lane *lane, uint32_t bytes, 
     return end && wr_lane_fits(lane, end, bytes, &segment, commit) ? segment : NULL;
 }
 
-/* How far ahead of the cursor lines are asked for. A segment that the drain has read on another
- * processor has its lines there: 19 ns an event without this, 14 with it; where they are already
- * here it costs nothing beside the clock. */
+/* How far ahead of the cursor to prefetch. After the drain has read a segment on another processor,
+ * its lines are in that processor's cache: an event takes 19 ns without the prefetch, 14 ns with
+ * it. Where the lines are local, the prefetch costs nothing beside the clock. */
 #define WR_PREFETCH_BYTES 512
 
-/* Where the record goes whose room was found with this commit word. */
+/* Where the next record goes, by the segment's commit word. */
 WR_INLINE unsigned char *wr_segment_cursor(struct wr_segment *segment, uint64_t commit)
 {
     return (unsigned char *)segment + wr_commit_offset(commit);
 }
 
-/* As wr_segment_commit, for a mark that is no event. */
+/* As wr_segment_commit(), for a gap mark, which is not counted as a record. */
 static inline void wr_segment_commit_mark(struct wr_segment *segment, uint64_t commit,
                                           uint32_t bytes)
 {
@@ -105,7 +104,7 @@ static inline void wr_segment_commit_mark(struct wr_segment *segment, uint64_t c
     wr_u64_store_release(&segment->commit, commit + bytes);
 }
 
-/* Makes the record visible: its bytes, then the word that covers them. */
+/* Publishes a record: its bytes are written, then the word that covers them. */
 WR_INLINE void wr_segment_commit(struct wr_segment *segment, uint64_t commit, uint64_t bytes)
 {
     /* edge PUBLISH.release: the record's bytes */
@@ -122,34 +121,35 @@ static inline uint64_t wr_lane_lost(struct wr_lane *lane)
 
 static inline void wr_lane_count_lost(struct wr_lane *lane, unsigned cause)
 {
-    /* relaxed: only this thread stores it */
+    /* relaxed: only this thread stores it; the closer of a gate does while this one waits there */
     uint64_t lost = wr_u64_load_relaxed(&lane->lost[cause]);
-    /* edge LOST.release: records committed before this loss are visible to who sees the loss */
+    /* edge LOST.release: whoever sees the loss sees the records committed before it */
     wr_u64_store_release(&lane->lost[cause], lost + 1);
 }
 
-/* The same, of the event that this thread is about. */
+/* The same, for the event that this thread is emitting. */
 static inline void wr_lane_lose(struct wr_lane *lane, unsigned cause)
 {
     wr_lane_count_lost(lane, cause);
     wr_self.last_loss = cause;
 }
 
-/* Empties `current`. Returns the segment that was there, now complete: it belongs to the drain once
- * the lane is on the ready list. NULL if there was none or the drain has revoked it. */
+/* Empties `current` and returns the segment that was there, which is now complete. NULL if there
+ * was none or the drain has revoked it. Once the lane is on the ready list, the segment belongs to
+ * the drain; in OVERWRITE it goes to a list of the session. */
 static inline struct wr_segment *wr_lane_retire(struct wr_lane *lane)
 {
-    /* relaxed: NULL stays until this thread opens a segment; anything else is decided below */
+    /* relaxed: only this thread replaces NULL; the exchange below decides everything else */
     struct wr_segment *segment = wr_ptr_load_relaxed(&lane->current);
     if (!segment)
         return NULL;
-    /* Before the exchange: after it the drain may read the segment and give it to another thread.
-     * relaxed: this thread stored it; if the segment is revoked, the count is not used. */
+    /* Count before the exchange: after it, the drain may read the segment and give it to another
+     * thread. relaxed: this thread stored it; the count of a revoked segment is not used. */
     uint32_t count =
         wr_lane_is_revoked(segment) ? 0 : wr_commit_count(wr_u64_load_relaxed(&segment->commit));
     /* edge OWN: either the writer or the drain gets the segment */
     void *current = wr_ptr_exchange_acq_rel(&lane->current, NULL);
-    /* relaxed: a revocation that comes later finds no segment and gives up */
+    /* relaxed: a later revocation finds no segment and gives up */
     wr_u32_store_relaxed(&lane->end, 0);
     if (wr_lane_is_revoked(current)) {
         lane->records_retired += wr_lane_revoked_count(current);
@@ -173,35 +173,34 @@ static inline void wr_lane_head(struct wr_lane *lane, struct wr_segment *segment
     wr_data_written(segment, offsetof(struct wr_segment, newer));
 }
 
-/* Makes a segment whose header and commit word stand the lane's current one. */
+/* Makes a segment the lane's current one. Its header and commit word are complete. */
 static inline void wr_lane_begin(struct wr_lane *lane, struct wr_segment *segment,
                                  uint32_t segment_bytes)
 {
     lane->held_before = 1;
     lane->skips = 0;
-    /* edge OWN.release: a drain that still holds the segment before this one learns from this word
-     * that the writer has left that, and must then see its last commit */
+    /* edge OWN.release: a drain that is still at the previous segment learns from this word that
+     * the writer has left that segment, and must then see its last commit */
     wr_ptr_store_release(&lane->current, segment);
-    /* relaxed: CHAIN, or the lock of OVERWRITE, puts it before the 0 of whoever revokes this
-     * segment */
+    /* relaxed: CHAIN, or the lock of OVERWRITE, orders it before the 0 that revokes this segment */
     wr_u32_store_relaxed(&lane->end, segment_bytes);
 }
 
-/* Publishes segments whose headers and commit words stand, `oldest` to `newest` linked by `older`:
- * all of them at once. The newest is current before it is on the chain, so that the drain, which
- * meets it there, never takes it for one that the writer has left. */
+/* Publishes segments whose headers and commit words are complete, all at once: `oldest` to
+ * `newest`, linked by `older`. The newest becomes current before it is on the chain, so that the
+ * drain never takes it for a segment that the writer has left. */
 static inline void wr_lane_push(struct wr_lane *lane, struct wr_segment *oldest,
                                 struct wr_segment *newest, uint32_t segment_bytes)
 {
     wr_lane_begin(lane, newest, segment_bytes);
-    void *older = wr_ptr_load_relaxed(&lane->opened);
+    void *older = wr_ptr_load_relaxed(&lane->opened); /* relaxed: the swap decides */
     do {
         oldest->older = older;
         /* edge CHAIN.release: the segments' headers, and that the newest is current */
     } while (!wr_ptr_cas_release(&lane->opened, &older, newest));
 }
 
-/* Fills in the header of an empty segment that the caller owns. */
+/* Fills in the header and commit word of an empty segment that the caller owns. */
 static inline void wr_lane_head_empty(struct wr_lane *lane, struct wr_segment *segment,
                                       uint64_t base_ticks)
 {

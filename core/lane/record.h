@@ -1,24 +1,25 @@
 /*
- * The bytes of a record in a segment.
+ * The layout of a record in a segment. A record begins with a header of eight bytes:
  *
  *     bit 63      extension: an 8-byte word follows
  *     bits 62..48 event index, 1 to 32,767
  *     bits 47..0  ticks since the segment's base
  *
- * then, with the extension bit, a word whose low 32 bits are the payload's length in bytes, with
- * flags above them (the others are zero; they come with the features that need them), then the
- * payload, padded to eight bytes. Without it, the length is the event's fixed payload length.
+ * With the extension bit, the next word has the payload's length in bytes in its low 32 bits, and
+ * flags above them; unused flag bits are 0. Without it, the payload has the event's fixed length.
+ * The payload follows, padded to eight bytes.
  *
- * With the flag WR_RECORD_SPANS the record is larger than a segment: it is the only one in its
- * segment, and its payload goes on in the lane's next ones (lane_span.h).
+ * With the flag WR_RECORD_SPANS, the record is larger than a segment. It is the only record in its
+ * segment, and its payload continues in the lane's next segments (lane_span.h).
  *
- * A payload is what stands in the file, except that strings are kept as they were given: u16 length
- * and UTF-8 bytes for str, u16 length and UTF-16 units for str16, neither with a terminator. The
- * drain converts them, so that the emitter does not pay for it.
+ * A payload has the bytes of the file format, except strings, which stay as the host passed them: a
+ * u16 length and UTF-8 bytes for str, a u16 length and UTF-16 units for str16, both without a
+ * terminator. The drain converts them, so that the emitter does not pay for it.
  *
- * Event index 0 is no event but a gap mark, header and extension: the extension has a cause in its
- * high byte and, below, how many events the lane has lost for it by then. It says where events are
- * missing that were lost although the segment had room, without closing the segment.
+ * Event index 0 is not an event but a gap mark: a header and an extension. The extension has a
+ * cause in its high byte, and in the rest the number of events that the lane has lost for this
+ * cause so far. The mark shows where events were lost although the segment had room, and does so
+ * without closing the segment.
  */
 #ifndef WR_LANE_RECORD_H
 #define WR_LANE_RECORD_H
@@ -33,9 +34,9 @@
 #define WR_RECORD_TICK_BITS       48
 #define WR_RECORD_TICK_MAX        ((UINT64_C(1) << WR_RECORD_TICK_BITS) - 1)
 #define WR_EVENT_INDEX_MAX        32767u
-#define WR_RECORD_SPANS           (UINT64_C(1) << 32) /* of the extension word */
+#define WR_RECORD_SPANS           (UINT64_C(1) << 32) /* in the extension word */
 
-/* The largest payload a nettrace reader takes: it keeps the length in 16 bits. */
+/* The largest payload that a nettrace reader accepts: readers keep the length in 16 bits. */
 #define WR_PAYLOAD_BYTES_MAX 65535u
 
 #define WR_GAP_MARK_BYTES  (WR_RECORD_HEADER_BYTES + WR_RECORD_EXTENSION_BYTES)

@@ -5,9 +5,9 @@
  *       ^                                                                        |
  *       +----------------------------- give (RECYCLE) ---------------------------+
  *
- * `commit` holds two numbers in one word, so that a single release store publishes a record and
- * counts it: the low half is the offset of the first byte that is not a record, from the start of
- * the segment; the high half is the number of records below it.
+ * `commit` holds two numbers in one word, so that a single release store publishes and counts a
+ * record. The low half is the offset, from the start of the segment, of the first byte behind the
+ * records. The high half is the number of records below that offset.
  */
 #ifndef WR_LANE_SEGMENT_H
 #define WR_LANE_SEGMENT_H
@@ -16,37 +16,36 @@
 #include "base/atomic.h"
 #include "base/compiler.h"
 
-/* Causes that a lane's own thread counts; the first of enum weir_loss. See buffers/loss.h. */
+/* The causes of loss that a lane counts: the first ones of enum weir_loss. See buffers/loss.h. */
 #define WR_LANE_CAUSES 7
 
 struct wr_lane;
 
-/* Room for a struct ck_fifo_mpmc_entry; no ck header in ours. */
+/* Room for a struct ck_fifo_mpmc_entry: no header of the core includes one of ck. */
 struct wr_free_node {
     _Alignas(16) void *words[4];
 };
 
 struct wr_segment {
-    /* WRITER before CHAIN publishes the segment; constant until it is given back. */
-    struct wr_segment *older; /* the next older segment on `opened` */
-    uint64_t base_ticks;
-    uint64_t first_number; /* attempt number of the first record, from 1 */
-    uint64_t
-        lost_before[WR_LANE_CAUSES]; /* the lane's counts at the first record: where a gap is */
-    uint32_t records_at; /* offset of the first record: what is before it belongs to a record that
+    /* WRITER until CHAIN publishes the segment; then CONST until it is given back */
+    struct wr_segment *older;             /* the next older segment on `opened` */
+    uint64_t base_ticks;                  /* record times count from here */
+    uint64_t first_number;                /* attempt number of the first record, from 1 */
+    uint64_t lost_before[WR_LANE_CAUSES]; /* the lane's losses before the first record */
+    uint32_t records_at; /* offset of the first record: bytes before it belong to a record that
                             began in an older segment (lane_span.h) */
 
-    /* DRAIN */
-    struct wr_segment *newer;       /* the lane's chain, oldest first */
-    struct wr_free_node *free_node; /* TAKER, giver: see buffers/free_list.h */
+    /* DRAIN while the segment is published; at other times whoever owns it */
+    struct wr_segment *newer;       /* the lane's chain, oldest first; or a list of the owner */
+    struct wr_free_node *free_node; /* whoever takes or gives it; see buffers/free_list.h */
 
     /* LOCK(overwrite), see buffers/overwrite.h */
-    struct wr_lane *lane;         /* whose records these are */
+    struct wr_lane *lane;         /* the lane that wrote the records */
     struct wr_segment *full_next; /* the next younger one of the session's full segments */
-    uint64_t opening;             /* of the session's, from 1: no two are the same */
+    uint64_t opening;             /* unique in the session, from 1 */
 
     WR_ALIGNED_LINE struct wr_u64 commit; /* WRITER; edge PUBLISH */
-    /* ANY: the free list's, for whichever segment; not on the writer's cache line */
+    /* ANY: the free list may use this node for another segment; not on the writer's cache line */
     _Alignas(64) struct wr_free_node node;
 
     WR_ALIGNED_LINE unsigned char records[];

@@ -1,13 +1,13 @@
 /*
- * What a thread keeps while it traces: its pin and its lanes, one per session slot.
+ * A thread's record: its pin, and its lanes, one per session slot.
  *
- * The pin is a sequence, odd while the thread is inside emit. It is stored with plain stores; the
- * side that waits for it issues wr_os_membarrier() between its own store and the load of the pin
- * (edges QUIESCE and REVOKE), which gives the store-then-load order that plain stores lack. Where
- * membarrier is missing, and under ThreadSanitizer, both sides use seq_cst accesses instead; so do
- * sessions that start after membarrier has failed (a sandbox may forbid it at any time).
+ * The pin is a sequence number, odd while the thread is inside emit. The thread stores it with
+ * plain stores. The other side calls wr_os_membarrier() between its own store and its load of the
+ * pin (edges QUIESCE and REVOKE), which gives the store-then-load order that plain stores lack.
+ * Where membarrier is missing, and under ThreadSanitizer, both sides use seq_cst accesses instead.
+ * So do sessions that start after membarrier has failed: a sandbox may forbid it at any time.
  *
- * Thread records are never freed, only reused, so that a pin may be read at any time.
+ * Thread records are never freed, only reused, so a pin may be read at any time.
  */
 #ifndef WR_LANE_THREAD_H
 #define WR_LANE_THREAD_H
@@ -29,43 +29,44 @@ struct wr_thread {
     /* The writer attaches a lane inside a pin; the stopper clears the word after QUIESCE. */
     WR_ALIGNED_LINE struct wr_ptr lanes[WR_SESSIONS_MAX]; /* ANY(QUIESCE) */
 
-    WR_ALIGNED_LINE struct wr_thread *next; /* ANY(RECORD): all records, never shortened */
-    struct wr_thread *free_next;            /* ANY(THREAD) */
-    uint64_t id;                            /* of the system */
-    struct wr_u32 lane_count;
+    WR_ALIGNED_LINE struct wr_thread *next; /* ANY(RECORD): all records; the list never shrinks */
+    struct wr_thread *free_next;            /* ANY(THREAD): free records */
+    uint64_t id;                            /* the system's */
+    struct wr_u32 lane_count;               /* ANY(THREAD): its lanes, and 1 until it exits */
 };
 
 /*
- * Per thread of the process, in static TLS (initial-exec), which a load reaches without a call. A
- * plug-in that links the library statically therefore takes its whole TLS segment, its own
- * variables too, from the little that the C library keeps free for dlopen(): 1,664 bytes in glibc
- * 2.36 (26 such plug-ins, measured), more by glibc.rtld.optional_static_tls. What does not fit is
- * not loaded: "cannot allocate memory in static TLS block".
+ * Per-thread state, in static TLS (initial-exec), which a load reaches without a call. A plug-in
+ * that links the library statically therefore takes its whole TLS segment, its own variables
+ * included, from the reserve that the C library keeps for dlopen(): 1,664 bytes in glibc 2.36 (room
+ * for 26 such plug-ins, measured), more with glibc.rtld.optional_static_tls. A plug-in that does
+ * not fit is not loaded: "cannot allocate memory in static TLS block".
  */
 struct wr_self {
-    /* The thread's record while it is outside the library; NULL inside, before the first event, and
-     * in processes that cannot use the fast path. One load therefore tells the fast path that it
-     * may go on, and a signal handler that it interrupted us. WRITER (and its signal handlers). */
+    /* The thread's record while the thread is outside the library. NULL while it is inside, before
+     * its first event, and in processes that cannot use the fast path. One load therefore tells the
+     * fast path that it may go on, and a signal handler that it interrupted the library. WRITER,
+     * and its signal handlers. */
     struct wr_thread *ready;
     struct wr_thread *thread;
-    uint32_t depth;   /* calls of the library on this thread's stack, except the fast path */
-    uint64_t pending; /* with a depth: slots for which the event is neither written nor counted */
+    uint32_t depth;   /* calls into the library on this thread's stack, except the fast path */
+    uint64_t pending; /* while depth > 0: slots where the event is neither written nor counted */
     /* The drain thread during the rundown: events go to `capture` instead of a lane. */
     bool (*capture)(void *context, struct weir_event *event, const void *payload);
     void *capture_context;
-    uint32_t last_loss;   /* enum weir_loss */
-    uint32_t no_block;    /* scopes that the thread is in */
-    uint64_t patience_ns; /* what this event may still wait for locks: see wr_self_lock() */
-    void *callbacks;      /* providers whose callbacks it is in, the innermost first */
-    /* The buffers of the session that the thread is parked in, its on_park included: a stop of that
-     * session would wait for this thread. */
+    uint32_t last_loss;   /* enum weir_loss: why the most recent failed emit failed */
+    uint32_t no_block;    /* no-block scopes that the thread is in */
+    uint64_t patience_ns; /* how long this event may still wait for locks: wr_self_lock() */
+    void *callbacks;      /* providers whose callbacks the thread is in, innermost first */
+    /* The buffers of the session in which the thread is parked or runs on_park. If the thread
+     * stopped that session, the stop would wait for itself. */
     const void *parked_in;
-    bool is_drain;   /* a session's own thread */
-    bool has_let_go; /* between the host's hooks */
-    bool fork_is_nested;
-    /* From before a fork to after it, as fork_is_nested. */
-    struct wr_thread *fork_ready;
-    uint32_t fork_depth;
+    bool is_drain;       /* the thread is the drain of a session */
+    bool has_let_go;     /* the thread is between the host's hooks */
+    bool fork_is_nested; /* the fork, as below, interrupted the library */
+    /* From before a fork until after it. */
+    struct wr_thread *fork_ready; /* `ready` as it was */
+    uint32_t fork_depth;          /* forks within forks, by signal handlers */
 };
 _Static_assert(sizeof(struct wr_self) <= 128, "a plug-in takes it from what glibc keeps free");
 
@@ -74,45 +75,45 @@ extern __thread struct wr_self wr_self __attribute__((tls_model("initial-exec"))
 /* True when plain-store pins and the raw counter may be used. Constant after wr_threads_init(). */
 extern bool wr_thread_fast;
 
-/* Once per process; before any other call. */
+/* Called once per process, before any other function here. */
 void wr_threads_init(void);
 
-/* The calling thread's record, made at first use; NULL if there is no memory. Slow path; never
- * the host's allocator. */
+/* The calling thread's record, created at first use; NULL if there is no memory. For the slow path.
+ * Never calls the host's allocator. */
 struct wr_thread *wr_thread_attach(void);
 
-/* A lane of the thread went back to its session. */
+/* To be called when a lane of the thread has gone back to its session. */
 void wr_thread_lane_released(struct wr_thread *thread);
 
-/* Set by the buffers: retires the lanes of a thread that exits. */
+/* Set by buffers/: retires the lanes of an exiting thread. */
 extern void (*wr_thread_on_exit)(struct wr_thread *thread);
 
-/* Walks all thread records, without a lock: not those that are added meanwhile. */
+/* Calls `visit` for each thread record, without a lock. Misses records added during the walk. */
 void wr_threads_each(void (*visit)(struct wr_thread *thread, void *context), void *context);
 
-/* Waits until no thread is inside a pin that it entered before this call; false if `deadline_ns`
- * (monotonic) passed first, or if the barrier has failed. Edge QUIESCE: what the caller stored
- * before is seen by every later pin, and what was written inside earlier pins is seen by the
- * caller.
- */
+/* Waits until no other thread is inside a pin that it entered before this call. False if
+ * `deadline_ns` (monotonic) passed first, or if the barrier has failed. Edge QUIESCE: every later
+ * pin sees what the caller stored before this call, and the caller sees what was written inside
+ * earlier pins. */
 bool wr_threads_quiesce(bool has_plain_pins, uint64_t deadline_ns);
 
-/* The barrier of the edges QUIESCE and REVOKE, where emitters may have plain pins; nothing, and
- * true, where all are seq_cst. False: there is no membarrier any more. A thread may be inside
- * although its pin looks even: nothing may be concluded from a pin. */
+/* The barrier of the edges QUIESCE and REVOKE. Calls membarrier if emitters may have plain pins; if
+ * all pins are seq_cst, does nothing and returns true. False: membarrier has failed. A thread may
+ * then be inside although its pin looks even, so the caller must conclude nothing from a pin. */
 bool wr_threads_barrier(bool has_plain_pins);
 
-/* The system's error number of the first membarrier that failed; 0 before. It stays. */
+/* The system's error number of the first membarrier that failed, from then on; 0 before. */
 int wr_threads_membarrier_error(void);
 
-/* Set by the registry: called once, by the thread whose membarrier was the first to fail. */
+/* Set by the registry. Called once, by the thread whose membarrier was the first to fail. */
 extern void (*wr_threads_on_membarrier_error)(void);
 
-/* After fork, in the child: forgets the inherited threads. */
+/* To be called in a forked child: forgets the parent's other threads. */
 void wr_threads_after_fork(void);
 
-/* Enters and leaves the library on a thread that may have no record: from here on, events of signal
- * handlers on this thread are counted as nested and touch nothing that we may have locked. */
+/* Enter and leave the library, on a thread that may have no record. In between, events of signal
+ * handlers on this thread are counted as nested, and touch nothing that the library may have
+ * locked. */
 static inline void wr_self_enter(void)
 {
     wr_self.depth++;
@@ -127,19 +128,19 @@ static inline void wr_self_leave(void)
         wr_self.ready = wr_self.thread;
 }
 
-/* Is this thread in the library? On the fast path the mark is that `ready` is NULL though the
- * thread has a record. */
+/* Is this thread inside the library? In the fast path it has a record, but `ready` is NULL. */
 static inline bool wr_self_is_inside(void)
 {
     return wr_self.depth > 0 || (wr_thread_fast && wr_self.thread && !wr_self.ready);
 }
 
-/* Takes a lock that an emitting thread needs, and another one may hold that does not run: one that
- * a debugger or a freezer has stopped. All such waits of one event end after WR_PATIENCE_NS
- * (`patience_ns`, which the event's beginning sets). False: it is not held.
+/* Takes a lock for an emitting thread. The thread that holds it may not be running: a signal
+ * handler, a debugger or a freezer may have stopped it. All such waits of one event end after
+ * WR_PATIENCE_NS in total (the event sets `patience_ns` when it begins). False: the lock is not
+ * held.
  *
- * `is_stuck` is the lock's: some thread has waited in vain. Until a thread has it again, nobody
- * waits for it any more, and each event tries once. */
+ * `is_stuck` belongs to the lock: some thread has waited for it in vain. Until a thread gets the
+ * lock again, no thread waits for it, and each call tries once. */
 #define WR_PATIENCE_NS 1000000u
 bool wr_self_lock(pthread_mutex_t *mutex, struct wr_u32 *is_stuck);
 
@@ -147,7 +148,7 @@ bool wr_self_lock(pthread_mutex_t *mutex, struct wr_u32 *is_stuck);
 
 static inline uint64_t wr_pin_load(const struct wr_thread *thread)
 {
-    /* edges QUIESCE.acquire, REVOKE.acquire; seq_cst where membarrier is missing */
+    /* edges QUIESCE.acquire, REVOKE.acquire; seq_cst for where membarrier is missing */
     return wr_u64_load_seq_cst(&thread->pin);
 }
 

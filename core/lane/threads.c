@@ -6,7 +6,7 @@
 #include "os/os.h"
 
 #define SLAB_BYTES (64u << 10)
-/* How long a wait for a pin sleeps between two looks, at first and in the end. */
+/* How long a wait for a pin sleeps between two loads: at first, and at most. */
 #define PAUSE_NS_MIN 1000u
 #define PAUSE_NS_MAX 1000000u
 
@@ -15,13 +15,13 @@ bool wr_thread_fast;
 void (*wr_thread_on_exit)(struct wr_thread *thread);
 void (*wr_threads_on_membarrier_error)(void);
 
-static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* who takes a record */
-static struct wr_u32 lock_is_stuck;
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* held while a record is taken */
+static struct wr_u32 lock_is_stuck;                      /* ANY: see wr_self_lock() */
 static pthread_key_t exit_key;
-static struct wr_ptr all;              /* ANY(RECORD): never shortened */
+static struct wr_ptr all;              /* ANY(RECORD): never shrinks */
 static struct wr_ptr free_records;     /* ANY(THREAD): given by any thread, taken under LOCK */
 static bool membarrier_works;          /* CONST after init: it is registered */
-static struct wr_u32 membarrier_error; /* ANY: of the first one that failed */
+static struct wr_u32 membarrier_error; /* ANY: the error of the first call that failed */
 
 static void on_thread_exit(void *argument);
 
@@ -42,17 +42,17 @@ void wr_threads_init(void)
     wr_thread_fast = membarrier_works && wr_clock.is_counter;
 }
 
-/* Without a lock: a thread that exits, the drain and a stop give records back. */
+/* Takes no lock: an exiting thread, the drain and a stop all give records back. */
 static void records_give(struct wr_thread *first)
 {
     struct wr_thread *last = first;
     while (last->free_next)
         last = last->free_next;
-    void *head = wr_ptr_load_relaxed(&free_records); /* relaxed: the exchange decides */
+    void *head = wr_ptr_load_relaxed(&free_records); /* relaxed: the swap decides */
     do {
         last->free_next = head;
         wr_data_written(&last->free_next, sizeof last->free_next);
-        /* edge THREAD.release: nobody reads what the record's former thread left */
+        /* edge THREAD.release: nobody reads what the record's former thread left any more */
     } while (!wr_ptr_cas_release(&free_records, &head, first));
 }
 
@@ -64,7 +64,7 @@ static struct wr_thread *record_next(const struct wr_thread *thread)
 
 static void record_list(struct wr_thread *thread)
 {
-    void *head = wr_ptr_load_relaxed(&all); /* relaxed: the exchange decides */
+    void *head = wr_ptr_load_relaxed(&all); /* relaxed: the swap decides */
     do {
         thread->next = head;
         wr_data_written(&thread->next, sizeof thread->next);
@@ -72,8 +72,8 @@ static void record_list(struct wr_thread *thread)
     } while (!wr_ptr_cas_release(&all, &head, thread));
 }
 
-/* A fresh slab's records. From the system, not from the host's allocator: the host may be tracing
- * its allocator. */
+/* The records of a fresh slab. It comes from the system, because the host may be tracing its own
+ * allocator. */
 static struct wr_thread *grow(void)
 {
     struct wr_thread *records = wr_os_pages_map(SLAB_BYTES);
@@ -86,8 +86,8 @@ static struct wr_thread *grow(void)
     return first;
 }
 
-/* Takers come one at a time: what is first stays so, with the same successor, until this one has
- * taken it. */
+/* Takers come one at a time, and givers only push in front. So while a record is on the list, its
+ * successor does not change, and the swap cannot succeed with an old one. */
 static struct wr_thread *record_pop_locked(void)
 {
     void *first = wr_ptr_load_acquire(&free_records); /* edge THREAD.acquire */
@@ -102,7 +102,7 @@ static struct wr_thread *record_pop_locked(void)
     return thread;
 }
 
-/* A fresh one if there is none, or if another thread that takes one does not run. */
+/* Takes a fresh record if no record is free, or if a thread that does not run holds the lock. */
 static struct wr_thread *record_take(void)
 {
     struct wr_thread *thread = NULL;
@@ -115,7 +115,7 @@ static struct wr_thread *record_take(void)
     if (!thread)
         return NULL;
     thread->id = wr_os_thread_id();
-    /* One for the thread itself; its exit gives it back. */
+    /* 1 for the thread itself, which its exit counts down. */
     wr_u32_store_release(&thread->lane_count, 1);
     return thread;
 }
@@ -135,15 +135,15 @@ struct wr_thread *wr_thread_attach(void)
 
 void wr_thread_lane_released(struct wr_thread *thread)
 {
-    /* edge THREAD: the last of the thread's exit and its lanes' releases reuses the record */
+    /* edge THREAD: the last of the thread's exit and its lanes' releases frees the record */
     if (wr_u32_add_acq_rel(&thread->lane_count, UINT32_MAX) != 1)
         return;
     thread->free_next = NULL;
     records_give(thread);
 }
 
-/* The destructors of a thread's other keys may still emit: they get a new record, and this runs
- * again for it. */
+/* Destructors of the thread's other keys may still emit. They get a new record, and this function
+ * runs again for it. */
 static void on_thread_exit(void *argument)
 {
     struct wr_thread *thread = argument;
@@ -163,8 +163,8 @@ void wr_threads_each(void (*visit)(struct wr_thread *thread, void *context), voi
         visit(thread, context);
 }
 
-/* Waits for one thread's pin to be even or to change. Sleeps, so that a preempted writer on the
- * same processor gets to run. */
+/* Waits until one thread's pin is even or has changed. Sleeps between loads, so that a preempted
+ * writer on the same processor can run. */
 static bool wait_for_pin(const struct wr_thread *thread, uint64_t deadline_ns)
 {
     uint64_t noted = wr_pin_load(thread);
@@ -182,8 +182,7 @@ static bool wait_for_pin(const struct wr_thread *thread, uint64_t deadline_ns)
 
 int wr_threads_membarrier_error(void)
 {
-    /* relaxed: nothing is read on its account; that a session has seq_cst pins comes with its mask
-     */
+    /* relaxed: no other access relies on it; a mask says that its sessions have seq_cst pins */
     return (int)wr_u32_load_relaxed(&membarrier_error);
 }
 
@@ -199,8 +198,8 @@ bool wr_threads_barrier(bool has_plain_pins)
 {
     if (!has_plain_pins)
         return true;
-    /* Once it has failed it is not tried again: a filter may be one of some threads only, and what
-     * one of them has given up stays so. */
+    /* After a failure membarrier is never tried again. A sandbox's filter may apply to some threads
+     * only, but what one thread has given up stays given up. */
     if (wr_threads_membarrier_error())
         return false;
     int error = wr_os_membarrier();
@@ -214,7 +213,8 @@ bool wr_threads_quiesce(bool has_plain_pins, uint64_t deadline_ns)
     /* edge QUIESCE: the caller's stores, this barrier, then the loads of the pins */
     bool is_quiet = wr_threads_barrier(has_plain_pins);
     struct wr_thread *thread = wr_ptr_load_acquire(&all); /* edge RECORD.acquire */
-    /* `next` of a listed record never changes; records added meanwhile see the caller's stores. */
+    /* `next` of a listed record never changes. A thread whose record is added during the walk sees
+     * the caller's stores. */
     for (; thread; thread = record_next(thread))
         is_quiet &= wait_for_pin(thread, deadline_ns);
     return is_quiet;
@@ -224,10 +224,10 @@ void wr_threads_after_fork(void)
 {
     pthread_mutex_init(&lock, NULL);
     wr_u32_store_relaxed(&lock_is_stuck, 0); /* relaxed: the only thread */
-    /* The parent's other threads do not exist here: their pins may be odd for ever, and nothing may
-     * wait for them. This thread keeps its record, without lanes: a signal handler may have forked
-     * in the middle of an event, which goes on when the handler returns, into memory of nobody's.
-     */
+    /* The parent's other threads do not exist here. Their pins may stay odd for ever, so nothing
+     * may wait for them. This thread keeps its record, without lanes: a signal handler may have
+     * forked in the middle of an event, which continues when the handler returns, and writes into
+     * memory that no session owns. */
     struct wr_thread *self = wr_self.thread;
     wr_self.capture = NULL;
     wr_ptr_store_release(&all, self);
