@@ -5,7 +5,7 @@
 
 #define SPAN_NS_MIN      15000000u
 #define SUSPENDED_NS_MIN 1000000u
-#define CHECK_NS         1000000u /* two readings 100 ns off make 200 parts per million of it */
+#define CHECK_NS         1000000u /* two readings, each off by 100 ns: 200 parts per million */
 #define CHECK_RATIO      0.005
 
 struct wr_clock wr_clock;
@@ -15,7 +15,7 @@ struct reading {
     uint64_t ns;
 };
 
-/* Of the frequency measurement. */
+/* Where the frequency measurement begins. */
 struct start {
     struct reading at;
     uint64_t suspended_ns;
@@ -24,7 +24,7 @@ static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static struct start first; /* LOCK */
 
 #if defined(__x86_64__)
-/* Reads lines of a file until one is as wanted; -1 if the file cannot be read. */
+/* 1 if the file has a line that `is_wanted`, 0 if it has none, -1 if it cannot be read. */
 static int file_has_line(const char *path, bool (*is_wanted)(const char *line))
 {
     char line[4096];
@@ -44,18 +44,18 @@ static bool says_invariant(const char *line)
            strstr(line, " nonstop_tsc");
 }
 
-/* A line of words, "tsc" among them. */
+/* Is "tsc" among the words of the line? */
 static bool names_tsc(const char *line)
 {
     for (const char *at = strstr(line, "tsc"); at; at = strstr(at + 3, "tsc"))
-        if ((at == line || at[-1] == ' ') && strchr(" \n", at[3])) /* its own zero, too */
+        if ((at == line || at[-1] == ' ') && strchr(" \n", at[3])) /* or the line's end */
             return true;
     return false;
 }
 
-/* The processor says that the counter neither stops nor changes its rate, and the kernel has not
- * found it unstable: then it would no longer offer it. Where the kernel does not say, the processor
- * is believed. */
+/* The processor says that the counter neither stops nor changes its rate. The kernel has not found
+ * it unstable, in which case it would no longer offer it as a clock source. Where the kernel does
+ * not say, the processor's word is enough. */
 static bool counter_is_invariant(void)
 {
     static const char offered[] =
@@ -64,15 +64,16 @@ static bool counter_is_invariant(void)
            file_has_line(offered, names_tsc) != 0;
 }
 #else
-/* That of aarch64 is by definition, for all processors of the system; where one is broken, Linux
- * traps the read and mends it. */
+/* The counter of aarch64 is invariant by definition, across all processors of the system. Where one
+ * is broken, Linux traps the read and corrects it. */
 static bool counter_is_invariant(void)
 {
     return WR_HAS_COUNTER;
 }
 #endif
 
-/* The tightest of several brackets: an interrupt between the two clocks would cost precision. */
+/* Brackets the other clock several times and keeps the tightest bracket: an interrupt between the
+ * readings costs precision. */
 static struct reading read_both(uint64_t (*other_ns)(void))
 {
     struct reading best = {0, 0};
@@ -90,9 +91,9 @@ static struct reading read_both(uint64_t (*other_ns)(void))
     return best;
 }
 
-/* Where there is no counter. The language orders memory accesses only, so the reading stands
- * between two read-modify-writes, which none of this thread's accesses crosses. The reading is held
- * between them by the loads and barriers with which the vDSO or the kernel guards its own data. */
+/* For machines without a usable counter. C orders memory accesses only, so the reading stands
+ * between two read-modify-writes, which none of this thread's accesses crosses. The loads and
+ * barriers with which the vDSO or the kernel guards its own data hold the reading between them. */
 static struct wr_u32 guard;
 
 uint64_t wr_clock_system_ordered(void)
@@ -119,15 +120,15 @@ static double rate(struct reading start, struct reading end)
     return (double)(end.ticks - start.ticks) / ((double)(end.ns - start.ns) / 1e9);
 }
 
-/* Has the counter stepped or leaped since the measurement began? In a long span that does not show
- * in its rate alone: a short one behind it must have the same. */
+/* Has the counter stepped or leaped since the measurement began? The rate over a long span does not
+ * show it alone, so the rate over a short span that follows must be the same. */
 static bool has_stepped(struct reading start)
 {
     struct reading middle = read_both(wr_os_clock_ns);
     if (middle.ticks <= start.ticks || middle.ns <= start.ns)
         return true;
     if (middle.ns - start.ns < SPAN_NS_MIN)
-        return false; /* it is about to begin */
+        return false; /* the measurement has only just begun */
     wr_os_sleep_ns(CHECK_NS);
     struct reading end = read_both(wr_os_clock_ns);
     if (end.ticks <= middle.ticks || end.ns <= middle.ns)
@@ -144,9 +145,9 @@ static struct start first_load(void)
     return start;
 }
 
-/* Where the measurement begins. Anew after the system was suspended: the counter may have gone on
- * meanwhile, or have been reset; and where it was set otherwise. The lock is not held meanwhile: a
- * fork waits for it. */
+/* Returns where the measurement begins. It begins anew if the counter was set, or if the system was
+ * suspended: the counter may have continued during the suspension, or have been reset. The lock is
+ * not held while the clocks are read, because a fork waits for it. */
 static struct reading first_of_span(void)
 {
     struct start start = first_load();

@@ -96,7 +96,7 @@ bool wr_os_mutex_lock_for(pthread_mutex_t *mutex, uint64_t limit_ns)
 {
     if (pthread_mutex_trylock(mutex) == 0)
         return true;
-    if (limit_ns > INT64_MAX) /* some centuries; the sum below does not overflow */
+    if (limit_ns > INT64_MAX) /* no limit, or centuries, with which a deadline could overflow */
         return pthread_mutex_lock(mutex) == 0;
     return limit_ns > 0 && mutex_lock_until(mutex, limit_ns) == 0;
 }
@@ -106,7 +106,8 @@ static uint64_t signal_bit(int signal)
     return UINT64_C(1) << (signal - 1);
 }
 
-/* The kernel's own set of 64: glibc's would leave out the signal of a cancellation. */
+/* Sets the kernel's own mask of 64 signals: glibc's functions would not block the cancellation
+ * signal. */
 static void signals_set(uint64_t set, uint64_t *before)
 {
     syscall(SYS_rt_sigprocmask, SIG_SETMASK, &set, before, sizeof set);
@@ -119,7 +120,7 @@ uint64_t wr_os_signals_block(void)
                   signal_bit(SIGILL) | signal_bit(SIGTRAP) | signal_bit(SIGSYS)),
                 &before);
 #ifdef UNDER_TSAN
-    pthread_sigmask(SIG_BLOCK, NULL, NULL); /* it delivers what it has deferred, now or later */
+    pthread_sigmask(SIG_BLOCK, NULL, NULL); /* let it deliver here what it has deferred */
 #endif
     return before;
 }
@@ -182,13 +183,14 @@ int wr_os_thread_start(const char *name, void *(*run)(void *), void *argument)
     return 0;
 }
 
-/* Weak, so that an older C library needs no -ldl: whatever has loaded a plug-in has them. */
+/* Weak, so that an older C library needs no -ldl: a process that loads plug-ins has both. */
 #pragma weak dladdr
 #pragma weak dlsym
-/* Of the executable or library that this code is linked into; a static executable has none. */
+/* The dynamic section of the module that this code is linked into; a static executable has none. */
 extern ElfW(Dyn) _DYNAMIC[] __attribute__((weak, visibility("hidden")));
 
-/* Only executables have DT_DEBUG, where a debugger finds the list of loaded libraries. */
+/* Does this module stay loaded anyway? Only an executable has DT_DEBUG, where a debugger finds the
+ * list of loaded libraries. */
 static bool module_stays(void)
 {
     if (!_DYNAMIC)
@@ -205,7 +207,7 @@ void wr_os_module_keep(void)
     Dl_info self;
     if (module_stays() || !dladdr || !dlsym || !dladdr(_DYNAMIC, &self))
         return;
-    /* By name: the linker warns of each static executable that refers to dlopen. */
+    /* Found by name: the linker warns about each static executable that refers to dlopen. */
     void *(*load)(const char *, int) = (void *(*)(const char *, int))dlsym(RTLD_DEFAULT, "dlopen");
     if (load)
         load(self.dli_fname, RTLD_NOW | RTLD_NOLOAD | RTLD_NODELETE);
@@ -225,7 +227,7 @@ uint64_t wr_os_clock_ns(void)
 
 uint64_t wr_os_monotonic_ns(void)
 {
-    /* As wr_self: a signal handler may be the first to come here. */
+    /* In static TLS, like wr_self: a signal handler may be the first to access these. */
     static __thread uint64_t last __attribute__((tls_model("initial-exec")));
     static __thread uint64_t offset __attribute__((tls_model("initial-exec")));
     uint64_t now = clock_ns(CLOCK_MONOTONIC);
@@ -259,7 +261,7 @@ void wr_os_sleep_ns(uint64_t ns)
     }
 }
 
-/* Not blocking while it is opened, but after: writes wait for the reader. */
+/* The open must not block, but later writes must wait for the reader. */
 static int open_special(int directory, const char *name)
 {
     int fd = openat(directory, name, O_WRONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
@@ -275,7 +277,7 @@ static const char *name_in(const char *path)
     return slash ? slash + 1 : path;
 }
 
-/* To find names in, not to be read: what a directory allows is searching it. */
+/* O_PATH, because names are only looked up in the directory; it may forbid reading. */
 static int open_directory(const char *path)
 {
     char directory[PATH_MAX] = ".";
@@ -354,19 +356,20 @@ void wr_os_file_discard(struct wr_os_temporary *temporary)
 
 int wr_os_fd_duplicate(int fd)
 {
-    /* Not below 3: a host that has closed a standard descriptor must not find a trace under it. */
+    /* Not below 3: if the host has closed a standard descriptor, its number must not become the
+     * trace. */
     int copy = fcntl(fd, F_DUPFD_CLOEXEC, 3);
     return copy < 0 ? -errno : copy;
 }
 
-/* Not repeated after EINTR: on Linux the descriptor is gone then, and the number may be another's.
- */
+/* Not repeated after EINTR: on Linux the descriptor is closed then, and another file may have the
+ * number. */
 int wr_os_file_close(int fd)
 {
     return close(fd) == 0 || errno == EINTR ? 0 : errno;
 }
 
-/* A descriptor that the host made non-blocking is waited for here, as a blocking one would be. */
+/* If the host made the descriptor non-blocking, wait here as a blocking write would. */
 static void wait_until_writable(int fd)
 {
     struct pollfd poll_fd = {.fd = fd, .events = POLLOUT};
