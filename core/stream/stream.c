@@ -94,7 +94,7 @@ bool wr_stream_write(struct wr_stream *stream, const void *bytes, uint64_t count
         return false;
     if (stream->write) {
         if (!stream->write(stream->write_context, bytes, count))
-            return fail(stream, "its function returned false");
+            return fail(stream, "the write function returned false");
     } else if (stream->fd >= 0) {
         int failure = wr_os_file_write(stream->fd, bytes, count);
         if (failure)
@@ -106,11 +106,11 @@ bool wr_stream_write(struct wr_stream *stream, const void *bytes, uint64_t count
     return true;
 }
 
-/* 0, or the system's error number. */
+/* Returns 0, or the system's error number. */
 static int fd_close(struct wr_stream *stream)
 {
     int fd = stream->fd;
-    /* First, so that a child that is forked in between closes no number that is another file's. */
+    /* Clear it first: a child that is forked in between must not close another file's number. */
     stream->fd = -1;
     wr_compiler_barrier();
     return fd >= 0 ? wr_os_file_close(fd) : 0;
