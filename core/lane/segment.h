@@ -21,7 +21,7 @@
 
 struct wr_lane;
 
-/* Room for a struct ck_fifo_mpmc_entry: no header of the core includes one of ck. */
+/* Room for a struct ck_fifo_mpmc_entry: ck headers stay in .c files. */
 struct wr_free_node {
     _Alignas(16) void *words[4];
 };

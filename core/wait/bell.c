@@ -16,13 +16,13 @@ static struct ck_ec32 *count_of(const struct wr_bell *bell)
 static int now(const struct ck_ec_ops *ops, struct timespec *out)
 {
     (void)ops;
-    uint64_t ns = wr_os_monotonic_ns(); /* not the system's own, which may step back */
+    uint64_t ns = wr_os_monotonic_ns(); /* the system's own clock may step back */
     out->tv_sec = (time_t)(ns / 1000000000u);
     out->tv_nsec = (long)(ns % 1000000000u);
     return 0;
 }
 
-/* The deadline given here is that of ck's own time slice, which does not end at the caller's. */
+/* `slice` is the end of ck's own time slice, which ignores the caller's deadline. */
 static void wait32(const struct ck_ec_wait_state *state, const uint32_t *word, uint32_t expected,
                    const struct timespec *slice)
 {

@@ -5,26 +5,29 @@
 #include "wait/strategy.h"
 
 #define PARKED_IS_AWAITED UINT32_C(0x80000000)
-/* How long the head of the queue waits awake: a few times what it costs to wake a sleeping one. */
+/* How long the head of the queue spins: a few times the cost of waking a sleeping thread. */
 #define SPIN_NS 50000u
-/* How long a thread whose deadline has passed waits for the lock, to leave the queue in order. */
+/* How long a thread whose deadline has passed waits for the lock, to take itself out of the queue.
+ */
 #define GIVE_UP_NS 1000000u
-/* How long a thread sleeps at most before it looks whether somebody could be served. */
+/* The longest sleep before a waiting thread checks whether the queue could be served. */
 #define RECHECK_NS 100000000u
-/* The grant size found at run time: how often, and from where to where. */
+/* The grant size found at run time: the bytes drained between two computations, the inverse of the
+ * weight of a new value, the first size, and the bounds. */
 #define TUNE_BYTES (UINT64_C(1) << 20)
-/* A wait is as long as the grants of all that wait before it: the size changes slowly, or some
- * waits would be several times longer than others. */
+/* A thread waits for as long as the grants of all threads before it last. The size must change
+ * slowly, or some waits would be several times longer than others. */
 #define TUNE_WEIGHT       32
 #define GRANT_BYTES_FIRST (UINT64_C(64) << 10)
 #define GRANT_BYTES_MIN   (UINT64_C(32) << 10)
 #define GRANT_BYTES_MAX   (UINT64_C(128) << 10)
-/* A hand-off is hidden if what is granted lasts this many times longer. */
+/* A grant hides the cost of a hand-off if it lasts this many times longer. */
 #define HAND_OFFS_HIDDEN 2
 
 /* --- The grant size. ------------------------------------------------------------------------- */
 
-/* Units for the grant size that was found; at least one, at most a quarter of all. */
+/* The grant size in units: as configured, or as found, then at least one and at most a quarter of
+ * all. */
 static uint32_t grant_units_of(const struct wr_gate *gate)
 {
     if (gate->grant_fixed)
@@ -96,9 +99,9 @@ static struct wr_unit *unit_pop(struct wr_gate *gate)
     return (void *)(gate->area + (uint64_t)gate->carved++ * gate->unit_bytes);
 }
 
-/* Behind the others: what has just come back is still in the cache of the drain's processor, and a
- * thread on another one would wait for each of its lines. There are never more units in turn than
- * were in use at once, since a new one is cut only when none is free. */
+/* Puts the unit last: a unit that has just come back is still in the cache of the drain's
+ * processor, and a thread on another one would wait for each of its lines. There are never more
+ * units in rotation than were in use at once, because a new one is cut only when none is free. */
 static void unit_push(struct wr_gate *gate, struct wr_unit *unit)
 {
     unit->next = NULL;
@@ -197,14 +200,14 @@ void wr_gate_remove(struct wr_gate *gate, struct wr_waiter *waiter)
     wr_gate_units_leave(gate, waiter);
 }
 
-/* --- Those that leave without the lock. ------------------------------------------------------- */
+/* --- Leaving without the lock. --------------------------------------------------------------- */
 
 bool wr_waiter_leave(struct wr_gate *gate, struct wr_waiter *waiter, uint32_t *word)
 {
-    /* edge LEAVE.release: that its thread does not look at the waiter any more */
+    /* edge LEAVE.release: the thread does not look at the waiter any more */
     if (!wr_u32_cas_acq_rel(&waiter->word, word, WR_WAITER_LEFT))
         return false;
-    wr_u32_add_acq_rel(&gate->left, 1); /* edge LEAVE.release: who sees that looks for the word */
+    wr_u32_add_acq_rel(&gate->left, 1); /* edge LEAVE.release: clear_left() looks for the word */
     return true;
 }
 
@@ -215,7 +218,8 @@ bool wr_waiter_has_left(const struct wr_waiter *waiter)
 
 void wr_waiter_release(struct wr_waiter *waiter)
 {
-    wr_u32_store_release(&waiter->word, WR_WAITER_AWAKE); /* edge LEAVE.release, back */
+    /* edge LEAVE.release, in the other direction: no other thread looks at the waiter any more */
+    wr_u32_store_release(&waiter->word, WR_WAITER_AWAKE);
 }
 
 bool wr_waiter_stay(struct wr_waiter *waiter)
@@ -231,7 +235,7 @@ bool wr_waiter_stay(struct wr_waiter *waiter)
 static void clear_left(struct wr_gate *gate)
 {
     struct wr_waiter *waiter, *next;
-    /* relaxed: who leaves behind this look rings the drain, which looks again */
+    /* relaxed: a thread that leaves after this load rings the drain, which looks again */
     if (WR_LIKELY(wr_u32_load_relaxed(&gate->left) == 0))
         return;
     wr_u32_exchange_acq_rel(&gate->left, 0); /* edge LEAVE.acquire */
@@ -267,9 +271,9 @@ void wr_gate_wake_later(struct wr_wakes *wakes, struct wr_waiter *waiter)
 enum wr_waiter_word wr_waiter_set(struct wr_waiter *waiter, enum wr_waiter_word word)
 {
     uint32_t before;
-    /* edges GRANT.release: the units, or the loss that was counted; LEAVE, both */
+    /* edge GRANT.release: the units, or the counted loss; edge LEAVE, in both directions */
     before = wr_u32_exchange_acq_rel(&waiter->word, word);
-    /* The thread may be in its next wait by now: then this wakes it for nothing. */
+    /* The thread may be in its next wait by now; this then wakes it for nothing. */
     if (before == WR_WAITER_ASLEEP || before == WR_WAITER_CLOSING)
         wr_os_futex_wake(&waiter->word, 1);
     return (enum wr_waiter_word)before;
@@ -277,7 +281,7 @@ enum wr_waiter_word wr_waiter_set(struct wr_waiter *waiter, enum wr_waiter_word 
 
 static bool event_set(struct wr_gate *gate)
 {
-    /* edge GRANT.release: nothing but that there is something to be taken, under the lock */
+    /* edge GRANT.release: says only that a try under the lock is worthwhile */
     uint32_t reset = WR_GATE_EVENT_RESET;
     if (!wr_u32_cas_acq_rel(&gate->event, &reset, WR_GATE_EVENT_SET))
         return false;
@@ -289,16 +293,16 @@ void wr_gate_wake_all(struct wr_gate *gate, const struct wr_wakes *wakes)
 {
     uint64_t count = 0;
     for (struct wr_waiter *waiter = wakes->first, *next; waiter; waiter = next) {
-        next = waiter->next; /* before its thread may queue again; and so below */
+        next = waiter->next; /* read `next` and `units` before the thread may queue again */
         struct wr_unit *units = waiter->units;
         waiter->granted_at_ns = wr_os_monotonic_ns();
         enum wr_waiter_word before = wr_waiter_set(waiter, WR_WAITER_GRANTED);
         count += before == WR_WAITER_ASLEEP;
-        if (WR_UNLIKELY(before == WR_WAITER_LEFT)) /* a grant that nobody takes */
+        if (WR_UNLIKELY(before == WR_WAITER_LEFT)) /* its thread will not take the grant */
             wr_gate_give(gate, units, UINT64_MAX);
     }
     if (wakes->word) {
-        wr_os_futex_wake(wakes->word, 1); /* the address alone: the waiter may have left */
+        wr_os_futex_wake(wakes->word, 1); /* uses the address only: the waiter may have left */
         count++;
     }
     count += wakes->set_event && event_set(gate);
@@ -329,7 +333,7 @@ void wr_gate_leave(struct wr_gate *gate, const struct wr_wakes *wakes, uint64_t 
 
 /* --- Asking. --------------------------------------------------------------------------------- */
 
-/* Nobody older waits, and there is enough. With the one event, only large records have a queue. */
+/* No older thread waits, and enough is free. In AUTO_RESET only large records have a queue. */
 static bool may_take(const struct wr_gate *gate, uint32_t needed)
 {
     uint32_t older = gate->strategy == &wr_gate_auto_reset ? gate->large : gate->waiting;
@@ -347,7 +351,7 @@ bool wr_gate_has_room(struct wr_gate *gate)
 
 static void park(struct wr_gate *gate, struct wr_waiter *waiter, struct wr_wakes *wakes)
 {
-    /* relaxed: nobody else stores it while the waiter is in no queue */
+    /* relaxed: no other thread stores the word while the waiter is in no list */
     wr_u32_store_relaxed(&waiter->word, WR_WAITER_AWAKE);
     waiter->is_signaled = waiter->has_taken = waiter->has_quit = false;
     wr_gate_rest_locked(gate, waiter);
@@ -363,9 +367,9 @@ static enum wr_asked ask(struct wr_gate *gate, struct wr_waiter *waiter, uint32_
     if (gate->is_closing)
         return WR_ASKED_ABORTED;
     clear_left(gate);
-    /* edge LEAVE.acquire, back */
+    /* edge LEAVE.acquire, in the other direction */
     if (wr_u32_load_acquire(&waiter->word) == WR_WAITER_LEFT)
-        return may_park ? WR_ASKED_LATE : WR_ASKED_FULL; /* a grant still has it */
+        return may_park ? WR_ASKED_LATE : WR_ASKED_FULL; /* a granter still uses the waiter */
     waiter->units = NULL;
     waiter->unit_count = 0;
     waiter->needed = needed;
@@ -385,7 +389,7 @@ enum wr_asked wr_gate_ask(struct wr_gate *gate, struct wr_waiter *waiter, uint32
                           uint64_t limit_ns)
 {
     struct wr_wakes wakes = {0};
-    uint64_t begin_ns = 0; /* of the wait, if it begins before the queue */
+    uint64_t begin_ns = 0; /* when the wait began, if the thread had to wait for the lock, too */
     if (!wr_os_mutex_lock_for(&gate->lock, 0)) {
         begin_ns = limit_ns ? wr_os_monotonic_ns() : 0;
         if (limit_ns == 0 || !wr_os_mutex_lock_for(&gate->lock, limit_ns))
@@ -425,7 +429,7 @@ static void recheck(struct wr_gate *gate)
 {
     struct wr_wakes wakes = {0};
     uint64_t signals;
-    if (!wr_gate_enter(gate, 0, &signals)) /* whoever has the lock looks as well */
+    if (!wr_gate_enter(gate, 0, &signals)) /* its holder may serve the queue, or the next recheck */
         return;
     wr_gate_serve(gate, WR_SERVE_GIVE, &wakes);
     wr_gate_leave(gate, &wakes, signals);
@@ -455,15 +459,16 @@ enum wr_waited wr_waiter_sleep(struct wr_gate *gate, struct wr_waiter *waiter, u
                          left_ns < RECHECK_NS ? left_ns : RECHECK_NS);
         if (wr_gate_is_inherited(gate))
             return WR_WAITED_ABORTED;
-        /* RELAY's cap may have kept the head waiting, while the drain, which else looks after that,
-         * stands in the sink. */
+        /* RELAY's cap may keep the head waiting, and the drain, which normally lifts the cap, may
+         * be blocked in the sink. */
         if (wr_os_monotonic_ns() - now >= RECHECK_NS)
             recheck(gate);
-        may_spin = true; /* if the word is AWAKE now, the head was roused for that */
+        may_spin = true; /* if the word is AWAKE now, the head was roused to spin */
     }
 }
 
-/* Without the lock, unless a grant or an abort is there already. */
+/* Leaves without the lock, unless a grant or an abort has come first. FIFO's GRANTED is only a
+ * signal. */
 static enum wr_waited leave(struct wr_gate *gate, struct wr_waiter *waiter)
 {
     uint32_t word = wr_u32_load_acquire(&waiter->word); /* edge GRANT.acquire */
@@ -477,7 +482,7 @@ static enum wr_waited leave(struct wr_gate *gate, struct wr_waiter *waiter)
     }
 }
 
-/* The deadline has passed. */
+/* Ends a wait whose deadline has passed, unless a grant or an abort has come first. */
 static enum wr_waited give_up(struct wr_gate *gate, struct wr_waiter *waiter)
 {
     struct wr_wakes wakes = {0};
@@ -488,7 +493,7 @@ static enum wr_waited give_up(struct wr_gate *gate, struct wr_waiter *waiter)
     if (is_queued) {
         wr_gate_remove(gate, waiter);
         waiter->has_quit = true;
-        wr_gate_serve(gate, WR_SERVE_GIVE, &wakes); /* what it had is the next one's */
+        wr_gate_serve(gate, WR_SERVE_GIVE, &wakes); /* for the units and the signal that it had */
     }
     wr_gate_leave(gate, &wakes, signals);
     return is_queued ? WR_WAITED_DEADLINE : leave(gate, waiter);
@@ -505,7 +510,7 @@ enum wr_waited wr_gate_cancel(struct wr_gate *gate, struct wr_waiter *waiter)
 
 static void figures_add(struct wr_gate *gate, uint64_t parked_ns)
 {
-    wr_u64_add_relaxed(&gate->parked_ns, parked_ns); /* relaxed, and below: figures */
+    wr_u64_add_relaxed(&gate->parked_ns, parked_ns); /* relaxed: figures, here and below */
     uint64_t max = wr_u64_load_relaxed(&gate->parked_ns_max);
     while (parked_ns > max && !wr_u64_cas_release(&gate->parked_ns_max, &max, parked_ns)) {
     }
@@ -526,10 +531,10 @@ void wr_gate_unpark(struct wr_gate *gate)
     struct wr_u32 *parked = &gate->parked;
     /* edge UNPARK.release: all that this thread did with the gate */
     if (wr_u32_add_acq_rel(parked, UINT32_MAX) == (PARKED_IS_AWAITED | 1))
-        wr_os_futex_wake(parked, 1); /* the address alone: the gate may be gone */
+        wr_os_futex_wake(parked, 1); /* uses the address only: the gate may be gone */
 }
 
-/* --- The drain, in its sink or not. ----------------------------------------------------------- */
+/* --- The drain in its sink. ------------------------------------------------------------------ */
 
 void wr_gate_drain_leaves(struct wr_gate *gate)
 {
@@ -543,7 +548,7 @@ void wr_gate_drain_returns(struct wr_gate *gate)
 
 uint32_t wr_gate_grant_units(const struct wr_gate *gate)
 {
-    return gate->strategy->grant_units(gate); /* the drain's to change, and to ask */
+    return gate->strategy->grant_units(gate); /* without the lock: only the drain changes it */
 }
 
 /* --- Giving. --------------------------------------------------------------------------------- */
@@ -553,7 +558,7 @@ bool wr_gate_give(struct wr_gate *gate, struct wr_unit *units, uint64_t limit_ns
     struct wr_wakes wakes = {0};
     if (!wr_os_mutex_lock_for(&gate->lock, limit_ns))
         return false;
-    units_push(gate, units); /* reusable first, then free, then a waiter is woken */
+    units_push(gate, units); /* in this order: reusable, free, then a waiter is woken */
     wr_gate_serve(gate, WR_SERVE_GIVE, &wakes);
     pthread_mutex_unlock(&gate->lock);
     wr_gate_wake_all(gate, &wakes);
@@ -575,7 +580,7 @@ void wr_gate_rest(struct wr_gate *gate, struct wr_waiter *waiter, uint64_t limit
 
 bool wr_gate_is_done_with(const struct wr_waiter *waiter)
 {
-    return !wr_waiter_has_left(waiter); /* else a grant still has it, or it is in a list */
+    return !wr_waiter_has_left(waiter); /* LEFT: a granter still uses it, or it is in a list */
 }
 
 enum wr_gate_state wr_gate_idle(struct wr_gate *gate)
@@ -622,7 +627,7 @@ void wr_gate_abort(struct wr_gate *gate, struct wr_waiter *waiter)
     wr_waiter_set(waiter, WR_WAITER_ABORTED);
     if (gate->strategy != &wr_gate_auto_reset)
         return;
-    /* It may sleep on the event, which it does only while that is RESET. */
+    /* The waiter may sleep on the event, but does so only while that is RESET. */
     wr_u32_exchange_acq_rel(&gate->event, WR_GATE_EVENT_CLOSED);
     wr_os_futex_wake_all(&gate->event);
 }
@@ -639,7 +644,7 @@ bool wr_gate_wait_unparked(struct wr_gate *gate, uint64_t deadline_ns)
             break;
         wr_os_futex_wait(&gate->parked, parked, deadline_ns - now);
     }
-    wr_u32_add_acq_rel(&gate->parked, PARKED_IS_AWAITED); /* the bit wraps away */
+    wr_u32_add_acq_rel(&gate->parked, PARKED_IS_AWAITED); /* clears the bit, by overflow */
     return is_over;
 }
 
@@ -653,8 +658,9 @@ bool wr_gate_figures(struct wr_gate *gate, struct wr_gate_figures *figures, uint
     figures->grant_bytes_now = (uint64_t)gate->strategy->grant_units(gate) * gate->unit_bytes;
     figures->free_bytes = (uint64_t)gate->free_count * gate->unit_bytes;
     pthread_mutex_unlock(&gate->lock);
-    figures->parked_now = wr_u32_load_relaxed(&gate->parked) & ~PARKED_IS_AWAITED; /* relaxed: */
-    figures->parked_ns = wr_u64_load_relaxed(&gate->parked_ns);                    /* figures */
+    /* relaxed: figures, here and below */
+    figures->parked_now = wr_u32_load_relaxed(&gate->parked) & ~PARKED_IS_AWAITED;
+    figures->parked_ns = wr_u64_load_relaxed(&gate->parked_ns);
     figures->parked_ns_max = wr_u64_load_relaxed(&gate->parked_ns_max);
     figures->wakes = wr_u64_load_relaxed(&gate->wakes);
     return true;

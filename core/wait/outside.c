@@ -1,12 +1,12 @@
 /*
- * Waiters that are outside: granted, and in the host's hook. They are in a list of their own, the
- * youngest first, and what they were granted is the gate's to take back.
+ * Waiters that are outside: granted, and in the host's hook. A separate list has them, youngest
+ * first, and the gate may take back what they were granted.
  */
 #include "os/os.h"
 #include "wait/gate.h"
 #include "wait/strategy.h"
 
-/* All that is static here: LOCK. */
+/* LOCK, for all static functions but leave_outside(). */
 
 static void outside_push(struct wr_gate *gate, struct wr_waiter *waiter)
 {
@@ -42,9 +42,9 @@ void wr_outside_clear_left(struct wr_gate *gate)
     }
 }
 
-/* LOCK. What the waiter needs, if there is as much: of what is free, then of what others have
- * outside, from the youngest of them on. Were it to queue instead, threads whose hooks take longer
- * than a sweep could each lose their grant to the next one for ever. */
+/* Gives the waiter what it needs, if there is enough: first from the free units, then from those of
+ * other threads that are outside, youngest first. If it queued instead, threads whose hooks take
+ * longer than a sweep could lose their grants to each other for ever. */
 static void reclaim(struct wr_gate *gate, struct wr_waiter *waiter)
 {
     uint32_t there = gate->free_count;
@@ -70,7 +70,7 @@ enum wr_waited wr_gate_step_out(struct wr_gate *gate, struct wr_waiter *waiter, 
         outside_push(gate, waiter);
     else
         wr_gate_units_leave(gate, waiter);
-    wr_gate_rest_locked(gate, waiter); /* another one may run in its place */
+    wr_gate_rest_locked(gate, waiter); /* another thread may run in its place */
     wr_gate_serve(gate, WR_SERVE_GIVE, &wakes);
     pthread_mutex_unlock(&gate->lock);
     wr_gate_wake_all(gate, &wakes);
@@ -93,7 +93,7 @@ static enum wr_stepped step_in(struct wr_gate *gate, struct wr_waiter *waiter, b
     return WR_STEPPED_IN;
 }
 
-/* Without the lock: whoever has that next takes the waiter out of the list of those outside. */
+/* Without the lock: the thread that serves the queue next takes the waiter out of the list. */
 static enum wr_stepped leave_outside(struct wr_gate *gate, struct wr_waiter *waiter)
 {
     uint32_t word = wr_u32_load_acquire(&waiter->word);
@@ -134,7 +134,7 @@ bool wr_gate_sweep_outside(struct wr_gate *gate)
     return any;
 }
 
-/* LOCK. The thread may be on its way in, and without the lock it counts nothing as aborted. */
+/* LOCK. A waiter's thread may be on its way in, but without the lock it counts no abort. */
 void wr_outside_close(struct wr_gate *gate, void (*lose)(struct wr_waiter *waiter))
 {
     for (struct wr_waiter *waiter = gate->outside, *next; waiter; waiter = next) {

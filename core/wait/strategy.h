@@ -1,17 +1,17 @@
 /*
- * What a wake strategy is, and what the three have in common. For core/wait/ only.
+ * The interface of a wake strategy, and what the three strategies share. For core/wait/ only.
  */
 #ifndef WR_WAIT_STRATEGY_H
 #define WR_WAIT_STRATEGY_H
 
 #include "wait/gate.h"
 
-/* Waiters to be woken once the lock is free, linked by `next`; they are out of the queue. */
+/* What to wake once the lock is released. */
 struct wr_wakes {
-    struct wr_waiter *first, *last;
+    struct wr_waiter *first, *last; /* granted waiters, out of the queue, linked by `next` */
     struct wr_u32 *word; /* of the head, which stays in the queue; it is changed already */
     bool set_event;      /* AUTO_RESET's */
-    bool is_served;      /* somebody was given something */
+    bool is_served;      /* a waiter was granted or signaled */
 };
 
 enum wr_serve {
@@ -21,12 +21,12 @@ enum wr_serve {
 };
 
 struct wr_gate_strategy {
-    /* What a thread takes that finds nobody waiting, beyond what it needs. LOCK. */
+    /* Units to take for a thread that need not wait, unless it needs more. LOCK, or the drain. */
     uint32_t (*grant_units)(const struct wr_gate *gate);
     /* Serves waiters with what is free. LOCK. */
     void (*serve)(struct wr_gate *gate, enum wr_serve why, struct wr_wakes *wakes);
-    /* Sleeps until the waiter has what it needs or is aborted. DEADLINE: it may still be in the
-     * queue. */
+    /* Sleeps until the waiter has what it needs, or is aborted. DEADLINE: the waiter may still be
+     * in the queue. */
     enum wr_waited (*sleep)(struct wr_gate *gate, struct wr_waiter *waiter, uint64_t deadline_ns);
 };
 
@@ -34,48 +34,50 @@ extern const struct wr_gate_strategy wr_gate_auto_reset, wr_gate_fifo, wr_gate_r
 
 /* All LOCK. */
 void wr_gate_unlink(struct wr_gate *gate, struct wr_waiter *waiter);
-/* What the waiter has goes to the others; the caller serves them. */
+/* Frees the waiter's units; the caller serves the queue. */
 void wr_gate_units_leave(struct wr_gate *gate, struct wr_waiter *waiter);
-/* It runs no more: another one may, in its place. */
+/* The waiter's thread no longer runs; another may run in its place. */
 void wr_gate_rest_locked(struct wr_gate *gate, struct wr_waiter *waiter);
-/* Unlinks it: what it was offered, or had gathered, is free for others. */
+/* Takes the waiter out of the queue and frees the units that it has gathered. */
 void wr_gate_remove(struct wr_gate *gate, struct wr_waiter *waiter);
-/* Serves the queue, without those that have LEFT. */
+/* Removes the waiters that have LEFT, then serves the queue. */
 void wr_gate_serve(struct wr_gate *gate, enum wr_serve why, struct wr_wakes *wakes);
 /* Moves up to `count` free units to the waiter. */
 void wr_gate_take(struct wr_gate *gate, struct wr_waiter *waiter, uint32_t count);
-/* The waiter has what it needs: out of the queue, counted, running. */
+/* The waiter has what it needs: takes it out of the queue, counts the grant, marks it running. */
 void wr_gate_grant(struct wr_gate *gate, struct wr_waiter *waiter);
-/* And it is to be told. */
+/* Adds a granted waiter to those to wake. */
 void wr_gate_wake_later(struct wr_wakes *wakes, struct wr_waiter *waiter);
 
-/* The list of those that are outside (outside.c): takes those out that have left meanwhile; closes
- * it, see wr_gate_close(). */
+/* The list of waiters that are outside (outside.c). The first function removes those that have
+ * LEFT; the second closes the list, see wr_gate_close(). */
 void wr_outside_clear_left(struct wr_gate *gate);
 void wr_outside_close(struct wr_gate *gate, void (*lose)(struct wr_waiter *waiter));
 
-/* Edge LEAVE. Its own thread, without the lock: from this word; false: it is another one by now. */
+/* Edge LEAVE. For the waiter's own thread, without the lock: changes the word from `*word` to LEFT.
+ * False: the word is another one by now, and `*word` receives it. */
 bool wr_waiter_leave(struct wr_gate *gate, struct wr_waiter *waiter, uint32_t *word);
 bool wr_waiter_has_left(const struct wr_waiter *waiter);
-/* Of one that has left, and is in no list any more: from here on it is its thread's, which waits
- * for that before it asks. */
+/* For a waiter that has LEFT and is in no list any more: its thread may use it again from here on,
+ * and does not ask before. */
 void wr_waiter_release(struct wr_waiter *waiter);
-/* Whoever closes the gate counts the loss of a waiter, which is out of its list: not if its thread
- * has left, and counts it. */
+/* For the closer of the gate, which has taken the waiter out of its list. True: the word is
+ * CLOSING, and the closer counts the loss. False: the thread has LEFT, and counts it. */
 bool wr_waiter_stay(struct wr_waiter *waiter);
 
-/* For a thread that waits, outside its pin: takes the lock with signals blocked, so that no handler
- * suspends the thread with it. False: not until `deadline_ns`. */
+/* For a waiting thread, outside its pin: takes the lock, with signals blocked if the gate says so,
+ * so that no handler suspends the thread with the lock. False: there was no lock until
+ * `deadline_ns`. */
 bool wr_gate_enter(struct wr_gate *gate, uint64_t deadline_ns, uint64_t *signals);
-/* Opens it, wakes, and lets signals in. */
+/* Releases the lock, wakes, and restores signals. */
 void wr_gate_leave(struct wr_gate *gate, const struct wr_wakes *wakes, uint64_t signals);
 
-/* Without the lock. */
+/* Called without the lock. */
 void wr_gate_wake_all(struct wr_gate *gate, const struct wr_wakes *wakes);
 /* Sleeps on the waiter's own word. */
 enum wr_waited wr_waiter_sleep(struct wr_gate *gate, struct wr_waiter *waiter,
                                uint64_t deadline_ns);
-/* Changes the word, and wakes the thread if it sleeps; what the word was. */
+/* Changes the word, wakes the thread if it sleeps, and returns the previous word. */
 enum wr_waiter_word wr_waiter_set(struct wr_waiter *waiter, enum wr_waiter_word word);
 
 #endif

@@ -1,15 +1,18 @@
 /*
- * AUTO_RESET: one event for all. Whoever wakes first takes a unit; a thread that has just come may
- * take it before them. No order, no fairness: the form that the original work began with.
+ * AUTO_RESET: one event for all waiters. The thread that wakes first takes a unit, and a thread
+ * that has just arrived may take it before any of them. There is no order and no fairness. The
+ * original work began with this form.
  *
- * An event that is set twice before anybody wakes is set once, so whoever takes a unit and leaves
- * some sets it again for the others. Records that need several units are queued and gathered for,
- * one at a time; meanwhile nobody else takes, or they would wait for ever.
+ * If the event is set twice before a thread wakes, it is set once. So a thread that takes a unit
+ * and leaves others sets the event again. Records that need several units have a queue, and units
+ * are gathered for one of them at a time. Meanwhile no other thread takes units, or these records
+ * would wait for ever.
  */
 #include "os/os.h"
 #include "wait/strategy.h"
 
-/* A sleep without a limit would go on after a signal handler, in a forked child too. */
+/* The longest sleep. A signal handler may fork, and the sleep continues in the child, where the
+ * thread must find out that it waits for nothing. */
 #define SLEEP_NS_MAX 1000000000u
 
 static uint32_t grant_units(const struct wr_gate *gate)
@@ -37,7 +40,7 @@ static void serve(struct wr_gate *gate, enum wr_serve why, struct wr_wakes *wake
         wr_gate_grant(gate, large);
         wr_gate_wake_later(wakes, large);
     }
-    /* relaxed: if it is set, somebody is on the way who will see what is free */
+    /* relaxed: if the event is set, a thread is on its way that will see what is free */
     wakes->set_event = gate->free_count > 0 && gate->waiting > 0 &&
                        wr_u32_load_relaxed(&gate->event) == WR_GATE_EVENT_RESET;
     wakes->is_served |= wakes->set_event;
@@ -70,7 +73,7 @@ static enum wr_waited sleep_on_event(struct wr_gate *gate, struct wr_waiter *wai
         if (wr_u32_cas_acq_rel(&gate->event, &event, WR_GATE_EVENT_RESET) &&
             take(gate, waiter, deadline_ns))
             return WR_WAITED_GRANTED;
-        if (event == WR_GATE_EVENT_CLOSED) /* our own word follows, if it is not there yet */
+        if (event == WR_GATE_EVENT_CLOSED) /* the waiter's own word follows, if it is not set yet */
             return wr_waiter_sleep(gate, waiter, deadline_ns);
         uint64_t now = wr_os_monotonic_ns();
         if (now >= deadline_ns)

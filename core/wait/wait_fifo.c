@@ -1,10 +1,11 @@
 /*
- * FIFO: a queue, one wait word per thread. What comes back is signaled to the head, which takes one
- * unit under the lock and signals the next head if there is more. Only the head may take, and
- * nobody takes while somebody waits: the form that the original work ended with.
+ * FIFO: a queue, with one wait word per thread. When units come back, the head gets a signal. It
+ * takes what its record needs under the lock, and signals the next head if more is free. Only the
+ * head may take, and a new thread takes nothing while others wait. The original work ended with
+ * this form.
  *
- * A signal is a hint: the head may have left by its deadline, whose units and signal then go to the
- * next one.
+ * A signal is a hint: the head may have left at its deadline. Its units and its signal then go to
+ * the next head.
  */
 #include "os/os.h"
 #include "wait/strategy.h"
@@ -21,7 +22,7 @@ static void serve(struct wr_gate *gate, enum wr_serve why, struct wr_wakes *wake
     struct wr_waiter *head;
     uint32_t before;
     while ((head = gate->head) && gate->free_count > 0 && !head->is_signaled) {
-        /* edges GRANT.release: that it is worth a try; LEAVE.acquire */
+        /* edge GRANT.release: says only that a try is worthwhile; edge LEAVE.acquire */
         before = wr_u32_exchange_acq_rel(&head->word, WR_WAITER_GRANTED);
         if (before == WR_WAITER_LEFT) {
             wr_gate_remove(gate, head);
@@ -42,7 +43,7 @@ static bool take(struct wr_gate *gate, struct wr_waiter *waiter, uint64_t deadli
     if (!wr_gate_enter(gate, deadline_ns, &signals))
         return false;
     bool is_granted = false;
-    /* The signal is used up. An abort stays: it comes to waiters that are out of the queue. */
+    /* Use up the signal. An abort stays: only waiters that are out of the queue are aborted. */
     uint32_t signaled = WR_WAITER_GRANTED;
     wr_u32_cas_acq_rel(&waiter->word, &signaled, WR_WAITER_AWAKE);
     if (waiter->is_queued) {

@@ -1,15 +1,14 @@
 /*
- * RELAY: FIFO order, several units at a time, and a thread that parks hands on what is free to the
- * head of the queue: the wake and the sleep are one switch on one processor, and the drain has no
- * part in it.
+ * RELAY: FIFO order, several units at a time. A thread that parks hands what is free to the head of
+ * the queue: its sleep and the wake are then one switch on one processor, without the drain.
  *
- * A thread runs from its grant until it parks, exits, or is seen to rest (wr_gate_rest). While as
- * many run as there are processors beside the drain's (the cap), more would only take turns with
- * them. The cap is a hint about processors, never a reason to wait: it gives way when the drain has
- * nothing to do, because whoever holds a grant may compute for a second, and when more than a
- * quarter of the budget is free.
+ * A thread runs from its grant until it parks, exits, or is seen to rest (wr_gate_rest). If as many
+ * run as there are processors beside the drain's (the cap), more of them would only take turns. The
+ * cap is a hint about processors, never a reason to wait. It gives way when the drain has nothing
+ * to do, because a thread with a grant may compute for a second; when the drain has been in the
+ * sink for AWAY_NS_MAX; and when more than a quarter of the budget is free.
  *
- * The head waits awake for a bounded time while nobody runs and nothing is free: what the drain
+ * The head spins for a bounded time while no thread runs and nothing is free: what the drain
  * returns next is then one store away from it.
  */
 #include "wait/strategy.h"
@@ -24,8 +23,8 @@ static uint32_t grant_units(const struct wr_gate *gate)
 
 #define AWAY_NS_MAX 1000000u
 
-/* The drain, before which the cap gives way, has been in the sink for so long that it may stay
- * there. */
+/* Has the drain been in the sink for so long that it may stay there? While it is there, it cannot
+ * lift the cap. */
 static bool drain_is_away(const struct wr_gate *gate)
 {
     uint64_t since_ns = wr_u64_load_relaxed(&gate->away_since_ns); /* relaxed: a hint */
@@ -35,7 +34,7 @@ static bool drain_is_away(const struct wr_gate *gate)
 /* May the head be granted now? */
 static bool may_grant(const struct wr_gate *gate, enum wr_serve why)
 {
-    if (gate->free_count > gate->unit_count / 4) /* plenty beats the cap */
+    if (gate->free_count > gate->unit_count / 4) /* plenty is free: no cap */
         return true;
     if (why == WR_SERVE_PARK && (gate->flags & WEIR_WAKE_NO_HAND_ON))
         return false;
@@ -43,7 +42,7 @@ static bool may_grant(const struct wr_gate *gate, enum wr_serve why)
            drain_is_away(gate);
 }
 
-/* Gathers for the head what it needs, and what else one grant gives. */
+/* Gathers for the head what it needs, and the rest of a grant. True if it has what it needs. */
 static bool gather(struct wr_gate *gate, struct wr_waiter *head)
 {
     uint32_t wanted = head->needed > gate->grant_units ? head->needed : gate->grant_units;
@@ -52,7 +51,8 @@ static bool gather(struct wr_gate *gate, struct wr_waiter *head)
     return head->unit_count >= head->needed;
 }
 
-/* To wait awake, if it sleeps. May be lost without harm: it may be about to. */
+/* Wakes the head, if it sleeps, so that it spins. If it is only about to sleep, this misses it,
+ * which does no harm. */
 static void rouse(struct wr_waiter *head, struct wr_wakes *wakes)
 {
     uint32_t asleep = WR_WAITER_ASLEEP;
@@ -69,18 +69,18 @@ static void serve(struct wr_gate *gate, enum wr_serve why, struct wr_wakes *wake
         wr_gate_grant(gate, head);
         wr_gate_wake_later(wakes, head);
         if (why == WR_SERVE_IDLE)
-            return; /* one for each look of the drain */
+            return; /* one grant for each look of the drain */
     }
     if (why == WR_SERVE_PARK && gate->head && gate->running == 0 && gate->head_spins)
         rouse(gate->head, wakes);
 }
 
-/* What a hand-off costs, from the grant to the thread's running: a mean over some 16. */
+/* Notes the cost of a hand-off, from the grant until the thread runs, as a mean over about 16. */
 static void note_hand_off(struct wr_gate *gate, const struct wr_waiter *waiter)
 {
     uint64_t now = wr_os_monotonic_ns();
     uint64_t cost = now > waiter->granted_at_ns ? now - waiter->granted_at_ns : 0;
-    /* relaxed, twice: a hint, of which it does not matter if one is lost */
+    /* relaxed: a hint, here and below; a lost update does not matter */
     uint64_t mean = wr_u64_load_relaxed(&gate->hand_off_ns);
     wr_u64_store_relaxed(&gate->hand_off_ns, mean - mean / 16 + cost / 16);
 }

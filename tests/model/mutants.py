@@ -122,7 +122,7 @@ MUTANTS = [
     ("abort_sets_event", "the closer sets the event, which the first one to leave resets", "abort_auto_reset",
      [edit(GATE, "wr_u32_exchange_acq_rel(&gate->event, WR_GATE_EVENT_CLOSED);",
            "wr_u32_exchange_acq_rel(&gate->event, WR_GATE_EVENT_SET);"),
-      edit(AUTO_RESET, "if (event == WR_GATE_EVENT_CLOSED) /* our own word follows, if it is not there yet */\n"
+      edit(AUTO_RESET, "if (event == WR_GATE_EVENT_CLOSED) /* the waiter's own word follows, if it is not set yet */\n"
                        "            return wr_waiter_sleep(gate, waiter, deadline_ns);",
            "if (wr_u32_load_acquire(&waiter->word) == WR_WAITER_ABORTED)\n"
            "            return WR_WAITED_ABORTED;")]),
