@@ -1,7 +1,7 @@
 /*
- * Compiled without ThreadSanitizer's instrumentation: ck's operations are inline assembly that it
- * cannot see, and both read nodes that may just have been put to another use. The two annotations
- * tell it about the edge itself.
+ * Compiled without ThreadSanitizer's instrumentation: it cannot see ck's inline assembly, and give
+ * and take both read nodes that may just have come into use again. Two annotations show it the edge
+ * itself.
  */
 #include "buffers/free_list.h"
 
@@ -9,7 +9,8 @@
 
 /* ck's dequeue reads a node's value and then moves the head past the node, with no order between
  * the two. On a processor that lets the head move first, the node can come back with another value
- * before it is read, and two threads take one segment. On x86 this fence is nothing. */
+ * before it is read, and two threads then take the same segment. On x86 the fence is no
+ * instruction. */
 static inline bool cas_after_loads(void *target, void *expected, void *value)
 {
     ck_pr_fence_load_atomic();
@@ -49,14 +50,15 @@ void wr_free_list_init(struct wr_free_list *list)
 void wr_free_list_give(struct wr_free_list *list, struct wr_segment *segment)
 {
     struct wr_free_node *node = segment->free_node ? segment->free_node : &segment->node;
-    wr_u32_add_acq_rel(&list->count, 1); /* also keeps what was read above before the enqueue */
+    wr_u32_add_acq_rel(&list->count, 1); /* also orders the giver's reads before the enqueue */
     __tsan_release(list);
     /* edge RECYCLE.release */
     ck_fifo_mpmc_enqueue(fifo_of(list), entry_of(node), segment);
 }
 
-/* ck finds the list empty also if the head that it has loaded was taken and came back as the tail
- * before the tail was loaded. Somebody took something then, so that to try again is no wait. */
+/* ck also finds the list empty if the head that it loaded was taken, and came back as the tail
+ * before ck loaded the tail. Another thread has taken a segment then, so a new try is not a wait.
+ */
 static bool dequeue(struct ck_fifo_mpmc *fifo, void **taken, struct ck_fifo_mpmc_entry **node)
 {
     const char *generation;
