@@ -1,4 +1,4 @@
-/* The configuration: every field is checked, into a copy. */
+/* Checks every field of a configuration, and copies it into the session. */
 #include "session/session.h"
 
 #include <errno.h>
@@ -9,7 +9,7 @@
 #define FLUSH_MS_MAX     60000u
 #define STOP_MS_MAX      600000u
 
-/* "0xff" or "255", all of the text. */
+/* Parses "0xff" or "255". All of the text must be the number. */
 static bool parse_u64(const char *text, size_t length, uint64_t *value)
 {
     char copy[32];
@@ -24,7 +24,7 @@ static bool parse_u64(const char *text, size_t length, uint64_t *value)
     return *end == 0 && errno == 0;
 }
 
-/* One "Name[:keywords[:level]]" of `length` bytes. */
+/* Parses one "Name[:keywords[:level]]" of `length` bytes. */
 static enum weir_result filter_parse(struct wr_filter *filter, const char *text, size_t length,
                                      struct weir_error *error)
 {
@@ -35,7 +35,9 @@ static enum weir_result filter_parse(struct wr_filter *filter, const char *text,
     size_t name_length = (size_t)(name_end - text);
     if (name_length == 0 || name_length > WR_NAME_BYTES_MAX)
         return wr_fail(error, WEIR_BAD_ARGUMENT,
-                       "providers: '%.*s' has no name; write Name:keywords:level", shown, text);
+                       "providers: '%.*s' has no name, or one over %d bytes; write "
+                       "Name:keywords:level",
+                       shown, text, WR_NAME_BYTES_MAX);
     memcpy(filter->name, text, name_length);
     filter->name[name_length] = 0;
     filter->keywords = UINT64_MAX;
@@ -47,12 +49,12 @@ static enum weir_result filter_parse(struct wr_filter *filter, const char *text,
     if (keywords_end > keywords &&
         !parse_u64(keywords, (size_t)(keywords_end - keywords), &filter->keywords))
         return wr_fail(error, WEIR_BAD_ARGUMENT,
-                       "providers: '%.*s': keywords are a number, such as 0xff", shown, text);
+                       "providers: '%.*s': keywords must be a number, such as 0xff", shown, text);
     uint64_t level = WEIR_LEVEL_VERBOSE;
     if (second &&
         (!parse_u64(second + 1, (size_t)(end - second - 1), &level) || level > WEIR_LEVEL_VERBOSE))
         return wr_fail(error, WEIR_BAD_ARGUMENT,
-                       "providers: '%.*s': the level is a number from 0 to 5", shown, text);
+                       "providers: '%.*s': the level must be a number from 0 to 5", shown, text);
     filter->level = (uint8_t)level;
     return WEIR_OK;
 }
@@ -64,13 +66,14 @@ static enum weir_result filters_parse(struct weir_session *session, const char *
     while (text && *text) {
         size_t length = strcspn(text, ",");
         if (count == WR_FILTERS_MAX)
-            return wr_fail(error, WEIR_BAD_ARGUMENT, "providers: more than %d", WR_FILTERS_MAX);
+            return wr_fail(error, WEIR_BAD_ARGUMENT, "providers: more than %d are named",
+                           WR_FILTERS_MAX);
         enum weir_result result = filter_parse(&session->filters[count++], text, length, error);
         if (result != WEIR_OK)
             return result;
         text += length;
         if (*text == ',' && !*++text)
-            return wr_fail(error, WEIR_BAD_ARGUMENT, "providers: nothing after the last comma");
+            return wr_fail(error, WEIR_BAD_ARGUMENT, "providers: nothing follows the last comma");
     }
     if (count == 0)
         return wr_fail(error, WEIR_BAD_ARGUMENT,
@@ -100,23 +103,22 @@ static enum weir_result sizes_check(const struct weir_session_config *config,
     if (segment < WR_SEGMENT_BYTES_MIN || segment > WR_SEGMENT_BYTES_MAX ||
         (segment & (segment - 1)))
         return wr_fail(error, WEIR_BAD_ARGUMENT,
-                       "segment_bytes is %u; it is a power of two from %u to %u", segment,
+                       "segment_bytes is %u; it must be a power of two from %u to %u", segment,
                        WR_SEGMENT_BYTES_MIN, WR_SEGMENT_BYTES_MAX);
     if (config->budget_bytes < 2 * (uint64_t)segment || config->budget_bytes > BUDGET_BYTES_MAX)
-        return wr_fail(
-            error, WEIR_BAD_ARGUMENT,
-            "budget_bytes is %llu; it is at least two segments (%u bytes) and at most 64 GiB",
-            (unsigned long long)config->budget_bytes, 2 * segment);
+        return wr_fail(error, WEIR_BAD_ARGUMENT,
+                       "budget_bytes is %llu; it must be from two segments (%u bytes) to 64 GiB",
+                       (unsigned long long)config->budget_bytes, 2 * segment);
     if (config->flush_ms == 0 || config->flush_ms > FLUSH_MS_MAX)
-        return wr_fail(error, WEIR_BAD_ARGUMENT, "flush_ms is %u; it is from 1 to %u",
+        return wr_fail(error, WEIR_BAD_ARGUMENT, "flush_ms is %u; it must be from 1 to %u",
                        config->flush_ms, FLUSH_MS_MAX);
     if (config->stop_ms_max == 0 || config->stop_ms_max > STOP_MS_MAX)
-        return wr_fail(error, WEIR_BAD_ARGUMENT, "stop_ms_max is %u; it is from 1 to %u",
+        return wr_fail(error, WEIR_BAD_ARGUMENT, "stop_ms_max is %u; it must be from 1 to %u",
                        config->stop_ms_max, STOP_MS_MAX);
     return WEIR_OK;
 }
 
-/* Unknown values are refused, so that later ones are not taken for something else. */
+/* Refuses unknown values, so that a later version can give them a meaning. */
 static enum weir_result mode_check(const struct weir_session_config *config,
                                    struct weir_error *error)
 {
@@ -128,29 +130,29 @@ static enum weir_result mode_check(const struct weir_session_config *config,
                        "WEIR_SINGLE_THREADED; use DROP or OVERWRITE");
 #endif
     if (config->mode > WEIR_MODE_OVERWRITE)
-        return wr_fail(error, WEIR_BAD_ARGUMENT, "mode is %d; it is DROP, BLOCK or OVERWRITE",
+        return wr_fail(error, WEIR_BAD_ARGUMENT, "mode is %d; it must be DROP, BLOCK or OVERWRITE",
                        (int)config->mode);
     if (config->mode != WEIR_MODE_BLOCK &&
         (config->max_block_ns || config->wake || config->wake_flags || config->grant_bytes ||
          config->on_park))
         return wr_fail(
             error, WEIR_BAD_ARGUMENT,
-            "max_block_ns, wake, wake_flags, grant_bytes and on_park are for mode BLOCK");
+            "max_block_ns, wake, wake_flags, grant_bytes and on_park are for mode BLOCK only");
     if (config->wake > WEIR_WAKE_AUTO_RESET)
-        return wr_fail(error, WEIR_BAD_ARGUMENT, "wake is %d; it is RELAY, FIFO or AUTO_RESET",
+        return wr_fail(error, WEIR_BAD_ARGUMENT, "wake is %d; it must be RELAY, FIFO or AUTO_RESET",
                        (int)config->wake);
     if ((config->wake_flags & ~flags) ||
         (config->wake != WEIR_WAKE_RELAY && (config->wake_flags || config->grant_bytes)))
         return wr_fail(error, WEIR_BAD_ARGUMENT,
-                       "wake_flags is 0x%x and grant_bytes %llu; they are for RELAY, which knows "
+                       "wake_flags is 0x%x and grant_bytes is %llu; they are for RELAY only, with "
                        "flags up to 0x%x",
                        config->wake_flags, (unsigned long long)config->grant_bytes, flags);
     if (config->grant_bytes &&
         (config->grant_bytes < config->segment_bytes ||
          config->grant_bytes > wr_max_u64(config->budget_bytes / 4, config->segment_bytes)))
         return wr_fail(error, WEIR_BAD_ARGUMENT,
-                       "grant_bytes is %llu; it is 0, or from a segment (%u bytes) to a quarter of "
-                       "the budget",
+                       "grant_bytes is %llu; it must be 0, or from a segment (%u bytes) to a "
+                       "quarter of the budget",
                        (unsigned long long)config->grant_bytes, config->segment_bytes);
     return WEIR_OK;
 }

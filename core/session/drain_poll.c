@@ -1,6 +1,7 @@
 /*
- * When the drain looks in a single-threaded build: when the host says so, by weir_poll(). No other
- * thread exists, so nothing is waited for; a budget that fills between two polls drops.
+ * In a single-threaded build, the drain looks when the host calls weir_poll(). There is no other
+ * thread to wait for. If the budget fills up between two polls, events are dropped, or overwritten
+ * in mode OVERWRITE.
  */
 #include "buffers/block.h"
 #include "os/os.h"

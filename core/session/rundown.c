@@ -1,7 +1,7 @@
 /*
- * Rundown: at the end of a session the host's callback runs on the drain thread and emits whatever
+ * Rundown: at the end of a session, the host's callback runs on the drain thread and emits whatever
  * a reader needs to make sense of the events. Each event is encoded at once, on the drain's own
- * capture thread, so that any volume fits, nothing is parked and nothing is lost.
+ * capture thread. So any volume fits, no thread parks, and no event is lost for want of room.
  */
 #include "session/session.h"
 

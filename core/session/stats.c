@@ -1,4 +1,4 @@
-/* Figures of a session, while it runs and after. */
+/* Reports the figures of a session, while it runs and afterwards. */
 #include "session/session.h"
 
 #include <string.h>
@@ -11,7 +11,7 @@ static uint64_t reserved_bytes(const struct weir_session *session)
            wr_u64_load_relaxed(&session->buffers.slab_bytes); /* relaxed: a figure */
 }
 
-/* How long figures may wait for a thread that holds a lock and does not run. */
+/* How long a report waits for a lock. The thread that holds it may not be running. */
 static uint64_t limit_of(const struct weir_session *session)
 {
     return (uint64_t)session->config.stop_ms_max * WR_NS_PER_MS;
