@@ -138,7 +138,7 @@ static enum weir_result mode_check(const struct weir_session_config *config,
          config->on_park))
         return wr_fail(
             error, WEIR_BAD_ARGUMENT,
-            "max_block_ns, wake, wake_flags, grant_bytes and on_park are for mode BLOCK");
+            "max_block_ns, wake, wake_flags, grant_bytes and on_park are for mode BLOCK only");
 #define NAME(name, table, word) " " #name
     if ((uint32_t)config->wake >= WR_WAKE_COUNT)
         return wr_fail(error, WEIR_BAD_ARGUMENT,
