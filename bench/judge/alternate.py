@@ -200,7 +200,7 @@ class Measured:
 
 
 def measure(programs, groups, available, seed, seconds_of, progress):
-    """What ab and bisect do alike; see measure_pinned()."""
+    """measure_pinned() on two processors at most."""
     try:
         with pinned():
             return measure_pinned(programs, groups, available, seed, seconds_of, progress)
