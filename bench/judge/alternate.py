@@ -22,10 +22,8 @@ from dataclasses import dataclass, field
 
 import numpy
 
-import benchmark
-import convert
-import verdict
-from command import runs
+from bench.judge import benchmark, convert, verdict
+from bench.judge.command import runs
 
 SIDES = ("base", "head", "control")
 LEAST, MEDIAN = 0.0, 0.5  # quantiles
@@ -200,7 +198,7 @@ class Measured:
 
 
 def measure(programs, groups, available, seed, seconds_of, progress):
-    """What ab and bisect do alike; see measure_pinned()."""
+    """measure_pinned() on two processors at most."""
     try:
         with pinned():
             return measure_pinned(programs, groups, available, seed, seconds_of, progress)

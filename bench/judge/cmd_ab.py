@@ -9,7 +9,8 @@ over twice what base differs from its own copy by, and that again in a second ru
 
 What base has and head has not, or head cannot measure, is missing: a guard that is gone is no better than a red one.
 
-Exit code: 0 nothing regressed and nothing is missing; 1 something did or is, by gate or clock; 2 usage.
+Exit code: 0 nothing regressed and nothing is missing; 1 something did or is, by gate or clock; 2 usage. With --figure,
+as git bisect run wants it: 0 it did not regress, 1 it did, 125 it cannot be judged here.
 """
 import argparse
 import json
@@ -19,20 +20,14 @@ import shlex
 import sys
 import time
 
-import alternate
-import builds
-import command
-import count
-import environment
-import gate
-import gate_text
-import points
-from command import Progress
+from bench.judge import alternate, builds, command, count, environment, gate, gate_text, points
+from bench.judge.command import Progress
 
 FOLDER = os.path.join(points.ROOT, "out", "bench", "ab")
 # Seconds in all, after the builds; the rest of them after the first run is for the repeat.
 SECONDS, SECONDS_FAST = 480, 90
 SHARE_FIRST = 0.62
+CANNOT_JUDGE = 125  # git bisect skips the commit
 COMMAND_MAX = 200  # as results/schema.json has it
 WORDS = {"regressed": "REGRESSED", "improved": "improved", "unstable": "unstable", "same": "same"}
 
@@ -65,6 +60,8 @@ def usage():
     parser.add_argument("--seconds", type=seconds, metavar="S", help="in all, after the builds")
     parser.add_argument("--filter", type=regular_expression, metavar="RE",
                         help="only benchmarks of the set whose names fit; the gate is not filtered")
+    parser.add_argument("--figure", metavar="NAME", help="judge only this figure of ./dev bench count --all, or this "
+                        "benchmark; for git bisect run")
     parser.add_argument("--seed", type=int, default=1, metavar="N", help="of the order of processes; default 1")
     parser.add_argument("--json", action="store_true", help="print the report instead of tables")
     parser.add_argument("--report", metavar="FILE", help="write the report to a file, too")
@@ -197,8 +194,50 @@ def write_report(path, report):
     command.write(path, json.dumps(report, indent=1) + "\n")
 
 
+# --- One figure. ------------------------------------------------------------------------------------------------------
+
+
+def row_of_count(options):
+    """The gate's row, or runs.Failed with the reason why there is none."""
+    rows, why, _ = gate_rows(options.base, options.head)
+    row = next((row for row in rows if row["name"] == options.figure), None)
+    if why or row is None:
+        raise command.runs.Failed(why or f"there is no figure {options.figure}; ./dev bench count --all lists them")
+    return row, f"{row['base']} -> {row['head']} {row['unit']}"
+
+
+def row_of_clock(options):
+    """The same by the clock."""
+    programs = alternate.Programs(FOLDER, builds.program(options.base), builds.program(options.head))
+    available, _, _ = programs.common()
+    if options.figure not in available:
+        raise command.runs.Failed(f"base or head has no benchmark {options.figure}")
+    measured = alternate.measure(programs, (alternate.group_of(options.figure),),
+                                 {options.figure: available[options.figure]}, options.seed,
+                                 lambda part: options.seconds or SECONDS_FAST, Progress())
+    if not measured.rows:
+        raise command.runs.Failed("; ".join(reason for _, reason in measured.missing + measured.left_out))
+    row = measured.rows[0]
+    return row, f"{row['ratio']:.3f} ({row['lo']:.3f} to {row['hi']:.3f}) times base's"
+
+
+def judge_figure(options):
+    """git bisect's code for head. A commit that cannot be built is none that can be judged."""
+    try:
+        row, told = (row_of_count if gate.is_figure(options.figure) else row_of_clock)(options)
+    except command.runs.Failed as error:
+        print(f"{name_of(options.head)}  skipped: {str(error).splitlines()[0]}", flush=True)
+        return CANNOT_JUDGE
+    code = {"same": 0, "improved": 0, "regressed": 1}.get(row["verdict"], CANNOT_JUDGE)
+    word = {0: "good", 1: "bad", CANNOT_JUDGE: "skipped"}[code]
+    print(f"{name_of(options.head)}  {word}  {options.figure}: {told}", flush=True)
+    return code
+
+
 def main():
     options = usage()
+    if options.figure:
+        return judge_figure(options)
     names = name_of(options.base), name_of(options.head)
     again = repeat_command(options, *names)
     programs = alternate.Programs(FOLDER, builds.program(options.base), builds.program(options.head))

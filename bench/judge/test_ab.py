@@ -9,12 +9,10 @@ import sys
 import unittest
 from unittest import mock
 
-import alternate
-import cmd_ab
-import count
-import points
-import samples
-from command import Usage, runs
+from bench.judge import alternate, cmd_ab, count, points, samples
+from bench.judge.command import Usage, runs
+
+REPEAT = alternate.repeat
 
 ENABLED, DROPPED = "emit/enabled/payload:32/threads:1", "emit/dropped/payload:32/threads:1"
 FIGURE, OTHER = "emit/enabled/payload:32/instructions", "drain/encode/payload:32/instructions"
@@ -164,10 +162,33 @@ class Compilers(Compared):
         environment = self.ab(code=0)["environment"]
         self.assertEqual((environment["compiler"], environment["calibration_ns"]), ("Clang 99.0.1", 1.0839))
 
-    def test_a_program_that_is_older_than_the_calibration(self):
-        self.base(context={"calibration_ns": None})
-        self.head(context={"calibration_ns": None})
-        self.assertNotIn("calibration_ns", self.ab(code=0)["environment"])
+
+class Figure(Compared):
+    """As git bisect run asks for one."""
+
+    def code(self, name, expected):
+        words = ["ab", "--base", "B", "--head", "H", "--figure", name, "--seconds", "10"]
+        with mock.patch.object(sys, "argv", words), contextlib.redirect_stdout(io.StringIO()) as told, \
+                mock.patch.object(cmd_ab.alternate, "repeat", self.repeat):
+            self.assertEqual(cmd_ab.main(), expected, told.getvalue())
+        return told.getvalue()
+
+    @staticmethod
+    def repeat(round_of, _seconds, most, progress, what):
+        """As many rounds as a verdict needs, whatever the time."""
+        return REPEAT(round_of, 0.0, most, progress, what)
+
+    def test_good_bad_and_what_cannot_be_judged(self):
+        self.base()
+        self.head({ENABLED: 20.0, DROPPED: 3.0}, counted=figures(**{FIGURE: (101.0, "instructions/event")}))
+        self.assertIn("100.0 -> 101.0", self.code(FIGURE, 1))
+        self.code(OTHER, 0)
+        self.code(DROPPED, 0)
+        self.assertIn("2.000", self.code(ENABLED, 1))
+        self.assertIn("skipped: base or head has no benchmark", self.code("emit/none", 125))
+        self.assertIn("skipped: there is no figure", self.code("emit/none/instructions", 125))
+        self.head(counted=None)
+        self.assertIn("H has no weir-count", self.code(FIGURE, 125))
 
 
 class Words(Compared):

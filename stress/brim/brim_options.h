@@ -1,0 +1,68 @@
+/*
+ * What a run is asked to do, and the command line of weir-stress that says so.
+ */
+#ifndef STRESS_BRIM_OPTIONS_H
+#define STRESS_BRIM_OPTIONS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <weir/session.h>
+
+enum brim_sink_kind {
+    BRIM_SINK_FAST,         /* takes all, at once */
+    BRIM_SINK_COST,         /* `amount` nanoseconds of processor time per event */
+    BRIM_SINK_SLOW,         /* `amount` bytes per second */
+    BRIM_SINK_STALL,        /* stands still for `amount` milliseconds now and then */
+    BRIM_SINK_RANDOM_CLOSE, /* fails at a random point */
+    BRIM_SINK_PIPE,         /* a pipe into the reader, which decodes as it comes */
+};
+
+enum brim_pattern {
+    BRIM_FLAT_OUT,
+    BRIM_DRIP,  /* evenly */
+    BRIM_BOLUS, /* a second's worth at once, then a rest until the next second */
+};
+
+struct brim_options {
+    double seconds;  /* 0: `events` end the run */
+    uint64_t events; /* of each thread; 0: `seconds` end the run */
+    uint64_t threads;
+    uint64_t seed;
+    uint64_t repeat;
+
+    enum weir_mode mode;
+    enum weir_wake wake;
+    uint32_t wake_flags;
+    uint64_t grant_bytes;
+    uint64_t max_block_ms;
+
+    uint64_t budget_bytes;
+    uint64_t segment_bytes;
+    uint64_t payload_bytes;
+
+    enum brim_sink_kind sink;
+    uint64_t sink_amount;
+    const char *sink_text; /* as it was given */
+
+    uint64_t rate; /* events per second and thread; 0: flat out */
+    enum brim_pattern pattern;
+
+    bool pins;
+    bool verifies;
+    const char *trace_folder;
+    bool json;
+    bool bins;
+};
+
+/* What is not asked for. Without `events` and `seconds` there is no end. */
+#define BRIM_OPTIONS_DEFAULT                                                                   \
+    {                                                                                          \
+        .threads = 4, .seed = 1, .repeat = 1, .mode = WEIR_MODE_DROP, .wake = WEIR_WAKE_RELAY, \
+        .budget_bytes = UINT64_C(1) << 20, .segment_bytes = 32768, .payload_bytes = 32,        \
+        .sink_text = "fast"                                                                    \
+    }
+
+/* A stream that is kept for the reader is at most this long. */
+#define BRIM_FILE_BYTES_MAX (UINT64_C(4) << 30)
+
+#endif

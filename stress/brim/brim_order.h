@@ -1,0 +1,27 @@
+/*
+ * Were waits served in the order in which they began? Each wait notes its grant's number in a cell
+ * of its own; after the run the numbers must rise.
+ */
+#ifndef STRESS_BRIM_ORDER_H
+#define STRESS_BRIM_ORDER_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct brim_order {
+    uint64_t *grants; /* by queue number, from 1; 0: given up */
+};
+
+#define BRIM_ORDER_WAITS_MAX                                             \
+    (UINT64_C(1) << 22) /* the first so many are held against each other \
+                         */
+
+/* False if there is no address space. Memory is used as waits come. */
+bool brim_order_init(struct brim_order *order);
+void brim_order_fini(struct brim_order *order);
+/* Any thread. */
+void brim_order_note(struct brim_order *order, uint64_t queue_number, uint64_t grant_number);
+/* How many of so many waits were granted before an older one. After the run. */
+uint64_t brim_order_inversions(const struct brim_order *order, uint64_t waits);
+
+#endif
