@@ -19,6 +19,9 @@ class Usage(unittest.TestCase):
                              ("stress --quick --long", "--quick"), ("stress --quick --seconds 3", "--quick"),
                              ("stress --compare --seconds 3", "--compare"), ("stress --long --programs", "--programs"),
                              ("nonsense --help", "nonsense"), ("deps nothing", "nothing"), ("test --only", "--only"), ("tidy x", "tidy"),
+                             ("test --only nothing", "'nothing'"), ("fuzz", "reader"), ("fuzz nothing", "'nothing'"),
+                             ("fuzz nothing", "reader"), ("fuzz reader --seconds", "--seconds"), ("fuzz reader --seconds x", "'x'"),
+                             ("fuzz reader --seconds 0", "'0'"), ("fuzz --bogus", "--bogus"), ("fuzz reader x", "'x'"),
                              ("mutate --bogus", "--bogus"), ("mutate --seed", "--seed")):
             with self.subTest(words=words):
                 done = self.dev(*words.split())

@@ -25,6 +25,8 @@ void *wr_os_pages_grow(void *pages, uint64_t bytes, uint64_t bytes_new);
 void wr_os_futex_wait(const struct wr_u32 *word, uint32_t expected, uint64_t ns);
 void wr_os_futex_wake(struct wr_u32 *word, uint32_t count);
 void wr_os_futex_wake_all(struct wr_u32 *word);
+/* Waits awake while *word == value, at most `ns`. True if the word has changed. */
+bool wr_os_spin_while(const struct wr_u32 *word, uint32_t value, uint64_t ns);
 /* Initializes a mutex for short critical sections. Where the C library can, it spins for a bounded
  * time before it sleeps. */
 void wr_os_mutex_init(pthread_mutex_t *mutex);

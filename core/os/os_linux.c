@@ -18,6 +18,9 @@
 #include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
+#include "base/compiler.h"
+
+#define SPIN_LOOKS 32 /* between two readings of the clock, which costs as much as several looks */
 
 void *wr_os_pages_map(uint64_t bytes)
 {
@@ -54,6 +57,20 @@ void wr_os_futex_wake(struct wr_u32 *word, uint32_t count)
 void wr_os_futex_wake_all(struct wr_u32 *word)
 {
     wr_os_futex_wake(word, INT_MAX);
+}
+
+bool wr_os_spin_while(const struct wr_u32 *word, uint32_t value, uint64_t ns)
+{
+    uint64_t end_ns = wr_os_monotonic_ns() + ns;
+    do {
+        for (unsigned i = 0; i < SPIN_LOOKS; i++) {
+            /* relaxed: the caller loads it again, with acquire */
+            if (wr_u32_load_relaxed(word) != value)
+                return true;
+            wr_pause();
+        }
+    } while (wr_os_monotonic_ns() < end_ns);
+    return false;
 }
 
 void wr_os_mutex_init(pthread_mutex_t *mutex)

@@ -406,21 +406,6 @@ enum wr_asked wr_gate_ask(struct wr_gate *gate, struct wr_waiter *waiter, uint32
 
 /* --- Waiting. -------------------------------------------------------------------------------- */
 
-/* True if the word has changed within SPIN_NS. */
-static bool spin(const struct wr_waiter *waiter)
-{
-    uint64_t end_ns = wr_os_monotonic_ns() + SPIN_NS;
-    do {
-        for (unsigned i = 0; i < 32; i++) {
-            /* relaxed: the caller loads it again, with acquire */
-            if (wr_u32_load_relaxed(&waiter->word) != WR_WAITER_AWAKE)
-                return true;
-            wr_pause();
-        }
-    } while (wr_os_monotonic_ns() < end_ns);
-    return false;
-}
-
 bool wr_gate_is_inherited(const struct wr_gate *gate)
 {
     return wr_os_process_id() != gate->process_id;
@@ -448,7 +433,7 @@ enum wr_waited wr_waiter_sleep(struct wr_gate *gate, struct wr_waiter *waiter, u
             continue;
         }
         if (word == WR_WAITER_AWAKE) {
-            if (!may_spin || !spin(waiter))
+            if (!may_spin || !wr_os_spin_while(&waiter->word, WR_WAITER_AWAKE, SPIN_NS))
                 wr_u32_cas_acq_rel(&waiter->word, &word, WR_WAITER_ASLEEP);
             continue;
         }

@@ -12,7 +12,7 @@ struct brim_order {
     uint64_t *grants; /* by queue number, from 1; 0: given up */
 };
 
-#define BRIM_ORDER_WAITS_MAX                                             \
+#define BRIM_ORDER_WAITS_MAX \
     (UINT64_C(1) << 22) /* the first so many are held against each other \
                          */
 

@@ -1,7 +1,7 @@
 /* The whole reader on arbitrary bytes: file order, time order, small reads, small limits, and every
  * payload walked by its fields. Whatever the bytes are, it must return, and read nothing that is
  * not there. */
-#include "fuzz_reader.h"
+#include "fuzz.h"
 
 #include "fields.h"
 #include "reader.h"

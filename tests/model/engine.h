@@ -115,7 +115,8 @@ extern struct engine engine;
 
 /* memory.c */
 void memory_reset(void);
-uint32_t memory_offset(const void *bytes); /* in the arena; ARENA_BYTES: not there */
+extern _Alignas(128) unsigned char memory_arena[ARENA_BYTES];
+uint32_t memory_offset_lent(const void *bytes);
 uint32_t memory_unit(const void *cell);
 uint32_t memory_location(const struct model_request *request);
 uint32_t memory_readable(const struct thread *thread, const struct operation *operation,
@@ -129,6 +130,13 @@ bool memory_is_clock(uint32_t unit);
 void memory_woken(struct thread *thread, uint32_t location);
 uint64_t memory_direct(const struct model_request *request);
 
+/* Where the bytes are in the arena; ARENA_BYTES: not there. */
+static inline uint32_t memory_offset(const void *bytes)
+{
+    uintptr_t offset = (uintptr_t)bytes - (uintptr_t)memory_arena;
+    return offset < ARENA_BYTES ? (uint32_t)offset : memory_offset_lent(bytes);
+}
+
 /* order.c */
 void order_reset(void);
 bool order_allows(const struct thread *thread, uint32_t location, const struct message *message,
@@ -139,7 +147,8 @@ void order_add(const struct thread *thread, uint32_t location, const struct mess
 /* shadow.c */
 void shadow_reset(void);
 void shadow_atomic(uint32_t unit, uint32_t size, bool writes, const struct model_site *site);
-void shadow_plain(const struct model_site *site, const void *bytes, uint32_t count, bool writes);
+/* Of bytes in the arena, at least one. */
+void shadow_plain(const struct model_site *site, uint32_t offset, uint32_t count, bool writes);
 
 /* explorer.c */
 uint32_t search_choose(uint32_t count);

@@ -43,7 +43,7 @@
 /* Room between two neighbours for stores that are executed later but come between them. */
 #define STAMP_GAP (1u << 20)
 
-static _Alignas(128) unsigned char arena[ARENA_BYTES];
+_Alignas(128) unsigned char memory_arena[ARENA_BYTES];
 static uint16_t location_of_unit[ARENA_UNITS]; /* location + 1 */
 
 /* Static words of the product that a model shares: seen as part of the arena. */
@@ -53,14 +53,17 @@ static struct lent {
     uint32_t at; /* in the arena, whose bytes there are not used */
 } lent[LENT_MAX];
 static uint32_t lent_count;
+static uintptr_t lent_first, lent_end; /* all of them lie between */
 
 void memory_reset(void)
 {
     for (uint32_t i = 0; i < engine.locations; i++)
         location_of_unit[engine.location[i].unit] = 0;
-    memset(arena, 0, engine.arena_used);
+    memset(memory_arena, 0, engine.arena_used);
     engine.arena_used = 0;
     lent_count = 0;
+    lent_first = UINTPTR_MAX;
+    lent_end = 0;
     engine.locations = 0;
     engine.messages = 0;
     engine.clock = 0;
@@ -73,10 +76,10 @@ void *model_memory(uint32_t size)
     uint32_t at = (engine.arena_used + 127u) & ~127u;
     if (engine.running || at + size > ARENA_BYTES) {
         model_fail("model_memory: called outside setup(), or arena full");
-        return arena;
+        return memory_arena;
     }
     engine.arena_used = at + size;
-    return arena + at;
+    return memory_arena + at;
 }
 
 void model_lend(void *bytes, uint32_t size)
@@ -87,15 +90,17 @@ void model_lend(void *bytes, uint32_t size)
         return;
     }
     memset(bytes, 0, size);
-    lent[lent_count++] = (struct lent){bytes, size, (uint32_t)(at - arena)};
+    lent[lent_count++] = (struct lent){bytes, size, (uint32_t)(at - memory_arena)};
+    uintptr_t first = (uintptr_t)bytes, end = first + size;
+    lent_first = first < lent_first ? first : lent_first;
+    lent_end = end > lent_end ? end : lent_end;
 }
 
-/* The offset in the arena, or ARENA_BYTES. */
-uint32_t memory_offset(const void *bytes)
+uint32_t memory_offset_lent(const void *bytes)
 {
     uintptr_t at = (uintptr_t)bytes;
-    if (at >= (uintptr_t)arena && at < (uintptr_t)arena + ARENA_BYTES)
-        return (uint32_t)(at - (uintptr_t)arena);
+    if (at < lent_first || at >= lent_end)
+        return ARENA_BYTES;
     for (uint32_t i = 0; i < lent_count; i++)
         if (at >= (uintptr_t)lent[i].bytes && at < (uintptr_t)lent[i].bytes + lent[i].size)
             return lent[i].at + (uint32_t)(at - (uintptr_t)lent[i].bytes);
@@ -232,8 +237,9 @@ uint64_t model_clock_at(struct model_site *site)
     if (engine.clock == 0)
         return 0;
     struct location *location = &engine.location[engine.clock - 1];
-    struct model_request request = {
-        .site = site, .cell = arena + location->unit * ARENA_UNIT, .size = sizeof clock_last};
+    struct model_request request = {.site = site,
+                                    .cell = memory_arena + location->unit * ARENA_UNIT,
+                                    .size = sizeof clock_last};
     if (!engine.running)
         return engine.thread[0].state == THREAD_DONE ? clock_last : memory_direct(&request);
     struct thread *thread = &engine.thread[engine.self];

@@ -13,6 +13,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define BRIEFLY 1000 /* executions */
+
 /* A weakening that changes nothing, and why. */
 struct redundant {
     const char *file;
@@ -273,12 +275,16 @@ static bool is_met(const struct model_site *site)
     return any != 0;
 }
 
-static bool fails(const struct lane_model *entry, struct model_result *result)
+/* Among its first executions, if `executions_max` is not 0. */
+static bool fails(const struct lane_model *entry, uint64_t executions_max,
+                  struct model_result *result)
 {
-    struct model_options options = {
-        .quiet = true, .bounded = entry->preemptions > 0, .preemptions = entry->preemptions};
+    struct model_options options = {.quiet = true,
+                                    .bounded = entry->preemptions > 0,
+                                    .preemptions = entry->preemptions,
+                                    .executions_max = executions_max};
     *result = model_explore(&entry->model, &options);
-    return !result->complete;
+    return executions_max > 0 ? result->failed : !result->complete;
 }
 
 static bool is_small(const struct lane_model *entry)
@@ -292,17 +298,25 @@ static bool is_asked(const struct lane_model *entry, bool small)
     return small ? is_small(entry) : entry->is_large && !entry->is_deep;
 }
 
-/* The model that fails, of those in `among`; NULL if none does. */
-static const struct lane_model *killer(const uint64_t *among)
+static const struct lane_model *killer_within(const uint64_t *among, uint64_t executions_max)
 {
     struct model_result result;
     bool small = false;
     for (size_t i = 0; model_at(i); i++)
         small |= is_in(among, i) && is_small(model_at(i));
     for (size_t i = 0; model_at(i); i++)
-        if (is_in(among, i) && is_asked(model_at(i), small) && fails(model_at(i), &result))
+        if (is_in(among, i) && is_asked(model_at(i), small) &&
+            fails(model_at(i), executions_max, &result))
             return model_at(i);
     return NULL;
+}
+
+/* The model that fails, of those in `among`; NULL if none does. A model that fails mostly does so
+ * soon, and one that does not takes its whole time: first all of them are asked briefly. */
+static const struct lane_model *killer(const uint64_t *among)
+{
+    const struct lane_model *by = killer_within(among, BRIEFLY);
+    return by != NULL ? by : killer_within(among, 0);
 }
 
 /* All models pass unchanged? Notes which sites each of them meets: the others cannot be affected.
@@ -319,7 +333,7 @@ static bool survey(void)
             continue;
         for (struct model_site *site = model_sites(); site != NULL; site = site->next)
             site->met = false;
-        bool is_wrong = fails(model_at(i), &result);
+        bool is_wrong = fails(model_at(i), 0, &result);
         model_print_result(&model_at(i)->model, &result);
         fflush(stdout);
         if (is_wrong)

@@ -14,7 +14,7 @@
 extern const char __executable_start;
 
 /* Where in the product: reported as "plain:N", for `addr2line -e PROGRAM $(printf %x N)`. */
-static const struct model_site *site_of(const char *from, bool writes)
+static inline const struct model_site *site_of(const char *from, bool writes)
 {
     static struct model_site sites[SITES_MAX];
     int line = (int)(from - &__executable_start);
@@ -27,10 +27,11 @@ static const struct model_site *site_of(const char *from, bool writes)
     return &sites[at];
 }
 
-static void access_at(const void *bytes, uint32_t count, const void *from, bool writes)
+static inline void access_at(const void *bytes, uint32_t count, const void *from, bool writes)
 {
-    if (engine.running && model_owns(bytes))
-        shadow_plain(site_of(from, writes), bytes, count, writes);
+    uint32_t offset = engine.running && count > 0 ? memory_offset(bytes) : ARENA_BYTES;
+    if (offset != ARENA_BYTES) /* else private to a thread: nothing to race with */
+        shadow_plain(site_of(from, writes), offset, count, writes);
 }
 
 #define ACCESSES(size)                                              \

@@ -141,16 +141,8 @@ void wr_os_sleep_ns(uint64_t ns)
     model_pause();
 }
 
-/* As in spin() of gate.c. */
-#define SPIN_LOOKS 32
-#define SPIN_NS    50000u
-
 /* Time stands still, but for a thread whose sleep or spin has ended by itself. */
 static uint64_t clock_ns[MODEL_THREADS_MAX];
-static struct spin {
-    uint32_t looks_left;
-    uint32_t seen;
-} spins[MODEL_THREADS_MAX];
 static uint32_t ends_left[MODEL_THREADS_MAX]; /* of sleeps that end by themselves */
 static bool bell_rings, bell_is_own;
 static struct wr_u32 *clock_word; /* NULL: stamps are of memory.c's clock */
@@ -161,7 +153,6 @@ void product_system_reset(void)
     free_lock = NULL;
     membarrier_fails = false;
     memset(clock_ns, 0, sizeof clock_ns);
-    memset(spins, 0, sizeof spins);
     memset(ends_left, 0, sizeof ends_left);
     bell_rings = bell_is_own = false;
     clock_word = NULL;
@@ -222,6 +213,14 @@ void wr_os_futex_wait(const struct wr_u32 *word, uint32_t expected, uint64_t ns)
         return;
     ends_left[self]--;
     clock_ns[self] += ns;
+}
+
+/* Looks once: to look longer is to look later. */
+bool wr_os_spin_while(const struct wr_u32 *word, uint32_t value, uint64_t ns)
+{
+    bool is_changed = wr_u32_load_relaxed(word) != value;
+    clock_ns[model_self()] += ns;
+    return is_changed;
 }
 
 void wr_os_futex_wake(struct wr_u32 *word, uint32_t count)
@@ -353,7 +352,7 @@ void wr_bell_wait(struct wr_bell *bell, uint32_t ticket, uint64_t ns)
         clock_ns[model_self()] += ns;
 }
 
-/* --- Figures and spins. ---------------------------------------------------------------------- */
+/* --- Figures. -------------------------------------------------------------------------------- */
 
 uint64_t model_figure_add(const struct wr_u64 *word, uint64_t value)
 {
@@ -368,15 +367,4 @@ void model_figure_set(const struct wr_u64 *word, uint64_t value)
     struct wr_u64 *figure = (struct wr_u64 *)(uintptr_t)word;
     model_count(figure);
     figure->cell = value;
-}
-
-uint32_t model_spin_look(struct model_site *site, const struct wr_u32 *word)
-{
-    struct spin *spin = &spins[model_self()];
-    if (spin->looks_left == 0) {
-        *spin = (struct spin){SPIN_LOOKS, model_u32_load(site, word)};
-        clock_ns[model_self()] += SPIN_NS;
-    }
-    spin->looks_left = spin->seen == 0 ? spin->looks_left - 1 : 0;
-    return spin->seen;
 }

@@ -6,16 +6,21 @@
  */
 #include "engine.h"
 
+#include <stddef.h>
+#include <string.h>
+
 struct shadow {
     uint64_t execution; /* else the rest is of an earlier one */
     bool freed;
     bool is_split; /* single bytes have been touched */
     uint32_t writer;
     uint32_t write_clock; /* 0: never written */
-    const struct model_site *write_site;
     uint32_t read_clock[MODEL_THREADS_MAX];
     uint32_t atomic_read_clock[MODEL_THREADS_MAX];
     uint32_t atomic_write_clock[MODEL_THREADS_MAX];
+    uint32_t last_clock[MODEL_THREADS_MAX]; /* the latest of these three */
+    /* Of the accesses whose clocks are not 0; begin_execution() leaves them as they are. */
+    const struct model_site *write_site;
     const struct model_site *read_site[MODEL_THREADS_MAX];
     const struct model_site *atomic_site[MODEL_THREADS_MAX];
 };
@@ -46,11 +51,18 @@ static bool is_freed(uint32_t unit)
     return false;
 }
 
-static struct shadow *shadow_at(uint32_t unit)
+static void begin_execution(struct shadow *shadow)
+{
+    memset(shadow, 0, offsetof(struct shadow, write_site));
+    shadow->execution = engine.execution;
+}
+
+static inline struct shadow *shadow_at(uint32_t unit)
 {
     struct shadow *shadow = &shadows[unit];
     if (shadow->execution != engine.execution) {
-        *shadow = (struct shadow){.execution = engine.execution, .freed = is_freed(unit)};
+        begin_execution(shadow);
+        shadow->freed = is_freed(unit);
         touched[touched_count++] = unit;
     }
     return shadow;
@@ -60,7 +72,7 @@ static struct shadow *byte_shadow_at(uint32_t offset)
 {
     struct shadow *shadow = &byte_shadows[offset];
     if (shadow->execution != engine.execution)
-        *shadow = (struct shadow){.execution = engine.execution};
+        begin_execution(shadow);
     return shadow;
 }
 
@@ -76,34 +88,50 @@ static bool ordered(uint32_t thread, uint32_t clock)
     return engine.thread[engine.self].current.clock[thread] >= clock;
 }
 
-/* Does an access at `site` race with what `clocks` say that others did? */
-static void check_others(const struct model_site *site, const uint32_t *clocks,
-                         const struct model_site *const *sites, uint32_t unit)
+/* All of them; a thread's own clock never is ahead. */
+static inline bool all_ordered(const uint32_t *clocks)
 {
+    const uint32_t *known = engine.thread[engine.self].current.clock;
+    uint32_t ahead = 0;
+    for (uint32_t i = 0; i < MODEL_THREADS_MAX; i++)
+        ahead |= clocks[i] > known[i];
+    return ahead == 0;
+}
+
+/* Does an access at `site` race with what `clocks` say that others did? */
+static inline void check_others(const struct model_site *site, const uint32_t *clocks,
+                                const struct model_site *const *sites, uint32_t unit)
+{
+    if (all_ordered(clocks))
+        return;
     for (uint32_t i = 0; i < engine.threads; i++)
-        if (i != engine.self && !ordered(i, clocks[i]))
+        if (!ordered(i, clocks[i]))
             report_race(site, sites[i], i, unit);
 }
 
-static void check_writer(const struct shadow *shadow, const struct model_site *site, uint32_t unit)
+static inline void check_writer(const struct shadow *shadow, const struct model_site *site,
+                                uint32_t unit)
 {
     if (shadow->freed)
         model_fail("use after free of %s: thread %u at %s", report_name(unit), engine.self,
                    model_site_text(site));
-    if (shadow->write_clock != 0 && shadow->writer != engine.self &&
-        !ordered(shadow->writer, shadow->write_clock))
+    if (!ordered(shadow->writer, shadow->write_clock))
         report_race(site, shadow->write_site, shadow->writer, unit);
 }
 
-static void check_write(const struct shadow *shadow, const struct model_site *site, uint32_t unit)
+static inline void check_write(const struct shadow *shadow, const struct model_site *site,
+                               uint32_t unit)
 {
     check_writer(shadow, site, unit);
+    if (all_ordered(shadow->last_clock))
+        return;
     check_others(site, shadow->read_clock, shadow->read_site, unit);
     check_others(site, shadow->atomic_read_clock, shadow->atomic_site, unit);
     check_others(site, shadow->atomic_write_clock, shadow->atomic_site, unit);
 }
 
-static void check_read(const struct shadow *shadow, const struct model_site *site, uint32_t unit)
+static inline void check_read(const struct shadow *shadow, const struct model_site *site,
+                              uint32_t unit)
 {
     check_writer(shadow, site, unit);
     check_others(site, shadow->atomic_write_clock, shadow->atomic_site, unit);
@@ -120,7 +148,8 @@ static void plain_write(struct shadow *shadow, const struct model_site *site, ui
 static void plain_read(struct shadow *shadow, const struct model_site *site, uint32_t unit)
 {
     check_read(shadow, site, unit);
-    shadow->read_clock[engine.self] = engine.thread[engine.self].current.clock[engine.self];
+    shadow->read_clock[engine.self] = shadow->last_clock[engine.self] =
+        engine.thread[engine.self].current.clock[engine.self];
     shadow->read_site[engine.self] = site;
 }
 
@@ -136,6 +165,7 @@ void shadow_atomic(uint32_t unit, uint32_t size, bool writes, const struct model
             shadow->atomic_write_clock[engine.self] = clock;
         else
             shadow->atomic_read_clock[engine.self] = clock;
+        shadow->last_clock[engine.self] = clock;
         shadow->atomic_site[engine.self] = site;
     }
 }
@@ -144,7 +174,7 @@ static struct model_site free_site = {.file = "free", .kind = MODEL_DATA_WRITE};
 
 /* Has this thread done the same since it last learned or passed on anything? Who came between was
  * compared with that. */
-static bool is_repeated(const struct shadow *shadow, bool writes)
+static inline bool is_repeated(const struct shadow *shadow, bool writes)
 {
     uint32_t clock = engine.thread[engine.self].current.clock[engine.self];
     if (shadow->freed)
@@ -187,11 +217,8 @@ static void access_byte(const struct model_site *site, uint32_t offset, bool wri
     }
 }
 
-void shadow_plain(const struct model_site *site, const void *bytes, uint32_t count, bool writes)
+void shadow_plain(const struct model_site *site, uint32_t offset, uint32_t count, bool writes)
 {
-    uint32_t offset = count > 0 && engine.running ? memory_offset(bytes) : ARENA_BYTES;
-    if (offset == ARENA_BYTES)
-        return; /* private to a thread: nothing to race with */
     if (count == 1) {
         access_byte(site, offset, writes);
         return;
@@ -210,7 +237,9 @@ void model_count_at(struct model_site *site, const void *word, uint32_t size)
 void model_data_at(struct model_site *site, const void *bytes, uint32_t count)
 {
     report_register(site);
-    shadow_plain(site, bytes, count, site->kind == MODEL_DATA_WRITE);
+    uint32_t offset = count > 0 && engine.running ? memory_offset(bytes) : ARENA_BYTES;
+    if (offset != ARENA_BYTES)
+        shadow_plain(site, offset, count, site->kind == MODEL_DATA_WRITE);
 }
 
 /* Whoever has touched the bytes must have done so before. */

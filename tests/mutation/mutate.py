@@ -34,6 +34,7 @@ ROOT = HERE.parent.parent
 SCOPE = ("lane/*.[ch]", "wait/*.[ch]", "buffers/*.[ch]", "event/emit*.c", "session/drain.c", "session/point.c",
          "session/snapshot.c")
 COPIED = ("core", "stress", "tests", "tools")
+FAST_EXECUTIONS = 20_000  # of each model, with --fast
 HANGS_MAX = 2  # after these, only models are asked: they see a thread that waits for ever
 FAULTS = (signal.SIGSEGV, signal.SIGBUS, signal.SIGABRT, signal.SIGILL, signal.SIGTRAP, signal.SIGFPE)
 CHECK_FAILED = re.compile(r"^\[  (ERROR|FAILED)  |: FAILED: ", re.M)
@@ -91,7 +92,8 @@ def build(tree, out, options):
     compiler = {"thread": ["-DCMAKE_C_COMPILER=clang", "-DCMAKE_CXX_COMPILER=clang++"]}.get(options.sanitize, [])
     call("cmake", "-G", "Ninja", "-S", tree, "-B", out, "-DWEIR_BUILD_TESTS=ON", *compiler,
          f"-DCMAKE_BUILD_TYPE={'RelWithDebInfo' if options.sanitize else 'Release'}", f"-DWEIR_SANITIZE={options.sanitize}",
-         f"-DCMAKE_C_FLAGS=-I{tree}/tests/mutation -DWR_CHECKS= -w")
+         *["-DCMAKE_C_FLAGS_RELEASE=-O1 -DNDEBUG"] * options.fast,
+         "-DWEIR_TEST_KINDS=unit;stress;model", f"-DCMAKE_C_FLAGS=-I{tree}/tests/mutation -DWR_CHECKS= -w")
     kinds = "unit" if options.fast else "unit|stress"
     targets = re.findall(rf"^(bin/(?:{kinds})_\w+):", call("ninja", "-C", out, "-t", "targets", "all"), re.M)
     call("cmake", "--build", out, "-j", str(options.jobs), "--target", *targets, *["model_lane"] * (not options.sanitize))
@@ -104,9 +106,9 @@ def build(tree, out, options):
     if options.sanitize:  # the explorer is not built with them
         return programs
     model = str(out / "bin" / "model_lane")
-    lines = subprocess.run([model, "-p"], stdout=subprocess.PIPE, text=True, check=False).stdout
-    names = re.findall(r"^(\S+) +(?:complete|FAILED) +\d+ executions", lines, re.M)
-    return programs + [(f"model_{name}", [model, name], "model") for name in names]
+    names = call(model, "-n", "-p").split()
+    first = ["-e", str(FAST_EXECUTIONS)] * options.fast
+    return programs + [(f"model_{name}", [model, *first, name], "model") for name in names]
 
 
 # --- Running. -------------------------------------------------------------------------------------
@@ -302,7 +304,9 @@ def parse():
     parser.add_argument("--hours", type=float, help="draws none after that")
     parser.add_argument("--file", default="", help="only of files with this in their name")
     parser.add_argument("--key", default="", help="only those with this in their key")
-    parser.add_argument("--fast", action="store_true", help="no stress programs, and none of those with a reason")
+    parser.add_argument("--fast", action="store_true",
+                        help="no stress programs, the first executions of each model, and none of those with a reason; "
+                        "built with less optimization")
     parser.add_argument("--budget", type=float, default=float("inf"), metavar="SECONDS",
                         help="only as many programs for each mutant as take so long without it")
     parser.add_argument("--sanitize", default="", choices=["thread", "address"], help="built so; without the models")
@@ -348,7 +352,8 @@ def main():
     make_tree(tree, {source.name: source for source in sources})
     say("Building ...")
     programs = build(tree, out, options)
-    programs = survey(programs, len(every), options.build / f"survey{options.sanitize}.json", digest_of(tree), options.jobs)
+    programs = survey(programs, len(every), options.build / f"survey{options.sanitize}{'-fast' * options.fast}.json",
+                      digest_of(tree), options.jobs)
     results = draw(drawn, programs, rows, options, result)
     return conclude(results, stale)
 

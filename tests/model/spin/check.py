@@ -14,11 +14,11 @@ Exit status: 0 all as expected, 1 not so, 77 Spin or gcc is not installed.
 """
 import argparse
 import re
+import resource
 import shutil
 import subprocess
 import sys
 import tempfile
-import time
 from pathlib import Path
 from typing import NamedTuple
 
@@ -82,8 +82,6 @@ RELAY = rows(
     "relay", "gate.pml", "WAKE=RELAY",
     ("order, budget, no leak, nobody stuck", "", "-", HOLDS),
     ("all are served: the first thread", "WHO=0", "served", HOLDS),
-    ("all are served: the second", "WHO=1", "served", HOLDS),
-    ("all are served: the third", "WHO=2", "served", HOLDS),
     ("fewer segments than threads that idle", "UNITS=2", "served", HOLDS),
     ("several events to a segment, timed sweeps", "ROOM=2 TIMED", "served", HOLDS),
     ("nobody is ever seen to rest: running is a hint", "MUTANT=NO_REST", "served", HOLDS),
@@ -94,6 +92,8 @@ RELAY = rows(
     ("the drain does get stuck", "UNITS=2", "never_stuck", CLAIM),
 ) + rows(
     "relay_long", "gate.pml", "WAKE=RELAY",
+    ("all are served: the second", "WHO=1", "served", HOLDS),
+    ("all are served: the third", "WHO=2", "served", HOLDS),
     ("grants of two", "UNITS=4 GRANT=2", "served", HOLDS),
     ("grants of two, threads exit, events are disabled", "GRANT=2 EXIT UNWANTED", "served", HOLDS),
     ("words set after the lock", "FINE GRANT=2", "served", HOLDS),
@@ -132,8 +132,6 @@ FIFO = rows(
     "fifo", "gate.pml", "WAKE=FIFO",
     ("order, budget, no leak, nobody stuck", "", "-", HOLDS),
     ("all are served: the first thread", "WHO=0", "served", HOLDS),
-    ("all are served: the second", "WHO=1", "served", HOLDS),
-    ("all are served: the third", "WHO=2", "served", HOLDS),
     ("fewer segments than threads that idle", "UNITS=2", "served", HOLDS),
     ("threads exit, events are disabled, timed sweeps", "EXIT UNWANTED TIMED PRODUCERS=2 UNITS=2", "served", HOLDS),
     ("deadlines, and records of two segments", "DEADLINE LARGE PRODUCERS=2 UNITS=2", "served", HOLDS),
@@ -143,6 +141,8 @@ FIFO = rows(
     ("the drain does get stuck", "UNITS=2", "never_stuck", CLAIM),
 ) + rows(
     "fifo_long", "gate.pml", "WAKE=FIFO",
+    ("all are served: the second", "WHO=1", "served", HOLDS),
+    ("all are served: the third", "WHO=2", "served", HOLDS),
     ("deadlines", "DEADLINE UNITS=2", "-", HOLDS, 2_000_000),
     ("stop: counted once, nothing kept", "STOP UNITS=2", "-", HOLDS),
     ("stop ends, with deadlines and exits", "STOP DEADLINE EXIT UNITS=2 PRODUCERS=2", "stops", HOLDS),
@@ -208,7 +208,8 @@ def search(run, folder):
     if status != 0 or not (folder / "pan.c").exists():
         return f"spin failed:\n{said}"
     flags = ["-DSAFETY", "-DNOCLAIM"] if run.property == "-" else ["-DNFAIR=3"]
-    flags.append("-O2" if run.expected == HOLDS else "-O0")  # what fails is found before the compiler is done
+    # The compiler takes longer than it saves, but in the largest searches.
+    flags.append("-O2" if run.group.endswith("_long") and run.expected == HOLDS else "-O0")
     status, said = output_of(["gcc", "-w", f"-DMEMLIM={MEGABYTES_MAX}", *flags, "-o", "pan", "pan.c"], folder)
     if status != 0:
         return f"gcc failed:\n{said}"
@@ -235,12 +236,18 @@ def trail(run, folder):
     return output_of(["spin", "-t", "-p", "-g", *defines_of(run), str(FOLDER / run.model)], folder)[1]
 
 
+def processor_seconds():
+    """Of the programs that have ended: a busy machine does not change it."""
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return used.ru_utime + used.ru_stime
+
+
 def check(run, work, with_trail):
     with tempfile.TemporaryDirectory(dir=work) as name:
         folder = Path(name)
-        start = time.monotonic()
+        start = processor_seconds()
         said = search(run, folder)
-        seconds = time.monotonic() - start
+        seconds = processor_seconds() - start
         found = verdict(said)
         is_right = found == run.expected or (found == ASSERT and run.expected == CLAIM)
         print(f"{'ok  ' if is_right else 'FAIL'} {run.group}: {run.what} [{run.defines or 'as is'}; {run.property}]: "

@@ -1,4 +1,7 @@
-"""Writes small seeds into a folder: streams that hold what the real traces do not."""
+"""Writes seeds for the reader: make_seeds.py FOLDER TRACES
+
+The fronts of the real traces in TRACES, and streams that hold what those do not.
+"""
 
 import pathlib
 import struct
@@ -6,6 +9,8 @@ import sys
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "format"))
 from nettrace_build import I32, LOSS_FIELDS, STRING, U32, U64, Stream, utf16, varint  # noqa: E402
+
+FRONT_BYTES = 48 * 1024  # of a long trace: it holds every kind of block
 
 
 def losses():
@@ -55,8 +60,10 @@ def uncompressed():
 
 
 def main():
-    folder = pathlib.Path(sys.argv[1])
+    folder, traces = map(pathlib.Path, sys.argv[1:])
     folder.mkdir(parents=True, exist_ok=True)
+    for path in traces.glob("*.nettrace"):
+        (folder / path.name).write_bytes(path.read_bytes()[:FRONT_BYTES])
     for make in (losses, arrays, uncompressed):
         (folder / f"{make.__name__}.nettrace").write_bytes(make())
 

@@ -1,5 +1,5 @@
-#ifndef FUZZ_READER_H
-#define FUZZ_READER_H
+#ifndef FUZZ_FUZZ_H
+#define FUZZ_FUZZ_H
 
 #include <stddef.h>
 #include <stdint.h>

@@ -1,14 +1,14 @@
-/* The fuzz target without a fuzzer: seeds from files, each as it is and then with mutations that
- * are the same in every run. usage: fuzz_reader_corpus MUTATIONS FILE... */
-#include "fuzz_reader.h"
+/* A fuzz target without a fuzzer: each file of a folder as it is and then with mutations that are
+ * the same in every run. usage: fuzz_NAME_replay MUTATIONS FOLDER */
+#include "fuzz.h"
 
+#include <dirent.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#define SEED_MAX_SIZE                                                          \
-    ((size_t)48 * 1024) /* the front of a long trace holds every kind of block \
-                         */
+#define SEED_MAX_SIZE ((size_t)64 * 1024)
 
 static uint64_t random_state = 0x9E3779B97F4A7C15u;
 
@@ -81,7 +81,12 @@ static void run_seed(const char *path, long mutations)
         exit(1);
     }
     size_t size = fread(seed, 1, sizeof(seed), file);
+    bool is_whole = fgetc(file) == EOF;
     fclose(file);
+    if (!is_whole) {
+        fprintf(stderr, "%s: more than %zu bytes\n", path, SEED_MAX_SIZE);
+        exit(1);
+    }
     run(seed, size);
     for (long i = 0; i < mutations; i++) {
         /* Mostly a short front: small inputs are fast, and the header of each block is near. */
@@ -93,14 +98,30 @@ static void run_seed(const char *path, long mutations)
     }
 }
 
+static int is_seed(const struct dirent *entry)
+{
+    return entry->d_name[0] != '.';
+}
+
 int main(int argc, char **argv)
 {
-    if (argc < 3) {
-        fprintf(stderr, "usage: %s MUTATIONS FILE...\n", argv[0]);
+    if (argc != 3) {
+        fprintf(stderr, "usage: %s MUTATIONS FOLDER\n", argv[0]);
         return 2;
     }
-    for (int i = 2; i < argc; i++)
-        run_seed(argv[i], strtol(argv[1], NULL, 10));
-    printf("%d seeds, %s mutations of each\n", argc - 2, argv[1]);
+    struct dirent **seeds;
+    int count = scandir(argv[2], &seeds, is_seed, alphasort);
+    if (count <= 0) {
+        fprintf(stderr, "%s: no seeds\n", argv[2]);
+        return 1;
+    }
+    for (int i = 0; i < count; i++) {
+        char path[4096];
+        snprintf(path, sizeof(path), "%s/%s", argv[2], seeds[i]->d_name);
+        run_seed(path, strtol(argv[1], NULL, 10));
+        free(seeds[i]);
+    }
+    free(seeds);
+    printf("%d seeds, %s mutations of each\n", count, argv[1]);
     return 0;
 }
