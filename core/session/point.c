@@ -32,9 +32,12 @@
 
 const char *weir_loss_name(enum weir_loss cause)
 {
-#define NAME(name) #name,
+#define NAME(name) [WEIR_LOSS_##name] = #name,
     static const char *const names[] = {WR_LOSS_LIST(NAME)};
 #undef NAME
+#define ONE(name) +1
+    _Static_assert(0 WR_LOSS_LIST(ONE) == WEIR_LOSS_COUNT, "each cause is listed");
+#undef ONE
     return (unsigned)cause < sizeof names / sizeof names[0] ? names[cause] : NULL;
 }
 

@@ -1,8 +1,9 @@
 /*
  * A session: its configuration, its life, its drain.
  *
- *     INERT --start--> STARTING --start--> ENABLED --stop--> STOPPING --drain--> DRAINED --stop-->
- * CLOSED └────────────────start fails─────────────────────────────────────────────^
+ *     INERT -start-> STARTING -start-> ENABLED -stop-> STOPPING -drain-> DRAINED -stop-> CLOSED
+ *                       |                                                                  ^
+ *                       +------------------------- start fails ----------------------------+
  *
  * The actor stands on the arrow. One thread makes each step: the one whose compare-and-swap on
  * `state` won. Who waits for a step sleeps on that word.

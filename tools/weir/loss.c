@@ -3,9 +3,19 @@
 
 #include <string.h>
 
-static const char *const names[WT_CAUSE_COUNT] = {
-    "FULL",        "NESTED",  "TOO_LARGE", "NO_SEGMENT",  "MISMATCH",
-    "OVERWRITTEN", "ABORTED", "DEADLINE",  "SINK_FAILED", "OTHER"};
+static const char *const names[] = {
+    [WT_CAUSE_FULL] = "FULL",
+    [WT_CAUSE_NESTED] = "NESTED",
+    [WT_CAUSE_TOO_LARGE] = "TOO_LARGE",
+    [WT_CAUSE_NO_SEGMENT] = "NO_SEGMENT",
+    [WT_CAUSE_MISMATCH] = "MISMATCH",
+    [WT_CAUSE_OVERWRITTEN] = "OVERWRITTEN",
+    [WT_CAUSE_ABORTED] = "ABORTED",
+    [WT_CAUSE_DEADLINE] = "DEADLINE",
+    [WT_CAUSE_SINK_FAILED] = "SINK_FAILED",
+    [WT_CAUSE_OTHER] = "OTHER",
+};
+_Static_assert(sizeof names / sizeof names[0] == WT_CAUSE_COUNT, "each cause has a name");
 
 const char *wt_cause_name(enum wt_cause cause)
 {
