@@ -75,6 +75,10 @@ int trace_start(const struct options *options, const char *program)
     struct weir_error error = {{0}};
     program_name = program;
     trace_file = strdup(options->trace); /* argv's may be written over */
+    if (trace_file == NULL) {
+        complain("cannot trace", "out of memory");
+        return EXIT_FAILURE;
+    }
     enum weir_result result = create(options, &error);
     if (result == WEIR_OK)
         result = weir_session_start(session, &error);
@@ -83,10 +87,11 @@ int trace_start(const struct options *options, const char *program)
         if (exit_status(result) == 2)
             fprintf(stderr, "Try '%s --help'.\n", program);
         discard();
+        free(trace_file);
         return exit_status(result);
     }
     if (!stopper_begin(stop_for_signal) || atexit(finish_at_exit) != 0) {
-        complain("cannot trace", "no thread or exit handler to be had");
+        complain("cannot trace", "no thread or exit handler is available");
         trace_finish(EXIT_SUCCESS);
         return EXIT_FAILURE;
     }
@@ -101,8 +106,11 @@ bool trace_is_on(void)
 static void tell_losses(void)
 {
     struct weir_stats stats = {.size = sizeof stats};
-    if (weir_session_stats(session, &stats) != WEIR_OK)
+    enum weir_result result = weir_session_stats(session, &stats);
+    if (result != WEIR_OK) {
+        complain("the number of lost events is unknown", weir_result_text(result));
         return;
+    }
     uint64_t lost = stats.counts.attempted - stats.counts.written;
     if (lost == 0)
         return;

@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""The README's program is compiled as the README says, and its trace is read.
+"""The README's program is compiled as the README says, without a warning, and its trace is read; and it handles the errors
+that the README says it handles.
 
 usage: test_readme.py README COMPILER INCLUDE_DIRECTORY LIBRARY WEIR
 """
@@ -9,26 +10,53 @@ import re
 import subprocess
 import sys
 import tempfile
+import unittest
+
+README, COMPILER, INCLUDE, LIBRARY, WEIR = sys.argv[1:] if len(sys.argv) == 6 else sys.exit(__doc__)
+WARNINGS = ("-std=c11", "-Wall", "-Wextra", "-Wunused-result", "-Werror")
 
 
-def main(readme, compiler, include, library, weir):
-    text = pathlib.Path(readme).read_text(encoding="utf-8")
-    program = re.search(r"```c\n(#include <weir/weir.h>.*?)```", text, re.S)
-    command = re.search(r"^cc app\.c .*? -o app && \./app$", text, re.M)
-    if not program or not command:
-        return "the README has no program, or no command that compiles it"
-    flags = command.group().split(" -o ")[0].split()[2:]
-    known = {"-Icore/include": f"-I{include}", "build/release/core/libweir.a": library}
-    with tempfile.TemporaryDirectory() as directory:
-        pathlib.Path(directory, "app.c").write_text(program.group(1), encoding="utf-8")
-        subprocess.run([compiler, "app.c", *(known.get(f, f) for f in flags), "-o", "app"], cwd=directory, check=True)
-        subprocess.run(["./app"], cwd=directory, check=True)
-        stat = subprocess.run([weir, "stat", "--json", "myvm.nettrace"], cwd=directory, check=True, capture_output=True)
-    events = [(e["provider"], e["name"], e["count"]) for e in json.loads(stat.stdout)["events"]]
-    return None if events == [("MyVM", "GCStart", 1000)] else f"the trace has {events}"
+class Readme(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        text = pathlib.Path(README).read_text(encoding="utf-8")
+        program = re.search(r"```c\n((?:#include <.*>\n)*#include <weir/weir\.h>\n.*?)```", text, re.S).group(1)
+        command = re.search(r"^cc app\.c (.*?) -o app && \./app$", text, re.M).group(1)
+        known = {"-Icore/include": f"-I{INCLUDE}", "build/release/core/libweir.a": LIBRARY}
+        flags = [known.get(flag, flag) for flag in command.split()]
+        cls.directory = tempfile.TemporaryDirectory()
+        pathlib.Path(cls.directory.name, "app.c").write_text(program, encoding="utf-8")
+        subprocess.run([COMPILER, *WARNINGS, "app.c", *flags, "-o", "app"], cwd=cls.directory.name, check=True)
+
+    @classmethod
+    def tearDownClass(cls):
+        cls.directory.cleanup()
+
+    def run_app(self, prepare=lambda folder: None):
+        """In a directory where nothing has run yet: (exit code, stderr, the directory)."""
+        folder = tempfile.mkdtemp(dir=self.directory.name)
+        prepare(folder)
+        done = subprocess.run(["../app"], cwd=folder, capture_output=True, text=True, check=False)
+        return done.returncode, done.stderr, folder
+
+    def test_traces(self):
+        code, errors, folder = self.run_app()
+        self.assertEqual((code, errors), (0, ""))
+        stat = subprocess.run([WEIR, "stat", "--json", "myvm.nettrace"], cwd=folder, check=True, capture_output=True)
+        events = [(e["provider"], e["name"], e["count"]) for e in json.loads(stat.stdout)["events"]]
+        self.assertEqual(events, [("MyVM", "GCStart", 1000)])
+
+    def test_cannot_trace(self):
+        """A directory stands where the file is to be."""
+        code, errors, _ = self.run_app(lambda folder: pathlib.Path(folder, "myvm.nettrace").mkdir())
+        self.assertEqual(code, 1)
+        self.assertRegex(errors, r"^cannot trace: .*myvm\.nettrace")
+
+    def test_trace_is_not_whole(self):
+        """The disk fills: every write fails."""
+        code, errors, _ = self.run_app(lambda folder: pathlib.Path(folder, "myvm.nettrace").symlink_to("/dev/full"))
+        self.assertEqual((code, errors), (1, "the trace is not whole: input/output error\n"))
 
 
 if __name__ == "__main__":
-    if len(sys.argv) != 6:
-        sys.exit(__doc__)
-    sys.exit(main(*sys.argv[1:]))
+    unittest.main(argv=sys.argv[:1])
