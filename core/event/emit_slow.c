@@ -52,6 +52,7 @@ static bool emit_nested(struct weir_event *event)
         wr_u64_store_seq_cst(&thread->pin, pin);
     for (uint64_t mask = mask_of(event); mask; mask &= mask - 1) {
         uint32_t slot = (uint32_t)__builtin_ctzll(mask);
+        /* relaxed: only this thread stores it while its pin is odd */
         struct wr_lane *lane = thread ? wr_ptr_load_relaxed(&thread->lanes[slot]) : NULL;
         /* relaxed: a count; the drain reads it, and a later look tells what this one missed */
         wr_u64_add_relaxed(lane ? &lane->nested : &wr_unattributed[slot].nested, 1);

@@ -333,7 +333,7 @@ static uint32_t marker_slot_locked(void)
 static void on_membarrier_error(void)
 {
     registry_lock();
-    /* edge ENABLE.release follows, with the first mask that has the marker */
+    /* relaxed: edge ENABLE.release follows, with the first mask that has the marker */
     wr_u64_store_relaxed(&wr_mask_marker, UINT64_C(1) << marker_slot_locked());
     marker_keep_locked();
     memset(interests, 0, sizeof interests);

@@ -194,7 +194,7 @@ static inline void wr_lane_push(struct wr_lane *lane, struct wr_segment *oldest,
                                 struct wr_segment *newest, uint32_t segment_bytes)
 {
     wr_lane_begin(lane, newest, segment_bytes);
-    void *older = wr_ptr_load_relaxed(&lane->opened);
+    void *older = wr_ptr_load_relaxed(&lane->opened); /* relaxed: the swap decides */
     do {
         oldest->older = older;
         /* edge CHAIN.release: the segments' headers, and that the newest is current */

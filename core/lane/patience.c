@@ -11,16 +11,16 @@ static bool lock_patiently(pthread_mutex_t *mutex)
     return is_locked;
 }
 
-/* relaxed, three times: a hint, that nothing but the length of a wait depends on */
 bool wr_self_lock(pthread_mutex_t *mutex, struct wr_u32 *is_stuck)
 {
     bool is_locked = wr_os_mutex_lock_for(mutex, 0);
+    /* relaxed: a hint; only the length of a wait depends on it */
     bool was_stuck = wr_u32_load_relaxed(is_stuck) != 0;
     if (!is_locked && !was_stuck)
         is_locked = lock_patiently(mutex);
     else if (!is_locked)
-        wr_os_yield(); /* its holder may have been preempted by a thread such as this one */
+        wr_os_yield(); /* a thread like this one may have preempted the holder */
     if (is_locked == was_stuck)
-        wr_u32_store_relaxed(is_stuck, !is_locked);
+        wr_u32_store_relaxed(is_stuck, !is_locked); /* relaxed: a hint */
     return is_locked;
 }

@@ -44,6 +44,7 @@ enum weir_result weir_poll(struct weir_session *session)
 {
     if (!session)
         return WEIR_BAD_ARGUMENT;
+    /* relaxed: a build without threads */
     if (session->generation != wr_process_generation() || session->is_draining ||
         wr_u32_load_relaxed(&session->state) != WR_SESSION_ENABLED || wr_self.depth > 0)
         return WEIR_BAD_STATE;

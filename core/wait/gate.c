@@ -505,7 +505,7 @@ enum wr_waited wr_gate_cancel(struct wr_gate *gate, struct wr_waiter *waiter)
 
 static void figures_add(struct wr_gate *gate, uint64_t parked_ns)
 {
-    wr_u64_add_relaxed(&gate->parked_ns, parked_ns); /* relaxed, and below: figures */
+    wr_u64_add_relaxed(&gate->parked_ns, parked_ns); /* relaxed: figures, here and below */
     uint64_t max = wr_u64_load_relaxed(&gate->parked_ns_max);
     while (parked_ns > max && !wr_u64_cas_release(&gate->parked_ns_max, &max, parked_ns)) {
     }
@@ -653,8 +653,9 @@ bool wr_gate_figures(struct wr_gate *gate, struct wr_gate_figures *figures, uint
     figures->grant_bytes_now = (uint64_t)gate->strategy->grant_units(gate) * gate->unit_bytes;
     figures->free_bytes = (uint64_t)gate->free_count * gate->unit_bytes;
     pthread_mutex_unlock(&gate->lock);
-    figures->parked_now = wr_u32_load_relaxed(&gate->parked) & ~PARKED_IS_AWAITED; /* relaxed: */
-    figures->parked_ns = wr_u64_load_relaxed(&gate->parked_ns);                    /* figures */
+    /* relaxed: figures, here and below */
+    figures->parked_now = wr_u32_load_relaxed(&gate->parked) & ~PARKED_IS_AWAITED;
+    figures->parked_ns = wr_u64_load_relaxed(&gate->parked_ns);
     figures->parked_ns_max = wr_u64_load_relaxed(&gate->parked_ns_max);
     figures->wakes = wr_u64_load_relaxed(&gate->wakes);
     return true;

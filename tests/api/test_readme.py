@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""The README's program is compiled as the README says, without a warning, and its trace is read; and it handles the errors
+"""The README's program is compiled as the README says, without a warning, its trace is read, and it handles the errors
 that the README says it handles.
 
 usage: test_readme.py README COMPILER INCLUDE_DIRECTORY LIBRARY WEIR

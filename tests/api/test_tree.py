@@ -5,12 +5,19 @@ from pathlib import Path
 
 import tree
 
+STORE = "wr_u32_store_relaxed(&w, 1);\n"
+
 IN_ORDER = {
     "core/ORDERING.md": "| edge | what |\n|---|---|\n| PUBLISH | bytes |\n| OWN | segment |\n",
     "core/base/atomic.h": "#include <stdatomic.h>\ntypedef _Atomic int word;\n",
     "core/include/weir/trace.h": "static int f(int *enabled) { return __atomic_load_n(enabled, 0); }\n",
     "core/lane/lane.h": '#include "base/atomic.h"\n/* edges PUBLISH.release, OWN: both */\n/* not asm */\n',
     "core/buffers/buffers.c": '#include "lane/lane.h"\n#include <ck_fifo.h>\nint f(void)\n{\n    return 0;\n}\n',
+    "core/event/own.c": f"/* relaxed: its own */\n{STORE}{STORE[:-1]} /* relaxed: its own */\n",
+    "core/event/long.c": "/* A figure.\n * relaxed: it is read\n * later */\n"
+                         "int a = f(1,\n          wr_u32_load_relaxed(&w) +\n          wr_u32_load_relaxed(&w));\n",
+    "core/event/twice.c": f"/* relaxed, twice: hints */\n{STORE * 2}",
+    "core/event/below.c": f"/* relaxed: figures, here and below */\n{STORE * 9}",
 }
 
 WRONG = {
@@ -28,6 +35,16 @@ WRONG = {
     "edge without a row": ("core/lane/a.h", "/* edge GONE.acquire: x */\n", "edge GONE has no row"),
     "second edge without a row": ("core/lane/a.h", "/* edges OWN.acquire,\n * GONE: x */\n", "edge GONE has no row"),
     "row without an edge": ("core/ORDERING.md", "| PUBLISH |\n| OWN |\n| STOP | x |\n", "edge STOP is named nowhere"),
+    "relaxed": ("core/event/a.c", f"{STORE}", "a.c:1: a relaxed access without"),
+    "relaxed, of a builtin": ("core/include/weir/trace.h", "int enabled = __atomic_load_n(&e, __ATOMIC_RELAXED);\n",
+                              "a relaxed access without"),
+    "relaxed, a word about it only": ("core/event/a.c", f"/* a relaxed store */\n{STORE}", "a.c:2: a relaxed"),
+    "relaxed, the neighbour's sentence": ("core/event/a.c", f"{STORE[:-1]} /* relaxed: its own */\n{STORE}",
+                                          "a.c:2: a relaxed"),
+    "relaxed, once more than twice": ("core/event/a.c", f"/* relaxed, twice: hints */\n{STORE * 3}", "a.c:4: a relaxed"),
+    "relaxed, in another function": ("core/event/a.c", f"/* relaxed: hints, here and below */\n{STORE}}}\n{STORE}",
+                                     "a.c:4: a relaxed"),
+    "relaxed, too far above": ("core/event/a.c", f"/* relaxed: its own */\nf();\n{STORE}", "a.c:3: a relaxed"),
     "long function": ("bench/a.c", "int f(void)\n{\n" + "    f();\n" * 69 + "}\n", "71 lines; a function"),
     "long file": ("tools/a.c", "int x;\n" * 701, "701 lines; a file"),
 }

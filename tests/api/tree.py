@@ -1,5 +1,6 @@
 """The rules of the tree that no compiler checks: who includes whom, where atomics may stand, that each
-named edge is in core/ORDERING.md, and how long functions and files may be.
+relaxed access says why it may be relaxed, that each named edge is in core/ORDERING.md, and how long
+functions and files may be.
 
     tree.py ROOT     prints each violation as FILE:LINE: what; fails if there is one
 """
@@ -22,6 +23,14 @@ ATOMICS = re.compile(r"\b(_Atomic|__sync_\w+|__atomic_\w+|atomic_\w+_explicit|__
 # The enabled word is in a public struct, so it cannot be one of our wrapped words; hosts read it inline.
 PUBLIC_WORD = ("core/include/weir/trace.h",)
 FENCE = re.compile(r"\b(__)?atomic_thread_fence\b")
+# A relaxed access has its owner's sentence: "relaxed: only this thread stores it" in a comment in the statement's lines or
+# directly above them. "relaxed, twice: hints" is for the next access of the function too, "relaxed: figures, here and
+# below" for all that follow in it.
+WRAPPERS = ("core/base/atomic.h",)
+RELAXED = re.compile(r"\bwr_\w+_relaxed\(|\b__ATOMIC_RELAXED\b|\bmemory_order_relaxed\b")
+SENTENCE = re.compile(r"\brelaxed(?:, twice|, three times)?:")
+MORE = {"twice": 2, "three times": 3, "below": sys.maxsize}
+COMMENT = re.compile(r"/\*.*?\*/", re.S)
 INCLUDE = re.compile(r'^\s*#\s*include\s+["<]([^">]+)[">]')
 EDGE = re.compile(r"\bedges?:?\s+([A-Z][A-Z_]+(?:\.\w+)?(?:(?:,| and|, and)\s+[A-Z][A-Z_]+(?:\.\w+)?)*)")
 EDGE_NAME = re.compile(r"[A-Z][A-Z_]+")
@@ -38,6 +47,28 @@ def without_comments(text):
     return re.sub(r'//[^\n]*|/\*.*?\*/|"(?:\\.|[^"\\\n])*"', blank, text, flags=re.S)
 
 
+def relaxed_sentences(text):
+    """How many accesses each sentence is for, by the last line of its comment."""
+    found = {}
+    for comment in COMMENT.finditer(text):
+        if SENTENCE.search(comment.group()):
+            accesses = [count for word, count in MORE.items() if word in comment.group()]
+            found[text.count("\n", 0, comment.end()) + 1] = max(accesses, default=1)
+    return found
+
+
+def sentence_of(code, sentences, number):
+    """Where the sentence of this line's statement ends: in its lines, or above them on lines of its own; or None.
+    `code` has no comments."""
+    first = last = number
+    while first > 1 and not re.search(r"(^|[;{}:])\s*$", code[first - 2]):
+        first -= 1
+    while last < len(code) and not re.search(r"[;{}]\s*$", code[last - 1]):
+        last += 1
+    above = first - 1 if first > 1 and not code[first - 2].strip() else first
+    return next((at for at in range(above, last + 1) if at in sentences), None)
+
+
 class Tree:
     def __init__(self, root):
         self.root = Path(root)
@@ -51,6 +82,7 @@ class Tree:
             text = path.read_text(encoding="utf-8")
             self.includes(path, text)
             self.atomics(path, text)
+            self.relaxed(path, text)
         self.edges()
         for folder in SIZED_FOLDERS:
             for path in c_files(self.root / folder):
@@ -91,6 +123,23 @@ class Tree:
 
     def is_public_word(self, name, line):
         return name in PUBLIC_WORD and "enabled" in line
+
+    # --- Relaxed accesses. -----------------------------------------------------------------------------------
+
+    def relaxed(self, path, text):
+        if path.relative_to(self.root).as_posix() in WRAPPERS:
+            return
+        code, sentences = without_comments(text).splitlines(), relaxed_sentences(text)
+        current, owed = None, 0  # the last sentence, and how many more accesses it is for
+        for number, line in enumerate(code, 1):
+            owed = 0 if line.startswith("}") else owed
+            for _ in RELAXED.finditer(line):
+                own = sentence_of(code, sentences, number)
+                if own and own != current:
+                    current, owed = own, sentences[own]
+                if not own and owed <= 0:
+                    self.say(path, number, "a relaxed access without a sentence that says why it may be relaxed")
+                owed -= 1
 
     # --- Edges. ----------------------------------------------------------------------------------------------
 

@@ -108,7 +108,7 @@ struct weir_event {
  * this once after a start to install only the hooks that are wanted. */
 static inline bool weir_event_is_enabled(const struct weir_event *event)
 {
-    return __atomic_load_n(&event->enabled, __ATOMIC_RELAXED) != 0;
+    return __atomic_load_n(&event->enabled, __ATOMIC_RELAXED) != 0; /* relaxed: a hint */
 }
 
 /*
