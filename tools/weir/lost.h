@@ -1,8 +1,9 @@
 /* What a trace lost: the numbers that are missing in it, and the causes that its Loss events give.
  *
  * A missing number shows only in what follows it: the thread's next event, or a sequence point,
- * which names the last number of every thread. A file that was not read up to its end tag therefore
- * says nothing about losses after its last sequence point, and what it shows is a lower bound. */
+ * which says how many events each thread had attempted by its time. A file that was not read up to
+ * its end tag therefore leaves open what was lost after its last sequence point, and what it shows
+ * is a lower bound. */
 #ifndef WT_WEIR_LOST_H
 #define WT_WEIR_LOST_H
 
