@@ -80,5 +80,13 @@ class Planted(unittest.TestCase):
         self.assertNotIn(EMIT + "instructions", red)
 
 
+class Places(unittest.TestCase):
+    def test_all_plants_have_their_place(self):
+        with tempfile.TemporaryDirectory(prefix="weir-planted-") as tree:
+            plant.copy_tree(tree)
+            for name in plant.PLANTS:
+                plant.plant(tree, name)()
+
+
 if __name__ == "__main__":
     unittest.main()

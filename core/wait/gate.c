@@ -64,6 +64,8 @@ void wr_gate_init(struct wr_gate *gate, const struct wr_gate_config *config, uns
 #define ROW(name, table, word) [WEIR_WAKE_##name] = &wr_gate_##table,
     static const struct wr_gate_strategy *const strategies[] = {WR_WAKE_STRATEGIES(ROW)};
 #undef ROW
+    _Static_assert(sizeof strategies / sizeof strategies[0] == WR_WAKE_COUNT,
+                   "each strategy is listed");
     gate->strategy = strategies[config->wake];
     gate->area = area;
     gate->unit_bytes = unit_bytes;
