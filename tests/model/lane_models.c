@@ -48,7 +48,8 @@ static void look_twice(void)
     bench_look(0);
 }
 
-/* --- CHAIN, OWN, RECYCLE: the writer changes segments while the drain reads and gives back. -- */
+/* --- CHAIN, OWN, RECYCLE: the writer changes segments; the drain reads them and gives them
+ * back. */
 
 static void handover_setup(void)
 {
@@ -61,7 +62,7 @@ static void handover_two_setup(void)
     bench_open_first(0);
 }
 
-/* --- LOST: a loss that is seen has its place behind the records before it. ------------------- */
+/* --- LOST: a visible loss is placed behind the records before it. ----------------------------- */
 
 static void lost_setup(void)
 {
@@ -104,7 +105,7 @@ static void revoke_drain(void)
     bench_look(0);
 }
 
-/* The writer opens segments of one record, so that a revocation meets one that was just opened. */
+/* Segments of one record, so that a revocation can meet a segment that was just opened. */
 static void revoke_open_setup(void)
 {
     bench_prepare(PINS_MEMBARRIER, 1, 2, 1);
@@ -117,9 +118,9 @@ static void revoke_open_setup_seq_cst(void)
     bench_open_first(0);
 }
 
-/* As it stood once: what is revoked is what is current after the barrier. The writer may have left
- * the segment whose end was set to 0 and have opened another, which nothing then keeps it from
- * writing. */
+/* An early version: revokes whatever is current after the barrier. The writer may have left the
+ * segment whose end was set to 0 and opened another one, and nothing keeps it from writing
+ * there. */
 static void revoke_what_is_current(void)
 {
     struct wr_lane *lane = bench.writer[0].lane;
@@ -135,7 +136,7 @@ static void revoke_what_is_current(void)
         bench_look(0);
 }
 
-/* A second writer gets what was revoked from the first. */
+/* The second writer gets the segment that was revoked from the first. */
 static void revoke_two_setup(void)
 {
     bench_prepare(PINS_MEMBARRIER, 2, 1, 2);
@@ -155,7 +156,7 @@ static void emit_other_two(void)
     bench_emit(1);
 }
 
-/* --- READY: a lane that has retired a segment is met by the drain. --------------------------- */
+/* --- READY: the drain meets a lane that has retired a segment. -------------------------------- */
 
 static void look_ready_twice(void)
 {
@@ -189,7 +190,7 @@ static void span_two_setup(void)
     bench_open_first(0);
 }
 
-/* Three words: the last segment has room for one more. */
+/* Three words: the last segment has room for one more record. */
 static void emit_span_and_one(void)
 {
     bench_emit_span(0, 3);
@@ -224,7 +225,7 @@ static void emit_parts(void)
     bench_emit_parts(0, 3);
 }
 
-/* --- QUIESCE: after the mask is cleared and the pins were waited for, nobody touches a lane. */
+/* --- QUIESCE: once the mask is clear and the pins were waited for, no thread touches a lane. -- */
 
 static void quiesce_setup(void)
 {
@@ -324,8 +325,8 @@ static void emit_and_exit(void)
     product_thread_exit(bench.writer[0].thread);
 }
 
-/* Writers may attach a lane until QUIESCE, and an exiting thread looks at `lanes` and not at the
- * mask: so the words are cleared after the first wait, and the lane is freed after a second. */
+/* A writer may attach a lane until QUIESCE, and an exiting thread looks at `lanes`, not at the
+ * mask. So the stopper clears the words after a first wait, and frees the lane after a second. */
 static void stop_twice(void)
 {
     bench_disable();
@@ -343,9 +344,9 @@ static void stop_once(void)
     bench_free_lane(0);
 }
 
-/* The drain lets a lane go when its thread has left. The thread touches the lane after it has set
- * `exited` (it announces it), but inside a pin. That the lane is not on the ready list says
- * nothing: it may have been taken from there between the two. */
+/* The drain releases a lane once its thread has left. After the thread has set `exited` it still
+ * touches the lane to announce it, but inside a pin. It is not enough that the lane is off the
+ * ready list: the drain may have taken it from there between those two steps. */
 static void drain_exited(void)
 {
     struct wr_lane *lane = bench.writer[0].lane;
@@ -370,7 +371,7 @@ static void drain_exited_early(void)
     bench_free_place(lane);
 }
 
-/* --- THREAD: a thread's record is reused when its thread and all its lanes have let go. ------ */
+/* --- THREAD: a record is reused once its thread and all its lanes have released it. ----------- */
 
 static void record_setup(void)
 {
@@ -398,7 +399,7 @@ static void record_drain(void)
     let_go_and_reuse((uint32_t *)(void *)&bench.writer[0].thread->lanes[1]);
 }
 
-/* Two that come and go: each record has one owner, and no one is lost. */
+/* Two threads come and go: each record has one owner, and none gets lost. */
 static struct wr_thread *record_pair[2];
 
 static void record_pair_setup(void)
@@ -435,7 +436,7 @@ static void record_pair_check(void)
 
 static void lanes_setup(void)
 {
-    bench_prepare(PINS_MEMBARRIER, 1, 1, 1); /* which has one, too */
+    bench_prepare(PINS_MEMBARRIER, 1, 1, 1); /* which already has one lane */
     for (uint32_t i = 1; i < LANES; i++)
         product_spare_lane(bench.buffers);
     wr_u32_store_relaxed(&bench.writer[0].thread->lane_count, 2 * LANES);
@@ -501,7 +502,7 @@ static void records_walk(void)
     model_outcome(count);
 }
 
-/* A thread that is new to the list is inside its first pin, or finds the mask clear. */
+/* A thread that joins the list is inside its first pin, or finds the mask clear. */
 static uint64_t *freed;
 
 static void record_stop_setup(void)
@@ -527,7 +528,7 @@ static void record_stop(void)
     wr_data_written(freed, sizeof *freed);
 }
 
-/* --- The lock of OVERWRITE is held up for as long as the writer waits. ----------------------- */
+/* --- The lock of OVERWRITE is held for as long as the writer waits. --------------------------- */
 
 static void overwrite_held_setup(void)
 {

@@ -1,11 +1,11 @@
 /*
- * The mutation sweep: weakens each memory order of the product's code in turn, and removes each
- * membarrier. A model must then find a violation, or the weakening must stand below with the reason
- * why the order is not needed (or not needed for what is modelled).
+ * The mutation sweep: weakens each memory order in the product's code in turn, and removes each
+ * membarrier. Either a model finds a violation, or a row below states why the order is not needed,
+ * or not needed for what is modelled.
  *
- * First all models run unchanged, but for the deep ones: these must pass.
+ * First, all models except the deep ones run unchanged; they must pass.
  *
- * With -v all mutants are listed, else those that nothing kills.
+ * With -v, lists all mutants; otherwise, only those that survive.
  */
 #include "lane_models.h"
 
@@ -13,13 +13,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* A weakening that changes nothing, and why. */
+/* A weakening that changes nothing, with its reason. */
 struct redundant {
     const char *file;
-    const char *function; /* "name#2": of its operations of that kind, the second */
+    const char *function; /* "name#2": the second operation of that kind in the function */
     enum model_kind kind;
-    const char *weakened; /* as weakening_text() says, "*" for all; "u32", "u64" or "ptr" before it
-                             where the function has words of both sizes */
+    const char *weakened; /* as in weakening_text(); "*": all; preceded by "u32", "u64" or "ptr" if
+                           * the function has words of both sizes */
     const char *reason;
 };
 
@@ -116,7 +116,7 @@ static const struct redundant redundant[] = {
      "it goes on the release of the grant, after which the drain touches no link"},
     {"turn_bench.c", "turn_release", MODEL_LOAD, "acquire to relaxed", BY_PIN},
 
-    /* Met in the models of a whole session. */
+    /* Only models of a whole session reach these. */
     {"emit.c", "weir_emit", MODEL_LOAD, "*",
      "plain pins: the membarriers of the other side order this load and that of the lane"},
     {"free_list.c", "product_fifo_give", MODEL_ADD, "*", "a hint"},
@@ -138,7 +138,7 @@ static const struct redundant redundant[] = {
     {"buffers.c", "wr_lane_counts_locked", MODEL_LOAD, "acquire to relaxed", LEFT},
     {"buffers.c", "lane_records_locked", MODEL_LOAD, "acquire to relaxed", LEFT},
 
-    /* Stand-ins for the free list and the registry. */
+    /* Mostly stand-ins for the free list and the registry. */
     {"drain.c", "end_early", MODEL_STORE, "release to relaxed", BY_REGISTRY},
     {"session_bench.c", "session_start_late", MODEL_LOAD, "acquire to relaxed", BY_REGISTRY},
     {"product_registry.c", "wr_registry_enable", MODEL_STORE, "*",
@@ -159,10 +159,10 @@ struct weakening {
     bool removed;
 };
 
-/* Functions whose operations stand in for each other above: not all of them may be weakened. */
+/* Functions whose operations replace each other above: they must not all be weakened at once. */
 static const char *const together[][2] = {{"gate.c", "wr_gate_wait_unparked"}};
 
-/* The weakest order first: what survives that survives the others. */
+/* The weakest order comes first: if nothing kills it, nothing kills the stronger ones. */
 static uint32_t weakenings_of(const struct model_site *site, struct weakening *out)
 {
     enum model_order order = site->order, failure = site->failure;
@@ -209,7 +209,7 @@ static bool begins(const char *text, const char *with)
     return strncmp(text, with, strlen(with)) == 0;
 }
 
-/* Not of the product: the models' locks, waits and bell, and the canary. */
+/* Not the product: the models' locks, waits and bell, and the canary. */
 static bool is_scaffold(const struct model_site *site)
 {
     const char *file = base_name(site->file);
@@ -220,7 +220,7 @@ static bool is_scaffold(const struct model_site *site)
            (site->kind >= MODEL_LOCK && site->kind != MODEL_MEMBARRIER);
 }
 
-/* Which of its function's operations of its kind it is, from 1. */
+/* The site's number, from 1, among the operations of its kind in its function. */
 static uint32_t place_of(const struct model_site *site)
 {
     uint32_t place = 1;
@@ -241,7 +241,7 @@ static bool is_of(const struct redundant *row, const struct model_site *site)
            (*place == 0 || strtoul(place + 1, NULL, 10) == place_of(site));
 }
 
-/* Is the row meant? */
+/* Does the row apply to this weakening? */
 static bool covers(const struct redundant *row, const struct model_site *site, const char *weakened)
 {
     const char *pattern = row->weakened;
@@ -287,13 +287,13 @@ static bool is_small(const struct lane_model *entry)
     return !entry->must_fail && !entry->is_deep && !entry->is_large;
 }
 
-/* The large ones look only at what no small one meets. */
+/* Large models are run only for sites that no small one reaches. */
 static bool is_asked(const struct lane_model *entry, bool small)
 {
     return small ? is_small(entry) : entry->is_large && !entry->is_deep;
 }
 
-/* The model that fails, of those in `among`; NULL if none does. */
+/* The first model in `among` that fails; NULL if none does. */
 static const struct lane_model *killer(const uint64_t *among)
 {
     struct model_result result;
@@ -306,8 +306,8 @@ static const struct lane_model *killer(const uint64_t *among)
     return NULL;
 }
 
-/* All models pass unchanged? Notes which sites each of them meets: the others cannot be affected.
- */
+/* Do all models pass unchanged? Also records which sites each model meets; a weakened site cannot
+ * affect the others. */
 static bool survey(void)
 {
     struct model_result result;
@@ -331,8 +331,8 @@ static bool survey(void)
     return true;
 }
 
-/* Nearly all of the time goes to what no model kills. Whether an argued one is rightly not killed
- * is asked only by `-a`. */
+/* Most of the time goes to mutants that no model kills. Only `-a` checks that the argued ones are
+ * among them. */
 static bool asks_argued, is_verbose;
 
 enum fate { KILLED, ARGUED, SURVIVED, FATES };
@@ -371,7 +371,7 @@ static void try_site(struct model_site *site, unsigned *fates)
 {
     struct weakening weakenings[4];
     uint32_t ways = weakenings_of(site, weakenings);
-    bool is_free = false; /* its order may be any */
+    bool is_free = false; /* any order will do */
     for (uint32_t i = 0; i < ways; i++) {
         bool is_order = weakenings[i].order != site->order;
         bool is_asked_for = asks_argued || !argued(site, weakening_text(site, &weakenings[i]));

@@ -1,6 +1,7 @@
 /*
- * Included before each source of core/wait/. Its 64-bit words are figures: nothing depends on them,
- * so that they are no steps. And a thread that spins looks once: to look longer is to look later.
+ * Included before each source of core/wait/. Its 64-bit words are statistics that nothing depends
+ * on, so accesses to them are not steps. A spinning thread looks once: looking longer is the same
+ * as looking later.
  */
 #ifndef MODEL_PRODUCT_GATE_H
 #define MODEL_PRODUCT_GATE_H
@@ -9,11 +10,11 @@
 #include "product_locks.h"
 #include "base/atomic.h"
 
-/* Adds to the figure; what it was. */
+/* Adds to a statistic; returns its previous value. */
 uint64_t model_figure_add(const struct wr_u64 *word, uint64_t value);
 void model_figure_set(const struct wr_u64 *word, uint64_t value);
 
-/* Of the word that is spun on: its value at the first look of this spin. */
+/* The value of the spun-on word at the first look of this spin. */
 uint32_t model_spin_look(struct model_site *site, const struct wr_u32 *word);
 
 #undef wr_u64_load_relaxed

@@ -1,6 +1,6 @@
 /*
- * The models of a whole session, BLOCK but where it says DROP: emit_slow.c, buffers, gate, drain
- * and stop as they are.
+ * The models of a whole session with the product's emit_slow.c, buffers, gate, drain and stop. Mode
+ * BLOCK, except where it says DROP.
  */
 #include <string.h>
 #include "lane_models.h"
@@ -48,7 +48,7 @@ static void teardown_auto_reset_setup(void)
     two_setup(WEIR_WAKE_AUTO_RESET, false);
 }
 
-/* The first one has got both segments, and gives one back when it exits. */
+/* The first thread got both segments, and gives one back when it exits. */
 static void granted_setup(void)
 {
     session_prepare(WEIR_WAKE_RELAY, false, 2, 2, 2);
@@ -67,7 +67,7 @@ static void early_setup(void)
     wr_registry_disable(0, UINT64_MAX);
 }
 
-/* The only segment is held by a thread that has written to it and does nothing more. */
+/* A thread holds the only segment; it has written to it and is idle. */
 static void idle_setup(enum weir_wake wake)
 {
     session_prepare(wake, false, 3, 1, 1);
@@ -90,7 +90,7 @@ static void idle_auto_reset_setup(void)
     idle_setup(WEIR_WAKE_AUTO_RESET);
 }
 
-/* DROP: the only segment is held by a thread that does nothing more. */
+/* DROP: an idle thread holds the only segment. */
 static void turns_setup(void)
 {
     session_prepare_brim(false, 3, 1);
@@ -98,7 +98,7 @@ static void turns_setup(void)
     session_emit_before(2);
 }
 
-/* The same, and that thread has been refused: its turn comes first, and it does not use it. */
+/* The same; that idle thread was also refused, so its turn comes first, and it does not use it. */
 static void turns_unused_setup(void)
 {
     turns_setup();
@@ -121,7 +121,7 @@ static void refused_setup(void)
     product_membarrier_fails();
 }
 
-/* With hooks of the host, in which a thread is in nobody's count. */
+/* The host has hooks; a thread inside them is in no count. */
 static void outside_setup(void)
 {
     exit_setup();
@@ -152,7 +152,7 @@ static void bell_setup(void)
     product_own_bell(&session_bench.session->buffers.bell);
 }
 
-/* Between the two it waits for the drain. */
+/* Between the two events it waits for the drain. */
 static void emit_twice_and_stop(void)
 {
     emit_twice();

@@ -1,15 +1,15 @@
 /*
- * Races on plain bytes, by vector clocks (the FastTrack idea without its compression: models are
- * small). Two accesses race when they touch the same unit of four bytes, at least one writes, at
- * least one is plain, and neither happens before the other. Single bytes (a bool beside another
- * one) have shadows of their own; whoever touches the unit touches them all.
+ * Detects races on plain bytes with vector clocks (FastTrack without its compression: models are
+ * small). Two accesses race if they touch the same unit of four bytes, at least one of them writes,
+ * at least one is plain, and neither happens before the other. Single bytes (such as two
+ * neighbouring bools) have separate shadows; an access to the whole unit touches all of them.
  */
 #include "engine.h"
 
 struct shadow {
-    uint64_t execution; /* else the rest is of an earlier one */
+    uint64_t execution; /* if not the current one, the rest is stale */
     bool freed;
-    bool is_split; /* single bytes have been touched */
+    bool is_split; /* some access touched a single byte */
     uint32_t writer;
     uint32_t write_clock; /* 0: never written */
     const struct model_site *write_site;
@@ -76,7 +76,8 @@ static bool ordered(uint32_t thread, uint32_t clock)
     return engine.thread[engine.self].current.clock[thread] >= clock;
 }
 
-/* Does an access at `site` race with what `clocks` say that others did? */
+/* Does an access at `site` race with the accesses of other threads, whose clocks are in
+ * `clocks`? */
 static void check_others(const struct model_site *site, const uint32_t *clocks,
                          const struct model_site *const *sites, uint32_t unit)
 {
@@ -142,8 +143,8 @@ void shadow_atomic(uint32_t unit, uint32_t size, bool writes, const struct model
 
 static struct model_site free_site = {.file = "free", .kind = MODEL_DATA_WRITE};
 
-/* Has this thread done the same since it last learned or passed on anything? Who came between was
- * compared with that. */
+/* Has this thread already made such an access since it last synchronized? If so, accesses of other
+ * threads in between were compared with that one. */
 static bool is_repeated(const struct shadow *shadow, bool writes)
 {
     uint32_t clock = engine.thread[engine.self].current.clock[engine.self];
@@ -191,7 +192,7 @@ void shadow_plain(const struct model_site *site, const void *bytes, uint32_t cou
 {
     uint32_t offset = count > 0 && engine.running ? memory_offset(bytes) : ARENA_BYTES;
     if (offset == ARENA_BYTES)
-        return; /* private to a thread: nothing to race with */
+        return; /* private to a thread: it cannot race */
     if (count == 1) {
         access_byte(site, offset, writes);
         return;
@@ -213,7 +214,7 @@ void model_data_at(struct model_site *site, const void *bytes, uint32_t count)
     shadow_plain(site, bytes, count, site->kind == MODEL_DATA_WRITE);
 }
 
-/* Whoever has touched the bytes must have done so before. */
+/* Reports a race with every earlier access to the bytes that does not happen before this call. */
 void model_free(const void *bytes, uint32_t count)
 {
     if (!engine.running)
