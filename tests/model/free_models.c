@@ -86,7 +86,7 @@ static void check(void)
 
 const struct lane_model free_models[] = {
     {.model = {.name = "free_list",
-               .about = "one takes while another takes and gives back; two segments",
+               .about = "one thread takes, another takes and gives back; two segments",
                .threads = 2,
                .setup = setup_two,
                .run = {take_one, take_and_give},
@@ -98,7 +98,7 @@ const struct lane_model free_models[] = {
                .run = {take_one, take_and_give_twice},
                .finish = check}},
     {.model = {.name = "free_list_both",
-               .about = "both take and give back; two segments",
+               .about = "both threads take and give back; two segments",
                .threads = 2,
                .setup = setup_two,
                .run = {take_and_give, take_and_give},

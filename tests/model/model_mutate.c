@@ -23,37 +23,37 @@ struct redundant {
     const char *reason;
 };
 
-#define HINT    "a hint for waking the drain: nothing is read on its account"
+#define HINT    "a hint for waking the drain: no read depends on it"
 #define BY_MASK "the mask, stored and loaded after it with release and acquire, publishes it"
 #define BY_LOCK "written and read under the threads lock"
 #define BY_REGISTRY \
-    "both sides change the masks under the registry's lock, the one before and the other after it"
+    "stored before, and loaded after, a change of the masks under the registry's lock"
 #define BY_PIN     "the even pin, loaded before with acquire, has shown all that the writer did"
-#define NO_RETURN  "what the drain did before is nothing that the writer reads"
-#define BY_GATE    "the links are written, and followed by who takes them back, under the gate's lock"
-#define TRY        "it says that a try is worth while, and the try is made under the gate's lock"
-#define LEFT       "the emitters have left, and their pins were waited for"
-#define ONE_WORD   "a count: all that matters is the order of the changes of this one word"
-#define LOADED     "what it takes was loaded with acquire before"
-#define HINT_CROWD "how many lanes there are: whether threads are a crowd is a hint"
+#define NO_RETURN  "the writer reads nothing that the drain did before"
+#define BY_GATE    "the links are written, and followed for a take-back, under the gate's lock"
+#define TRY        "it only says that a try is worthwhile; the try is made under the gate's lock"
+#define LEFT       "the emitters have left, and the stopper has waited for their pins"
+#define ONE_WORD   "a count: only the order of changes to this one word matters"
+#define LOADED     "the value that it takes was loaded with acquire before"
+#define HINT_CROWD "the number of lanes, a hint whether threads are a crowd"
 #define WORD_ONLY \
-    "all else of the waiter is written and read under the gate's lock, or behind an abort's word"
-#define SAME_LOAD "the same load as in wr_lane_lost(), which the model \"lost\" looks at"
+    "the rest of the waiter is accessed under the gate's lock, or after an abort's word"
+#define SAME_LOAD "the same load as in wr_lane_lost(), which the model \"lost\" checks"
 
 static const struct redundant redundant[] = {
     {"buffers.c", "lane_attach", MODEL_LOAD, "acquire to relaxed", BY_MASK},
     {"buffers.c", "lane_attach", MODEL_STORE, "release to relaxed",
      "read by the thread itself, and by a stopper after QUIESCE"},
     {"buffers.c", "lane_attach", MODEL_ADD, "*",
-     "the thread holds a count already; only the way down has to be ordered"},
+     "the thread holds a count already; only decrements must be ordered"},
     {"buffers.c", "wr_buffers_take_ready", MODEL_EXCHANGE, "u32 *", HINT},
     {"buffers.c", "wr_buffers_take_ready", MODEL_EXCHANGE, "ptr acq_rel to acquire",
-     "announcing threads only link the head, they do not follow it"},
+     "announcing threads link the head but do not follow it"},
     {"buffers.c", "tell_retired", MODEL_ADD, "*", HINT},
     {"when_full.c", "starve", MODEL_EXCHANGE, "*", HINT},
     {"overwrite.c", "starve", MODEL_EXCHANGE, "*", HINT},
     {"overwrite.c", "wr_overwrite_attempts", MODEL_LOAD, "acquire to relaxed",
-     "of the losses modelled, each comes after its thread has been inside the lock"},
+     "in the models, each loss comes after its thread has held the lock"},
     {"buffers.c", "on_thread_exit", MODEL_STORE, "release to relaxed",
      "a stopper that reads the word has waited for the pin"},
     {"lane_read.h", "wr_lane_take_opened", MODEL_EXCHANGE, "acq_rel to acquire", NO_RETURN},
@@ -71,33 +71,34 @@ static const struct redundant redundant[] = {
     {"buffers.c", "free_lane_pop_locked", MODEL_CAS, "acq_rel to release", LOADED},
     {"threads.c", "record_take", MODEL_STORE, "release to relaxed", BY_LOCK},
     {"threads.c", "membarrier_fail", MODEL_CAS, "*",
-     "which thread is the first to fail; what it does then is under the registry's lock"},
-    {"gate.c", "park", MODEL_ADD, "*", "in the pin that the stopper waits for before it looks"},
+     "decides which thread fails first; that thread then acts under the registry's lock"},
+    {"gate.c", "park", MODEL_ADD, "*",
+     "happens in a pin that the stopper waits for before it looks"},
     {"gate.c", "wr_waiter_set", MODEL_EXCHANGE, "acq_rel to release",
      "what the waiter did before it queued was ordered by the gate's lock"},
     {"gate.c", "wr_waiter_sleep", MODEL_CAS, "*", "the word is loaded again, with acquire"},
     {"gate.c", "event_set", MODEL_CAS, "*", TRY},
     {"gate.c", "wr_gate_abort", MODEL_EXCHANGE, "*",
-     "it says that the gate is closed; the waiter's own word says the rest"},
+     "it only says that the gate is closed; the waiter's own word says the rest"},
     {"gate.c", "wr_gate_unpark", MODEL_ADD, "acq_rel to release",
      "the stopper has done nothing that the thread reads"},
     {"gate.c", "wr_gate_wait_unparked", MODEL_ADD, "*",
-     "the load acquires; each of the three alone would do"},
+     "the load acquires; any one of the three is enough"},
     {"gate.c", "wr_gate_wait_unparked", MODEL_LOAD, "acquire to relaxed",
-     "so does the addition that takes the bit away"},
+     "the addition that clears the bit acquires as well"},
     {"wait_auto_reset.c", "sleep_on_event", MODEL_CAS, "*", TRY},
     {"wait_fifo.c", "serve", MODEL_EXCHANGE, "*", TRY},
     {"wait_fifo.c", "take", MODEL_CAS, "*", TRY},
-    {"wait_relay.c", "rouse", MODEL_CAS, "*", "AWAKE says nothing but that"},
+    {"wait_relay.c", "rouse", MODEL_CAS, "*", "AWAKE publishes nothing"},
     {"buffers.c", "lane_take", MODEL_ADD, "*", HINT_CROWD},
     {"buffers.c", "release_lane_locked", MODEL_ADD, "*", HINT_CROWD},
     {"buffers.c", "wr_buffers_welcome_locked", MODEL_EXCHANGE, "acq_rel to acquire",
-     "arriving threads only link the head, they do not follow it"},
+     "arriving threads link the head but do not follow it"},
     {"gate.c", "wr_waiter_leave", MODEL_CAS, "*", WORD_ONLY},
     {"gate.c", "wr_waiter_leave", MODEL_ADD, "acq_rel to release",
-     "nobody who clears them tells those that leave anything"},
+     "a thread that clears them publishes nothing to those that leave"},
     {"gate.c", "clear_left", MODEL_EXCHANGE, "acq_rel to acquire",
-     "nobody who clears them tells those that leave anything"},
+     "a thread that clears them publishes nothing to those that leave"},
     {"gate.c", "wr_waiter_release", MODEL_STORE, "release to relaxed", WORD_ONLY},
     {"gate.c", "wr_waiter_stay", MODEL_LOAD, "acquire to relaxed", WORD_ONLY},
     {"gate.c", "wr_waiter_stay", MODEL_CAS, "*", WORD_ONLY},
@@ -109,11 +110,11 @@ static const struct redundant redundant[] = {
     {"turn.c", "grant", MODEL_ADD, "*", ONE_WORD},
     {"turn.c", "wr_turn_exit", MODEL_ADD, "*", ONE_WORD},
     {"turn.c", "queue_extend", MODEL_EXCHANGE, "acq_rel to acquire",
-     "enrolling threads only link the head, they do not follow it"},
+     "enrolling threads link the head but do not follow it"},
     {"turn.c", "word_take", MODEL_EXCHANGE, "acq_rel to acquire",
-     "what the thread did before is nothing that the drain reads"},
+     "the drain reads nothing that the thread did before"},
     {"turn.c", "wr_turn_sweep", MODEL_CAS, "release to relaxed",
-     "it goes on the release of the grant, after which the drain touches no link"},
+     "it continues the release sequence of the grant, after which the drain touches no link"},
     {"turn_bench.c", "turn_release", MODEL_LOAD, "acquire to relaxed", BY_PIN},
 
     /* Only models of a whole session reach these. */
@@ -122,19 +123,19 @@ static const struct redundant redundant[] = {
     {"free_list.c", "product_fifo_give", MODEL_ADD, "*", "a hint"},
     {"free_list.c", "product_fifo_take", MODEL_ADD, "*", "a hint"},
     {"drain.c", "is_revocable", MODEL_LOAD, "acquire to relaxed",
-     "only whether it has changed since the last sweep"},
+     "the sweep only asks whether it has changed since the last one"},
     {"drain.c", "is_starved", MODEL_EXCHANGE, "*", HINT},
     {"drain_thread.c", "timer_next", MODEL_LOAD, "acquire to relaxed", HINT},
     {"drain_thread.c", "loop#2", MODEL_LOAD, "acquire to relaxed",
-     "before a sleep, from which the bell wakes it"},
+     "a sleep follows, from which the bell wakes it"},
     {"point.c", "attempts_load", MODEL_LOAD, "acquire to relaxed", SAME_LOAD},
     {"point.c", "lane_tell_all", MODEL_LOAD, "u64 acquire to relaxed",
-     "a count of its own, which orders nothing"},
+     "a separate count, which orders nothing"},
     {"drain.c", "lanes_release", MODEL_LOAD, "acquire to relaxed", BY_PIN},
     {"point.c", "tell_unattributed", MODEL_LOAD, "acquire to relaxed",
-     "a count that names no lane"},
+     "a count that belongs to no lane"},
     {"point.c", "wr_point_has_losses", MODEL_LOAD, "acquire to relaxed",
-     "whether to write a point; what stands in it is loaded again"},
+     "decides whether to write a point, whose contents are loaded again"},
     {"buffers.c", "wr_lane_counts_locked", MODEL_LOAD, "acquire to relaxed", LEFT},
     {"buffers.c", "lane_records_locked", MODEL_LOAD, "acquire to relaxed", LEFT},
 
@@ -142,12 +143,12 @@ static const struct redundant redundant[] = {
     {"drain.c", "end_early", MODEL_STORE, "release to relaxed", BY_REGISTRY},
     {"session_bench.c", "session_start_late", MODEL_LOAD, "acquire to relaxed", BY_REGISTRY},
     {"product_registry.c", "wr_registry_enable", MODEL_STORE, "*",
-     "only clearing the mask has to precede the loads of the pins"},
+     "only clearing the mask must precede the loads of the pins"},
     {"product_registry.c", "wr_registry_give_slot", MODEL_STORE, "release to relaxed", BY_MASK},
     {"product_system.c", "wr_free_list_take", MODEL_EXCHANGE, "acq_rel to acquire",
-     "who takes a segment has nothing to tell who gives it"},
+     "a thread that takes a segment publishes nothing to the one that gives it"},
     {"lane_bench.c", "bench_next_session", MODEL_STORE, "seq_cst to release",
-     "only clearing the mask has to precede the loads of the pins"},
+     "only clearing the mask must precede the loads of the pins"},
     {"lane_bench.c", "bench_next_session", MODEL_STORE, "release to relaxed", BY_MASK},
     {"lane_models.c", "change_session", MODEL_STORE, "release to relaxed", BY_MASK},
     {"session_bench.c", "session_change", MODEL_STORE, "release to relaxed", BY_MASK},
@@ -313,7 +314,7 @@ static bool survey(void)
     struct model_result result;
     for (size_t i = 0; model_at(i); i++) {
         if (i / 64 == MODEL_SET_WORDS) {
-            printf("more models than a set of them holds\n");
+            printf("more models than a set can hold\n");
             return false;
         }
         if (!is_small(model_at(i)) && !is_asked(model_at(i), false))
