@@ -11,7 +11,7 @@
 
 enum { GRANT_OF_TWO = 2 };
 
-/* --- PARK: no thread sleeps for ever while something is free. --------------------------------- */
+/* --- PARK: no thread sleeps for ever while something is free. -------------------------------- */
 
 static void auto_reset_setup(void)
 {
@@ -81,7 +81,7 @@ static void give_three(void)
     gate_give(1);
 }
 
-/* --- RELAY's cap never keeps a thread waiting for ever. --------------------------------------- */
+/* --- RELAY's cap never keeps a thread waiting for ever. -------------------------------------- */
 
 /* One processor beside the drain's: the first thread that is granted fills the cap. */
 static void relay_cap_setup(void)
@@ -125,7 +125,7 @@ static void get_once(void)
     gate_done();
 }
 
-/* --- GRANT: units do not leak, and the next waiter is served. --------------------------------- */
+/* --- GRANT: units do not leak, and the next waiter is served. -------------------------------- */
 
 /* Thread 0 may reach its deadline at any time. */
 static void auto_reset_timed_setup(void)
@@ -224,7 +224,7 @@ static void try_one(void)
     gate_return();
 }
 
-/* --- ABORT: each attempt is served or lost exactly once. -------------------------------------- */
+/* --- ABORT: each attempt is served or lost exactly once. ------------------------------------- */
 
 static void may_get(void)
 {
@@ -295,7 +295,7 @@ static void abort_all(void)
     gate_wait_unparked();
 }
 
-/* --- OUTSIDE: a thread in the host's hook keeps nothing that others need. --------------------- */
+/* --- OUTSIDE: a thread in the host's hook keeps nothing that others need. -------------------- */
 
 static void be_busy(void)
 {

@@ -62,7 +62,7 @@ static void handover_two_setup(void)
     bench_open_first(0);
 }
 
-/* --- LOST: a visible loss is placed behind the records before it. ----------------------------- */
+/* --- LOST: a visible loss is placed behind the records before it. ---------------------------- */
 
 static void lost_setup(void)
 {
@@ -156,7 +156,7 @@ static void emit_other_two(void)
     bench_emit(1);
 }
 
-/* --- READY: the drain meets a lane that has retired a segment. -------------------------------- */
+/* --- READY: the drain meets a lane that has retired a segment. ------------------------------- */
 
 static void look_ready_twice(void)
 {
@@ -225,7 +225,7 @@ static void emit_parts(void)
     bench_emit_parts(0, 3);
 }
 
-/* --- QUIESCE: once the mask is clear and the pins were waited for, no thread touches a lane. -- */
+/* --- QUIESCE: once the mask is clear and the pins were waited for, no thread touches a lane. - */
 
 static void quiesce_setup(void)
 {
@@ -371,7 +371,7 @@ static void drain_exited_early(void)
     bench_free_place(lane);
 }
 
-/* --- THREAD: a record is reused once its thread and all its lanes have released it. ----------- */
+/* --- THREAD: a record is reused once its thread and all its lanes have released it. ---------- */
 
 static void record_setup(void)
 {
@@ -430,7 +430,7 @@ static void record_pair_check(void)
     model_check(product_record_take() && product_record_take());
 }
 
-/* --- ARRIVE, LANE: a thread takes two lanes, and the drain meets them. ------------------------ */
+/* --- ARRIVE, LANE: a thread takes two lanes, and the drain meets them. ----------------------- */
 
 #define LANES 3u
 
@@ -472,7 +472,7 @@ static void lanes_check(void)
     model_check(count == LANES);
 }
 
-/* --- RECORD: the list of records is walked while it grows. ------------------------------------ */
+/* --- RECORD: the list of records is walked while it grows. ----------------------------------- */
 
 static struct wr_thread *fresh_record;
 
@@ -528,7 +528,7 @@ static void record_stop(void)
     wr_data_written(freed, sizeof *freed);
 }
 
-/* --- The lock of OVERWRITE is held for as long as the writer waits. --------------------------- */
+/* --- The lock of OVERWRITE is held for as long as the writer waits. -------------------------- */
 
 static void overwrite_held_setup(void)
 {

@@ -45,7 +45,7 @@ static void check_no_step(void)
         model_check(lane->skew == 0);
 }
 
-/* --- The clock. It shows 0 until it starts. --------------------------------------------------- */
+/* --- The clock. It shows 0 until it starts. -------------------------------------------------- */
 
 static void clock_begins(void)
 {
@@ -60,7 +60,7 @@ static void clock_leaps(void)
     model_clock(times, 2);
 }
 
-/* --- A lane that the drain has not met holds nothing older than the horizon. ------------------ */
+/* --- A lane that the drain has not met holds nothing older than the horizon. ----------------- */
 
 static void new_setup(void)
 {
@@ -68,7 +68,7 @@ static void new_setup(void)
     clock_begins();
 }
 
-/* --- Nor does a lane that it has read, unless its thread is inside a pin. --------------------- */
+/* --- Nor does a lane that it has read, unless its thread is inside a pin. -------------------- */
 
 /* Gives the drain a reason to write a point. */
 static void settle_setup_pins(bool fast)
@@ -95,7 +95,7 @@ static void leap_setup(void)
     clock_leaps();
 }
 
-/* --- The sweep takes the segment of a thread that has not moved since the last one. ----------- */
+/* --- The sweep takes the segment of a thread that has not moved since the last one. ---------- */
 
 static void sweep_setup_pins(bool fast)
 {
@@ -121,7 +121,7 @@ static void sweep_and_look(void)
     look();
 }
 
-/* --- The stop. -------------------------------------------------------------------------------- */
+/* --- The stop. ------------------------------------------------------------------------------- */
 
 static void stop_setup(void)
 {
@@ -159,7 +159,7 @@ static void nested_new_setup(void)
     model_handler(0, session_emit_nested);
 }
 
-/* --- Membarrier fails. ------------------------------------------------------------------------ */
+/* --- Membarrier fails. ----------------------------------------------------------------------- */
 
 static void late_setup(void)
 {

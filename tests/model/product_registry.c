@@ -109,7 +109,7 @@ uint32_t wr_process_generation(void)
     return 0;
 }
 
-/* --- The sink, and what else a session needs to start. ---------------------------------------- */
+/* --- The sink, and what else a session needs to start. --------------------------------------- */
 
 bool wr_stream_write(struct wr_stream *stream, const void *bytes, uint64_t count)
 {
@@ -189,7 +189,7 @@ int wr_os_thread_start(const char *name, void *(*run)(void *), void *argument)
     return 0;
 }
 
-/* --- Mode OVERWRITE. -------------------------------------------------------------------------- */
+/* --- Mode OVERWRITE. ------------------------------------------------------------------------- */
 
 void wr_recorder_begin(struct weir_session *session)
 {

@@ -353,7 +353,7 @@ void wr_bell_wait(struct wr_bell *bell, uint32_t ticket, uint64_t ns)
         clock_ns[model_self()] += ns;
 }
 
-/* --- Statistics and spins. -------------------------------------------------------------------- */
+/* --- Statistics and spins. ------------------------------------------------------------------- */
 
 uint64_t model_figure_add(const struct wr_u64 *word, uint64_t value)
 {
