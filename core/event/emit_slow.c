@@ -37,7 +37,7 @@ static uint64_t mask_of(const struct weir_event *event)
 /* --- Nested: this thread is already in the library. ------------------------------------------ */
 
 /* Counts the event in each session that wants it and does nothing else: the interrupted code may
- * hold any lock and stand between any two stores. */
+ * hold any lock and be between any two stores. */
 static bool emit_nested(struct weir_event *event)
 {
     struct wr_thread *thread = wr_self.thread;

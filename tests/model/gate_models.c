@@ -83,7 +83,7 @@ static void give_three(void)
 
 /* --- RELAY's cap never keeps a thread waiting for ever. -------------------------------------- */
 
-/* One processor beside the drain's: the first thread that is granted fills the cap. */
+/* One processor besides the drain's: the first thread that is granted fills the cap. */
 static void relay_cap_setup(void)
 {
     gate_prepare(WEIR_WAKE_RELAY, WEIR_WAKE_NO_SPIN, 1, 2);
@@ -385,7 +385,7 @@ static void may_get_hooked(void)
     say(0);
 }
 
-/* One processor beside the drain's, and a drain that only gives. */
+/* One processor besides the drain's, and a drain that only gives. */
 static void outside_cap_setup(void)
 {
     relay_cap_setup();

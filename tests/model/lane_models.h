@@ -20,7 +20,7 @@ extern const struct lane_model lane_models[], gate_models[], session_models[], l
 extern const size_t lane_model_count, gate_model_count, session_model_count, look_model_count,
     free_model_count;
 
-/* All models by number; NULL behind the last. */
+/* All models by number; NULL after the last. */
 static inline const struct lane_model *model_at(size_t number)
 {
     if (number < lane_model_count)

@@ -3,7 +3,7 @@
  *
  * A word keeps all its stores ("messages"), ordered by stamp: this is its modification order. A
  * thread has a view: for each word, the earliest message that it may still read. A load reads any
- * message from there on; a store goes to any place behind it. A release store carries its thread's
+ * message from there on; a store goes to any place after it. A release store carries its thread's
  * view. An acquire load adds the view of the message that it reads. A read-modify-write passes on
  * the view of the message that it replaces (release sequence). This is the promise-free part of the
  * "promising semantics", which equals RC11 without sequentially consistent accesses. Every RC11
@@ -19,7 +19,7 @@
  *                       follows one of the same thread.
  *  Failing CAS          may read any value that a load could read, except the expected one.
  *  Successful RMW       reads any message that no other RMW directly follows yet, not only the
- *                       newest executed. It takes the place right behind that message in
+ *                       newest executed. It takes the place directly after that message in
  *                       modification order.
  *  seq_cst accesses     release or acquire, and in an order S that order.c keeps.
  *  seq_cst fence        (inside membarrier) exchanges views with all fences before it, and is an
@@ -327,7 +327,7 @@ static void read_message(struct thread *thread, const struct operation *operatio
         thread->current.stamp[engine.clock - 1] = clock; /* until the next fence */
 }
 
-/* Inserts a store right behind `after` in modification order. `attached`: nothing may come
+/* Inserts a store directly after `after` in modification order. `attached`: nothing may come
  * between. */
 static struct message *write_message(struct thread *thread, const struct operation *operation,
                                      uint64_t value, uint32_t after, bool attached)

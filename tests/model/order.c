@@ -2,7 +2,7 @@
  * The order S of sequentially consistent accesses: not their execution order, but any order that
  * C11 allows. It is kept as a relation that must stay free of cycles:
  *
- *   - an access precedes what it happens before;
+ *   - an access precedes every access that it happens before;
  *   - of two stores to one word, the one that is earlier in modification order precedes;
  *   - a load precedes the stores to its word that come after the one it has read.
  *

@@ -32,7 +32,7 @@ uint64_t product_clock_ns(uint32_t thread);
 void product_clock(uint32_t ticks);
 /* Makes that clock leap or step back. */
 void product_clock_step(int32_t ticks);
-/* Call in setup(). The lock then orders nothing and excludes nobody. What it protects must be
+/* Call in setup(). The lock then orders nothing and excludes no thread. What it protects must be
  * ordered by something else, or a race is reported. Saves steps. */
 void product_without_lock(pthread_mutex_t *mutex);
 /* Call in setup(). Makes the session's bell work: it is rung and waited for. */

@@ -1,5 +1,5 @@
 /*
- * Mode BLOCK, one property per test. "Full" means: the sink stands still, and this thread has
+ * Mode BLOCK, one property per test. "Full" means: the sink blocks, and this thread has
  * emitted in a no-block scope until an event was refused.
  */
 #define _GNU_SOURCE
@@ -19,7 +19,7 @@ WEIR_PROVIDER_DEFINE(Unit, UNIT_EVENTS)
 #define HALF       ((SEGMENT - 256u) * SEGMENTS / 2) /* the capacity of half of the segments */
 #define ERRNO_MARK 123
 
-/* --- A session whose sink stands still. ------------------------------------------------------ */
+/* --- A session whose sink blocks. ------------------------------------------------------------ */
 
 static bool gate_is_closed; /* ANY */
 

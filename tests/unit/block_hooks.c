@@ -1,6 +1,6 @@
 /*
  * The host's hooks around the waits of mode BLOCK and of control calls. "Full" means: the sink
- * stands still, and this thread has emitted in a no-block scope until an event was refused.
+ * blocks, and this thread has emitted in a no-block scope until an event was refused.
  */
 #define _GNU_SOURCE
 #include "unit.h"
@@ -98,7 +98,7 @@ static void hooks_remove(void)
     assert_int_equal(get(&all_before), get(&all_after));
 }
 
-/* --- A session whose sink stands still. ------------------------------------------------------ */
+/* --- A session whose sink blocks. ------------------------------------------------------------ */
 
 static uint64_t gate_is_closed; /* ANY */
 

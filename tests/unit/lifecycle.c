@@ -101,7 +101,7 @@ static bool stuck(void *context, const void *bytes, size_t count)
     return true;
 }
 
-/* A sink that stands still while the gate is locked. */
+/* A sink that blocks while the gate is locked. */
 static struct weir_session_config stuck_config(pthread_mutex_t *gate)
 {
     struct weir_session_config config = unit_config();

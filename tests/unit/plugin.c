@@ -1,7 +1,7 @@
 /*
  * Plug-ins that trace: one links the static library through its CMake target, one was linked with
  * libweir.a by hand, and one links the shared library. They are unloaded while a thread that has
- * emitted is alive. They also trace beside this program, which has another static copy of the
+ * emitted is alive. They also trace alongside this program, which has another static copy of the
  * library and exports whatever it can.
  */
 #define _GNU_SOURCE

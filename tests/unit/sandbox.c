@@ -32,12 +32,12 @@ WEIR_PROVIDER_DEFINE(Unit, UNIT_EVENTS)
 #define WAIT_MS  30000
 
 /* Ends the child if the condition does not hold. */
-#define CHECK(holds)                                                            \
-    do {                                                                        \
-        if (!(holds)) {                                                         \
+#define CHECK(holds)                                                                   \
+    do {                                                                               \
+        if (!(holds)) {                                                                \
             fprintf(stderr, "%s:%d: does not hold: %s\n", __FILE__, __LINE__, #holds); \
-            _exit(1);                                                           \
-        }                                                                       \
+            _exit(1);                                                                  \
+        }                                                                              \
     } while (0)
 #define WAIT_FOR(holds)                                  \
     do {                                                 \

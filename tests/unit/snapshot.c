@@ -562,7 +562,7 @@ static void rundown(struct weir_session *session, void *context)
     Unit_Pair(7, 7);
 }
 
-/* The rundown is only in the last stream, behind what was kept. */
+/* The rundown is only in the last stream, after what was kept. */
 static void test_rundown(void **state)
 {
     (void)state;

@@ -1,6 +1,6 @@
 /*
  * Mode DROP: refused threads are served in the order of refusals. The sink takes one buffer when
- * the test allows it. While the sink stands still, so does the drain. Each of the session's threads
+ * the test allows it. While the sink blocks, so does the drain. Each of the session's threads
  * emits one event on command.
  */
 #define _GNU_SOURCE
@@ -243,7 +243,7 @@ static void test_exits(void **state)
     members_end(session, 3);
 }
 
-/* Two threads hold all segments and stand still, or write slowly. */
+/* Two threads hold all segments and stop writing, or write slowly. */
 static void test_held_segments_come_back(void **state)
 {
     (void)state;
