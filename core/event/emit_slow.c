@@ -357,8 +357,8 @@ WEIR_API void weir_no_block_end(void)
 
 const unsigned char wr_payload_mismatch;
 
-/* Counts a mismatch in each session that wants the event. A thread that is inside the library
- * counts it as nested. */
+/* Counts a mismatch like the event's other losses: by the capture, as nested, or in each session
+ * that wants the event. */
 static bool lose_mismatch(struct weir_event *event)
 {
     if (wr_self.capture)

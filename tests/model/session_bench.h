@@ -48,8 +48,8 @@ void session_leap(void);
 /* Emits three events, the last of which need the drain, and stops. */
 void session_emit_all_and_stop(void);
 
-/* The same, but the session has started after membarrier failed; its threads were on the fast path
- * before. */
+/* Call in setup(). Like session_prepare_drop() with one emitter and plain pins, but the session has
+ * started after membarrier failed; its thread was on the fast path before. */
 void session_prepare_late(uint32_t segments, bool have_lanes);
 
 /* Call in setup(). Makes the thread emit. */
@@ -78,7 +78,7 @@ void session_stop_alone(void);
  * when the stream ends. */
 void session_stop_late(void);
 
-/* Reads once what is there, then does the same. */
+/* Reads once what is there, then stops like session_stop_alone(). */
 void session_drain_and_stop_alone(void);
 
 /* Sets other hooks. The second function first waits between the current hooks or those about to be
@@ -88,12 +88,12 @@ void session_wait_and_set_hooks(void);
 
 /* Call in finish(). What was written has been read; what was not written was counted once. */
 void session_check(void);
-/* The same without a stop. */
+/* The same without a stop: only the counts. */
 void session_check_counts(void);
-/* The same; records that were not read do not count as written. */
+/* Like session_check_counts(); records that were not read do not count as written. */
 void session_check_read(void);
 
-/* The same; and the drain has not waited for its timer. */
+/* Like session_check(); and the drain has not waited for its timer. */
 void session_check_in_time(void);
 
 /* Membarrier fails: the second emitter stops once the first one has emitted. Nothing is freed, and
