@@ -1,18 +1,19 @@
 /*
- * HOT: the way of an event that is enabled in one session, has a fixed size, and finds room.
+ * HOT: the path of an event that is enabled in exactly one session, has a fixed size, and finds
+ * room.
  *
- * Everything else leaves by a tail call, so that this function has no call, no locked instruction,
- * no fence and no stack frame of its own (tests/codegen checks the object code).
+ * Every other case leaves by a tail call, so this function has no call, no locked instruction, no
+ * fence and no stack frame (tests/codegen checks the object code).
  */
 #include "event/event.h"
 #include "base/compiler.h"
 #include "lane/lane_write.h"
 #include "os/clock.h"
 
-/* Copies `bytes` bytes that end where the pointers point, so that one register is counter and
- * index. Payloads are readable up to a multiple of eight bytes. Not memcpy, and never two words at
- * a time: a call costs more than the copy of a typical event, and two words that the emitter has
- * just stored one by one cannot be forwarded to one load. */
+/* Copies `bytes` bytes. Both pointers point at the end of their data, so one register is both
+ * counter and index. Payloads are readable up to a multiple of eight bytes. Not memcpy: a call
+ * costs more than the copy of a typical event. Never two words at a time: the processor cannot
+ * forward two words that the emitter has just stored one by one to a single load. */
 WR_INLINE void copy_words_before(unsigned char *to_end, const unsigned char *from_end,
                                  int64_t bytes)
 {
@@ -25,15 +26,15 @@ WEIR_API bool weir_emit(struct weir_event *event, const void *payload)
     struct wr_thread *thread = wr_self.ready;
     if (WR_UNLIKELY(!thread))
         return wr_emit_slow(event, payload);
-    /* A signal handler that emits from here on finds NULL and counts itself as nested. */
+    /* From here on, a signal handler that emits finds NULL and counts its event as nested. */
     wr_self.ready = NULL;
     wr_compiler_barrier();
     uint64_t pin = wr_pin_enter(thread);
 
     /* edge ENABLE.acquire: the session behind each bit; QUIESCE: the pin's store, then this load */
     uint64_t mask = wr_mask_load_seq_cst(&event->enabled);
-    /* Not exactly one bit. Only a power of two shares no bit with its predecessor and is not 0, so
-     * that one compare is enough. */
+    /* Leave unless exactly one bit is set. One comparison tests both: only a power of two is not 0
+     * and shares no bit with its predecessor. */
     if (WR_UNLIKELY((mask ^ (mask - 1)) <= mask - 1))
         return wr_emit_pinned_slow(event, payload);
     /* relaxed: only this thread stores it while its pin is odd */

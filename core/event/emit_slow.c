@@ -1,7 +1,7 @@
 /*
- * The ways of an event that are not hot: the first event of a thread, several sessions, payloads of
- * variable size, a full segment, a nested event, the rundown, and every event in a process without
- * membarrier or an invariant counter.
+ * The slow paths of an event: a thread's first event, several sessions, payloads of variable size,
+ * a full segment, a nested event, the rundown, and every event of a process without membarrier or
+ * without an invariant counter.
  */
 #include "event/event.h"
 
@@ -19,7 +19,8 @@ static uint64_t mask_load(const struct weir_event *event)
     return wr_mask_load_seq_cst(&event->enabled);
 }
 
-/* To be asked after a mask was loaded: a mask that names a session with seq_cst pins has it. */
+/* Call this only after a mask has been loaded: a mask that names a session with seq_cst pins
+ * contains the marker. */
 static uint64_t marker(void)
 {
     /* relaxed: edge ENABLE publishes it with the mask */
@@ -35,7 +36,7 @@ static uint64_t mask_of(const struct weir_event *event)
 
 /* --- Nested: this thread is already in the library. ------------------------------------------ */
 
-/* Counts the event in each session that wants it, and nothing else: whatever was interrupted may
+/* Counts the event in each session that wants it and does nothing else: the interrupted code may
  * hold any lock and be between any two stores. */
 static bool emit_nested(struct weir_event *event)
 {
@@ -46,15 +47,15 @@ static bool emit_nested(struct weir_event *event)
     if (thread && !was_inside)
         pin = wr_pin_enter_seq_cst(thread);
     else if (thread)
-        /* edge QUIESCE: the fast path that we interrupted has entered with a plain store, which a
-         * session without membarrier may not see, and has not come to a lane of such a session.
-         * Here one may be met: this store, then the load of the mask. */
+        /* edge QUIESCE: this store, then the load of the mask. The interrupted fast path entered
+         * with a plain store, which the stopper of a session without membarrier may not see. That
+         * fast path has not reached a lane of such a session, but this function may. */
         wr_u64_store_seq_cst(&thread->pin, pin);
     for (uint64_t mask = mask_of(event); mask; mask &= mask - 1) {
         uint32_t slot = (uint32_t)__builtin_ctzll(mask);
         /* relaxed: only this thread stores it while its pin is odd */
         struct wr_lane *lane = thread ? wr_ptr_load_relaxed(&thread->lanes[slot]) : NULL;
-        /* relaxed: a count; the drain reads it, and a later look tells what this one missed */
+        /* relaxed: a count; if the drain misses this increment, a later look reports it */
         wr_u64_add_relaxed(lane ? &lane->nested : &wr_unattributed[slot].nested, 1);
     }
     if (thread && !was_inside)
@@ -63,7 +64,7 @@ static bool emit_nested(struct weir_event *event)
     return false;
 }
 
-/* Of a thread that has no lane. */
+/* Counts the loss of an event whose thread has no lane. */
 static void lose_unattributed(uint32_t slot)
 {
     wr_self.pending &= ~(UINT64_C(1) << slot);
@@ -73,8 +74,9 @@ static void lose_unattributed(uint32_t slot)
 
 /* --- Inside the pin. ------------------------------------------------------------------------- */
 
-/* Ticks of a record since its segment's base, as near as a record can tell: the base may have been
- * read after the stamp that this event has in all its sessions, or the clock have stepped. */
+/* Ticks from the segment's base to the record, clamped to what a record can hold. An event has one
+ * stamp in all its sessions, so the base may have been read after it; or the clock may have
+ * stepped. */
 static uint64_t since_base(const struct wr_segment *segment, uint64_t ticks)
 {
     if (ticks < segment->base_ticks)
@@ -83,16 +85,17 @@ static uint64_t since_base(const struct wr_segment *segment, uint64_t ticks)
     return since < WR_RECORD_TICK_MAX ? since : WR_RECORD_TICK_MAX;
 }
 
-/* Has the clock stepped back behind the segment's base, or gone so far that the record cannot say
- * so? The base of an empty segment was just read. */
+/* Has the clock stepped back behind the segment's base, or moved further ahead than a record can
+ * express? An empty segment never counts: its base was just read. */
 static bool is_out_of_time(const struct wr_segment *segment, uint64_t ticks, uint64_t commit)
 {
     return ticks - segment->base_ticks > WR_RECORD_TICK_MAX &&
            wr_commit_offset(commit) > segment->records_at;
 }
 
-/* Such a segment is left for one with a new base. But no event is lost for that: if there is no
- * other one, its rest is used, and the drain sees to the order. */
+/* If the segment is out of time, moves to one with a new base. The event is not lost for that: if
+ * no other segment is available, it is written to the rest of this one, and the drain restores the
+ * order. */
 static enum wr_room room_in_time(struct wr_lane *lane, uint32_t bytes, uint64_t *ticks,
                                  struct wr_segment **segment, uint64_t *commit)
 {
@@ -126,7 +129,7 @@ static void record_write(struct wr_segment *segment, uint64_t commit, uint64_t t
     wr_segment_commit(segment, commit, wr_record_bytes(payload_bytes, !definition->is_fixed));
 }
 
-/* An event on its way. */
+/* The state of one weir_emit() call, shared by the sessions that it writes to. */
 struct attempt {
     struct weir_event *event;
     const void *payload;
@@ -134,7 +137,7 @@ struct attempt {
     uint64_t ticks; /* 0 until the clock has been read: once per event, and again after a wait */
 };
 
-/* A record that fits into a segment. */
+/* Writes a record that fits into one segment. */
 static enum wr_room emit_whole(struct wr_lane *lane, struct attempt *attempt, uint32_t bytes)
 {
     struct wr_segment *segment;
@@ -149,7 +152,7 @@ static enum wr_room emit_whole(struct wr_lane *lane, struct attempt *attempt, ui
     return WR_ROOM;
 }
 
-/* One session's copy. */
+/* Writes one session's copy of the event. */
 static enum wr_room emit_to_lane(struct wr_lane *lane, struct attempt *attempt)
 {
     const struct wr_event_definition *definition = attempt->event->definition;
@@ -163,8 +166,8 @@ static enum wr_room emit_to_lane(struct wr_lane *lane, struct attempt *attempt)
     return wr_emit_span(lane, definition, attempt->payload, &attempt->size, &attempt->ticks);
 }
 
-/* Where the drain has no membarrier, nothing but this reading of the clock keeps the stamp that
- * follows from being read before the pin is visible: see wr_point_settle(). */
+/* Without membarrier on the drain's side, only this ordered clock read keeps the following stamp
+ * from being read before the pin is visible: see wr_point_settle(). */
 static void pin_enter(struct wr_thread *thread)
 {
     wr_pin_enter_seq_cst(thread);
@@ -172,9 +175,9 @@ static void pin_enter(struct wr_thread *thread)
         (void)wr_clock_ticks_ordered();
 }
 
-/* The wait between the host's hooks. The after hook may block for as long as a collection takes, or
- * a stop of this session: so nothing keeps the session meanwhile, and whether it is still there
- * says the thread's pointer to the lane. */
+/* Waits between the host's hooks. The after hook may block for the length of a collection, or until
+ * this session has been stopped. So nothing keeps the session alive meanwhile; the thread's pointer
+ * to the lane says whether it still exists. */
 static bool wait_outside(struct wr_thread *thread, struct wr_lane *lane, uint32_t slot,
                          struct attempt *attempt, const struct weir_park_hooks *hooks)
 {
@@ -184,16 +187,16 @@ static bool wait_outside(struct wr_thread *thread, struct wr_lane *lane, uint32_
     pin_enter(thread);
     attempt->ticks = 0;
     /* edge QUIESCE: the pin's store, then this load. A stopper clears the word, then waits for this
-     * pin, then frees the lane; it has counted the loss. No other lane can be here: only this
-     * thread attaches them. */
+     * pin, then frees the lane; it has counted the loss. A pointer that is not NULL is to the same
+     * lane, since only this thread attaches lanes. */
     if (waited == WR_WAITED_GRANTED && wr_ptr_load_seq_cst(&thread->lanes[slot]))
         return mode->step_in(lane, (mask_of(attempt->event) >> slot & 1) != 0);
     wr_self.last_loss = waited == WR_WAITED_DEADLINE ? WEIR_LOSS_DEADLINE : WEIR_LOSS_ABORTED;
     return false;
 }
 
-/* Waits outside the pin. True: inside a pin again, with room, and the session still wants the
- * event. What the thread knew of masks and lanes is old by then. */
+/* Waits outside the pin. True: the thread is inside a pin again and has room, and the session still
+ * wants the event. Masks and lanes that the thread loaded before are stale by then. */
 static bool wait_for_room(struct wr_thread *thread, struct wr_lane *lane, uint32_t slot,
                           struct attempt *attempt)
 {
@@ -223,8 +226,8 @@ static bool emit_to_slot(struct wr_thread *thread, uint32_t slot, struct attempt
     return room == WR_ROOM;
 }
 
-/* Sessions that may park the thread come last: the others get the event before. The mask is loaded
- * again for each of those, because a wait is long enough for sessions to come and go. */
+/* Sessions that may park the thread come last, so that the others get the event first. The mask is
+ * loaded again after each of them: sessions may come and go during a wait. */
 static bool emit_to_all(struct wr_thread *thread, uint64_t mask, struct weir_event *event,
                         const void *payload)
 {
@@ -245,8 +248,8 @@ static bool emit_to_all(struct wr_thread *thread, uint64_t mask, struct weir_eve
     return is_written;
 }
 
-/* Membarrier has failed. Until here the thread has touched no session that started since, but for
- * its bit in the event's mask. */
+/* Called after membarrier has failed. So far the thread has touched no session that started since,
+ * except for its bit in the event's mask. */
 static uint64_t pin_again(struct wr_thread *thread, const struct weir_event *event)
 {
     wr_pin_leave_own(thread);
@@ -254,8 +257,8 @@ static uint64_t pin_again(struct wr_thread *thread, const struct weir_event *eve
     return mask_of(event);
 }
 
-/* From the fast path, which has entered the pin and found something to do. It has found `ready`
- * set, so that is what it leaves behind. */
+/* Continues for the fast path, which has entered the pin and cannot finish the event. The fast path
+ * found `ready` set, so this function sets it again. */
 WR_NOINLINE bool wr_emit_pinned_slow(struct weir_event *event, const void *payload)
 {
     struct wr_thread *thread = wr_self.thread;
@@ -273,11 +276,11 @@ WR_NOINLINE bool wr_emit_pinned_slow(struct weir_event *event, const void *paylo
     return is_written;
 }
 
-/* From the fast path, whose only lane has no segment. While none is to be had, and the drain knows
- * it, the event is lost at a fraction of an event's cost: that is what the order of the parameters
- * is for, and the pin among them, because all the rest would wait for a load of what was just
- * stored. Everything else, and the first of such events, goes the whole way. A fixed payload fits
- * into every segment, so the cause is the lane's. */
+/* Continues for the fast path when the only lane has no segment. When the session is out of
+ * segments and the drain knows it, drops the event at a fraction of an event's cost. Everything is
+ * passed in registers, the pin too, so nothing waits for a load of what was just stored. All other
+ * cases, including the first event that is refused, take the whole path. A fixed payload fits into
+ * every segment, so the loss has the cause that the lane recorded. */
 WR_NOINLINE bool wr_emit_no_segment_slow(struct weir_event *event, struct wr_thread *thread,
                                          struct wr_lane *lane, uint64_t pin, const void *payload)
 {
@@ -346,7 +349,8 @@ WEIR_API void weir_no_block_end(void)
 
 const unsigned char wr_payload_mismatch;
 
-/* Counts the loss as the event's other losses are counted. */
+/* Counts a mismatch like the event's other losses: by the capture, as nested, or in each session
+ * that wants the event. */
 static bool lose_mismatch(struct weir_event *event)
 {
     if (wr_self.capture)
@@ -371,7 +375,7 @@ static bool lose_mismatch(struct weir_event *event)
     return false;
 }
 
-/* The payload that an emitter would build: at most 16 bytes a field. */
+/* The payload that an emitter would build: at most 16 bytes per field. */
 struct built_payload {
     _Alignas(8) unsigned char bytes[WR_FIELDS_MAX * 16 + 8];
 };
@@ -390,7 +394,7 @@ static uint32_t append_reference(struct built_payload *built, uint32_t at,
                                          : at;
 }
 
-/* Little-endian, as the wire is: the low bytes of an integer are its narrower value. */
+/* Little-endian, like the wire format: the low bytes of an integer are its narrower value. */
 static uint32_t append_value(struct built_payload *built, uint32_t at,
                              const struct weir_value *value)
 {

@@ -1,7 +1,7 @@
 /*
- * The hooks that are set, in copies that are never changed and never freed: a thread that has taken
- * a pair may be in its wait for hours. Equal hooks share a copy, so that a host that sets and
- * removes them again and again needs no more memory each time.
+ * The current park hooks. Each pair is a copy that is never changed or freed, because a thread that
+ * has taken it may wait for hours before it calls `after`. Equal pairs share one copy, so a host
+ * that sets and removes its hooks repeatedly does not use more memory each time.
  */
 #include "event/hooks.h"
 
@@ -16,8 +16,8 @@ struct copy {
     struct copy *next;            /* CONST */
 };
 
-static struct wr_ptr copies;  /* edge HOOKS: a list, which only grows */
-static struct wr_ptr current; /* edge HOOKS: of them, or NULL */
+static struct wr_ptr copies;  /* edge HOOKS: all copies; the list only grows */
+static struct wr_ptr current; /* edge HOOKS: one of the copies, or NULL */
 
 static struct copy *copy_find(struct copy *first, const struct weir_park_hooks *hooks)
 {
@@ -28,8 +28,8 @@ static struct copy *copy_find(struct copy *first, const struct weir_park_hooks *
     return copy;
 }
 
-/* Without a lock: a child that is forked while another thread is in here may set hooks, too. Two
- * threads that set the same at once may make two copies of it. */
+/* Takes no lock, so that a forked child may set hooks even if another thread was in here at the
+ * fork. Two threads that set the same pair at once may make two copies. */
 static struct copy *copy_of(const struct weir_park_hooks *hooks)
 {
     /* edge HOOKS.acquire: the copies */
@@ -58,8 +58,9 @@ enum weir_result weir_park_hooks_set(const struct weir_park_hooks *hooks)
 
 #ifndef WEIR_SINGLE_THREADED
 
-/* What the hook emits is nested: the thread is inside the library. It may have a cancellation
- * point, and a thread that ended there would stay in the session's queue. */
+/* The thread is inside the library, so an event that the hook emits is nested. Cancellation is off:
+ * the hook may contain a cancellation point, and a thread that ended there would stay in the
+ * session's queue. */
 static void call(void (*hook)(void *context), void *context)
 {
     int error = errno, cancel_state;

@@ -1,9 +1,10 @@
 /*
- * The host's hooks around a wait (weir_park_hooks in weir/session.h): before, where it lets go of
- * its global lock or enters its safe region, and after, where it takes that back.
+ * The host's hooks around a wait (weir_park_hooks in weir/session.h). In `before` the host releases
+ * its global lock or enters its safe region; in `after` it takes the lock back or leaves the
+ * region.
  *
- * Called outside the pin, without any lock of ours. A wait takes the pair once, so that each before
- * has its after, whatever is set meanwhile.
+ * Hooks are called outside the pin and without any lock of the library. A wait takes the pair once,
+ * so each `before` is followed by its own `after`, whatever is set meanwhile.
  */
 #ifndef WR_EVENT_HOOKS_H
 #define WR_EVENT_HOOKS_H
@@ -12,15 +13,16 @@
 
 #ifndef WEIR_SINGLE_THREADED
 
-/* Calls the before hook; what it returns is for wr_hooks_after(). NULL if none is called: there are
- * none, or the thread is in a no-block scope, between the hooks already, or a drain thread. */
+/* Calls `before`. Pass the result to wr_hooks_after(). Returns NULL and calls nothing if no hooks
+ * are set, or if the thread is in a no-block scope, already between the hooks, or a drain
+ * thread. */
 const struct weir_park_hooks *wr_hooks_before(void);
-/* `hooks` may be NULL. */
+/* Calls `after` unless `hooks` is NULL. */
 void wr_hooks_after(const struct weir_park_hooks *hooks);
 
 #else
 
-/* Nothing waits, and the sink is called by the host's thread. */
+/* Nothing waits here, and the host's thread calls the sink. */
 static inline const struct weir_park_hooks *wr_hooks_before(void)
 {
     return (const struct weir_park_hooks *)0;

@@ -1,4 +1,4 @@
-/* What a session wants of which provider. Providers are known by name, without case. */
+/* Matches what sessions want against providers. Provider names are compared without case. */
 #include "event/define.h"
 #include "event/event.h"
 

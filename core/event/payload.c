@@ -1,4 +1,4 @@
-/* The payload of an event, from what an emitter builds to what stands in a record. */
+/* The payload of an event: measures what an emitter built, and copies it into a record. */
 #include "event/event.h"
 
 #include <string.h>
@@ -13,7 +13,7 @@ static size_t utf16_length(const uint16_t *units)
     return length;
 }
 
-/* A field of variable size: where its elements are, how many, and what they become in the file. */
+/* A field of variable size: its elements, their count, and their size in the file. */
 struct span {
     const void *data;
     uint64_t count;
@@ -21,7 +21,7 @@ struct span {
     uint32_t file_bytes_each; /* at most */
 };
 
-/* Reads the field at `*from` and moves on. Does not look at the data. */
+/* Reads the reference at `*from` and advances. Does not read the data. */
 static struct span span_next(enum weir_type type, const unsigned char **from)
 {
     struct span span = {NULL, 0, wr_type_bytes(type), wr_type_bytes(type)};
@@ -66,14 +66,14 @@ void wr_payload_measure(const struct wr_event_definition *definition, const void
         uint64_t count = span_count(type, &span);
         size->counts[i] = (uint32_t)count;
         size->bytes += 2 + count * span.element_bytes;
-        file_bytes += 2 + count * span.file_bytes_each; /* an array's count, or a string's end */
+        file_bytes += 2 + count * span.file_bytes_each; /* an array's count or a string's end */
     }
     if (file_bytes > WR_PAYLOAD_BYTES_MAX)
         size->bytes = file_bytes;
 }
 
-/* A constant `spans` makes two functions of this one. Contiguous bytes need no look at where they
- * end, and their cursor stays in a register. */
+/* A constant `spans` makes two functions out of this one. The contiguous one needs no test for the
+ * end of a segment and keeps its cursor in a register. */
 WR_INLINE void put(struct wr_record_out *out, const void *bytes, uint32_t count, bool spans)
 {
     if (spans) {

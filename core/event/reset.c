@@ -1,13 +1,13 @@
-/* After a jump out of an event: weir_thread_reset(). */
+/* weir_thread_reset(): repairs the thread's state after a jump out of an event. */
 #include "event/event.h"
 
 #include "buffers/buffers.h"
 #include "lane/lane_write.h"
 #include "os/os.h"
 
-/* Sessions that the event may have been for, and in which it is neither written nor counted. The
- * slow path keeps the account. The fast path knows one session and tells nobody: all of the
- * thread's then, if it was between the stores of its pin. */
+/* The sessions in which the interrupted event may be neither written nor counted. The slow path
+ * records them in `pending`. The fast path records nothing: if the jump came between its two stores
+ * of the pin, any session in which the thread has a lane may be the one. */
 static uint64_t unsettled(const struct wr_thread *thread, bool was_pinned)
 {
     if (wr_self.depth > 0 || !was_pinned)
@@ -29,8 +29,8 @@ static void slot_reset(struct wr_thread *thread, uint32_t slot, bool is_unsettle
         wr_u64_add_relaxed(lane ? &lane->nested : &wr_unattributed[slot].nested, 1);
 }
 
-/* The pin that the event has left odd is this one's. A thread that was parked has none, but is
- * counted at the gate of its session, which keeps that until it is pinned again. */
+/* Reuses the pin that the event left odd. A thread that was parked has none, but it is counted at
+ * the gate of its session, which keeps the session until the thread is pinned again. */
 static void reset_inside(struct wr_thread *thread)
 {
     /* relaxed: this thread's own pin */
@@ -44,7 +44,7 @@ static void reset_inside(struct wr_thread *thread)
         wr_pin_leave_own(thread);
 }
 
-/* A signal handler that comes before signals are blocked finds the thread inside, as it was. */
+/* A signal handler that runs before signals are blocked finds the thread still inside. */
 WEIR_API void weir_thread_reset(void)
 {
     if (wr_self.is_drain || wr_self.capture || wr_self.fork_depth > 0)

@@ -1,11 +1,11 @@
-/* An event whose record is larger than a segment: see lane/lane_span.h. */
+/* Writes an event whose record is larger than a segment: see lane/lane_span.h. */
 #include "event/event.h"
 
 #include "buffers/buffers.h"
 #include "lane/lane_span.h"
 #include "os/clock.h"
 
-/* The segments' base is the record's time, so that its header has none. */
+/* The record's time is the segments' base, so its header has no ticks. */
 static void head_put(struct wr_record_out *out, uint32_t event_index, uint32_t payload_bytes)
 {
     uint64_t head[2] = {wr_record_header(event_index, 0) | WR_RECORD_EXTENSION,
@@ -22,8 +22,8 @@ enum wr_room wr_emit_span(struct wr_lane *lane, const struct wr_event_definition
     enum wr_room room = wr_buffers_span_room(lane, bytes, &first);
     if (room != WR_ROOM)
         return room;
-    /* Not the stamp that the event may have in other sessions already: that can be older than the
-     * lane, which the drain then has not met. */
+    /* Not the stamp that the event may already have in other sessions: it can be older than the
+     * lane, which the drain has not introduced at that time. */
     uint64_t base_ticks = wr_clock_ticks();
     if (*ticks == 0)
         *ticks = base_ticks;

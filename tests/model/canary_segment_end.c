@@ -1,6 +1,6 @@
 /*
- * Why `end` and the ownership word are the lane's and not the segment's: this protocol has them in
- * the segment, and is wrong although its pins and its barrier are right. A writer loads the
+ * Why `end` and the ownership word belong to the lane and not to the segment. This protocol has
+ * them in the segment, and is wrong although its pins and its barrier are right: a writer loads the
  * pointer, loses the segment to a revocation, and then finds the `end` that the segment's next
  * owner has set.
  */
@@ -35,7 +35,7 @@ void segment_end_setup(void)
     wr_u32_store_relaxed(at.state, WRITING);
 }
 
-/* Its lane still points at the segment. */
+/* The writer whose lane still points at the segment. */
 void segment_end_writer(void)
 {
     wr_u64_store_relaxed(at.pin, 1);
@@ -57,7 +57,7 @@ void segment_end_drain(void)
     wr_u32_store_release(at.free, 1);
 }
 
-/* Another lane's writer, which takes the segment from the free list. */
+/* The writer of another lane, which takes the segment from the free list. */
 void segment_end_other(void)
 {
     if (wr_u32_exchange_acq_rel(at.free, 0) == 0)

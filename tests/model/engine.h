@@ -1,5 +1,5 @@
 /*
- * What the parts of the explorer share: explorer.c (search), memory.c (what a load may read),
+ * Shared by the parts of the explorer: explorer.c (search), memory.c (what a load may read),
  * shadow.c (races on plain bytes), report.c (traces and sites), switch.c (threads).
  */
 #ifndef MODEL_ENGINE_H
@@ -13,21 +13,22 @@
 #define LOCATIONS_MAX 192u
 #define MESSAGES_MAX  2048u
 #define HISTORY_MAX   256u /* stores to one word */
-#define ORDERED_MAX   64u  /* seq_cst accesses, bits of a word */
-#define LENT_MAX      16u  /* static regions of the product */
+#define ORDERED_MAX   64u  /* seq_cst accesses: a set of them is one 64-bit word */
+#define LENT_MAX      16u  /* static regions of the product in use by a model */
 #define EVENTS_MAX    4096u
 #define NODES_MAX     4096u
 
-/* What a thread knows, or what a store passes on: of each word the earliest store that may still be
- * read (a stamp in its modification order), and how far each thread has come (happens-before). */
+/* What a thread knows, or what a store passes on: for each word, the earliest store that may still
+ * be read (a stamp in its modification order); for each thread, how far it has come
+ * (happens-before). */
 struct view {
-    uint32_t locations; /* stamps beyond are 0 */
+    uint32_t locations; /* later locations have stamp 0 */
     uint32_t clock[MODEL_THREADS_MAX];
     uint32_t stamp[LOCATIONS_MAX];
 };
 
-/* One store. Its index in the pool grows in the order of execution, its stamp in the modification
- * order. `taken`: a read-modify-write has read it and follows it directly. */
+/* One store. Its index in the pool grows in execution order; its stamp grows in modification order.
+ * `taken`: a read-modify-write has read it and directly follows it. */
 struct message {
     uint64_t value;
     uint32_t stamp;
@@ -38,9 +39,9 @@ struct message {
 };
 
 struct location {
-    uint32_t unit; /* where in the arena */
+    uint32_t unit; /* its place in the arena */
     uint32_t count;
-    uint32_t woken;              /* the latest stamp that a futex wake knew of */
+    uint32_t woken;              /* the latest stamp known to any futex wake */
     uint16_t order[HISTORY_MAX]; /* messages by stamp */
 };
 
@@ -51,7 +52,7 @@ struct operation {
     enum model_order failure;
     uint32_t location;
     uint32_t unit;
-    uint32_t target;        /* of a membarrier: the thread that passes a barrier */
+    uint32_t target;        /* of a membarrier: the thread that passes the barrier */
     bool is_private;        /* no other thread can tell when it happens */
     enum model_sleep sleep; /* of a wait or a futex sleep */
 };
@@ -61,16 +62,17 @@ enum thread_state { THREAD_NEW, THREAD_READY, THREAD_DONE };
 struct thread {
     enum thread_state state;
     struct operation pending;
-    /* Explored already from an equivalent state, but for messages from `horizon` on. */
+    /* In the sleep set: its next step was explored from an equivalent state, except that it may now
+     * read messages from `horizon` on. */
     bool asleep;
     uint32_t horizon;
     uint32_t barriers;
-    uint32_t iteration_start; /* messages when it paused last */
-    uint32_t iteration_own;   /* stored by itself since */
-    bool stale;               /* read something older than the newest since */
+    uint32_t iteration_start; /* number of messages at its last pause */
+    uint32_t iteration_own;   /* messages that it has stored since */
+    bool stale;               /* has read a message other than the newest since */
     bool woken;               /* its futex sleep is over */
-    bool stores_are_visible;  /* by a fence, and nothing was stored since */
-    void (*handler)(void);    /* has not run yet */
+    bool stores_are_visible;  /* set by a fence, until the next store */
+    void (*handler)(void);    /* NULL once it has run */
     struct view current;
     struct view acquired; /* what an acquire fence would add */
     struct view released; /* what relaxed stores pass on, since the last release fence */
@@ -95,14 +97,14 @@ struct engine {
     uint32_t threads;
     uint32_t self;
     uint32_t preemptions;
-    uint32_t sleeps_ended; /* because nobody else could go on */
+    uint32_t sleeps_ended; /* because no other thread could go on */
     uint64_t execution;
 
     uint32_t arena_used;
     uint32_t locations;
     uint32_t messages;
     uint32_t events;
-    uint32_t clock;     /* its location + 1; 0: none */
+    uint32_t clock;     /* location of the clock + 1; 0: no clock */
     struct view fences; /* what barriers have made known */
     struct thread thread[MODEL_THREADS_MAX];
     struct location location[LOCATIONS_MAX];
@@ -160,7 +162,7 @@ void report_event(const struct operation *operation, uint64_t read, uint64_t wri
 const char *report_name(uint32_t unit);
 void report_register(struct model_site *site);
 
-/* switch.c: entry(thread) runs on a stack of its own. */
+/* switch.c: entry() runs on the thread's own stack. */
 void switch_prepare(uint32_t thread, void (*entry)(void));
 void switch_to_thread(uint32_t from, uint32_t to);
 void switch_to_search(uint32_t from);

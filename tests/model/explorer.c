@@ -1,33 +1,34 @@
 /*
- * The search: which thread goes next, and which executions need not be run.
+ * The search: which thread goes next, and which executions can be left out.
  *
- * An execution is a sequence of choices (who goes next; what a load reads). They form a tree that
- * is walked depth first; each execution is replayed from the start. Four rules keep it small. They
- * leave out only executions that are equivalent to one that is run, so "complete" means all.
+ * An execution is a sequence of choices: which thread goes next, and what a load reads. The choices
+ * form a tree, which is walked depth first; each execution is replayed from the start. Four rules
+ * keep the tree small. They leave out only executions that are equivalent to one that is run, so
+ * "complete" means all.
  *
  *  1. Two steps of different threads commute unless one is a barrier that reaches the other's
  *     thread, or both are barriers, or one is a futex wake and the other a wait, sleep or wake on
- *     the same word. In particular a store and a load of the same word commute when
- *     the load reads something older: "store, then read the old value" is the same execution as
- *     "read, then store". So do two stores (each may go before the other in modification order
- *     whichever is executed first), and seq_cst accesses (order.c does not ask which came first).
- *  2. Sleep sets (Godefroid): after thread A's step has been explored from a state, and then B's
- *     step is tried first, A sleeps until something that does not commute with its step happens. By
- *     rule 1 a sleeping load is not woken by a store, but may read what was stored since
- * (`horizon`). When all that could run sleep, the execution is cut as redundant.
- *  3. A step that commutes with all that the others may still do is taken alone, without trying
- *     the others first: a store, when nobody else may issue a barrier, a load that no other thread
- *     writes.
- *  4. A word that only one thread touches, or a load of a word that only the loading thread writes,
- *     is no step at all.
+ *     the same word. In particular, a store and a load of the same word commute if the load reads
+ *     something older: "store, then read the old value" is the same execution as "read, then
+ *     store". So do two stores: either may come first in modification order, whichever is executed
+ *     first. So do seq_cst accesses: order.c does not ask which was executed first.
+ *  2. Sleep sets (Godefroid): after thread A's step has been explored from a state and B's step is
+ *     tried first, A sleeps until a step happens that does not commute with its own. By rule 1 a
+ *     store does not wake a sleeping load, but that load may read what was stored since
+ *     (`horizon`). If every runnable thread sleeps, the execution is cut as redundant.
+ *  3. A step that commutes with everything that the others may still do is taken alone; the others
+ *     are not tried first. Examples: a store while no other thread may issue a barrier; a load of a
+ *     word that no other thread writes.
+ *  4. An access to a word that only one thread touches, or a load of a word that only the loading
+ *     thread writes, is not a step at all.
  *
- * Rules 3 and 4 need to know what threads will do. That is learned: who wrote and touched which
- * word and how many barriers each thread issued, in any execution so far. When an execution goes
- * beyond what was learned, the search starts again with the new knowledge. This is sound: take a
- * shortest sequence of steps that goes beyond it. All before its last step keeps to what was
- * assumed, so an equivalent sequence is explored, and in it the last step happens as well, since
- * the steps moved to the front commute with those before it and cannot keep its thread from
- * reaching it.
+ * Rules 3 and 4 depend on what threads will do, which is learned: which threads wrote and touched
+ * each word, and how many barriers each thread issued, in all executions so far. When an execution
+ * exceeds that knowledge, the search starts again with the new knowledge. This is sound: take a
+ * shortest sequence of steps that exceeds it. All steps before the last one obey the assumptions,
+ * so an equivalent sequence is explored. The last step happens in that sequence too, because the
+ * steps moved to the front commute with those before it and cannot keep its thread from reaching
+ * it.
  *
  * With a bound on preemptions, or random choices, only rule 4 is used.
  */
@@ -38,7 +39,7 @@
 #include <string.h>
 #include <time.h>
 
-/* In one execution: more would be a thread that waits for what never comes. */
+/* Per execution. A thread that needs more waits for something that never comes. */
 #define SLEEPS_ENDED_MAX 16
 
 struct engine engine;
@@ -87,7 +88,7 @@ uint32_t search_choose(uint32_t count)
     return nodes[node_at++].index;
 }
 
-/* To the next execution; false when there is none. */
+/* Moves on to the next execution; false if there is none. */
 static bool advance(void)
 {
     while (node_count > 0) {
@@ -221,8 +222,8 @@ static bool all_done(void)
     return true;
 }
 
-/* Nobody can go on. A pausing thread that has read something stale would read the newest in the
- * end: that is another execution. */
+/* No thread can go on. A pausing thread that has read a stale value would eventually read the
+ * newest one, which is a different execution. */
 static void abandon_stale(void)
 {
     for (uint32_t i = 0; i < engine.threads; i++) {
@@ -232,7 +233,7 @@ static void abandon_stale(void)
     }
 }
 
-/* Nobody can go on, but the time of a sleeper comes. */
+/* No other thread can go on, so lazy sleepers time out. */
 static bool find_lazy(uint32_t *list)
 {
     for (uint32_t i = 0; i < engine.threads && engine.sleeps_ended < SLEEPS_ENDED_MAX; i++) {
@@ -247,7 +248,8 @@ static bool find_lazy(uint32_t *list)
     return false;
 }
 
-/* Who may go next, the calling thread first, so that the first execution switches rarely. */
+/* The threads that may go next, the calling thread first, so that the first execution switches
+ * rarely. */
 static uint32_t candidates(uint32_t *list)
 {
     uint32_t enabled = 0;
@@ -330,8 +332,7 @@ static void count_step(void)
         model_fail("runaway execution");
 }
 
-/* After the step: its thread is awake, and so are those whose next step does not commute with it.
- */
+/* After the step: wakes its thread, and all threads whose next step does not commute with it. */
 static void wake_disturbed(const struct operation *step)
 {
     engine.thread[engine.self].asleep = false;
@@ -377,7 +378,7 @@ uint64_t model_operation(const struct model_request *request)
     if (!operation->is_private)
         schedule();
     count_step();
-    if (operation->kind == MODEL_WAIT && !is_enabled(thread)) { /* its time has come */
+    if (operation->kind == MODEL_WAIT && !is_enabled(thread)) { /* its time has expired */
         memory_settle(thread);
         return request->argument;
     }
@@ -386,7 +387,7 @@ uint64_t model_operation(const struct model_request *request)
     return result;
 }
 
-/* The step that the calling thread has prepared. */
+/* Takes the step that the calling thread has prepared. */
 static struct thread *take_step(void)
 {
     schedule();
@@ -424,7 +425,7 @@ bool model_futex_wait_at(struct model_site *site, const void *word, uint32_t exp
     return futex_sleep(site, engine.thread[engine.self].pending.location, sleep);
 }
 
-/* Threads that sleep on the word. */
+/* The threads that sleep on the word. */
 static uint32_t sleepers(uint32_t location, uint32_t *list)
 {
     uint32_t count = 0;
@@ -500,7 +501,7 @@ void model_membarrier_at(struct model_site *site)
     }
 }
 
-/* Where time stands still there is nothing to order. */
+/* Without a clock there is nothing to order. */
 static bool is_there(struct model_site *site)
 {
     bool is_met = engine.running && engine.clock != 0;

@@ -1,6 +1,6 @@
 /*
- * The models of the free list over ck's queue: threads take segments and give them back. There is
- * always one to be had.
+ * The models of the free list over ck's queue: threads take segments and give them back. There are
+ * enough segments that no take may find the list empty.
  */
 #include "lane_models.h"
 #include "product.h"
@@ -50,7 +50,7 @@ static struct wr_segment *take(void)
 {
     struct wr_segment *segment = wr_free_list_take(at.list);
     model_check(segment != NULL);
-    wr_data_written(&segment->base_ticks, sizeof segment->base_ticks); /* it is this thread's */
+    wr_data_written(&segment->base_ticks, sizeof segment->base_ticks); /* this thread owns it now */
     at.kept[model_self()]++;
     return segment;
 }
@@ -73,7 +73,7 @@ static void take_and_give_twice(void)
     take_and_give();
 }
 
-/* All that nobody kept are still there. */
+/* Every segment that no thread kept is still in the list. */
 static void check(void)
 {
     uint32_t count = 0;
@@ -86,7 +86,7 @@ static void check(void)
 
 const struct lane_model free_models[] = {
     {.model = {.name = "free_list",
-               .about = "one takes while another takes and gives back; two segments",
+               .about = "one thread takes, another takes and gives back; two segments",
                .threads = 2,
                .setup = setup_two,
                .run = {take_one, take_and_give},
@@ -98,7 +98,7 @@ const struct lane_model free_models[] = {
                .run = {take_one, take_and_give_twice},
                .finish = check}},
     {.model = {.name = "free_list_both",
-               .about = "both take and give back; two segments",
+               .about = "both threads take and give back; two segments",
                .threads = 2,
                .setup = setup_two,
                .run = {take_and_give, take_and_give},

@@ -3,9 +3,9 @@
 #include <string.h>
 #include <weir/session.h>
 
-/* Less than any other time that a thread sleeps. */
+/* Shorter than any other time that a thread sleeps. */
 #define DEADLINE_NS 1000000u
-/* A ring that says that a thread is done, in the same word. */
+/* Added to the bell's word by each thread that is done. */
 #define DONE 0x100u
 
 struct gate_bench gate_bench;
@@ -38,7 +38,7 @@ static void keep(struct wr_segment **list, struct wr_segment *segment)
     *list = segment;
 }
 
-/* The drain has them all, as after a time in which they went from hand to hand. */
+/* The drain holds all segments, as if they had circulated for a while. */
 static void take_all(void)
 {
     struct wr_waiter *waiter = &gate_bench.asker[0].place->waiter;
@@ -106,14 +106,14 @@ void gate_hooks(void (*before)(void), void (*after)(void))
     gate_bench.after = after;
 }
 
-/* wait_for_room(). */
+/* wait_for_room() of emit_slow.c. */
 static bool wait_for_room(struct wr_lane *lane)
 {
     enum wr_waited waited = wr_mode_block.wait(lane);
     return wr_mode_block.resume(lane, waited, gate_bench.is_wanted);
 }
 
-/* wait_outside(), where the lane stays. */
+/* wait_outside() of emit_slow.c; the lane stays. */
 static bool wait_outside(struct wr_lane *lane)
 {
     struct asker *asker = &gate_bench.asker[model_self()];
@@ -121,7 +121,7 @@ static bool wait_outside(struct wr_lane *lane)
     uint64_t start_ns = product_clock_ns(model_self());
     enum wr_waited waited = wr_mode_block.wait_outside(lane);
     uint64_t took_ns = product_clock_ns(model_self()) - start_ns;
-    /* An attempt that has spent its time waits no more. */
+    /* An attempt that has used up its time does not wait again. */
     model_check(asker->spent_ns < gate_bench.buffers->max_block_ns || took_ns == 0 ||
                 waited == WR_WAITED_GRANTED);
     asker->spent_ns += took_ns;
@@ -129,7 +129,7 @@ static bool wait_outside(struct wr_lane *lane)
     return waited == WR_WAITED_GRANTED && wr_mode_block.step_in(lane, gate_bench.is_wanted);
 }
 
-/* emit_to_slot(), without a lane to write to. */
+/* emit_to_slot() of emit_slow.c, without a lane to write to. */
 static bool get(uint32_t count, bool (*wait)(struct wr_lane *lane))
 {
     struct asker *asker = &gate_bench.asker[model_self()];
@@ -259,7 +259,7 @@ static uint32_t count_units(const struct wr_unit *units)
     return count;
 }
 
-/* A thread that is late on its way in leaves what it has to the drain's next look. */
+/* A thread that came too late to give back what it had leaves that to the drain's next look. */
 static void finish_left(void)
 {
     for (uint32_t i = 0; i < gate_bench.askers; i++) {

@@ -1,9 +1,9 @@
 /*
- * What the gate's models share: a BLOCK session with a few small segments, threads that ask for
- * them through buffers/mode_block.c, and a drain that gives and sees to those who wait.
+ * Shared by the gate's models: a BLOCK session with a few small segments, threads that ask for them
+ * through buffers/mode_block.c, and a drain that gives segments and serves waiters.
  *
- * All segments are the drain's at first; what is given is what a model says. Each is free, listed
- * for a waiter, or in one hand, whose owner writes to it: two owners race.
+ * At first the drain holds all segments; a model decides which of them it gives. A segment is free,
+ * listed for a waiter, or held by one owner, which writes to it: two owners race.
  */
 #ifndef MODEL_GATE_BENCH_H
 #define MODEL_GATE_BENCH_H
@@ -11,20 +11,20 @@
 #include "product.h"
 #include "buffers/place.h"
 
-#define GATE_SEGMENTS 8 /* a quarter is 2: so many free ones do not beat the cap */
+#define GATE_SEGMENTS 8 /* a quarter is 2: so few free segments do not lift the cap */
 #define GATE_THREADS  3
-/* What a hook of the host takes: longer than any deadline. */
+/* How long a host's hook takes: longer than any deadline. */
 #define GATE_HOOK_NS (UINT64_C(1) << 40)
 
 enum { DRAIN = 2 };
 
-/* A thread that asks. */
+/* A thread that asks for segments. */
 struct asker {
     struct wr_place *place;
     struct wr_segment *held; /* linked by `older` */
     uint32_t got;            /* segments, ever */
     uint32_t attempts, served;
-    uint64_t spent_ns; /* of the attempt: in waits, without the hooks */
+    uint64_t spent_ns; /* of the attempt: time in waits, without the hooks */
 };
 
 struct gate_bench {
@@ -34,24 +34,24 @@ struct gate_bench {
     struct wr_segment *drain_held;
     struct wr_u32 *served; /* by thread, for models that wait for it */
     uint32_t askers;
-    void (*before)(void); /* the host's hooks; NULL: there are none */
+    void (*before)(void); /* the host's hooks; NULL: none */
     void (*after)(void);
-    bool is_wanted; /* constant in an execution: what a thread finds in the mask when it is back */
+    bool is_wanted; /* constant per execution: is the session's bit in the mask after a wait? */
 };
 
 extern struct gate_bench gate_bench;
 
-/* In setup(): `grant` in segments. */
+/* Call in setup(). `grant` is in segments. */
 void gate_prepare(enum weir_wake wake, uint32_t flags, uint32_t grant, uint32_t askers);
-/* In setup(): the drain sleeps until it is rung. */
+/* Call in setup(): the drain sleeps until the bell is rung. */
 void gate_bell(void);
-/* In setup(): the thread has a segment already. */
+/* Call in setup(): the thread holds a segment already. */
 void gate_hold(uint32_t thread);
 
-/* In setup(): the hooks of the threads that call gate_get_hooked(). */
+/* Call in setup(): sets the hooks for threads that call gate_get_hooked(). */
 void gate_hooks(void (*before)(void), void (*after)(void));
 
-/* One attempt of the calling thread that needs `count` segments; true if it got them. */
+/* One attempt of the calling thread, which needs `count` segments; true if it got them. */
 bool gate_get(uint32_t count);
 /* The same in a no-block scope. */
 bool gate_try(void);
@@ -59,26 +59,26 @@ bool gate_try(void);
 bool gate_get_hooked(uint32_t count);
 /* Gives back what the calling thread holds, as the drain would once it has read it. */
 void gate_return(void);
-/* The calling thread's lane exits. */
+/* Makes the calling thread's lane exit. */
 void gate_exit(void);
-/* The calling thread wants nothing more, and the drain is told. */
+/* Tells the drain that the calling thread needs nothing more. */
 void gate_done(void);
 
 /* Drain: gives `count` segments at once. */
 void gate_give(uint32_t count);
-/* Drain: attend() of drain_thread.c until all others are done. */
+/* Drain: runs attend() of drain_thread.c until all other threads are done. */
 void gate_attend(void);
-/* Drain: two sweeps: threads in hooks give back what they have. */
+/* Drain: sweeps twice, so that threads in hooks give back what they were granted. */
 void gate_sweep(void);
 /* Drain: takes back all unused grants. */
 void gate_revoke(void);
 
-/* Closer: sends all away, and waits until they have left. */
+/* Closer: aborts all waits, and waits until the threads have left. */
 void gate_abort(void);
 void gate_wait_unparked(void);
 
-/* finish(): every segment is somewhere, nobody is counted as parked, each attempt is served or
- * lost. */
+/* Call in finish(). Every segment is accounted for, no thread counts as parked, each attempt is
+ * served or lost. */
 void gate_check(void);
 
 #endif

@@ -92,7 +92,7 @@ static void write_record(struct wr_segment *segment, uint64_t commit, uint64_t n
     wr_segment_commit(segment, commit, RECORD_BYTES);
 }
 
-/* weir_emit() */
+/* weir_emit() of emit.c. */
 void bench_emit(uint32_t index)
 {
     struct writer *writer = &bench.writer[index];
@@ -127,7 +127,7 @@ void bench_emit_slot(uint32_t index)
     wr_pin_leave(thread, pin);
 }
 
-/* The writer's count of attempts is the drain's. */
+/* The writer's count of attempts equals the drain's. */
 static void check_first_number(const struct writer *writer, const struct wr_segment *segment)
 {
     uint64_t number = 1 + writer->drained_count;
@@ -160,14 +160,15 @@ static void read_records(struct writer *writer, struct wr_segment *segment, uint
     model_check(lane->read_count == wr_commit_count(commit));
 }
 
-/* Poison: the next owner will write here; nobody else may still read or write (product.h). */
+/* Poisons the segment: its next owner will write to it, so no other thread may still read or write
+ * it (product.h). */
 static void give(struct wr_segment *segment)
 {
     memset(segment->records, 0xff, bench.segment_bytes - WR_SEGMENT_HEADER_BYTES);
     bench.buffers->mode->give(bench.buffers, segment);
 }
 
-/* wr_drain_lane(): reads what can be read, and gives back what is final. */
+/* wr_drain_lane(): reads what is readable and gives back finished segments. */
 void bench_look(uint32_t index)
 {
     struct writer *writer = &bench.writer[index];
@@ -186,7 +187,7 @@ void bench_look(uint32_t index)
     }
 }
 
-/* read_ready() */
+/* read_ready() of drain.c. */
 void bench_look_ready(void)
 {
     struct wr_lane *lane = wr_buffers_take_ready(bench.buffers);
@@ -207,8 +208,7 @@ void bench_barrier(void)
         model_membarrier();
 }
 
-/* sweep(), for a lane that did not move meanwhile; a segment that was won is read and given back.
- */
+/* The sweep of a lane that has not moved: revokes its segment, reads it, and gives it back. */
 void bench_revoke(uint32_t index)
 {
     struct wr_lane *lane = bench.writer[index].lane;
@@ -242,7 +242,7 @@ void bench_free_lane(uint32_t index)
         model_free(bench.segment[i], bench.segment_bytes);
 }
 
-/* The slot goes to another session: wr_registry_take_slot(), wr_registry_enable(). */
+/* Gives the slot to another session: wr_registry_take_slot(), wr_registry_enable(). */
 void bench_next_session(struct wr_buffers *buffers)
 {
     wr_ptr_store_release(&wr_buffers_by_slot[0], buffers); /* edge ENABLE */
@@ -270,7 +270,7 @@ void bench_check_ready(void)
     bench_look_ready();
     for (uint32_t i = 0; i < WRITERS_MAX && bench.writer[i].lane != NULL; i++) {
         const struct wr_lane *lane = bench.writer[i].lane;
-        /* What was not announced can only be the current segment. */
+        /* Only the current segment may be unannounced. */
         const struct wr_segment *current = wr_ptr_load_relaxed(&lane->current);
         const struct wr_segment *opened = wr_ptr_load_relaxed(&lane->opened);
         model_check(opened == NULL || (opened == current && opened->older == NULL));

@@ -1,9 +1,9 @@
 /*
- * What the lane models share: one session with a few small segments, writers that emit numbered
- * records through the product's code, and a drain that must meet each of them once, in order.
+ * Shared by the lane models: one session with a few small segments, writers that emit numbered
+ * records through the product's code, and a drain that must meet each record once, in order.
  *
- * Two things stand in for the product, with its orders: the word of an event's mask (edge ENABLE)
- * with the order of steps of weir_emit(), and what a drain does with a lane.
+ * Two things imitate the product and its memory orders: the word of an event's mask (edge ENABLE)
+ * with the sequence of steps of weir_emit(), and what a drain does with a lane.
  */
 #ifndef MODEL_LANE_BENCH_H
 #define MODEL_LANE_BENCH_H
@@ -18,13 +18,13 @@
 enum pins {
     PINS_MEMBARRIER, /* plain pins; the other side issues a membarrier */
     PINS_SEQ_CST,    /* seq_cst pins; no membarrier */
-    PINS_BROKEN,     /* plain pins and no membarrier: the canary */
+    PINS_BROKEN,     /* plain pins and no membarrier: for canaries */
 };
 
 struct writer {
     struct wr_thread *thread;
     struct wr_lane *lane;
-    uint32_t attempts; /* that found the event enabled */
+    uint32_t attempts; /* attempts that found the event enabled */
     uint64_t written[RECORDS_MAX];
     uint32_t written_count;
     uint64_t drained[RECORDS_MAX];
@@ -43,30 +43,30 @@ struct bench {
 
 extern struct bench bench;
 
-/* In setup(): segments of `records` records each, all free; writers without a segment. */
+/* Call in setup(). Segments of `records` records each, all free; writers without a segment. */
 void bench_prepare(enum pins pins, uint32_t writers, uint32_t segments, uint32_t records);
-/* In setup(): gives the writer its first segment, known to the drain. */
+/* Call in setup(). Gives the writer its first segment; the drain has met it. */
 void bench_open_first(uint32_t writer);
 
-/* Writer: one record, or a counted loss. */
+/* Writer: emits one record or counts a loss. */
 void bench_emit(uint32_t writer);
-/* Writer: one record of that many words, which needs two segments, or a counted loss. */
+/* Writer: emits one record of `words` words, which needs two segments, or counts a loss. */
 void bench_emit_span(uint32_t writer, uint32_t words);
-/* As it must not be done: its parts are published one by one. */
+/* The same, wrong on purpose: publishes the parts one by one. */
 void bench_emit_parts(uint32_t writer, uint32_t words);
-/* Drain: a record that spans, of which this is the first word, is whole. Returns its number. */
+/* Drain: checks that the spanning record that begins at `offset` is whole. Returns its number. */
 uint64_t bench_join(const struct wr_segment *segment, uint64_t commit, uint32_t offset);
-#define SPAN_MARK (UINT64_C(1) << 63) /* of the first word; then how many words, and its number */
-/* Writer: one record to whatever session the slot belongs to. */
+#define SPAN_MARK (UINT64_C(1) << 63) /* in the first word, before word count and number */
+/* Writer: emits one record to whatever session has the slot. */
 void bench_emit_slot(uint32_t writer);
 
-/* Drain. */
+/* Drain: */
 void bench_look(uint32_t writer);
 void bench_look_ready(void);
 void bench_barrier(void);
 void bench_revoke(uint32_t writer);
 
-/* Stopper. */
+/* Stopper: */
 void bench_disable(void);
 bool bench_quiesce(void);
 void bench_free_place(struct wr_lane *lane);
@@ -89,9 +89,9 @@ void overwrite_check(void);
 void turn_setup(void);             /* one writer, one segment */
 void turn_two_setup(void);         /* two writers; the first has the only segment */
 void turn_refused_setup(void);     /* one that was refused */
-void turn_granted_setup(void);     /* one that has a grant, which a sweep has met */
-void turn_granted_two_setup(void); /* and a second one that was refused */
-void turn_queued_setup(void);      /* one that was refused; a second one has the segment */
+void turn_granted_setup(void);     /* one writer, granted a segment; a sweep has met the grant */
+void turn_granted_two_setup(void); /* the same, and a second writer that was refused */
+void turn_queued_setup(void);      /* one writer that was refused; a second one has the segment */
 void turn_look(void);
 void turn_sweep(void);
 void turn_release(void);
@@ -103,9 +103,10 @@ void segment_end_writer(void);
 void segment_end_drain(void);
 void segment_end_other(void);
 
-/* finish(): reads what is left; everything written was drained, once and in order. */
+/* Call in finish(). Reads what is left; checks that each written record was drained once, in
+ * order. */
 void bench_check(void);
-/* The same, reading only what the ready list and a last look at current segments lead to. */
+/* The same, but finds segments only by the ready list and a last look at current segments. */
 void bench_check_ready(void);
 
 #endif

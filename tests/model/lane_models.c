@@ -48,7 +48,8 @@ static void look_twice(void)
     bench_look(0);
 }
 
-/* --- CHAIN, OWN, RECYCLE: the writer changes segments while the drain reads and gives back. -- */
+/* --- CHAIN, OWN, RECYCLE: the writer changes segments; the drain reads them and gives them
+ * back. */
 
 static void handover_setup(void)
 {
@@ -61,7 +62,7 @@ static void handover_two_setup(void)
     bench_open_first(0);
 }
 
-/* --- LOST: a loss that is seen has its place behind the records before it. ------------------- */
+/* --- LOST: a visible loss is placed behind the records before it. ---------------------------- */
 
 static void lost_setup(void)
 {
@@ -104,7 +105,7 @@ static void revoke_drain(void)
     bench_look(0);
 }
 
-/* The writer opens segments of one record, so that a revocation meets one that was just opened. */
+/* Segments of one record, so that a revocation can meet a segment that was just opened. */
 static void revoke_open_setup(void)
 {
     bench_prepare(PINS_MEMBARRIER, 1, 2, 1);
@@ -117,9 +118,9 @@ static void revoke_open_setup_seq_cst(void)
     bench_open_first(0);
 }
 
-/* As it stood once: what is revoked is what is current after the barrier. The writer may have left
- * the segment whose end was set to 0 and have opened another, which nothing then keeps it from
- * writing. */
+/* An early version: revokes whatever is current after the barrier. The writer may have left the
+ * segment whose end was set to 0 and opened another one, and nothing keeps it from writing
+ * there. */
 static void revoke_what_is_current(void)
 {
     struct wr_lane *lane = bench.writer[0].lane;
@@ -135,7 +136,7 @@ static void revoke_what_is_current(void)
         bench_look(0);
 }
 
-/* A second writer gets what was revoked from the first. */
+/* The second writer gets the segment that was revoked from the first. */
 static void revoke_two_setup(void)
 {
     bench_prepare(PINS_MEMBARRIER, 2, 1, 2);
@@ -155,7 +156,7 @@ static void emit_other_two(void)
     bench_emit(1);
 }
 
-/* --- READY: a lane that has retired a segment is met by the drain. --------------------------- */
+/* --- READY: the drain meets a lane that has retired a segment. ------------------------------- */
 
 static void look_ready_twice(void)
 {
@@ -189,7 +190,7 @@ static void span_two_setup(void)
     bench_open_first(0);
 }
 
-/* Three words: the last segment has room for one more. */
+/* Three words: the last segment has room for one more record. */
 static void emit_span_and_one(void)
 {
     bench_emit_span(0, 3);
@@ -224,7 +225,7 @@ static void emit_parts(void)
     bench_emit_parts(0, 3);
 }
 
-/* --- QUIESCE: after the mask is cleared and the pins were waited for, nobody touches a lane. */
+/* --- QUIESCE: once the mask is clear and the pins were waited for, no thread touches a lane. - */
 
 static void quiesce_setup(void)
 {
@@ -325,8 +326,8 @@ static void emit_and_exit(void)
     product_thread_exit(bench.writer[0].thread);
 }
 
-/* Writers may attach a lane until QUIESCE, and an exiting thread looks at `lanes` and not at the
- * mask: so the words are cleared after the first wait, and the lane is freed after a second. */
+/* A writer may attach a lane until QUIESCE, and an exiting thread looks at `lanes`, not at the
+ * mask. So the stopper clears the words after a first wait, and frees the lane after a second. */
 static void stop_twice(void)
 {
     bench_disable();
@@ -344,9 +345,9 @@ static void stop_once(void)
     bench_free_lane(0);
 }
 
-/* The drain lets a lane go when its thread has left. The thread touches the lane after it has set
- * `exited` (it announces it), but inside a pin. That the lane is not on the ready list says
- * nothing: it may have been taken from there between the two. */
+/* The drain releases a lane once its thread has left. After the thread has set `exited` it still
+ * touches the lane to announce it, but inside a pin. It is not enough that the lane is off the
+ * ready list: the drain may have taken it from there between those two steps. */
 static void drain_exited(void)
 {
     struct wr_lane *lane = bench.writer[0].lane;
@@ -371,7 +372,7 @@ static void drain_exited_early(void)
     bench_free_place(lane);
 }
 
-/* --- THREAD: a thread's record is reused when its thread and all its lanes have let go. ------ */
+/* --- THREAD: a record is reused once its thread and all its lanes have released it. ---------- */
 
 static void record_setup(void)
 {
@@ -399,7 +400,7 @@ static void record_drain(void)
     let_go_and_reuse((uint32_t *)(void *)&bench.writer[0].thread->lanes[1]);
 }
 
-/* Two that come and go: each record has one owner, and no one is lost. */
+/* Two threads come and go: each record has one owner, and none gets lost. */
 static struct wr_thread *record_pair[2];
 
 static void record_pair_setup(void)
@@ -430,13 +431,13 @@ static void record_pair_check(void)
     model_check(product_record_take() && product_record_take());
 }
 
-/* --- ARRIVE, LANE: a thread takes two lanes, and the drain meets them. ------------------------ */
+/* --- ARRIVE, LANE: a thread takes two lanes, and the drain meets them. ----------------------- */
 
 #define LANES 3u
 
 static void lanes_setup(void)
 {
-    bench_prepare(PINS_MEMBARRIER, 1, 1, 1); /* which has one, too */
+    bench_prepare(PINS_MEMBARRIER, 1, 1, 1); /* which already has one lane */
     for (uint32_t i = 1; i < LANES; i++)
         product_spare_lane(bench.buffers);
     wr_u32_store_relaxed(&bench.writer[0].thread->lane_count, 2 * LANES);
@@ -472,7 +473,7 @@ static void lanes_check(void)
     model_check(count == LANES);
 }
 
-/* --- RECORD: the list of records is walked while it grows. ------------------------------------ */
+/* --- RECORD: the list of records is walked while it grows. ----------------------------------- */
 
 static struct wr_thread *fresh_record;
 
@@ -502,7 +503,7 @@ static void records_walk(void)
     model_outcome(count);
 }
 
-/* A thread that is new to the list is inside its first pin, or finds the mask clear. */
+/* A thread that joins the list is inside its first pin, or finds the mask clear. */
 static uint64_t *freed;
 
 static void record_stop_setup(void)
@@ -528,7 +529,7 @@ static void record_stop(void)
     wr_data_written(freed, sizeof *freed);
 }
 
-/* --- The lock of OVERWRITE is held up for as long as the writer waits. ----------------------- */
+/* --- The lock of OVERWRITE is held for as long as the writer waits. -------------------------- */
 
 static void overwrite_held_setup(void)
 {
@@ -605,35 +606,35 @@ const struct lane_model lane_models[] = {
         bench_check),
     TWO("handover", "three records over two segments of one, two looks", handover_setup, emit_three,
         look_twice, bench_check),
-    THREE("handover_two", "a second writer takes what the first has left", handover_two_setup,
-          emit_two, emit_other, look_once, bench_check),
+    THREE("handover_two", "a second writer takes the segment that the first has left",
+          handover_two_setup, emit_two, emit_other, look_once, bench_check),
     TWO("lost", "one record, then losses", lost_setup, emit_three, lost_drain, bench_check),
     TWO("revoke", "plain pins and a membarrier", revoke_setup, emit_two, revoke_drain, bench_check),
     TWO("revoke_seq_cst", "seq_cst pins", revoke_setup_seq_cst, emit_two, revoke_drain,
         bench_check),
-    TWO("revoke_open", "the writer opens a segment meanwhile", revoke_open_setup, emit_two,
-        revoke_drain, bench_check),
+    TWO("revoke_open", "the writer opens a segment during a revocation", revoke_open_setup,
+        emit_two, revoke_drain, bench_check),
     TWO("revoke_open_seq_cst", "the same with seq_cst pins", revoke_open_setup_seq_cst, emit_two,
         revoke_drain, bench_check),
-    THREE("revoke_two", "a second writer takes what was revoked", revoke_two_setup, emit_first,
+    THREE("revoke_two", "a second writer takes the revoked segment", revoke_two_setup, emit_first,
           emit_other, revoke_drain, bench_check),
     TWO("ready", "a retired segment is announced", handover_setup, emit_three, look_ready_twice,
         bench_check_ready),
     THREE("ready_two", "two lanes on the ready list", ready_two_setup, emit_two, emit_other,
           look_ready_twice, bench_check_ready),
-    TWO("span", "a record over two segments, and one behind it", span_setup, emit_span_and_one,
+    TWO("span", "a record over two segments, then a small one", span_setup, emit_span_and_one,
         look_twice, bench_check),
-    TWO("span_between", "the same with one before it", span_first_setup, emit_span_between,
+    TWO("span_between", "the same after a small record", span_first_setup, emit_span_between,
         look_twice, bench_check),
-    TWO("span_full", "two segments full to the last byte", span_first_setup, emit_full_span_and_one,
-        look_twice, bench_check),
-    TWO("span_revoke", "the drain sweeps meanwhile", span_first_setup, emit_span_and_one,
-        revoke_drain, bench_check),
-    TWO("span_ready", "what it leaves is announced", span_first_setup, emit_span_and_one,
-        look_ready_twice, bench_check_ready),
-    THREE("span_two", "two threads want two of three free segments", span_two_setup, emit_span,
+    TWO("span_full", "a record fills two segments to the last byte", span_first_setup,
+        emit_full_span_and_one, look_twice, bench_check),
+    TWO("span_revoke", "the drain sweeps during a spanning record", span_first_setup,
+        emit_span_and_one, revoke_drain, bench_check),
+    TWO("span_ready", "the segments of a spanning record are announced", span_first_setup,
+        emit_span_and_one, look_ready_twice, bench_check_ready),
+    THREE("span_two", "two threads each need two of three free segments", span_two_setup, emit_span,
           emit_span_other, look_once, bench_check),
-    TWO("quiesce", "stop against emit", quiesce_setup, emit_two, stop, NULL),
+    TWO("quiesce", "one writer, one stop", quiesce_setup, emit_two, stop, NULL),
     TWO("quiesce_seq_cst", "the same with seq_cst pins", quiesce_setup_seq_cst, emit_two, stop,
         NULL),
     THREE("quiesce_two", "two writers, one stop", quiesce_two_setup, emit_first, emit_other,
@@ -646,15 +647,15 @@ const struct lane_model lane_models[] = {
         stop_twice, NULL),
     TWO("exit_stop_seq_cst", "the same with seq_cst pins", quiesce_setup_seq_cst, emit_and_exit,
         stop_twice, NULL),
-    TWO("exit_drain", "the drain lets an exited thread's lane go", quiesce_setup, emit_and_exit,
-        drain_exited, NULL),
-    TWO("record", "thread and lane let the thread's record go", record_setup, record_thread,
+    TWO("exit_drain", "the drain releases the lane of an exited thread", quiesce_setup,
+        emit_and_exit, drain_exited, NULL),
+    TWO("record", "a thread and its lane release the thread's record", record_setup, record_thread,
         record_drain, NULL),
-    TWO("record_pair", "two threads take and give records", record_pair_setup, record_come_twice,
-        record_come_and_go, record_pair_check),
-    TWO("lanes", "a thread takes lanes, the drain lets them go", lanes_setup, lanes_take,
+    TWO("record_pair", "two threads take and give back records", record_pair_setup,
+        record_come_twice, record_come_and_go, record_pair_check),
+    TWO("lanes", "a thread takes lanes, the drain releases them", lanes_setup, lanes_take,
         lanes_release, lanes_check),
-    TWO("record_stop", "a thread's first pin, and a stop", record_stop_setup, record_first_pin,
+    TWO("record_stop", "a thread's first pin during a stop", record_stop_setup, record_first_pin,
         record_stop, NULL),
     TWO("records", "the list of records is walked while it grows", records_setup, records_grow,
         records_walk, NULL),
@@ -662,19 +663,19 @@ const struct lane_model lane_models[] = {
          emit_four, look_twice, bench_check),
     DEEP("revoke_deep", "two sweeps over a busy lane", revoke_open_setup, emit_two, revoke_twice,
          bench_check),
-    DEEP("revoke_open_deep", "three segments while the drain sweeps", revoke_open_setup, emit_three,
-         revoke_drain, bench_check),
+    DEEP("revoke_open_deep", "the writer fills three segments while the drain sweeps",
+         revoke_open_setup, emit_three, revoke_drain, bench_check),
     DEEP("revoke_open_seq_cst_deep", "the same with seq_cst pins", revoke_open_setup_seq_cst,
          emit_three, revoke_drain, bench_check),
     TWO("overwrite", "a snapshot reads while the writer changes segments", overwrite_setup,
         emit_three, overwrite_snapshot, overwrite_check),
-    TWO("overwrite_lost", "the snapshot holds all there is", overwrite_one_setup, emit_three,
+    TWO("overwrite_lost", "the snapshot holds all segments", overwrite_one_setup, emit_three,
         overwrite_snapshot, overwrite_check),
-    TWO("overwrite_held", "a snapshot holds up the lock", overwrite_held_setup, emit_three,
-        overwrite_snapshot, overwrite_check),
-    TWO("overwrite_two", "two writers, each recycles what the other has left", overwrite_two_setup,
+    TWO("overwrite_held", "a snapshot holds the lock past the writer's patience",
+        overwrite_held_setup, emit_three, overwrite_snapshot, overwrite_check),
+    TWO("overwrite_two", "two writers recycle each other's segments", overwrite_two_setup,
         emit_three, emit_other_two, overwrite_check),
-    TWO("overwrite_revoke", "the drain takes a segment that its thread may leave and get back",
+    TWO("overwrite_revoke", "the drain takes a segment that its thread may leave and reopen",
         overwrite_one_setup, emit_three, overwrite_revoke, overwrite_check),
     TWO("overwrite_revoke_seq_cst", "the same with seq_cst pins", overwrite_one_setup_seq_cst,
         emit_three, overwrite_revoke, overwrite_check),
@@ -687,7 +688,7 @@ const struct lane_model lane_models[] = {
      .is_deep = true,
      .preemptions = 3},
     {.model = {.name = "overwrite_three_revoke",
-               .about = "the same with a visit of the drain",
+               .about = "the same, and the drain visits a lane",
                .threads = 3,
                .setup = overwrite_two_setup,
                .run = {emit_two, emit_other_two, overwrite_revoke_and_snapshot},
@@ -696,23 +697,23 @@ const struct lane_model lane_models[] = {
      .preemptions = 2},
     TWO("turn", "a thread is refused, served, and refused again", turn_setup, turn_emit_four,
         turn_drain, turn_check),
-    THREE("turn_order", "two are refused", turn_two_setup, emit_two, emit_other, turn_look,
+    THREE("turn_order", "two threads are refused", turn_two_setup, emit_two, emit_other, turn_look,
           turn_check),
     TWO("turn_back", "the drain takes back a grant that is about to be used", turn_granted_setup,
         emit_two, turn_drain_sweeps, turn_check),
     TWO("turn_exit", "a refused thread exits", turn_refused_setup, turn_exit, turn_release,
         turn_check),
-    TWO("turn_taken_back", "a grant is given, met, taken back, and its thread refused again",
+    TWO("turn_taken_back", "a grant is given, met, taken back; its thread is refused again",
         turn_refused_setup, emit_two, turn_drain_takes_back, turn_check),
-    THREE("turn_back_two", "the drain takes it back for another one", turn_granted_two_setup,
-          emit_first, emit_other, turn_sweep, turn_check),
-    TWO("turn_exit_queued", "a refused thread exits, and nothing is free", turn_queued_setup,
+    THREE("turn_back_two", "the drain takes a grant back for another thread",
+          turn_granted_two_setup, emit_first, emit_other, turn_sweep, turn_check),
+    TWO("turn_exit_queued", "a refused thread exits while nothing is free", turn_queued_setup,
         turn_exit, turn_release, NULL),
     TWO("turn_exit_granted", "a thread exits while its grant is taken back", turn_granted_setup,
         turn_exit, turn_drain_sweeps, turn_check),
-    CANARY("canary_overwrite_revoke", "which opening of the segment it is is not asked",
+    CANARY("canary_overwrite_revoke", "the drain ignores the opening of the segment",
            overwrite_one_setup, emit_three, overwrite_revoke_any, overwrite_check),
-    CANARY("canary_overwrite_release", "the snapshot puts back what it still reads",
+    CANARY("canary_overwrite_release", "the snapshot puts segments back before it has read them",
            overwrite_setup, emit_three, overwrite_snapshot_early, overwrite_check),
     CANARY("canary_revoke", "plain pins, no membarrier", revoke_setup_broken, emit_two,
            revoke_drain, bench_check),
@@ -720,14 +721,14 @@ const struct lane_model lane_models[] = {
            NULL),
     CANARY("canary_exit_stop", "only one wait for the pins", quiesce_setup, emit_and_exit,
            stop_once, NULL),
-    CANARY("canary_exit_drain", "exited and not queued, but the pin is odd", quiesce_setup,
-           emit_and_exit, drain_exited_early, NULL),
-    CANARY("canary_revoke_current", "what is current after the barrier is revoked",
+    CANARY("canary_exit_drain", "the drain releases an exited lane without looking at the pin",
+           quiesce_setup, emit_and_exit, drain_exited_early, NULL),
+    CANARY("canary_revoke_current", "the drain revokes whatever is current after the barrier",
            revoke_open_setup, emit_three, revoke_what_is_current, NULL),
     CANARY("canary_span_parts", "a record over two segments, published part by part", span_setup,
            emit_parts, look_twice, bench_check),
-    CANARY_THREE("canary_segment_end", "end and owner in the segment", segment_end_setup,
-                 segment_end_writer, segment_end_other, segment_end_drain),
+    CANARY_THREE("canary_segment_end", "`end` and the ownership word belong to the segment",
+                 segment_end_setup, segment_end_writer, segment_end_other, segment_end_drain),
 };
 
 const size_t lane_model_count = sizeof lane_models / sizeof lane_models[0];

@@ -1,4 +1,4 @@
-/* The models of the lane's edges, for the programs that run them and that weaken them. */
+/* The models of the lane's edges, for the programs that run them or weaken their orders. */
 #ifndef MODEL_LANE_MODELS_H
 #define MODEL_LANE_MODELS_H
 
@@ -8,9 +8,10 @@ struct lane_model {
     struct model model;
     bool must_fail; /* a canary: a protocol that is known to be wrong */
     bool is_deep;   /* takes long */
-    bool is_long;   /* and longer than the test command has time for */
+    bool is_long;   /* takes longer than the test command has time for */
     bool is_large;  /* larger than the sweep needs */
-    /* Not 0: all executions with at most so many switches away from a thread that could go on. */
+    /* Not 0: explores all executions with at most this many switches away from a runnable
+     * thread. */
     uint32_t preemptions;
 };
 
@@ -19,7 +20,7 @@ extern const struct lane_model lane_models[], gate_models[], session_models[], l
 extern const size_t lane_model_count, gate_model_count, session_model_count, look_model_count,
     free_model_count;
 
-/* All of them, by number; NULL behind the last. */
+/* All models by number; NULL after the last. */
 static inline const struct lane_model *model_at(size_t number)
 {
     if (number < lane_model_count)

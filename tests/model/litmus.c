@@ -1,6 +1,6 @@
 /*
- * Does the explorer know C11? Each test states which outcomes must be found and that no other may
- * be. An outcome is a number made of what the threads' loads returned.
+ * Tests the explorer against C11. Each test states exactly which outcomes must be found; any other
+ * is an error. An outcome is a number made of the values that the threads loaded.
  */
 #include "base/atomic.h"
 
@@ -33,9 +33,9 @@ static void finish(void)
     model_outcome(at.result[0] | at.result[1] << 1 | at.result[2] << 2 | at.result[3] << 3);
 }
 
-/* Outcomes of two loads, as bits of a set. */
+/* Outcomes of two loads, as a set of bits. */
 #define OUT00 (1u << 0)
-#define OUT10 (1u << 1) /* the first read 1, the second 0 */
+#define OUT10 (1u << 1) /* the first load read 1, the second 0 */
 #define OUT01 (1u << 2)
 #define OUT11 (1u << 3)
 
@@ -145,8 +145,8 @@ static void w2_finish(void)
     finish();
 }
 
-/* Release sequence: thread 1's read-modify-write carries thread 0's release on. The plain data
- * races if it does not. */
+/* Release sequence: thread 1's read-modify-write passes thread 0's release on; otherwise the plain
+ * data races. */
 static void rs_head(void)
 {
     *at.data = 1;
@@ -167,14 +167,14 @@ static void rs_read(void)
     }
 }
 
-/* A store that is no read-modify-write ends the release sequence. */
+/* A plain atomic store by another thread ends the release sequence. */
 static void rs_break(void)
 {
     if (wr_u32_load_relaxed(at.x) == 1)
         wr_u32_store_relaxed(at.x, 2);
 }
 
-/* So does, since C++20 but not in C17, a relaxed store of the same thread. */
+/* A relaxed store of the same thread ends it too since C++20, but not in C17. */
 static void rs_own(void)
 {
     rs_head();
@@ -186,7 +186,7 @@ static void rs_read_data(void)
         wr_data_read(at.data, 4);
 }
 
-/* Atomicity of read-modify-writes: both add, none is lost. */
+/* Read-modify-writes are atomic: both add, and no addition is lost. */
 static void rmw_add(void)
 {
     wr_u32_add_acq_rel(at.x, 1);
@@ -310,7 +310,7 @@ static void sb3_z(void)
     at.result[2] = wr_u32_load_seq_cst(at.x);
 }
 
-/* Two seq_cst stores to a word with a load of another between them. */
+/* Two seq_cst stores to one word with a load of another word between them. */
 static void w2_first_sc(void)
 {
     wr_u32_store_seq_cst(at.x, 1);
@@ -399,7 +399,7 @@ static void lock_finish(void)
     model_outcome(*at.data);
 }
 
-/* Futexes: x is waited for, y tells who was woken, result[0] what was read then. */
+/* Futexes: x is waited for, y says which thread was woken, result[0] is what was read then. */
 static void futex_wait_x(void)
 {
     if (wr_u32_load_relaxed(at.x) == 0)
@@ -462,7 +462,7 @@ static void futex_finish_turn(void)
     model_outcome(wr_u32_load_relaxed(at.y));
 }
 
-/* A wait that ends when nobody else can go on, and not before. */
+/* A wait that ends once no other thread can go on, and not before. */
 static void wait_lazily(void)
 {
     at.result[0] = model_wait_lazily_u32(at.x, is_any, 0);
@@ -494,7 +494,8 @@ static void byte_all(void)
 struct litmus {
     struct model model;
     bool must_fail;
-    uint32_t outcomes; /* exactly these; of 'may two disagree', bit 1 says that they may */
+    uint32_t outcomes; /* exactly these; for tests of whether two readers may disagree, bit 1 means
+                        * that they may */
 };
 
 #define TEST2(name, first, second, end, expected)                                      \
@@ -592,7 +593,7 @@ static bool passes(const struct litmus *test)
     return good;
 }
 
-/* The reductions may hide nothing: with a bound that is never reached they are off. */
+/* The reductions hide nothing: a bound that is never reached switches them off. */
 static bool agrees_unreduced(const struct litmus *test)
 {
     struct model_options options = {.quiet = true, .bounded = true, .preemptions = 1000};

@@ -1,6 +1,6 @@
 /*
- * The models of an emitter and the drain's looks in mode DROP: weir_emit() and the drain as they
- * are, with a clock that moves (memory.c). Thread 0 emits, the other one looks or stops.
+ * The models of an emitter and the drain's looks in mode DROP: the product's weir_emit() and drain,
+ * with a clock that moves (memory.c). Thread 0 emits; the other thread looks or stops.
  */
 #include "lane_models.h"
 #include "session_bench.h"
@@ -27,7 +27,7 @@ static void look_timed(void)
     wr_drain_look(session_bench.session, true);
 }
 
-/* finish(): the stream ends. No record was older than a point before it. */
+/* Call in finish(). Ends the stream. No record is older than a point before it. */
 static void check_in_order(void)
 {
     wr_drain_end(session_bench.session);
@@ -35,7 +35,7 @@ static void check_in_order(void)
     session_check_counts();
 }
 
-/* The same, and the drain has taken nothing for a step of the clock. */
+/* The same, and the drain has not mistaken anything for a step of the clock. */
 static void check_no_step(void)
 {
     const struct weir_session *session = session_bench.session;
@@ -45,7 +45,7 @@ static void check_no_step(void)
         model_check(lane->skew == 0);
 }
 
-/* --- The clock. Until it is there it shows 0. ------------------------------------------------- */
+/* --- The clock. It shows 0 until it starts. -------------------------------------------------- */
 
 static void clock_begins(void)
 {
@@ -53,14 +53,14 @@ static void clock_begins(void)
     model_clock(times, 2);
 }
 
-/* Further than a record's ticks can tell, into the bits of its event's index. */
+/* Leaps further than a record's ticks can hold, into the bits of its event index. */
 static void clock_leaps(void)
 {
     static const uint64_t times[] = {100, (UINT64_C(2) << WR_RECORD_TICK_BITS) + 100};
     model_clock(times, 2);
 }
 
-/* --- A lane that the drain has not met holds nothing that is older than its horizon. ---------- */
+/* --- A lane that the drain has not met holds nothing older than the horizon. ----------------- */
 
 static void new_setup(void)
 {
@@ -68,9 +68,9 @@ static void new_setup(void)
     clock_begins();
 }
 
-/* --- Nor does one that it has read, but for those who are inside a pin. ----------------------- */
+/* --- Nor does a lane that it has read, unless its thread is inside a pin. -------------------- */
 
-/* There is something to write a point for. */
+/* Gives the drain a reason to write a point. */
 static void settle_setup_pins(bool fast)
 {
     session_prepare_drop(fast, 1, 2, true);
@@ -95,7 +95,7 @@ static void leap_setup(void)
     clock_leaps();
 }
 
-/* --- The sweep takes the segment of a thread that has not moved since the last one. ----------- */
+/* --- The sweep takes the segment of a thread that has not moved since the last one. ---------- */
 
 static void sweep_setup_pins(bool fast)
 {
@@ -121,7 +121,7 @@ static void sweep_and_look(void)
     look();
 }
 
-/* --- The stop. -------------------------------------------------------------------------------- */
+/* --- The stop. ------------------------------------------------------------------------------- */
 
 static void stop_setup(void)
 {
@@ -133,14 +133,14 @@ static void stop_setup_seq_cst(void)
     session_prepare_drop(false, 1, 2, true);
 }
 
-/* The slot goes to another session, and the lane of this one away. */
+/* The slot goes to another session, and this session's lane is freed. */
 static void change_setup(void)
 {
     stop_setup();
     session_prepare_next();
 }
 
-/* The thread has a handler that emits. */
+/* The thread's handler emits. */
 static void nested_setup(void)
 {
     stop_setup();
@@ -159,7 +159,7 @@ static void nested_new_setup(void)
     model_handler(0, session_emit_nested);
 }
 
-/* --- Membarrier fails. ------------------------------------------------------------------------ */
+/* --- Membarrier fails. ----------------------------------------------------------------------- */
 
 static void late_setup(void)
 {
@@ -171,7 +171,7 @@ static void late_new_setup(void)
     session_prepare_late(2, false);
 }
 
-/* The handler may take the first event's place in the lane, before its thread enters the pin. */
+/* The handler may take the first event's place in the lane before its thread enters the pin. */
 static void late_nested_setup(void)
 {
     late_setup();
@@ -204,7 +204,7 @@ static void refused_sweep_setup(void)
               .run = {first, second},                      \
               .finish = finish_}
 
-/* Deep are those without which the sweep misses nothing. */
+/* A model is deep if the sweep misses nothing without it. */
 const struct lane_model look_models[] = {
     {TWO("look_new", "a thread's first event, two looks", new_setup, session_emit, look_twice,
          check_no_step),
@@ -215,7 +215,7 @@ const struct lane_model look_models[] = {
     {TWO("look_settle_seq_cst", "the same with seq_cst pins", settle_setup_seq_cst, session_emit,
          look_timed, check_no_step),
      .is_large = true},
-    {TWO("look_leap", "the clock leaps further than a record can tell", leap_setup, session_emit,
+    {TWO("look_leap", "the clock leaps further than a record can express", leap_setup, session_emit,
          look, check_in_order),
      .is_deep = true},
     {TWO("look_sweep", "an event while the drain takes the thread's segment", sweep_setup,
@@ -234,8 +234,8 @@ const struct lane_model look_models[] = {
      .is_deep = true},
     {TWO("stop_late", "a thread is inside its pin when the stream ends", stop_setup, session_emit,
          session_stop_late, session_check_read)},
-    {TWO("stop_nested", "a handler emits, at any point of an emit; stop", nested_setup,
-         session_emit, session_stop_alone, session_check),
+    {TWO("stop_nested", "a handler emits at any point of an emit, stop", nested_setup, session_emit,
+         session_stop_alone, session_check),
      .is_deep = true},
     {TWO("stop_nested_seq_cst", "the same with seq_cst pins", nested_setup_seq_cst, session_emit,
          session_stop_alone, session_check)},
@@ -244,7 +244,7 @@ const struct lane_model look_models[] = {
      .is_deep = true},
     {TWO("late", "a session after membarrier has failed: a thread emits twice, stop", late_setup,
          emit_twice, session_stop_alone, session_check)},
-    {TWO("late_new", "the same, and the thread is new there", late_new_setup, emit_twice,
+    {TWO("late_new", "the same, and the thread is new to the session", late_new_setup, emit_twice,
          session_stop_alone, session_check)},
     {TWO("late_exit", "the same, and it exits", late_new_setup, emit_and_exit, session_stop_alone,
          session_check)},

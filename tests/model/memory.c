@@ -1,56 +1,59 @@
 /*
  * The memory model.
  *
- * Words keep all their stores ("messages"), ordered by stamp: the modification order. A thread has
- * a view: per word the earliest message that it may still read. A load reads any message from there
- * on; a store goes to any place after there. A release store carries its thread's view, an acquire
- * load adds the view of what it reads, a read-modify-write passes on the view of the message it
- * replaces (release sequence). This is the promise-free part of the "promising semantics", which
- * equals RC11 without sequentially consistent accesses. Every RC11 execution is the execution of
- * some interleaving, since RC11 forbids cycles in program order and reads-from.
+ * A word keeps all its stores ("messages"), ordered by stamp: this is its modification order. A
+ * thread has a view: for each word, the earliest message that it may still read. A load reads any
+ * message from there on; a store goes to any place after it. A release store carries its thread's
+ * view. An acquire load adds the view of the message that it reads. A read-modify-write passes on
+ * the view of the message that it replaces (release sequence). This is the promise-free part of the
+ * "promising semantics", which equals RC11 without sequentially consistent accesses. Every RC11
+ * execution is the execution of some interleaving, because RC11 forbids cycles in program order and
+ * reads-from.
  *
- *   Load buffering       not produced (stronger than C11 as written, equal to RC11): a load never
- *                        reads a store that is executed later. No argument of this project may rest
- *                        on that: it would let values appear from thin air.
- *   Release sequences    as in C++20: only read-modify-writes continue them. C11 and C17 also let a
- *                        later relaxed store of the same thread continue them; a model that rests
- * on that says so (c17_sequences), and then it holds for stores that directly follow one of the
- * same thread. Failing CAS          may read any value but the expected one that a load could read.
- *   Successful RMW       reads any message that is not yet followed by another one's, not only the
- *                        newest executed: its place in modification order is right behind it.
- *   seq_cst accesses     release or acquire, and in an order S that order.c keeps.
- *   seq_cst fence        (inside membarrier) exchanges views with all fences before it, and is an
- *                        acquire and a release fence. It creates no happens-before by itself.
- *   membarrier           for each other thread, in every order and at every time within the call,
- *                        one seq_cst fence in that thread and one in the caller. A thread that has
- *                        ended counts: ending is a full barrier.
- *   futex                a wake and a sleep synchronize nothing; who is woken, or waits after the
- *                        wake, reads nothing older of that word than what the waker knew (the
- *                        kernel's barriers give more).
- *   mixed sizes          a word is always accessed in full.
- *   clock                a word whose later values are there from the start: a reading is a load
- *                        that may show any of them, but for what the thread has read before. So two
- *                        threads may disagree about the time, as two processors do that read it
- *                        ahead of, or behind, the accesses around it. What an acquire learns of the
- *                        time, which is what the other thread had read before it released, holds
- *                        from the next fence on: a reading without one may be executed before the
- *                        load that stands before it.
+ *  Load buffering       not produced (stronger than C11 as written, equal to RC11): a load never
+ *                       reads a store that is executed later, because values could then appear
+ *                       out of thin air. Nothing in this project may rely on that.
+ *  Release sequences    as in C++20: only read-modify-writes continue them. In C11 and C17 a later
+ *                       relaxed store of the same thread continues them too; a model that relies
+ *                       on that sets c17_sequences, and then it holds for a store that directly
+ *                       follows one of the same thread.
+ *  Failing CAS          may read any value that a load could read, except the expected one.
+ *  Successful RMW       reads any message that no other RMW directly follows yet, not only the
+ *                       newest executed. It takes the place directly after that message in
+ *                       modification order.
+ *  seq_cst accesses     release or acquire, and in an order S that order.c keeps.
+ *  seq_cst fence        (inside membarrier) exchanges views with all fences before it, and is an
+ *                       acquire and a release fence. It creates no happens-before by itself.
+ *  membarrier           for each other thread, in every order and at every time within the call,
+ *                       one seq_cst fence in that thread and one in the caller. This includes
+ *                       threads that have ended: ending is a full barrier.
+ *  futex                a wake and a sleep do not synchronize. A thread that is woken, or that
+ *                       waits after the wake, reads nothing of that word older than the waker
+ *                       knew (the kernel's barriers give more).
+ *  mixed sizes          a word is always accessed in full.
+ *  clock                a word whose later values exist from the start. A reading is a load that
+ *                       may show any value that is not before one the thread has read. So two
+ *                       threads may disagree about the time, like two processors that read it
+ *                       ahead of or behind the accesses around it. An acquire learns what the
+ *                       other thread had read before its release. That holds from the next fence
+ *                       on: without a fence, a reading may be executed before the load that
+ *                       precedes it.
  */
 #include "engine.h"
 
 #include <string.h>
 
-/* Room between two neighbours for stores that are executed later but come between them. */
+/* Room between two neighbours for stores that are executed later but lie between them. */
 #define STAMP_GAP (1u << 20)
 
 _Alignas(128) unsigned char memory_arena[ARENA_BYTES];
 static uint16_t location_of_unit[ARENA_UNITS]; /* location + 1 */
 
-/* Static words of the product that a model shares: seen as part of the arena. */
+/* Static words of the product that a model shares: treated as part of the arena. */
 static struct lent {
     unsigned char *bytes;
     uint32_t size;
-    uint32_t at; /* in the arena, whose bytes there are not used */
+    uint32_t at; /* offset in the arena; the bytes there are not used */
 } lent[LENT_MAX];
 static uint32_t lent_count;
 static uintptr_t lent_first, lent_end; /* all of them lie between */
@@ -187,7 +190,8 @@ static uint32_t new_message(uint64_t value, uint32_t stamp)
     return engine.messages++;
 }
 
-/* The word's location; made, with what setup() left in the word as its first message, when new. */
+/* Finds the word's location. Creates it if it is new, with what setup() left in the word as its
+ * first message. */
 uint32_t memory_location(const struct model_request *request)
 {
     uint32_t unit = memory_unit(request->cell);
@@ -208,7 +212,7 @@ uint32_t memory_location(const struct model_request *request)
     return location;
 }
 
-static uint64_t clock_last; /* its value when all is over */
+static uint64_t clock_last; /* the value that it shows in finish() */
 
 void model_clock(const uint64_t *values, uint32_t count)
 {
@@ -231,7 +235,7 @@ bool memory_is_clock(uint32_t unit)
     return engine.clock != 0 && engine.location[engine.clock - 1].unit == unit;
 }
 
-/* 0 where the model has no clock: time stands still. */
+/* Returns 0 if the model has no clock: time stands still. */
 uint64_t model_clock_at(struct model_site *site)
 {
     if (engine.clock == 0)
@@ -243,7 +247,7 @@ uint64_t model_clock_at(struct model_site *site)
     if (!engine.running)
         return engine.thread[0].state == THREAD_DONE ? clock_last : memory_direct(&request);
     struct thread *thread = &engine.thread[engine.self];
-    bool stale = thread->stale; /* which a look at the clock does not change */
+    bool stale = thread->stale; /* reading the clock does not change this */
     uint64_t value = model_operation(&request);
     thread->stale = stale;
     return value;
@@ -267,7 +271,8 @@ static bool acceptable(const struct message *message, const struct operation *op
     }
 }
 
-/* The messages that the operation may read (of a store: behind which it may go), newest first. */
+/* The messages that the operation may read (for a store: those that it may directly follow), newest
+ * first. */
 uint32_t memory_readable(const struct thread *thread, const struct operation *operation,
                          uint16_t *list)
 {
@@ -290,7 +295,7 @@ uint32_t memory_readable(const struct thread *thread, const struct operation *op
     return count;
 }
 
-/* Only the messages that an equivalent, earlier branch did not have. */
+/* Keeps only the messages that an equivalent, earlier branch did not have. */
 uint32_t memory_only_fresh(const struct thread *thread, uint16_t *list, uint32_t count)
 {
     if (!thread->asleep)
@@ -329,7 +334,8 @@ static void read_message(struct thread *thread, const struct operation *operatio
         thread->current.stamp[engine.clock - 1] = clock; /* until the next fence */
 }
 
-/* Puts a store right behind `after` in modification order. `attached`: nothing may come between. */
+/* Inserts a store directly after `after` in modification order. `attached`: nothing may come
+ * between. */
 static struct message *write_message(struct thread *thread, const struct operation *operation,
                                      uint64_t value, uint32_t after, bool attached)
 {
@@ -407,7 +413,7 @@ static uint64_t compare_and_swap(struct thread *thread, struct operation *operat
     return 0;
 }
 
-/* One step of a thread: chooses what it reads or where its store goes. */
+/* Executes one step: chooses which message it reads, or where its store goes. */
 uint64_t memory_execute(struct thread *thread, struct operation *operation)
 {
     uint32_t index = pick(thread, operation);
@@ -437,7 +443,7 @@ uint64_t memory_execute(struct thread *thread, struct operation *operation)
     }
     if (operation->order == MODEL_SEQ_CST && !operation->is_private)
         order_add(thread, operation->location, message, writes);
-    /* Plain accesses that follow are not covered by what this store has passed on. */
+    /* What this store has passed on does not cover later plain accesses. */
     thread->current.clock[engine.self]++;
     thread->acquired.clock[engine.self]++;
     return result;
@@ -454,7 +460,7 @@ void memory_barrier(struct thread *thread)
     thread->acquired.clock[self]++;
 }
 
-/* A futex wait that comes after this wake reads nothing older than what the waker knows. */
+/* Remembers what the waker knows: a later futex wait reads nothing older. */
 void memory_wake(const struct thread *thread, uint32_t location)
 {
     uint32_t known = stamp_of(&thread->current, location);
@@ -462,14 +468,14 @@ void memory_wake(const struct thread *thread, uint32_t location)
         engine.location[location].woken = known;
 }
 
-/* Nor does a thread that it has woken. */
+/* The same for a thread that the wake has woken. */
 void memory_woken(struct thread *thread, uint32_t location)
 {
     view_raise(&thread->current, location, engine.location[location].woken);
     view_raise(&thread->acquired, location, engine.location[location].woken);
 }
 
-/* Time has passed: all stores have become visible. Which synchronizes nothing. */
+/* Time has passed: all stores are visible. This does not synchronize. */
 void memory_settle(struct thread *thread)
 {
     for (uint32_t i = 0; i < engine.locations; i++) {
@@ -482,7 +488,7 @@ void memory_settle(struct thread *thread)
     }
 }
 
-/* Before the threads start and after they have ended there is nobody to race with. */
+/* Before the threads start and after they end, there is no other thread to race with. */
 uint64_t memory_direct(const struct model_request *request)
 {
     uint64_t before = cell_value(request->cell, request->size);

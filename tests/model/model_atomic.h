@@ -1,9 +1,9 @@
 /*
- * core/base/atomic.h includes this instead of the compiler's atomics when WR_MODEL is defined. Same
- * names, same types, same sizes; each use in the source is a site of its own, so that the mutation
- * sweep can weaken one at a time. Two equal operations on one line are one site.
+ * core/base/atomic.h includes this file instead of the compiler's atomics if WR_MODEL is defined.
+ * Names, types and sizes are the same. Each use in the source is a separate site, so that the
+ * mutation sweep can weaken one at a time. Two equal operations on one line are one site.
  *
- * A struct wr_ptr holds the pointer as it is; the explorer sees it as 64 bits.
+ * A struct wr_ptr holds the plain pointer; the explorer sees it as 64 bits.
  */
 #ifndef MODEL_ATOMIC_H
 #define MODEL_ATOMIC_H
@@ -38,7 +38,7 @@ _Static_assert(sizeof(void *) == 8, "the explorer keeps pointers in 64 bits");
     }))
 #define MODEL_SITE_OF(kind, order) MODEL_SITE(kind, order, MODEL_RELAXED)
 
-/* The accesses of the explorer's own that these make are none of the product's (plain.c). */
+/* These functions access the explorer's words, not the product's, so plain.c must not see them. */
 #define MODEL_OWN __attribute__((no_sanitize("thread"))) static inline
 
 #define MODEL_OPERATIONS(name, type, to_bits, from_bits)                                        \
@@ -139,7 +139,7 @@ MODEL_OPERATIONS(ptr, void *, MODEL_PTR_BITS, MODEL_BITS_PTR)
 #define wr_ptr_cas_release(word, expected, value) \
     MODEL_CAS_AT(ptr, MODEL_RELEASE, MODEL_RELAXED, word, expected, value)
 
-/* An event's enabled word, which is a plain integer in the public header. */
+/* An event's enabled word, which the public header declares as a plain integer. */
 #define wr_mask_load_seq_cst(mask) wr_u64_load_seq_cst((const struct wr_u64 *)(const void *)(mask))
 #define wr_mask_store_seq_cst(mask, value) \
     wr_u64_store_seq_cst((struct wr_u64 *)(void *)(mask), value)
@@ -149,8 +149,8 @@ MODEL_OPERATIONS(ptr, void *, MODEL_PTR_BITS, MODEL_BITS_PTR)
 #define wr_u32_add_acq_rel(word, value) \
     model_u32_modify(MODEL_SITE_OF(MODEL_ADD, MODEL_ACQ_REL), word, value)
 
-/* The explorer runs each thread in program order, so a compiler that moves an access is outside
- * what it sees: the codegen tests look after wr_compiler_barrier(). Handlers run here, too. */
+/* The explorer runs each thread in program order, so it cannot see a compiler that moves an access;
+ * the codegen tests check wr_compiler_barrier(). A handler may run here. */
 #define wr_compiler_barrier() model_interrupt()
 
 #define wr_data_written(bytes, count) \
@@ -158,8 +158,8 @@ MODEL_OPERATIONS(ptr, void *, MODEL_PTR_BITS, MODEL_BITS_PTR)
 #define wr_data_read(bytes, count) \
     model_data_at(MODEL_SITE_OF(MODEL_DATA_READ, MODEL_RELAXED), bytes, (uint32_t)(count))
 
-/* For models only. A lock is 0 when it is free. The wait reads (acquire) a value for which
- * `until(value, argument)` holds. */
+/* For models only. A lock is 0 when it is free. A wait loads with acquire until `until(value,
+ * argument)` holds. */
 #define model_membarrier() model_membarrier_at(MODEL_SITE_OF(MODEL_MEMBARRIER, MODEL_SEQ_CST))
 #define model_lock_u32(word) \
     ((void)model_u32_modify(MODEL_SITE_OF(MODEL_LOCK, MODEL_ACQUIRE), word, 1))
@@ -172,7 +172,7 @@ MODEL_OPERATIONS(ptr, void *, MODEL_PTR_BITS, MODEL_BITS_PTR)
 #define model_wait_until_u32(word, until, argument)                                 \
     model_u32_wait(MODEL_SITE_OF(MODEL_WAIT, MODEL_ACQUIRE), word, until, argument, \
                    MODEL_SLEEP_LONG)
-/* Its last value was `argument` if it ended by itself. */
+/* If the wait ended by itself, its last value was `argument`. */
 #define model_wait_lazily_u32(word, until, argument)                                \
     model_u32_wait(MODEL_SITE_OF(MODEL_WAIT, MODEL_ACQUIRE), word, until, argument, \
                    MODEL_SLEEP_LAZY)

@@ -1,5 +1,5 @@
 /*
- * Runs the lane models: all, or those named. A canary passes when a violation is found.
+ * Runs all lane models, or the named ones. A canary passes if a violation is found.
  */
 #include "lane_models.h"
 
@@ -24,8 +24,8 @@ static bool run(const struct lane_model *entry)
     return entry->must_fail ? result.failed : result.complete || (is_cut && !result.failed);
 }
 
-/* -p: protocols, -d: the larger ones of these, -l: the largest, -c: canaries; else names; nothing:
- * all. */
+/* -p: protocols; -d: the larger of them; -l: the largest; -c: canaries; otherwise model names. No
+ * argument: all. */
 static const char *group_of(const struct lane_model *entry)
 {
     return entry->must_fail ? "-c" : entry->is_long ? "-l" : entry->is_deep ? "-d" : "-p";

@@ -1,6 +1,6 @@
 /*
- * Each wrong variant of mutants.py must be found by the model that it names, which passes without
- * it (the deep ones are not asked twice).
+ * Each wrong variant in mutants.py must be found by the model that it names. That model must pass
+ * without the variant; a deep model is not run again for that.
  */
 #include "lane_models.h"
 #include "mutants.h"
@@ -60,7 +60,8 @@ static bool is_found(const struct mutant *mutant, bool verbose)
     return strcmp(fate, "found") == 0;
 }
 
-/* Names of mutants, or of the models that find them; nothing: all. One alone: with its trace. */
+/* Arguments: names of mutants, or of the models that find them; none: all. A single mutant is run
+ * with its trace. */
 int main(int count, char **wanted)
 {
     unsigned wrong = 0, ran = 0;

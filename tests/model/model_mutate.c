@@ -1,11 +1,11 @@
 /*
- * The mutation sweep: weakens each memory order of the product's code in turn, and removes each
- * membarrier. A model must then find a violation, or the weakening must stand below with the reason
- * why the order is not needed (or not needed for what is modelled).
+ * The mutation sweep: weakens each memory order in the product's code in turn, and removes each
+ * membarrier. Either a model finds a violation, or a row below states why the order is not needed,
+ * or not needed for what is modelled.
  *
- * First all models run unchanged, but for the deep ones: these must pass.
+ * First, all models except the deep ones run unchanged; they must pass.
  *
- * With -v all mutants are listed, else those that nothing kills.
+ * With -v, lists all mutants; otherwise, only those that survive.
  */
 #include "lane_models.h"
 
@@ -18,43 +18,43 @@
 /* A weakening that changes nothing, and why. */
 struct redundant {
     const char *file;
-    const char *function; /* "name#2": of its operations of that kind, the second */
+    const char *function; /* "name#2": the second operation of that kind in the function */
     enum model_kind kind;
-    const char *weakened; /* as weakening_text() says, "*" for all; "u32", "u64" or "ptr" before it
-                             where the function has words of both sizes */
+    const char *weakened; /* as in weakening_text(); "*": all; preceded by "u32", "u64" or "ptr" if
+                           * the function has words of both sizes */
     const char *reason;
 };
 
-#define HINT    "a hint for waking the drain: nothing is read on its account"
+#define HINT    "a hint for waking the drain: no read depends on it"
 #define BY_MASK "the mask, stored and loaded after it with release and acquire, publishes it"
 #define BY_LOCK "written and read under the threads lock"
 #define BY_REGISTRY \
-    "both sides change the masks under the registry's lock, the one before and the other after it"
+    "stored before, and loaded after, a change of the masks under the registry's lock"
 #define BY_PIN     "the even pin, loaded before with acquire, has shown all that the writer did"
-#define NO_RETURN  "what the drain did before is nothing that the writer reads"
-#define BY_GATE    "the links are written, and followed by who takes them back, under the gate's lock"
-#define TRY        "it says that a try is worth while, and the try is made under the gate's lock"
-#define LEFT       "the emitters have left, and their pins were waited for"
-#define ONE_WORD   "a count: all that matters is the order of the changes of this one word"
-#define LOADED     "what it takes was loaded with acquire before"
-#define HINT_CROWD "how many lanes there are: whether threads are a crowd is a hint"
+#define NO_RETURN  "the writer reads nothing that the drain did before"
+#define BY_GATE    "the links are written, and followed for a take-back, under the gate's lock"
+#define TRY        "it only says that a try is worthwhile; the try is made under the gate's lock"
+#define LEFT       "the emitters have left, and the stopper has waited for their pins"
+#define ONE_WORD   "a count: only the order of changes to this one word matters"
+#define LOADED     "the value that it takes was loaded with acquire before"
+#define HINT_CROWD "the number of lanes, a hint whether threads are a crowd"
 #define WORD_ONLY \
-    "all else of the waiter is written and read under the gate's lock, or behind an abort's word"
-#define SAME_LOAD "the same load as in wr_lane_lost(), which the model \"lost\" looks at"
+    "the rest of the waiter is accessed under the gate's lock, or after an abort's word"
+#define SAME_LOAD "the same load as in wr_lane_lost(), which the model \"lost\" checks"
 
 static const struct redundant redundant[] = {
     {"buffers.c", "lane_attach", MODEL_LOAD, "acquire to relaxed", BY_MASK},
     {"buffers.c", "lane_attach", MODEL_STORE, "release to relaxed",
      "read by the thread itself, and by a stopper after QUIESCE"},
     {"buffers.c", "lane_attach", MODEL_ADD, "*",
-     "the thread holds a count already; only the way down has to be ordered"},
+     "the thread holds a count already; only decrements must be ordered"},
     {"buffers.c", "wr_buffers_take_ready", MODEL_EXCHANGE, "u32 *", HINT},
     {"buffers.c", "wr_buffers_take_ready", MODEL_EXCHANGE, "ptr acq_rel to acquire",
-     "announcing threads only link the head, they do not follow it"},
+     "announcing threads link the head but do not follow it"},
     {"chain.c", "tell_retired", MODEL_ADD, "*", HINT},
     {"buffers.c", "wr_buffers_starve", MODEL_EXCHANGE, "*", HINT},
     {"mode_overwrite.c", "attempts", MODEL_LOAD, "acquire to relaxed",
-     "of the losses modelled, each comes after its thread has been inside the lock"},
+     "in the models, each loss comes after its thread has held the lock"},
     {"buffers.c", "on_thread_exit", MODEL_STORE, "release to relaxed",
      "a stopper that reads the word has waited for the pin"},
     {"lane_read.h", "wr_lane_take_opened", MODEL_EXCHANGE, "acq_rel to acquire", NO_RETURN},
@@ -72,33 +72,34 @@ static const struct redundant redundant[] = {
     {"buffers.c", "free_lane_pop_locked", MODEL_CAS, "acq_rel to release", LOADED},
     {"threads.c", "record_take", MODEL_STORE, "release to relaxed", BY_LOCK},
     {"threads.c", "membarrier_fail", MODEL_CAS, "*",
-     "which thread is the first to fail; what it does then is under the registry's lock"},
-    {"gate.c", "park", MODEL_ADD, "*", "in the pin that the stopper waits for before it looks"},
+     "decides which thread fails first; that thread then acts under the registry's lock"},
+    {"gate.c", "park", MODEL_ADD, "*",
+     "happens in a pin that the stopper waits for before it looks"},
     {"gate.c", "wr_waiter_set", MODEL_EXCHANGE, "acq_rel to release",
      "what the waiter did before it queued was ordered by the gate's lock"},
     {"gate.c", "wr_waiter_sleep", MODEL_CAS, "*", "the word is loaded again, with acquire"},
     {"gate.c", "event_set", MODEL_CAS, "*", TRY},
     {"gate.c", "wr_gate_abort", MODEL_EXCHANGE, "*",
-     "it says that the gate is closed; the waiter's own word says the rest"},
+     "it only says that the gate is closed; the waiter's own word says the rest"},
     {"gate.c", "wr_gate_unpark", MODEL_ADD, "acq_rel to release",
      "the stopper has done nothing that the thread reads"},
     {"gate.c", "wr_gate_wait_unparked", MODEL_ADD, "*",
-     "the load acquires; each of the three alone would do"},
+     "the load acquires; any one of the three is enough"},
     {"gate.c", "wr_gate_wait_unparked", MODEL_LOAD, "acquire to relaxed",
-     "so does the addition that takes the bit away"},
+     "the addition that clears the bit acquires as well"},
     {"wait_auto_reset.c", "sleep_on_event", MODEL_CAS, "*", TRY},
     {"wait_fifo.c", "serve", MODEL_EXCHANGE, "*", TRY},
     {"wait_fifo.c", "take", MODEL_CAS, "*", TRY},
-    {"wait_relay.c", "rouse", MODEL_CAS, "*", "AWAKE says nothing but that"},
+    {"wait_relay.c", "rouse", MODEL_CAS, "*", "AWAKE publishes nothing"},
     {"buffers.c", "lane_take", MODEL_ADD, "*", HINT_CROWD},
     {"buffers.c", "release_lane_locked", MODEL_ADD, "*", HINT_CROWD},
     {"buffers.c", "wr_buffers_welcome_locked", MODEL_EXCHANGE, "acq_rel to acquire",
-     "arriving threads only link the head, they do not follow it"},
+     "arriving threads link the head but do not follow it"},
     {"gate.c", "wr_waiter_leave", MODEL_CAS, "*", WORD_ONLY},
     {"gate.c", "wr_waiter_leave", MODEL_ADD, "acq_rel to release",
-     "nobody who clears them tells those that leave anything"},
+     "a thread that clears them publishes nothing to those that leave"},
     {"gate.c", "clear_left", MODEL_EXCHANGE, "acq_rel to acquire",
-     "nobody who clears them tells those that leave anything"},
+     "a thread that clears them publishes nothing to those that leave"},
     {"gate.c", "wr_waiter_release", MODEL_STORE, "release to relaxed", WORD_ONLY},
     {"gate.c", "wr_waiter_stay", MODEL_LOAD, "acquire to relaxed", WORD_ONLY},
     {"gate.c", "wr_waiter_stay", MODEL_CAS, "*", WORD_ONLY},
@@ -110,45 +111,45 @@ static const struct redundant redundant[] = {
     {"mode_drop.c", "grant", MODEL_ADD, "*", ONE_WORD},
     {"mode_drop.c", "exit_lane", MODEL_ADD, "*", ONE_WORD},
     {"mode_drop.c", "queue_extend", MODEL_EXCHANGE, "acq_rel to acquire",
-     "enrolling threads only link the head, they do not follow it"},
+     "enrolling threads link the head but do not follow it"},
     {"mode_drop.c", "word_take", MODEL_EXCHANGE, "acq_rel to acquire",
-     "what the thread did before is nothing that the drain reads"},
+     "the drain reads nothing that the thread did before"},
     {"mode_drop.c", "sweep", MODEL_CAS, "release to relaxed",
-     "it goes on the release of the grant, after which the drain touches no link"},
+     "it continues the release sequence of the grant, after which the drain touches no link"},
     {"turn_bench.c", "turn_release", MODEL_LOAD, "acquire to relaxed", BY_PIN},
 
-    /* Met in the models of a whole session. */
+    /* Only models of a whole session reach these. */
     {"emit.c", "weir_emit", MODEL_LOAD, "*",
      "plain pins: the membarriers of the other side order this load and that of the lane"},
     {"free_list.c", "product_fifo_give", MODEL_ADD, "*", "a hint"},
     {"free_list.c", "product_fifo_take", MODEL_ADD, "*", "a hint"},
     {"drain.c", "is_revocable", MODEL_LOAD, "acquire to relaxed",
-     "only whether it has changed since the last sweep"},
+     "the sweep only asks whether it has changed since the last one"},
     {"mode_block.c", "is_short", MODEL_EXCHANGE, "*", HINT},
     {"drain_thread.c", "timer_next", MODEL_LOAD, "acquire to relaxed", HINT},
     {"drain_thread.c", "loop#2", MODEL_LOAD, "acquire to relaxed",
-     "before a sleep, from which the bell wakes it"},
+     "a sleep follows, from which the bell wakes it"},
     {"chain.c", "wr_chain_attempts", MODEL_LOAD, "acquire to relaxed", SAME_LOAD},
     {"point.c", "lane_tell_all", MODEL_LOAD, "u64 acquire to relaxed",
-     "a count of its own, which orders nothing"},
+     "a separate count, which orders nothing"},
     {"drain.c", "lanes_release", MODEL_LOAD, "acquire to relaxed", BY_PIN},
     {"point.c", "tell_unattributed", MODEL_LOAD, "acquire to relaxed",
-     "a count that names no lane"},
+     "a count that belongs to no lane"},
     {"point.c", "wr_point_has_losses", MODEL_LOAD, "acquire to relaxed",
-     "whether to write a point; what stands in it is loaded again"},
+     "decides whether to write a point, whose contents are loaded again"},
     {"buffers.c", "wr_lane_counts_locked", MODEL_LOAD, "acquire to relaxed", LEFT},
     {"chain.c", "wr_chain_counts", MODEL_LOAD, "acquire to relaxed", LEFT},
 
-    /* Stand-ins for the free list and the registry. */
+    /* Mostly stand-ins for the free list and the registry. */
     {"drain.c", "end_early", MODEL_STORE, "release to relaxed", BY_REGISTRY},
     {"session_bench.c", "session_start_late", MODEL_LOAD, "acquire to relaxed", BY_REGISTRY},
     {"product_registry.c", "wr_registry_enable", MODEL_STORE, "*",
-     "only clearing the mask has to precede the loads of the pins"},
+     "only clearing the mask must precede the loads of the pins"},
     {"product_registry.c", "wr_registry_give_slot", MODEL_STORE, "release to relaxed", BY_MASK},
     {"product_system.c", "wr_free_list_take", MODEL_EXCHANGE, "acq_rel to acquire",
-     "who takes a segment has nothing to tell who gives it"},
+     "a thread that takes a segment publishes nothing to the one that gives it"},
     {"lane_bench.c", "bench_next_session", MODEL_STORE, "seq_cst to release",
-     "only clearing the mask has to precede the loads of the pins"},
+     "only clearing the mask must precede the loads of the pins"},
     {"lane_bench.c", "bench_next_session", MODEL_STORE, "release to relaxed", BY_MASK},
     {"lane_models.c", "change_session", MODEL_STORE, "release to relaxed", BY_MASK},
     {"session_bench.c", "session_change", MODEL_STORE, "release to relaxed", BY_MASK},
@@ -160,10 +161,10 @@ struct weakening {
     bool removed;
 };
 
-/* Functions whose operations stand in for each other above: not all of them may be weakened. */
+/* Functions whose operations replace each other above: they must not all be weakened at once. */
 static const char *const together[][2] = {{"gate.c", "wr_gate_wait_unparked"}};
 
-/* The weakest order first: what survives that survives the others. */
+/* The weakest order comes first: if nothing kills it, nothing kills the stronger ones. */
 static uint32_t weakenings_of(const struct model_site *site, struct weakening *out)
 {
     enum model_order order = site->order, failure = site->failure;
@@ -210,7 +211,7 @@ static bool begins(const char *text, const char *with)
     return strncmp(text, with, strlen(with)) == 0;
 }
 
-/* Not of the product: the models' locks, waits and bell, and the canary. */
+/* Not the product: the models' locks, waits and bell, and the canary. */
 static bool is_scaffold(const struct model_site *site)
 {
     const char *file = base_name(site->file);
@@ -221,7 +222,7 @@ static bool is_scaffold(const struct model_site *site)
            (site->kind >= MODEL_LOCK && site->kind != MODEL_MEMBARRIER);
 }
 
-/* Which of its function's operations of its kind it is, from 1. */
+/* The site's number, from 1, among the operations of its kind in its function. */
 static uint32_t place_of(const struct model_site *site)
 {
     uint32_t place = 1;
@@ -242,7 +243,7 @@ static bool is_of(const struct redundant *row, const struct model_site *site)
            (*place == 0 || strtoul(place + 1, NULL, 10) == place_of(site));
 }
 
-/* Is the row meant? */
+/* Does the row apply to this weakening? */
 static bool covers(const struct redundant *row, const struct model_site *site, const char *weakened)
 {
     const char *pattern = row->weakened;
@@ -292,7 +293,7 @@ static bool is_small(const struct lane_model *entry)
     return !entry->must_fail && !entry->is_deep && !entry->is_large;
 }
 
-/* The large ones look only at what no small one meets. */
+/* Large models are run only for sites that no small one reaches. */
 static bool is_asked(const struct lane_model *entry, bool small)
 {
     return small ? is_small(entry) : entry->is_large && !entry->is_deep;
@@ -311,8 +312,8 @@ static const struct lane_model *killer_within(const uint64_t *among, uint64_t ex
     return NULL;
 }
 
-/* The model that fails, of those in `among`; NULL if none does. A model that fails mostly does so
- * soon, and one that does not takes its whole time: first all of them are asked briefly. */
+/* The first model in `among` that fails; NULL if none does. A model that fails mostly does so soon,
+ * and one that passes takes its whole time: so all of them run briefly first. */
 static const struct lane_model *killer(const uint64_t *among)
 {
     const struct lane_model *by = killer_within(among, BRIEFLY);
@@ -326,7 +327,7 @@ static bool survey(void)
     struct model_result result;
     for (size_t i = 0; model_at(i); i++) {
         if (i / 64 == MODEL_SET_WORDS) {
-            printf("more models than a set of them holds\n");
+            printf("more models than a set can hold\n");
             return false;
         }
         if (!is_small(model_at(i)) && !is_asked(model_at(i), false))
@@ -344,8 +345,8 @@ static bool survey(void)
     return true;
 }
 
-/* Nearly all of the time goes to what no model kills. Whether an argued one is rightly not killed
- * is asked only by `-a`. */
+/* Most of the time goes to mutants that no model kills. Only `-a` checks that the argued ones are
+ * among them. */
 static bool asks_argued, is_verbose;
 
 enum fate { KILLED, ARGUED, SURVIVED, FATES };
@@ -384,7 +385,7 @@ static void try_site(struct model_site *site, unsigned *fates)
 {
     struct weakening weakenings[4];
     uint32_t ways = weakenings_of(site, weakenings);
-    bool is_free = false; /* its order may be any */
+    bool is_free = false; /* any order will do */
     for (uint32_t i = 0; i < ways; i++) {
         bool is_order = weakenings[i].order != site->order;
         bool is_asked_for = asks_argued || !argued(site, weakening_text(site, &weakenings[i]));

@@ -1,4 +1,4 @@
-/* The wrong variants that mutants.py has put into the sources: which one is on. */
+/* Which of the wrong variants that mutants.py has put into the sources is switched on. */
 #ifndef MODEL_MUTANTS_H
 #define MODEL_MUTANTS_H
 

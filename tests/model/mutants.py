@@ -1,10 +1,10 @@
-"""Wrong variants of the gate and of what uses it: each must be found by a model.
+"""Wrong variants of the product: each must be found by a model.
 
-    mutants.py CORE OUT    writes to OUT the sources of CORE that have mutants, each changed statement
-                           behind a test of model_mutant, and mutants.inc, the list
+    mutants.py CORE OUT    writes to OUT the sources of CORE that have mutants, with each changed
+                           statement behind a test of model_mutant, and their list, mutants.inc
 
-A mutant whose statement is not in its source any more is listed as gone, which the test reports: the
-build goes on.
+A mutant whose statement is no longer in its source is listed as gone. The build goes on, and the test
+reports the mutant.
 """
 import shutil
 import sys
@@ -23,43 +23,44 @@ SERVE_GIVE = "wr_gate_serve(gate, WR_SERVE_GIVE, &wakes);"
 
 
 def edit(path, old, new, after=""):
-    """The statement `old`, the first one behind `after` if that is given."""
+    """Replaces the statement `old`: the first one behind `after`, if that is given."""
     return path, old, "{ if (MUTANT_ON) {\n%s\n} else {\n%s\n} }" % (new, old), after
 
 
 def expression(path, old, new, after=""):
-    """The same of an expression, or of anything that cannot stand in a block: `new` tests MUTANT_ON itself."""
+    """The same for an expression, or for anything that cannot be in a block: `new` tests MUTANT_ON itself."""
     return path, old, new, after
 
 
-# Name, what is wrong, the model that finds it, edits.
+# Name, what is wrong, the model that finds it, the edits.
 MUTANTS = [
-    ("grant_in_two_steps", "a grant loads the word and stores it", "park_relay",
+    ("grant_in_two_steps", "a grant loads the word and then stores it", "park_relay",
      [edit(GATE, "before = wr_u32_exchange_acq_rel(&waiter->word, word);",
            "before = wr_u32_load_acquire(&waiter->word);\n"
            "wr_u32_store_release(&waiter->word, word);")]),
     ("asleep_by_store", "a waiter stores ASLEEP", "park_relay",
      [edit(GATE, "wr_u32_cas_acq_rel(&waiter->word, &word, WR_WAITER_ASLEEP);",
            "wr_u32_store_release(&waiter->word, WR_WAITER_ASLEEP);")]),
-    ("signal_only_asleep", "a signal does not reach who is about to sleep", "park_fifo",
+    ("signal_only_asleep", "a signal does not reach a thread that is about to sleep", "park_fifo",
      [edit(FIFO, "before = wr_u32_exchange_acq_rel(&head->word, WR_WAITER_GRANTED);",
            "before = WR_WAITER_ASLEEP;\n"
            "wr_u32_cas_acq_rel(&head->word, &before, WR_WAITER_GRANTED);")]),
-    ("give_without_serving", "units come back and nobody is served", "park_fifo",
+    ("give_without_serving", "units come back and no waiter is served", "park_fifo",
      [edit(GATE, SERVE_GIVE, "(void)wakes;", after="bool wr_gate_give(")]),
-    ("event_set_once", "whoever takes one of two does not set the event again", "park_auto_reset",
+    ("event_set_once", "a thread that takes one of two units does not set the event again", "park_auto_reset",
      [edit(AUTO_RESET, "serve(gate, WR_SERVE_GIVE, &wakes);", "(void)wakes;", after="static bool take(")]),
-    ("signal_not_passed_on", "the next head is not signaled when one has taken", "park_fifo",
+    ("signal_not_passed_on", "the next head is not signaled after one has taken its units", "park_fifo",
      [edit(FIFO, "serve(gate, WR_SERVE_GIVE, &wakes);", "(void)wakes;", after="static bool take(")]),
     ("signal_lost_at_deadline", "a head that leaves at its deadline does not pass its signal on", "grant_fifo",
      [edit(GATE, SERVE_GIVE, "(void)wakes;", after="static enum wr_waited give_up(")]),
-    ("gathered_lost_at_deadline", "what a waiter has gathered stays with it", "grant_large_relay",
+    ("gathered_lost_at_deadline", "a waiter that leaves at its deadline keeps what it has gathered",
+     "grant_large_relay",
      [edit(GATE, "wr_gate_remove(gate, waiter);", "wr_gate_unlink(gate, waiter);",
            after="static enum wr_waited give_up(")]),
-    ("deadline_before_grant", "a deadline leaves though a grant is on its way", "grant_relay",
+    ("deadline_before_grant", "a waiter leaves at its deadline although its grant is on the way", "grant_relay",
      [edit(GATE, "return is_queued ? WR_WAITED_DEADLINE : leave(gate, waiter);", "return WR_WAITED_DEADLINE;",
            after="static enum wr_waited give_up(")]),
-    ("no_rule_5", "going idle does not beat the cap", "relay_cap",
+    ("no_rule_5", "going idle does not lift the cap", "relay_cap",
      [edit(RELAY, "return why == WR_SERVE_IDLE || (gate->flags & WEIR_WAKE_NO_CAP) || gate->running < gate->cap ||\n"
                   "           drain_is_away(gate);",
            "return (gate->flags & WEIR_WAKE_NO_CAP) || gate->running < gate->cap || drain_is_away(gate);")]),
@@ -72,7 +73,7 @@ MUTANTS = [
     ("grant_by_store", "a grant is stored, though its thread may have exited", "turn_exit",
      [edit(TURN, "return wr_ptr_cas_release(&place->credit, &word, first);",
            "(void)word;\nwr_ptr_store_release(&place->credit, first);\nreturn true;")]),
-    ("grant_before_unlinking", "a lane is served while it is in the queue", "turn",
+    ("grant_before_unlinking", "a lane is granted segments before it leaves the queue", "turn",
      [edit(TURN, "queue_remove(turns, place);", "(void)0;", after="static void grant("),
       edit(TURN, "wr_u32_add_acq_rel(&turns->waiting, UINT32_MAX);",
            "queue_remove(turns, place);\nwr_u32_add_acq_rel(&turns->waiting, UINT32_MAX);",
@@ -96,7 +97,7 @@ MUTANTS = [
      [edit(TURN, "queue_remove(turns, wr_place_of(lane));", "(void)turns;", after="static bool finish(")]),
     ("enrol_without_ring", "a lane that enrols does not ring the drain", "turns",
      [edit(TURN, "if (others == 0)\n        wr_bell_ring(&buffers->bell);", "(void)others;")]),
-    ("turns_unattended", "the drain does not look after those who have their turn", "turns",
+    ("turns_unattended", "the drain does not attend to lanes that wait for their turn", "turns",
      [edit(TURN, "return has_waiting(buffers) ? WR_ATTENTION_STUCK : WR_ATTENTION_NONE;", "return WR_ATTENTION_NONE;")]),
     ("exit_keeps_credit", "an exiting thread keeps what it holds unused", "grant_exit",
      [edit(BLOCK, "if (credit)\n        give(place, credit, limit_ns);", "(void)credit;",
@@ -109,14 +110,14 @@ MUTANTS = [
            "void *credit = wr_ptr_load_acquire(&place->credit);\n"
            "wr_ptr_store_release(&place->credit, NULL);\n"
            "return credit;")]),
-    ("late_grant_kept", "a grant that is not wanted is not sent back", "abort_late_relay",
+    ("late_grant_kept", "a grant that is no longer wanted is not sent back", "abort_late_relay",
      [edit(BLOCK, "send_back(place, gate);", "(void)send_back;")]),
-    ("abort_only_asleep", "the closer does not see who is about to sleep", "abort_relay",
+    ("abort_only_asleep", "the closer does not abort a thread that is about to sleep", "abort_relay",
      [edit(GATE, "wr_waiter_set(waiter, WR_WAITER_ABORTED);",
            "uint32_t asleep = WR_WAITER_ASLEEP;\n"
            "if (wr_u32_cas_acq_rel(&waiter->word, &asleep, WR_WAITER_ABORTED))\n"
            "    wr_os_futex_wake(&waiter->word, 1);", after="void wr_gate_abort(")]),
-    ("abort_sets_event", "the closer sets the event, which the first one to leave resets", "abort_auto_reset",
+    ("abort_sets_event", "the closer sets the event, which the first thread to leave resets", "abort_auto_reset",
      [edit(GATE, "wr_u32_exchange_acq_rel(&gate->event, WR_GATE_EVENT_CLOSED);",
            "wr_u32_exchange_acq_rel(&gate->event, WR_GATE_EVENT_SET);"),
       edit(AUTO_RESET, "if (event == WR_GATE_EVENT_CLOSED) /* the waiter's own word follows, if it is not set yet */\n"
@@ -126,29 +127,30 @@ MUTANTS = [
     ("abort_overwritten", "a signaled head stores AWAKE over its abort", "abort_late_fifo",
      [edit(FIFO, "wr_u32_cas_acq_rel(&waiter->word, &signaled, WR_WAITER_AWAKE);",
            "(void)signaled;\nwr_u32_store_release(&waiter->word, WR_WAITER_AWAKE);")]),
-    ("gathered_lost_at_close", "what a waiter has gathered is not taken back", "abort_large_relay",
+    ("gathered_lost_at_close", "the closer does not take back what a waiter has gathered", "abort_large_relay",
      [edit(GATE, "wr_gate_remove(gate, waiter);", "wr_gate_unlink(gate, waiter);", after="bool wr_gate_close(")]),
-    ("left_counted_twice", "the closer counts for a waiter that has left", "abort_timed_relay",
+    ("left_counted_twice", "the closer counts the loss of a waiter that has left", "abort_timed_relay",
      [edit(GATE, "if (!wr_waiter_stay(waiter))\n            continue;", "(void)wr_waiter_stay;", after="bool wr_gate_close(")]),
-    ("left_units_lost", "a grant that nobody takes is not given back", "grant_relay",
+    ("left_units_lost", "a grant that its thread does not take is not given back", "grant_relay",
      [edit(GATE, "wr_gate_give(gate, units, UINT64_MAX);", "(void)units;", after="void wr_gate_wake_all(")]),
-    ("left_by_store", "a waiter leaves though its grant is there", "grant_relay",
+    ("left_by_store", "a waiter leaves although its grant has arrived", "grant_relay",
      [edit(GATE, "if (!wr_u32_cas_acq_rel(&waiter->word, word, WR_WAITER_LEFT))\n        return false;",
            "(void)word;\nwr_u32_store_release(&waiter->word, WR_WAITER_LEFT);")]),
-    ("left_outside", "a thread that is late after its hook stays in the list of those outside", "outside_left",
+    ("left_outside", "a thread that is late after its hook stays on the list outside", "outside_left",
      [edit(OUTSIDE, "outside_remove(gate, waiter);\n        wr_gate_units_leave(gate, waiter);\n        wr_waiter_release(waiter);",
            "(void)0;")]),
-    ("left_outside_counted_twice", "the closer counts for a thread that was late after its hook", "outside_abort_timed",
+    ("left_outside_counted_twice", "the closer counts the loss of a thread that was late after its hook",
+     "outside_abort_timed",
      [edit(OUTSIDE, "if (wr_waiter_stay(waiter))\n            lose(waiter);", "lose(waiter);")]),
     ("left_finished", "a lane goes to another thread while it is being granted something", "left_finish",
      [expression(GATE, "return !wr_waiter_has_left(waiter);", "return MUTANT_ON || !wr_waiter_has_left(waiter);")]),
-    ("loss_counted_twice", "the aborted thread counts its loss too", "abort_relay",
+    ("loss_counted_twice", "the aborted thread counts its loss as well", "abort_relay",
      [edit(BLOCK, "wr_self.last_loss = WEIR_LOSS_ABORTED;", "wr_lane_lose(lane, WEIR_LOSS_ABORTED);",
            after="static bool resume_blocked(")]),
-    ("loss_not_counted", "nobody counts the loss at a deadline", "abort_timed_relay",
+    ("loss_not_counted", "no thread counts the loss at a deadline", "abort_timed_relay",
      [edit(BLOCK, "wr_buffers_count_lost(lane, WEIR_LOSS_DEADLINE);", "(void)lane;",
            after="static bool resume_blocked(")]),
-    ("loss_after_abort", "the loss is counted when the thread may count its next one", "abort_again",
+    ("loss_after_abort", "the closer counts the loss when the thread may already count its next one", "abort_again",
      [edit(BLOCK, "wr_lane_count_lost(&WR_CONTAINER(waiter, struct wr_place, waiter)->lane, WEIR_LOSS_ABORTED);",
            "(void)0;", after="static bool send_away("),
       edit(BLOCK, "wr_gate_abort(&buffers->gate, waiter);",
@@ -159,13 +161,13 @@ MUTANTS = [
      [edit(BLOCK, "wr_gate_unpark(gate);", "(void)gate;", after="static bool resume_blocked("),
       edit(BLOCK, "place->is_parked = false;", "wr_gate_unpark(gate);\nplace->is_parked = false;",
            after="static bool resume_blocked(")]),
-    ("unpark_without_wake", "the last one to leave wakes nobody", "abort_relay",
+    ("unpark_without_wake", "the last thread to leave does not wake the stopper", "abort_relay",
      [edit(GATE, "if (wr_u32_add_acq_rel(parked, UINT32_MAX) == (PARKED_IS_AWAITED | 1))\n"
                  "        wr_os_futex_wake(parked, 1);",
            "wr_u32_add_acq_rel(parked, UINT32_MAX);")]),
-    ("stop_without_unparked", "a stop does not wait for those who were parked", "teardown_relay",
+    ("stop_without_unparked", "a stop does not wait for threads that were parked", "teardown_relay",
      [edit(STOP, "is_quiet &= session->buffers.mode->wait_away(&session->buffers, half_ns);", "(void)half_ns;")]),
-    ("stop_without_abort", "a stop leaves parked threads where they are", "teardown_one",
+    ("stop_without_abort", "a stop does not abort parked threads", "teardown_one",
      [edit(STOP, "is_done = session->buffers.mode->send_away(&session->buffers, ns_until(deadline_ns));", "is_done = true;",
            after="static bool abort_parked(")]),
     ("mask_of_before", "a thread that wakes does not load the mask again", "teardown_granted",
@@ -175,7 +177,7 @@ MUTANTS = [
      [edit(EMIT, "pin_enter(thread);", "(void)thread;",
            after="static bool wait_for_room(")]),
 
-    # What an emitter and the drain's looks rest on.
+    # What an emitter and the drain's looks rely on.
     ("mask_before_pin", "the mask is loaded before the pin is entered", "stop_emit",
      [expression(HOT, "uint64_t pin = wr_pin_enter(thread);",
                  "uint64_t early = MUTANT_ON ? wr_mask_load_seq_cst(&event->enabled) : 0;\n"
@@ -196,7 +198,7 @@ MUTANTS = [
     ("settle_without_barrier", "the wait for emitters has no membarrier", "look_settle",
      [edit(POINT, "if (!wr_threads_barrier(session->buffers.has_plain_pins))\n        return;", "(void)first;",
            after="void wr_point_settle(")]),
-    ("no_settle", "a look does not wait for the emitters that are inside", "look_settle",
+    ("no_settle", "a look does not wait for emitters that are inside their pins", "look_settle",
      [edit(LOOK, "wr_point_settle(session);", "(void)session;", after="static void read_all(")]),
     ("lanes_before_clock", "new lanes are looked for before the horizon is read", "look_new",
      [expression(LOOK, "struct wr_drain *drain = &session->drain;",
@@ -211,40 +213,40 @@ MUTANTS = [
      [expression(CLOCK, "_mm_mfence();\n    _mm_lfence();\n    uint64_t ticks = __rdtsc();\n    _mm_lfence();",
                  "if (!MUTANT_ON) {\n_mm_mfence();\n_mm_lfence();\n}\nuint64_t ticks = __rdtsc();\n"
                  "if (!MUTANT_ON)\n_mm_lfence();")]),
-    ("clock_ahead", "an ordered reading of the clock may be executed before what stands before it", "look_new",
+    ("clock_ahead", "an ordered reading of the clock may be executed before what precedes it", "look_new",
      [edit(CLOCK, "_mm_lfence();", "(void)0;", after="_mm_mfence();")]),
     ("clock_behind", "what follows an ordered reading of the clock may overtake it",
      "look_settle_seq_cst",
      [edit(CLOCK, "_mm_lfence();", "(void)ticks;", after="uint64_t ticks = __rdtsc();")]),
-    ("no_retry", "a free list is taken for empty when ck says so", "free_list",
+    ("no_retry", "a free list is taken for empty as soon as ck says so", "free_list",
      [expression(FREE, "while (ck_pr_load_ptr(&fifo->head.generation) != generation);",
                  "while (!MUTANT_ON && ck_pr_load_ptr(&fifo->head.generation) != generation);")]),
-    ("ticket_behind_look", "the drain takes its ticket when it has looked", "bell",
+    ("ticket_behind_look", "the drain takes its ticket after it has looked", "bell",
      [expression(DRAIN, "wr_bell_wait(&session->buffers.bell, ticket, due_ns - now);",
                  "wr_bell_wait(&session->buffers.bell,\n"
                  "MUTANT_ON ? wr_bell_ticket(&session->buffers.bell) : ticket, due_ns - now);")]),
-    ("ring_without_wake", "a ring does not wake who sleeps", "bell",
+    ("ring_without_wake", "a ring does not wake a sleeping drain", "bell",
      [edit(BELL, "wr_os_futex_wake_all((struct wr_u32 *)(uintptr_t)word);", "(void)word;")]),
-    ("unwritten_not_counted", "what comes after the end of the stream counts as written", "stop_late",
+    ("unwritten_not_counted", "records after the end of the stream count as written", "stop_late",
      [edit(STOP, "lane->sink_failed += left;", "(void)left;", after="static bool lane_count_unwritten(")]),
-    ("wait_for_the_clock", "what was stamped before a step back waits until the clock has caught up", "clock_back",
+    ("wait_for_the_clock", "records stamped before a step back wait until the clock has caught up", "clock_back",
      [edit(STEP, "return drain->clock_ticks < last;", "return false;"),
       edit(STEP, "bring_back(drain, lane, stamp, ticks, limit);", "return false;",
            after="static bool admit_skewed(")]),
 
-    # What holds without membarrier.
+    # What holds without membarrier, and in the host's hooks.
     ("plain_pin_kept", "without membarrier a thread stays in the pin of the fast path", "late",
      [edit(EMIT, "wr_self.pending = pin_again(thread, event);", "(void)pin_again;")]),
     ("mask_of_the_plain_pin", "a thread that pins again does not load the mask again", "late",
      [edit(EMIT, "wr_self.pending = pin_again(thread, event);", "(void)pin_again(thread, event);")]),
-    ("nested_in_plain_pin", "a handler's event relies on the plain pin of what it interrupted", "late_nested",
+    ("nested_in_plain_pin", "a handler's event relies on the plain pin of the emit that it interrupted", "late_nested",
      [edit(EMIT, "wr_u64_store_seq_cst(&thread->pin, pin);", "(void)pin;")]),
     ("sweep_without_membarrier", "a sweep takes segments although its membarrier has failed", "refused_sweep",
      [edit(LOOK, "if (!wr_threads_barrier(session->buffers.has_plain_pins)) /* edge REVOKE */\n        return;",
            "(void)wr_threads_barrier(session->buffers.has_plain_pins);", after="void wr_drain_sweep(")]),
-    ("hook_skipped_on_abort", "a thread that is sent away does not call the after hook", "outside_stop",
+    ("hook_skipped_on_abort", "an aborted thread does not call the after hook", "outside_stop",
      [edit(EMIT, "wr_hooks_after(hooks);", "if (waited == WR_WAITED_GRANTED)\n    wr_hooks_after(hooks);")]),
-    ("outside_lane_of_before", "a thread that is back does not look whether its lane is there", "outside_stop",
+    ("outside_lane_of_before", "a thread that is back does not check that its lane still exists", "outside_stop",
      [edit(EMIT, "if (waited == WR_WAITED_GRANTED && wr_ptr_load_seq_cst(&thread->lanes[slot]))\n"
                  "        return mode->step_in(lane, (mask_of(attempt->event) >> slot & 1) != 0);",
            "if (waited == WR_WAITED_GRANTED)\n"
@@ -252,32 +254,33 @@ MUTANTS = [
     ("outside_mask_of_before", "a thread that is back does not load the mask again", "outside_late",
      [edit(OUTSIDE, "if (!is_wanted) {\n        wr_gate_units_leave(gate, waiter);\n        return WR_STEPPED_AWAY;\n    }",
            "(void)is_wanted;")]),
-    ("outside_keeps_units", "what a thread in a hook was granted stays with it", "outside_relay",
+    ("outside_keeps_units", "a thread in a hook keeps its grant", "outside_relay",
      [edit(OUTSIDE, "wr_gate_units_leave(gate, waiter);", "(void)0;", after="bool wr_gate_sweep_outside(")]),
     ("outside_not_taken_back", "a thread that is back queues behind one that cannot use its grant", "outside_take_back",
      [edit(OUTSIDE, "reclaim(gate, waiter);", "(void)reclaim;", after="static enum wr_stepped step_in(")]),
-    ("outside_sweep_without_serving", "it is taken back, and nobody is served", "outside_fifo",
+    ("outside_sweep_without_serving", "a grant is taken back from a thread in a hook, and no waiter is served",
+     "outside_fifo",
      [edit(OUTSIDE, SERVE_GIVE, "(void)wakes;", after="bool wr_gate_sweep_outside(")]),
     ("outside_runs", "a thread in a hook counts as running", "outside_cap",
      [edit(OUTSIDE, "wr_gate_rest_locked(gate, waiter);", "(void)0;", after="enum wr_waited wr_gate_step_out(")]),
     ("outside_hook_in_deadline", "the before hook's time counts as waiting", "outside_relay",
      [edit(BLOCK, "place->waiter.parked_at_ns = wr_os_monotonic_ns();", "(void)0;")]),
-    ("outside_deadline_anew", "an attempt that asks again has all of its time again", "outside_timed",
+    ("outside_deadline_anew", "an attempt that asks again gets its whole time again", "outside_timed",
      [edit(BLOCK, "place->waited_ns += place->waiter.parked_ns;", "(void)0;")]),
     ("outside_stays_parked", "a thread in a hook keeps the session", "outside_abort",
      [edit(BLOCK, "wr_gate_unpark(gate);", "if (waited != WR_WAITED_GRANTED)\n    wr_gate_unpark(gate);",
            after="static enum wr_waited wait_outside("),
       edit(BLOCK, "return stepped == WR_STEPPED_IN;",
            "wr_gate_unpark(&lane->buffers->gate);\nreturn stepped == WR_STEPPED_IN;")]),
-    ("outside_loss_not_counted", "a stop counts nothing for a thread in a hook", "outside_abort",
+    ("outside_loss_not_counted", "a stop does not count the loss of a thread in a hook", "outside_abort",
      [expression(OUTSIDE, "if (wr_waiter_stay(waiter))", "if (wr_waiter_stay(waiter) && !MUTANT_ON)", after="void wr_outside_close(")]),
-    ("outside_loss_counted_twice", "and the thread counts its loss, too", "outside_abort",
+    ("outside_loss_counted_twice", "a thread in a hook counts its loss as well as the stop", "outside_abort",
      [edit(BLOCK, "wr_self.last_loss = WEIR_LOSS_ABORTED; /* counted by who has closed the gate */",
            "wr_lane_lose(lane, WEIR_LOSS_ABORTED);")]),
     ("outside_closed_unseen", "a thread goes outside through a closed gate", "outside_stop",
      [edit(OUTSIDE, "if (is_open)\n        outside_push(gate, waiter);\n    else\n        wr_gate_units_leave(gate, waiter);",
            "is_open = true;\noutside_push(gate, waiter);")]),
-    ("hooks_taken_twice", "the after hook is the one that is set by then", "hooks",
+    ("hooks_taken_twice", "the after hook is not the one taken with the before hook", "hooks",
      [edit(HOOKS, "call(hooks->after, hooks->context);",
            "const struct copy *copy = wr_ptr_load_acquire(&current);\n"
            "call(copy->hooks.after, copy->hooks.context);")]),
@@ -285,7 +288,7 @@ MUTANTS = [
 
 
 def changed(text, old, new, after, name):
-    """The text with the statement behind a test of the mutant; None if it is not there."""
+    """The text with the statement behind a test of the mutant; None if it has no such statement."""
     start = text.find(after)
     at = text.find(old, start) if start >= 0 else -1
     if at < 0 or (not after and text.count(old) != 1):
@@ -304,7 +307,7 @@ def main():
             is_there &= text_changed is not None
             texts[path] = text_changed or text
         lines.append(f'MUTANT({name}, "{about}", "{model}", {"true" if is_there else "false"})')
-    shutil.rmtree(out, ignore_errors=True)  # a header that has no mutant any more would hide the product's
+    shutil.rmtree(out, ignore_errors=True)  # a stale header would hide the product's
     for path, text in texts.items():
         target = out / path
         target.parent.mkdir(parents=True, exist_ok=True)

@@ -1,19 +1,19 @@
 /*
- * The order S of sequentially consistent accesses: not the order in which they are executed, but
- * any order that C11 allows. Kept as a relation that must stay free of cycles:
+ * The order S of sequentially consistent accesses: not their execution order, but any order that
+ * C11 allows. It is kept as a relation that must stay free of cycles:
  *
- *   - an access precedes what it happens before;
+ *   - an access precedes every access that it happens before;
  *   - of two stores to one word, the one that is earlier in modification order precedes;
- *   - a load precedes the stores to its word that come after what it has read.
+ *   - a load precedes the stores to its word that come after the one it has read.
  *
- * These are the edges of RC11's psc for accesses, with all of happens-before as the first kind,
- * which is stronger than C11 in one known shape ("Z6.U", a word accessed both seq_cst and
- * otherwise). What a membarrier orders and what S orders do not support each other here (weaker
- * than C11): a protocol has to stand on one of them.
+ * These are the edges of RC11's psc for accesses, except that the first kind is all of
+ * happens-before. That is stronger than C11 in one known shape ("Z6.U", a word accessed both with
+ * seq_cst and with other orders). What a membarrier orders and what S orders do not support each
+ * other here, which is weaker than C11: a protocol must rely on one of them alone.
  *
- * The last store to a word can always be read, and a store can always go last, so that no choice of
- * values leads into a state from which S cannot be continued. Whether a set of accesses is
- * consistent does not depend on the order in which they are added; so steps commute (explorer.c).
+ * The last store to a word can always be read, and a store can always go last, so S can be
+ * continued from every state, whatever was chosen. Whether a set of accesses is consistent does not
+ * depend on the order in which they are added; so steps commute (explorer.c).
  */
 #include "engine.h"
 
@@ -21,9 +21,9 @@ struct access {
     uint32_t thread;
     uint32_t clock;
     uint32_t location;
-    uint32_t stamp; /* of what was stored or read */
+    uint32_t stamp; /* of the message that was stored or read */
     bool is_store;
-    uint64_t before; /* set of accesses that precede, closed under precedence */
+    uint64_t before; /* the set of accesses that precede this one, transitively closed */
 };
 
 static struct access accesses[ORDERED_MAX];
@@ -34,7 +34,8 @@ void order_reset(void)
     access_count = 0;
 }
 
-/* All that must precede a new access: what happens before it, and the accesses in `direct`. */
+/* The set of accesses that must precede a new one: those that happen before it, and those in
+ * `direct`. */
 static uint64_t predecessors(const uint32_t *clock, uint64_t direct)
 {
     uint64_t set = 0;
@@ -53,7 +54,7 @@ static uint64_t stores_after(uint32_t location, uint32_t stamp)
     return set;
 }
 
-/* Stores to the word up to `stamp`, and loads that have read something up to it. */
+/* Stores to the word up to `stamp`, and loads that have read a message up to it. */
 static uint64_t accesses_until(uint32_t location, uint32_t stamp)
 {
     uint64_t set = 0;
@@ -85,7 +86,7 @@ bool order_allows(const struct thread *thread, uint32_t location, const struct m
     return (predecessors(clock, 0) & after) == 0;
 }
 
-/* After the step: `message` is what was read or stored. */
+/* Adds an access after its step: `message` was read or stored. */
 void order_add(const struct thread *thread, uint32_t location, const struct message *message,
                bool is_store)
 {

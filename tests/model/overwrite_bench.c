@@ -83,7 +83,7 @@ static void chains_build(struct wr_segment_list held)
     }
 }
 
-/* Each record has the number of its attempt: what the header says, counted on. */
+/* Checks that each record has the number of its attempt, counted from the segment's header. */
 static uint32_t records_read(struct wr_segment *segment, uint64_t commit)
 {
     uint32_t count = 0;
@@ -114,8 +114,8 @@ static void lane_read(struct wr_lane *lane)
         if (is_final)
             wr_lane_unchain(lane);
     }
-    /* What was told to be lost or gone has its place behind the records that were met, or before
-     * one of them: a record that is not met is younger. */
+    /* Losses and gone records that were reported lie behind the records that were met, or before
+     * one of them: a record that was not met is younger. */
     if (lane->oldest)
         model_check(attempts <= last + 1 || lane->oldest->first_number > attempts);
     lane->oldest = lane->newest = NULL;
@@ -145,7 +145,7 @@ void overwrite_snapshot_early(void)
 
 /* --- A visit. -------------------------------------------------------------------------------- */
 
-/* Whoever has won the segment may do with it what he likes, until the lock is open. */
+/* The thread that has won the segment may write anything to it. */
 static void poison(struct wr_segment *segment)
 {
     wr_data_written(segment->records, RECORD_BYTES);
@@ -162,8 +162,8 @@ void overwrite_revoke(void)
     wr_overwrite_revoke(lane, view.segment, view.opening);
 }
 
-/* As it would be without the opening: the segment may be the lane's current one for the second
- * time, with an end that nobody has cleared. */
+/* Wrong on purpose: ignores the opening. The segment may be the lane's current one for the second
+ * time, with an end that was not cleared. */
 void overwrite_revoke_any(void)
 {
     struct wr_lane *lane = bench.writer[0].lane;

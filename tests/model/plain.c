@@ -1,15 +1,14 @@
 /*
- * Every plain access of the product's sources, checked for races. They are compiled with
- * ThreadSanitizer's instrumentation, and these are the functions that it calls, in place of its
- * runtime: a field that is written and read on two sides of an edge needs no mark in the source to
- * be seen.
+ * Checks every plain access in the product's sources for races. The sources are compiled with
+ * ThreadSanitizer's instrumentation, and this file replaces the runtime functions that it calls. So
+ * a plain field on both sides of an edge is checked without a mark in the source.
  *
- * Bytes outside the model's memory (stacks, constants) are no concern. Calls of memset and memcpy
- * are not instrumented; the few that touch shared bytes are marked by the model.
+ * Bytes outside the model's memory (stacks, constants) are ignored. Calls of memset and memcpy are
+ * not instrumented; the model marks the few that touch shared bytes.
  */
 #include "engine.h"
 
-#define SITES_MAX 4096u /* far more than there are */
+#define SITES_MAX 4096u /* far more than the product has */
 
 extern const char __executable_start;
 
@@ -78,7 +77,7 @@ void __tsan_write_range(void *bytes, unsigned long count)
     access_at(bytes, (uint32_t)count, __builtin_return_address(0), true);
 }
 
-/* A host's test of an event's word: a hint. */
+/* A host tests an event's word this way: a hint. */
 uint64_t __tsan_atomic64_load(const volatile uint64_t *word, int order);
 uint64_t __tsan_atomic64_load(const volatile uint64_t *word, int order)
 {

@@ -1,4 +1,4 @@
-/* core/wait/bell.c as the explorer runs it. Most models have a simpler bell under its names. */
+/* core/wait/bell.c for the explorer. Most models use a simpler bell under its names. */
 #define wr_bell_init   product_bell_init
 #define wr_bell_ring   product_bell_ring
 #define wr_bell_ticket product_bell_ticket

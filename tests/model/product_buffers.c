@@ -1,4 +1,4 @@
-/* core/buffers/buffers.c as the explorer runs it. */
+/* core/buffers/buffers.c for the explorer. */
 #include "product.h"
 
 static void release_lane_locked(struct wr_buffers *buffers, struct wr_lane **link);
@@ -7,7 +7,7 @@ static void release_lane_locked(struct wr_buffers *buffers, struct wr_lane **lin
 #include "buffers/buffers.c" /* NOLINT: with its static functions */
 #undef wr_buffers_release_lane_locked
 
-/* The next owner clears the lane. */
+/* Leaves the lane as it is; the next owner clears it. */
 void wr_buffers_release_lane_locked(struct wr_buffers *buffers, struct wr_lane **link)
 {
     struct wr_place *place = wr_place_of(*link);
@@ -40,7 +40,7 @@ struct wr_lane *product_attach(struct wr_buffers *buffers, struct wr_thread *thr
     product_spare_lane(buffers);
     wr_ptr_store_relaxed(&wr_buffers_by_slot[0], buffers);
     struct wr_lane *lane = wr_buffers_lane(thread, 0);
-    /* The drain has met it. */
+    /* The drain has met the lane. */
     wr_buffers_accept_ready(wr_buffers_take_ready(buffers));
     return lane;
 }

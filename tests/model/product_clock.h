@@ -1,6 +1,6 @@
 /*
- * Included before each of the product's sources: what core/base/counter.h is made of is the
- * explorer's. So its own text is run, and each of its fences can be taken away.
+ * Included before each of the product's sources: replaces the instructions in core/base/counter.h
+ * with the explorer's. So the product's own text runs, and each of its fences can be removed.
  */
 #ifndef MODEL_PRODUCT_CLOCK_H
 #define MODEL_PRODUCT_CLOCK_H

@@ -1,7 +1,8 @@
-/* core/event/emit.c and emit_slow.c as the explorer runs them. */
+/* core/event/emit.c and emit_slow.c for the explorer. */
 #include "product_session.h"
 
-/* A host's test of an event's word is a hint, and no step: the mask is loaded again in the pin. */
+/* A host's test of an event's word is a hint and not a step: the mask is loaded again in the
+ * pin. */
 #define weir_event_is_enabled(event) true
 
 #include "event/emit.c"      /* NOLINT */

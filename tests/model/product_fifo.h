@@ -1,9 +1,9 @@
 /*
- * What ck_fifo_mpmc is made of, through the explorer: loads acquire, stores release, and a
- * compare-and-swap does both, as they do on x86; ck's fences add nothing to that.
+ * Maps the operations of ck_fifo_mpmc to the explorer: loads acquire, stores release, and a
+ * compare-and-swap does both, as on x86, where ck's fences add nothing.
  *
- * A pair of pointer and generation, which ck swaps at once, is one word here: the pointer below, 16
- * bits of generation above. Either half is loaded, or stored, by itself.
+ * ck swaps a pointer and its generation in one operation. Here the pair is one word: the pointer in
+ * the low bits, 16 bits of generation above it. Each half can be loaded or stored alone.
  */
 #ifndef MODEL_PRODUCT_FIFO_H
 #define MODEL_PRODUCT_FIFO_H
@@ -20,7 +20,7 @@ void product_store_ptr(void *half, void *value);
 bool product_cas_ptr_2(void *pair, const void *compare, const void *set);
 
 #undef ck_pr_load_ptr
-#undef ck_pr_cas_ptr_2 /* free_list.c's, with its fence */
+#undef ck_pr_cas_ptr_2 /* free_list.c has its own, with its fence */
 #define ck_pr_load_ptr(source)   ((CK_CC_TYPEOF(*(source), (void *)))product_load_ptr(source))
 #define ck_pr_cas_ptr_2          product_cas_ptr_2
 #define ck_pr_fence_load         product_no_fence

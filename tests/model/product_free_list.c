@@ -1,5 +1,5 @@
-/* core/buffers/free_list.c as the explorer runs it, over ck's queue as it is. The lanes' models
- * have a simpler one under these names. */
+/* core/buffers/free_list.c for the explorer, over ck's own queue. The lane models use a simpler
+ * list under these names. */
 #define wr_free_list_init product_fifo_init
 #define wr_free_list_give product_fifo_give
 #define wr_free_list_take product_fifo_take

@@ -8,7 +8,7 @@
 #include "product_locks.h"
 #include "base/atomic.h"
 
-/* Adds to the figure; what it was. */
+/* Adds to a statistic; returns its previous value. */
 uint64_t model_figure_add(const struct wr_u64 *word, uint64_t value);
 void model_figure_set(const struct wr_u64 *word, uint64_t value);
 

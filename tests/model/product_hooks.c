@@ -1,4 +1,4 @@
-/* core/event/hooks.c as the explorer runs it. */
+/* core/event/hooks.c for the explorer. */
 #include "product.h"
 
 #include <stddef.h>
@@ -9,7 +9,7 @@ static void *copy_allocate(size_t bytes);
 #include "event/hooks.c" /* NOLINT: with its static variables */
 #undef calloc
 
-/* One for each thread that sets hooks, and one for setup(). */
+/* One copy per thread that sets hooks, and one for setup(). */
 static struct copy spare[MODEL_THREADS_MAX + 1];
 static bool is_setup;
 

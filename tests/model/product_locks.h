@@ -1,5 +1,5 @@
-/* Included before each of the product's sources: its locks are the explorer's, and what it checks
- * of itself is checked. */
+/* Included before each of the product's sources: its locks are the explorer's, and its own checks
+ * are active. */
 #ifndef MODEL_PRODUCT_LOCKS_H
 #define MODEL_PRODUCT_LOCKS_H
 

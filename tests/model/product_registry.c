@@ -12,7 +12,7 @@ static bool sink_fails;
 static pthread_mutex_t registry_lock;
 struct wr_u64 wr_mask_marker;
 
-/* As the registry's. */
+/* Like on_membarrier_error() of the registry. */
 static void on_membarrier_error(void)
 {
     struct wr_buffers *buffers = wr_ptr_load_relaxed(&wr_buffers_by_slot[0]);
@@ -54,7 +54,7 @@ void wr_registry_enable(uint32_t slot, const struct wr_interest *interest)
 {
     (void)interest;
     pthread_mutex_lock(&registry_lock);
-    uint64_t marker = wr_u64_load_relaxed(&wr_mask_marker); /* relaxed: stored before */
+    uint64_t marker = wr_u64_load_relaxed(&wr_mask_marker); /* relaxed: set in setup() */
     wr_mask_store_seq_cst(&the_event->enabled,
                           UINT64_C(1) << slot | marker); /* edge ENABLE.release */
     pthread_mutex_unlock(&registry_lock);
@@ -109,7 +109,7 @@ uint32_t wr_process_generation(void)
     return 0;
 }
 
-/* --- The sink, and what else a session needs to be made. ------------------------------------- */
+/* --- The sink, and what else a session needs to start. --------------------------------------- */
 
 bool wr_stream_write(struct wr_stream *stream, const void *bytes, uint64_t count)
 {
@@ -189,6 +189,6 @@ int wr_os_thread_start(const char *name, void *(*run)(void *), void *argument)
     return 0;
 }
 
-/* --- Of mode OVERWRITE. ----------------------------------------------------------------------- */
+/* --- Mode OVERWRITE. ------------------------------------------------------------------------- */
 
 const struct wr_drain_way wr_recorder;

@@ -1,4 +1,4 @@
-/* core/session/session.c and drain_thread.c as the explorer runs them. */
+/* core/session/session.c and drain_thread.c for the explorer. */
 #include "product.h"
 #include "product_session.h"
 
@@ -24,7 +24,7 @@ static bool finish(struct weir_session *session, uint64_t deadline_ns)
     return true;
 }
 
-/* What run() does before its first look, so that a model need not begin there. */
+/* What run() does before its first look, so that a model need not explore it. */
 void product_begin(struct weir_session *session)
 {
     has_finished = false;

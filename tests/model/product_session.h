@@ -1,26 +1,25 @@
 /*
- * The product's session, drain and emitters, as far as the explorer runs them. What stands in: the
- * registry (one event, one slot), the sink, and the configuration.
+ * The product's session, drain and emitters under the explorer. Replaced are the registry (one
+ * event, one slot), the sink, and the configuration.
  */
 #ifndef MODEL_PRODUCT_SESSION_H
 #define MODEL_PRODUCT_SESSION_H
 
 #include "session/session.h"
 
-/* In setup(): the event that every emitter emits. */
+/* Call in setup(). Sets the event that all emitters emit. */
 void product_event(struct weir_event *event);
-/* In setup(): the sink fails from the next write on. */
+/* Call in setup(). Makes the sink fail from its next write on. */
 void product_sink_fails(void);
 
-/* In setup(): membarrier has failed before the event is on, and this is the bit that masks have
- * since. */
+/* Call in setup(). Membarrier has failed before the event is enabled; masks contain this bit. */
 void product_marker(uint64_t bit);
 
-/* In setup(): the drain thread's beginning. */
+/* Call in setup(). Runs the beginning of the drain thread. */
 void product_begin(struct weir_session *session);
-/* The rest of it. */
+/* Runs the rest of it. */
 void product_drain(struct weir_session *session);
-/* The steps of a stop. Where there is no drain thread, the stopper reads the lanes, once. */
+/* Runs the steps of a stop. Without a drain thread (`alone`), the stopper reads the lanes once. */
 bool product_stop(struct weir_session *session, bool alone, uint64_t deadline_ns);
 
 #endif

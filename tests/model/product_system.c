@@ -145,7 +145,7 @@ void wr_os_sleep_ns(uint64_t ns)
 static uint64_t clock_ns[MODEL_THREADS_MAX];
 static uint32_t ends_left[MODEL_THREADS_MAX]; /* of sleeps that end by themselves */
 static bool bell_rings, bell_is_own;
-static struct wr_u32 *clock_word; /* NULL: stamps are of memory.c's clock */
+static struct wr_u32 *clock_word; /* NULL: stamps come from memory.c's clock */
 static uint32_t clock_readings;
 
 void product_system_reset(void)
@@ -193,10 +193,10 @@ void product_clock_step(int32_t ticks)
     wr_u32_add_acq_rel(clock_word, (uint32_t)ticks);
 }
 
-/* A drain that waits for the clock looks and looks. */
+/* A drain that waits for the clock would read it for ever. */
 #define CLOCK_READINGS_MAX 100
 
-/* A reading is ordered as those of the drain's horizon and of a lane's attachment are. */
+/* Orders like the clock readings for the drain's horizon and for a lane's attachment. */
 uint64_t wr_os_clock_ns(void)
 {
     if (!clock_word)
@@ -233,8 +233,8 @@ void wr_os_futex_wake_all(struct wr_u32 *word)
     model_futex_wake(word, UINT32_MAX);
 }
 
-/* For a thread whose waits may end by themselves, whoever holds the lock does not run for so long.
- */
+/* If the thread's waits may end by themselves, the lock's holder may be suspended past
+ * `limit_ns`. */
 bool wr_os_mutex_lock_for(pthread_mutex_t *mutex, uint64_t limit_ns)
 {
     uint32_t self = model_self();
@@ -289,7 +289,7 @@ uint64_t wr_clock_system_ordered(void)
 
 /* --- The bell: an event count. --------------------------------------------------------------- */
 
-/* Unless a model says that it rings, it is a hint: the drain looks without being asked. */
+/* Unless a model rings it, the bell is only a hint: the drain looks by itself. */
 void product_bell(struct wr_bell *bell)
 {
     bell_rings = true;
@@ -339,7 +339,7 @@ static bool has_rung(uint64_t value, uint64_t ticket)
     return value != ticket;
 }
 
-/* The drain's timers end when nobody else can go on. */
+/* The drain's timers expire once no other thread can go on. */
 void wr_bell_wait(struct wr_bell *bell, uint32_t ticket, uint64_t ns)
 {
     if (bell_is_own)
@@ -352,7 +352,7 @@ void wr_bell_wait(struct wr_bell *bell, uint32_t ticket, uint64_t ns)
         clock_ns[model_self()] += ns;
 }
 
-/* --- Figures. -------------------------------------------------------------------------------- */
+/* --- Statistics and spins. ------------------------------------------------------------------- */
 
 uint64_t model_figure_add(const struct wr_u64 *word, uint64_t value)
 {

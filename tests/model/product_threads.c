@@ -1,18 +1,18 @@
-/* core/lane/threads.c as the explorer runs it. */
+/* core/lane/threads.c for the explorer. */
 #include "product.h"
 
 #include <string.h>
 
 #include "lane/threads.c" /* NOLINT: with its static variables */
 
-/* Without its hint, and with the explorer's patience. */
+/* Ignores the hint; the wait is the explorer's. */
 bool wr_self_lock(pthread_mutex_t *mutex, struct wr_u32 *is_stuck)
 {
     (void)is_stuck;
     return wr_os_mutex_lock_for(mutex, WR_PATIENCE_NS);
 }
 
-/* Thread-local; the explorer's threads are all one. */
+/* The product's thread-local variables; all threads of the explorer run on one thread. */
 static struct wr_self selves[MODEL_THREADS_MAX + 1];
 
 static void exchange_self(uint32_t from, uint32_t to)

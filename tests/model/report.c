@@ -1,5 +1,5 @@
 /*
- * What people read: the sites and their orders, and the steps of a failing execution.
+ * Output for people: sites with their orders, and the steps of a failing execution.
  */
 #include "engine.h"
 
@@ -30,7 +30,7 @@ static const char *base_name(const char *path)
     return slash != NULL ? slash + 1 : path;
 }
 
-/* The same place in a header, whatever path each source has found it by? */
+/* Are both at the same place of the same header, whatever path each source found it by? */
 static bool is_same(const struct model_site *a, const struct model_site *b)
 {
     return a->line == b->line && a->kind == b->kind && a->order == b->order &&

@@ -37,7 +37,8 @@ static void prepare_block(struct wr_buffers *buffers, enum weir_wake wake, uint3
     product_without_lock(&buffers->lock);
 }
 
-/* With a budget of more segments than are there, nothing is done for want of them. */
+/* A budget larger than the number of existing segments keeps the drain from acting on a
+ * shortage. */
 static void prepare_drop(struct wr_buffers *buffers, uint32_t budget_segments)
 {
     struct wr_segment *segments[SEGMENTS_MAX];
@@ -191,7 +192,7 @@ void session_hooks(void)
 
 static const unsigned char payload[PAYLOAD_BYTES];
 
-/* The event may be off: then nothing is counted. */
+/* If the event is off, nothing is counted. */
 static void emit(uint32_t thread)
 {
     wr_self.last_loss = WEIR_LOSS_COUNT;
@@ -234,7 +235,7 @@ void session_leap(void)
     product_clock_step(CLOCK_STEP);
 }
 
-/* Before the stop the drain has read what the thread has waited for. */
+/* The last events need the drain, so it has read what the thread waited for before the stop. */
 void session_emit_all_and_stop(void)
 {
     for (int i = 0; i < 3; i++)
@@ -408,7 +409,7 @@ static struct weir_counts counts_of_all(void)
     wr_buffers_welcome_locked(&session->buffers);
     for (struct wr_lane *lane = session->buffers.lanes; lane; lane = lane->next)
         add_lane(&sum, lane);
-    /* What no lane can count, and no point has told. */
+    /* Losses that no lane can count and that no point has reported. */
     own.lost[WEIR_LOSS_NESTED] = wr_unattributed[0].nested.cell;
     wr_counts_add(&sum, &own);
     return sum;
@@ -449,7 +450,7 @@ void session_check_lost(void)
     model_check(wr_u32_load_relaxed(&session_bench.session->buffers.gate.parked) == 0);
 }
 
-/* Before the timer of the flush, which would see to anything. */
+/* The run ended before the flush timer, which would have repaired any missed wake. */
 void session_check_in_time(void)
 {
     session_check();

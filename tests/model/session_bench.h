@@ -1,6 +1,6 @@
 /*
- * What the models of a whole session share, of mode BLOCK or DROP: emitters, the drain and a stop,
- * all of them the product's, over a few segments of one record each.
+ * Shared by the models of a whole session in mode BLOCK or DROP: the product's emitters, drain and
+ * stop, over a few segments of one record each.
  */
 #ifndef MODEL_SESSION_BENCH_H
 #define MODEL_SESSION_BENCH_H
@@ -10,107 +10,108 @@
 
 #define EMITTERS_MAX 3
 
-enum { DRAIN_THREAD = 2 }; /* where it is not the first one */
+enum { DRAIN_THREAD = 2 }; /* unless the drain is the first thread */
 
 struct session_bench {
     struct weir_session *session;
     struct weir_event *event;
     struct wr_thread *thread[EMITTERS_MAX];
     struct wr_place *place[EMITTERS_MAX];
-    uint32_t written[EMITTERS_MAX]; /* as the emitter was told */
+    uint32_t written[EMITTERS_MAX]; /* as reported to the emitter */
     uint32_t lost[EMITTERS_MAX];
-    uint32_t nested[EMITTERS_MAX]; /* lost so, if the event was on */
+    uint32_t nested[EMITTERS_MAX]; /* lost as nested, if the event was on */
     uint32_t emitters, segments, segment_bytes;
     uint32_t hooked[EMITTERS_MAX]; /* hooks that the thread has called */
     void *hooked_by[EMITTERS_MAX]; /* their context */
-    struct wr_u32 *told;           /* the first emitter has emitted */
+    struct wr_u32 *told;           /* set once the first emitter has emitted */
     bool has_stopped;
-    bool has_clock; /* one for all, which moves */
+    bool has_clock; /* one moving clock for all */
 };
 
 extern struct session_bench session_bench;
 
-/* In setup(). Segments of one record. `fast`: plain pins and a membarrier; else seq_cst pins. The
- * drain's first point is written, and the event is on. `grant`: segments at a time. */
+/* Call in setup(). Segments of one record. `fast`: plain pins and a membarrier; otherwise seq_cst
+ * pins. The drain has written its first point, and the event is on. `grant` is in segments. */
 void session_prepare(enum weir_wake wake, bool fast, uint32_t emitters, uint32_t segments,
                      uint32_t grant);
 
 /* The same in mode DROP, with segments of three records. `have_lanes`: the emitters are attached
  * and introduced. */
 void session_prepare_drop(bool fast, uint32_t emitters, uint32_t segments, bool have_lanes);
-/* Mode DROP with segments of one record, and no more of them than there are. */
+/* Mode DROP with segments of one record and a budget of exactly these segments. */
 void session_prepare_brim(bool fast, uint32_t emitters, uint32_t segments);
-/* As session_prepare(), with a clock for all that moves, and grants of one segment. */
+/* Like session_prepare(), with one moving clock for all and grants of one segment. */
 void session_prepare_clock(enum weir_wake wake, bool fast, uint32_t emitters, uint32_t segments);
-/* It steps back by more than it will ever go on, or leaps by as much. */
+/* Makes the clock step back further than it will ever advance, or leap by as much. */
 void session_step_back(void);
 void session_leap(void);
-/* Three events, of which the last ones need the drain, and a stop. */
+/* Emits three events, the last of which need the drain, and stops. */
 void session_emit_all_and_stop(void);
 
-/* The same, and the session has started after membarrier had failed, with threads that have been on
- * the fast path before. */
+/* Call in setup(). Like session_prepare_drop() with one emitter and plain pins, but the session has
+ * started after membarrier failed; its thread was on the fast path before. */
 void session_prepare_late(uint32_t segments, bool have_lanes);
 
-/* In setup(): the thread has emitted. */
+/* Call in setup(). Makes the thread emit. */
 void session_emit_before(uint32_t thread);
 
-/* In setup(): the host has hooks, which count their calls. */
+/* Call in setup(). Sets hooks that count their calls. */
 void session_hooks(void);
 
 void session_emit(void);
-/* The same by a handler that may have interrupted one. */
+/* The same from a handler, which may have interrupted an emit. */
 void session_emit_nested(void);
-/* One emitter tells the other that it has emitted; that one stops the session then. */
+/* The first emitter signals that it has emitted; the second then stops the session. */
 void session_emit_and_tell(void);
 void session_emit_and_stop(void);
-/* DROP: emits; if it is refused, it waits for its turn and emits again, which must succeed. Then
- * the one tells the other, who stops the session. */
+/* DROP: emits. If it is refused, waits for its turn and emits again, which must succeed. Then the
+ * first emitter signals the second, which stops the session. */
 void session_emit_in_turn_and_tell(void);
 void session_emit_in_turn_and_stop(void);
 void session_thread_exit(void);
 void session_drain(void);
-/* Stops, then frees all that belongs to the session. */
+/* Stops the session, then frees everything that belongs to it. */
 void session_stop(void);
 /* The same without a drain thread: the stopper drains. */
 void session_stop_alone(void);
-/* The same, at first by a deadline that has passed: an emitter may still be inside its pin when the
- * stream ends. */
+/* The same, but first stops with a deadline in the past: an emitter may still be inside its pin
+ * when the stream ends. */
 void session_stop_late(void);
 
-/* Before that, reads what is there, once. */
+/* Reads once what is there, then stops like session_stop_alone(). */
 void session_drain_and_stop_alone(void);
 
-/* Sets other hooks; after a wait between those that are set or are about to be. */
+/* Sets other hooks. The second function first waits between the current hooks or those about to be
+ * set. */
 void session_set_hooks(void);
 void session_wait_and_set_hooks(void);
 
-/* finish(): what was written is read, what was not is counted once. */
+/* Call in finish(). What was written has been read; what was not written was counted once. */
 void session_check(void);
-/* The same without a stop. */
+/* The same without a stop: only the counts. */
 void session_check_counts(void);
-/* The same, and what was not read does not count as written. */
+/* Like session_check_counts(); records that were not read do not count as written. */
 void session_check_read(void);
 
-/* The same, and the drain has not waited for its timer. */
+/* Like session_check(); and the drain has not waited for its timer. */
 void session_check_in_time(void);
 
-/* Membarrier fails: an emitter that has been told that the other one has emitted stops. Nothing is
- * freed, and the slot is kept. */
+/* Membarrier fails: the second emitter stops once the first one has emitted. Nothing is freed, and
+ * the slot stays taken. */
 void session_emit_and_stop_lost(void);
-/* finish(): what was written stands in a lane or was read; what was not is counted once, and the
- * host was told. */
+/* Call in finish(). What was written lies in a lane or was read; what was not written was counted
+ * once. The host was told of the failure. */
 void session_check_lost(void);
 
-/* In setup(): a session for the slot, after this one. */
+/* Call in setup(). Prepares the slot's next session. */
 void session_prepare_next(void);
-/* Stops this one, frees its lanes, and starts that one. */
+/* Stops this session, frees its lanes, and starts the next one. */
 void session_change(void);
 
-/* The end of weir_session_start(), and a drain whose sink fails meanwhile. */
+/* The end of weir_session_start(), with a drain whose sink fails meanwhile. */
 void session_start_late(void);
 void session_fail(void);
-/* finish(): the event is off. */
+/* Call in finish(). The event is off. */
 void session_check_off(void);
 
 #endif

@@ -1,6 +1,6 @@
 /*
- * The models of a whole session, BLOCK but where it says DROP: emit_slow.c, buffers, gate, drain
- * and stop as they are.
+ * The models of a whole session with the product's emit_slow.c, buffers, gate, drain and stop. Mode
+ * BLOCK, except where it says DROP.
  */
 #include <string.h>
 #include "lane_models.h"
@@ -48,7 +48,7 @@ static void teardown_auto_reset_setup(void)
     two_setup(WEIR_WAKE_AUTO_RESET, false);
 }
 
-/* The first one has got both segments, and gives one back when it exits. */
+/* The first thread got both segments, and gives one back when it exits. */
 static void granted_setup(void)
 {
     session_prepare(WEIR_WAKE_RELAY, false, 2, 2, 2);
@@ -67,7 +67,7 @@ static void early_setup(void)
     wr_registry_disable(0, UINT64_MAX);
 }
 
-/* The only segment is held by a thread that has written to it and does nothing more. */
+/* A thread holds the only segment; it has written to it and is idle. */
 static void idle_setup(enum weir_wake wake)
 {
     session_prepare(wake, false, 3, 1, 1);
@@ -90,7 +90,7 @@ static void idle_auto_reset_setup(void)
     idle_setup(WEIR_WAKE_AUTO_RESET);
 }
 
-/* DROP: the only segment is held by a thread that does nothing more. */
+/* DROP: an idle thread holds the only segment. */
 static void turns_setup(void)
 {
     session_prepare_brim(false, 3, 1);
@@ -98,7 +98,7 @@ static void turns_setup(void)
     session_emit_before(2);
 }
 
-/* The same, and that thread has been refused: its turn comes first, and it does not use it. */
+/* The same; that idle thread was also refused, so its turn comes first, and it does not use it. */
 static void turns_unused_setup(void)
 {
     turns_setup();
@@ -121,7 +121,7 @@ static void refused_setup(void)
     product_membarrier_fails();
 }
 
-/* With hooks of the host, in which a thread is in nobody's count. */
+/* The host has hooks; a thread inside them is in no count. */
 static void outside_setup(void)
 {
     exit_setup();
@@ -152,7 +152,7 @@ static void bell_setup(void)
     product_own_bell(&session_bench.session->buffers.bell);
 }
 
-/* Between the two it waits for the drain. */
+/* Between the two events it waits for the drain. */
 static void emit_twice_and_stop(void)
 {
     emit_twice();
@@ -184,8 +184,8 @@ static void emit_twice_and_stop(void)
 const struct lane_model session_models[] = {
     {TWO("teardown_one", "a thread emits twice, one segment, stop", exit_setup, emit_twice,
          session_stop_alone)},
-    {THREE("teardown_relay", "two emit, one segment, stop; seq_cst pins", teardown_relay_setup,
-           session_emit, session_emit, session_stop_alone),
+    {THREE("teardown_relay", "two threads emit, one segment, stop; seq_cst pins",
+           teardown_relay_setup, session_emit, session_emit, session_stop_alone),
      .is_large = true},
     {THREE("teardown_fifo", "the same", teardown_fifo_setup, session_emit, session_emit,
            session_stop_alone),
@@ -193,8 +193,8 @@ const struct lane_model session_models[] = {
     {THREE("teardown_auto_reset", "the same", teardown_auto_reset_setup, session_emit, session_emit,
            session_stop_alone),
      .is_large = true},
-    {THREE("teardown_granted", "a thread is granted what another one gives back, stop",
-           granted_setup, session_thread_exit, session_emit, session_stop_alone),
+    {THREE("teardown_granted", "a thread is granted what another gives back, stop", granted_setup,
+           session_thread_exit, session_emit, session_stop_alone),
      .is_deep = true},
     {THREE("teardown_deep", "the same with plain pins and a membarrier", teardown_setup,
            session_emit, session_emit, session_stop_alone),
@@ -228,17 +228,17 @@ const struct lane_model session_models[] = {
     {THREE("sink_fails", "the sink fails while a thread is parked, stop", failing_setup, emit_twice,
            session_drain, session_stop),
      .is_large = true, .preemptions = 1},
-    {IDLE("idle_relay", "two wait for what an idle thread holds", idle_relay_setup)},
+    {IDLE("idle_relay", "two threads wait for what an idle thread holds", idle_relay_setup)},
     {IDLE("idle_fifo", "the same", idle_fifo_setup)},
     {IDLE("idle_auto_reset", "the same", idle_auto_reset_setup)},
-    {THREE_OF("turns", "two are refused; DROP", turns_setup, session_emit_in_turn_and_tell,
+    {THREE_OF("turns", "two threads are refused; DROP", turns_setup, session_emit_in_turn_and_tell,
               session_emit_in_turn_and_stop, session_drain, session_check_in_time),
      .is_large = true, .preemptions = 1},
-    {THREE_OF("turns_unused", "a third one does not use its turn; DROP", turns_unused_setup,
-              session_emit_in_turn_and_tell, session_emit_in_turn_and_stop, session_drain,
-              session_check_in_time),
+    {THREE_OF("turns_unused", "the same, and a third thread does not use its turn; DROP",
+              turns_unused_setup, session_emit_in_turn_and_tell, session_emit_in_turn_and_stop,
+              session_drain, session_check_in_time),
      .is_large = true, .preemptions = 1},
-    {THREE_OF("idle_deep", "two wait for what an idle thread holds", idle_fifo_setup,
+    {THREE_OF("idle_deep", "two threads wait for what an idle thread holds", idle_fifo_setup,
               session_emit_and_tell, session_emit_and_stop, session_drain, session_check_in_time),
      .is_deep = true, .is_long = true, .preemptions = 2},
     {THREE("clock_back", "a thread emits three times, one segment; the clock steps back",
@@ -253,20 +253,20 @@ const struct lane_model session_models[] = {
     {THREE("clock_back_deep", "the clock steps back, two segments", clock_two_setup,
            session_emit_all_and_stop, session_step_back, session_drain),
      .is_deep = true, .is_long = true, .preemptions = 2},
-    {THREE_OF("refused", "membarrier fails while two emit into one segment", refused_setup,
+    {THREE_OF("refused", "membarrier fails while two threads emit; one segment", refused_setup,
               session_emit_and_tell, session_emit_and_stop_lost, session_drain, session_check_lost),
      .is_large = true, .preemptions = 1},
-    {TWO("outside_stop", "a thread is granted, in a hook, and back; a read, and a stop",
-         outside_setup, emit_twice, session_drain_and_stop_alone)},
+    {TWO("outside_stop", "a thread with hooks emits twice; a read, then a stop", outside_setup,
+         emit_twice, session_drain_and_stop_alone)},
     {TWO("outside_stop_seq_cst", "the same with seq_cst pins", outside_seq_cst_setup, emit_twice,
          session_drain_and_stop_alone)},
     {.model = {.name = "hooks",
-               .about = "two threads set the same hooks, and one of them calls some before",
+               .about = "two threads set the same hooks; one of them has called hooks before",
                .threads = 2,
                .setup = hooks_setup,
                .run = {session_set_hooks, session_wait_and_set_hooks}}},
     {.model = {.name = "early",
-               .about = "the sink fails before the event is on",
+               .about = "the sink fails before the event is enabled",
                .threads = 2,
                .setup = early_setup,
                .run = {session_start_late, session_fail},

@@ -1,8 +1,8 @@
 /*
- * Races on plain bytes, by vector clocks (the FastTrack idea without its compression: models are
- * small). Two accesses race when they touch the same unit of four bytes, at least one writes, at
- * least one is plain, and neither happens before the other. Single bytes (a bool beside another
- * one) have shadows of their own; whoever touches the unit touches them all.
+ * Detects races on plain bytes with vector clocks (FastTrack without its compression: models are
+ * small). Two accesses race if they touch the same unit of four bytes, at least one of them writes,
+ * at least one is plain, and neither happens before the other. Single bytes (such as two
+ * neighbouring bools) have separate shadows; an access to the whole unit touches all of them.
  */
 #include "engine.h"
 
@@ -10,9 +10,9 @@
 #include <string.h>
 
 struct shadow {
-    uint64_t execution; /* else the rest is of an earlier one */
+    uint64_t execution; /* if not the current one, the rest is stale */
     bool freed;
-    bool is_split; /* single bytes have been touched */
+    bool is_split; /* some access touched a single byte */
     uint32_t writer;
     uint32_t write_clock; /* 0: never written */
     uint32_t read_clock[MODEL_THREADS_MAX];
@@ -242,7 +242,7 @@ void model_data_at(struct model_site *site, const void *bytes, uint32_t count)
         shadow_plain(site, offset, count, site->kind == MODEL_DATA_WRITE);
 }
 
-/* Whoever has touched the bytes must have done so before. */
+/* Reports a race with every earlier access to the bytes that does not happen before this call. */
 void model_free(const void *bytes, uint32_t count)
 {
     if (!engine.running)

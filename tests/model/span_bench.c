@@ -1,5 +1,5 @@
-/* Records over two segments, as core/event/span.c writes them and core/session/drain.c joins them.
- */
+/* Records over two segments, like those that core/event/span.c writes and core/session/drain.c
+ * joins. */
 #include "lane_bench.h"
 
 #include <string.h>
@@ -19,7 +19,7 @@ static void fill(const struct wr_span *span, uint64_t number, uint32_t words)
         wr_record_put(&out, &word, sizeof word);
 }
 
-/* wr_emit_span() */
+/* wr_emit_span() of span.c. */
 static bool prepare(struct writer *writer, uint32_t words, struct wr_span *span)
 {
     uint64_t number = ++writer->attempts;
@@ -63,7 +63,7 @@ void bench_emit_parts(uint32_t index, uint32_t words)
     emit(index, words, open_parts);
 }
 
-/* record_join() */
+/* record_join() of drain.c. */
 uint64_t bench_join(const struct wr_segment *segment, uint64_t commit, uint32_t offset)
 {
     uint64_t word[WORDS_MAX];

@@ -1,7 +1,7 @@
 /*
- * Cooperative threads. On x86-64 a switch is a dozen instructions; elsewhere ucontext does it, with
- * a system call each. Contexts that were left in the middle of an execution are simply prepared
- * anew: models hold nothing on their stacks that would have to be undone.
+ * Cooperative threads. On x86-64 a switch takes a dozen instructions; elsewhere it uses ucontext,
+ * with a system call each. A context that was left in the middle of an execution is simply prepared
+ * again: models keep nothing on their stacks that would have to be undone.
  */
 #include "engine.h"
 
@@ -40,8 +40,8 @@ static void *saved[MODEL_THREADS_MAX + 1];
 
 void switch_prepare(uint32_t thread, void (*entry)(void))
 {
-    /* Six saved registers, the address to return to, and one word so that the stack is aligned as
-     * after a call. */
+    /* Six saved registers, the return address, and one word that aligns the stack as after a
+     * call. */
     uint64_t *top = (uint64_t *)(void *)(stacks[thread] + STACK_BYTES);
     *--top = 0;
     *--top = (uint64_t)(uintptr_t)entry;

@@ -6,7 +6,7 @@
 
 #include "buffers/mode_drop.h"
 
-static bool has_forgotten; /* of an execution: the drain has released the first lane */
+static bool has_forgotten; /* per execution: the drain has released the first lane */
 
 static void prepare(uint32_t writers, uint32_t segments)
 {
@@ -23,7 +23,7 @@ void turn_setup(void)
     prepare(1, 1);
 }
 
-/* The segment is in the first writer's hand, and full. */
+/* The first writer has the segment, which is full. */
 void turn_two_setup(void)
 {
     prepare(2, 1);
@@ -38,7 +38,7 @@ void turn_refused_setup(void)
     bench_emit(0);
 }
 
-/* The first writer has its turn, and the drain has met the unused grant. */
+/* The first writer has been granted a segment; a sweep has met the unused grant. */
 void turn_granted_setup(void)
 {
     turn_refused_setup();
@@ -80,7 +80,7 @@ void turn_sweep(void)
     wr_mode_drop.serve(bench.buffers);
 }
 
-/* lanes_release(): only the drain comes to the lane after its thread has exited. */
+/* lanes_release() of drain.c: once the thread has exited, only the drain accesses the lane. */
 void turn_release(void)
 {
     struct wr_lane *lane = bench.writer[0].lane;
@@ -91,7 +91,7 @@ void turn_release(void)
     bench_look_ready();
     model_check(wr_mode_drop.finish(lane));
     has_forgotten = true;
-    /* Nothing links to a lane that is released. */
+    /* No link to a released lane is left. */
     const struct wr_turns *turns = &bench.buffers->turns;
     model_check(turns->first == NULL && turns->last == NULL);
     model_check(wr_ptr_load_relaxed(&turns->enrolled) == NULL);
@@ -129,7 +129,7 @@ static uint32_t free_segments(void)
     return count;
 }
 
-/* Every segment is somewhere, once; a lane waits only if none is free. */
+/* Each segment is in exactly one place; a lane waits only if none is free. */
 void turn_check(void)
 {
     uint32_t waiting = 0, count = bench.buffers->turns.gathered_count;

@@ -1,12 +1,12 @@
 /*
- * First in each mutated source: which mutant is on, from the environment.
+ * Included first in each mutated source. The environment selects the mutant that is on:
  *
- *     WR_MUTANT=7         number 7; without it none is
- *     WR_MUTANT_SEEN=FILE one byte a mutant, set when its site is reached, also in children and in
- *                         processes that are killed
+ *     WR_MUTANT=7         mutant 7; unset: none
+ *     WR_MUTANT_SEEN=FILE one byte per mutant, set when its site is reached, also in children
+ *                         and in processes that are killed
  *
- * Everything is weak, so that a program needs no source of its own for it, whatever it is linked
- * of. Its words are written before main() only.
+ * All definitions are weak, so that a program needs no extra source file, whatever it links. Both
+ * variables are written only before main().
  */
 #ifndef MUTATION_MUTANT_H
 #define MUTATION_MUTANT_H
@@ -21,7 +21,7 @@
 __attribute__((weak)) unsigned wr_mutant;
 __attribute__((weak)) volatile unsigned char *wr_mutant_seen;
 
-#ifdef WR_MODEL /* which has no atomics but its own */
+#ifdef WR_MODEL /* has only the explorer's atomics */
 #define WR_MUTANT_NOTE(byte) ((void)((byte) = 1))
 #else
 #define WR_MUTANT_NOTE(byte) __atomic_store_n(&(byte), 1, __ATOMIC_RELAXED)

@@ -1,18 +1,18 @@
-"""Mutants made by machine, of what is hard to get right: each must be noticed by a test, or stand in reasons.txt.
+"""Generates mutants of the code that is hard to get right: a test must notice each, or reasons.txt must list it.
 
     mutate.py [--seed S] [--count N | --all] [--hours H] [--file PART] ...
 
-The sources are copied to build/mutation/tree with all mutants of a file in it, each behind a switch (sites.py, mutant.h),
-and built once. A survey runs every unit test, model and stress program once and keeps which sites it reaches. Then each
-mutant that was drawn is run against the programs that reach its site, the cheapest first, until one fails.
+The sources are copied to build/mutation/tree. Each file there contains all its mutants, each behind a switch (sites.py,
+mutant.h), and is built once. A survey runs every unit test, model and stress program once and records which sites it
+reaches. Then each drawn mutant is run against the programs that reach its site, the cheapest first, until one fails.
 
-killed      a check failed: a test's, the library's own (WR_CHECK), a model's; or the program crashed
-hangs       it was ended by a time limit, ours or a watchdog's, and no other program noticed: undecided
-survived    nothing noticed; a reason for it must stand in reasons.txt
-unreached   no program comes to the site: likewise
+killed      a check failed (in a test, in a model, or a WR_CHECK of the library), or a program crashed
+hangs       a program was ended by a time limit, ours or a watchdog's, and no other program noticed: undecided
+survived    no program noticed the mutant; reasons.txt must give a reason
+unreached   no program reaches its site; reasons.txt must give a reason
 
-Exit status: 0 all is well, 1 something survived without a reason or a row of reasons.txt is wrong, 2 wrong usage or no
-build, 77 the packages are missing.
+Exit status: 0 success, 1 a mutant survived without a reason or a row of reasons.txt is wrong, 2 wrong usage or failed
+build, 77 packages are missing.
 """
 import argparse
 import concurrent.futures
@@ -35,7 +35,7 @@ SCOPE = ("lane/*.[ch]", "wait/*.[ch]", "buffers/*.[ch]", "event/emit*.c", "sessi
          "session/snapshot.c")
 COPIED = ("core", "stress", "tests", "tools")
 FAST_EXECUTIONS = 20_000  # of each model, with --fast
-HANGS_MAX = 2  # after these, only models are asked: they see a thread that waits for ever
+HANGS_MAX = 2  # after these, run only models: they detect a thread that waits for ever
 FAULTS = (signal.SIGSEGV, signal.SIGBUS, signal.SIGABRT, signal.SIGILL, signal.SIGTRAP, signal.SIGFPE)
 CHECK_FAILED = re.compile(r"^\[  (ERROR|FAILED)  |: FAILED: ", re.M)
 TELLS = re.compile(r"(FAILED|error: |Error|ERROR|assert|: test_|deadlock|race|violat|failed|wrong)", re.I)
@@ -48,7 +48,7 @@ def say(text):
 # --- The tree. ------------------------------------------------------------------------------------
 
 def write(path, data):
-    """Leaves a file alone that is the same, so that nothing is built again for it."""
+    """Leaves an unchanged file alone, so that it is not built again."""
     path.parent.mkdir(parents=True, exist_ok=True)
     if not path.exists() or path.read_bytes() != data:
         path.write_bytes(data)
@@ -88,7 +88,7 @@ def call(*command):
 
 
 def build(tree, out, options):
-    """The programs of each kind: name, command, kind."""
+    """The programs to run: name, command, kind."""
     compiler = {"thread": ["-DCMAKE_C_COMPILER=clang", "-DCMAKE_CXX_COMPILER=clang++"]}.get(options.sanitize, [])
     call("cmake", "-G", "Ninja", "-S", tree, "-B", out, "-DWEIR_BUILD_TESTS=ON", *compiler,
          f"-DCMAKE_BUILD_TYPE={'RelWithDebInfo' if options.sanitize else 'Release'}", f"-DWEIR_SANITIZE={options.sanitize}",
@@ -103,7 +103,7 @@ def build(tree, out, options):
         environment = [item["value"] for item in test["properties"] if item["name"] == "ENVIRONMENT"]
         if os.path.relpath(command[0], out) in targets:
             programs.append((test["name"], ["env", *sum(environment, []), *command], test["name"].split("_")[0]))
-    if options.sanitize:  # the explorer is not built with them
+    if options.sanitize:  # the explorer is not built with sanitizers
         return programs
     model = str(out / "bin" / "model_lane")
     names = call(model, "-n", "-p").split()
@@ -119,7 +119,7 @@ def limits():
 
 
 def run(command, seconds, **environment):
-    """The exit status, None if it was ended by a time limit; what it printed; seconds."""
+    """The exit status (None after a time limit), the output, and the seconds it took."""
     begin = time.monotonic()
     with tempfile.TemporaryDirectory() as folder, tempfile.TemporaryFile() as output:
         process = subprocess.Popen(command, cwd=folder, stdin=subprocess.DEVNULL, stdout=output, stderr=output,
@@ -137,12 +137,12 @@ def run(command, seconds, **environment):
         text = output.read(1 << 20).decode("utf-8", "replace")
     is_killed = status is not None and status < 0 and -status not in FAULTS
     if status is None or is_killed or "no progress for" in text:
-        status = 1 if CHECK_FAILED.search(text) else None  # a check may fail, and what it left behind may hang
+        status = 1 if CHECK_FAILED.search(text) else None  # after a failed check, what is left may hang
     return status, text, time.monotonic() - begin
 
 
 def told(status, text):
-    """Why a program failed, in a line."""
+    """Why a program failed, in one line."""
     lines = [line.strip() for line in text.splitlines() if TELLS.search(line)]
     name = "hangs" if status is None else signal.Signals(-status).name if status < 0 else f"exit {status}"
     return f"{name}: {lines[0][:200]}" if lines else name
@@ -152,13 +152,13 @@ def survey_one(program, size):
     name, command, kind = program
     with tempfile.NamedTemporaryFile() as seen:
         seen.truncate(65536)
-        for _ in range(3):  # on a busy machine, a program may fail of itself
+        for _ in range(3):  # on a busy machine a program may fail by itself
             status, text, seconds = run(command, 600, WR_MUTANT_SEEN=seen.name)
             if status == 0:
                 break
         reached = [number for number, byte in enumerate(Path(seen.name).read_bytes()[:size + 1]) if byte]
     if status != 0:
-        say(f"  {name} fails without a mutant, and is left out: {told(status, text)}")
+        say(f"  {name} fails without a mutant and is left out: {told(status, text)}")
     return name, {"command": command, "kind": kind, "seconds": seconds, "reached": reached, "works": status == 0}
 
 
@@ -176,7 +176,7 @@ def survey(programs, size, path, digest, jobs):
 
 
 def try_mutant(mutant, programs, budget_s):
-    """Verdict, by which program, how."""
+    """The verdict, the kind of the program that killed it, and how."""
     hung, asked, left_s = [], 0, budget_s
     among = sorted((row["seconds"], name) for name, row in programs.items() if mutant.number in row["reached"])
     for seconds, name in among:
@@ -187,7 +187,7 @@ def try_mutant(mutant, programs, budget_s):
         status, text, _ = run(row["command"], 8 + 8 * seconds, WR_MUTANT=str(mutant.number))
         if status is None:
             hung.append(name)
-        # A machine that is too busy for the program is not a check that failed.
+        # If the machine is too busy for the program, no check has failed.
         elif status != 0 and (row["kind"] == "model" or any(run(row["command"], 8 + 8 * seconds)[0] == 0 for _ in "123")):
             return "killed", row["kind"], f"{name}: {told(status, text)}"
     if hung:
@@ -198,7 +198,7 @@ def try_mutant(mutant, programs, budget_s):
 # --- Reasons. -------------------------------------------------------------------------------------
 
 def reasons_read(path):
-    """Rows by key: a line with the key, then indented lines: a verdict, a colon, why."""
+    """Reasons by key. A row is a line with the key, then indented lines: the verdict, a colon, the reason."""
     rows, key = {}, None
     for line in path.read_text(encoding="utf-8").splitlines():
         if not line.strip() or line.startswith("#"):
@@ -210,13 +210,13 @@ def reasons_read(path):
             rows[key] = f"{rows[key]} {line.strip()}".strip()
     for key, reason in rows.items():
         if not re.match(r"(equivalent|hole|sanitizer|slow): \S", reason):
-            say(f"reasons.txt: {key}: a reason begins with its verdict and a colon")
+            say(f"reasons.txt: {key}: the reason must begin with a verdict and a colon")
             sys.exit(2)
     return rows
 
 
 def is_wrong(row):
-    """Must this verdict be looked at?"""
+    """Does this verdict need attention?"""
     reason = row.get("reason", "")
     if row["verdict"] in ("survived", "unreached"):
         return not reason or reason.startswith("slow:")
@@ -226,7 +226,7 @@ def is_wrong(row):
 # --- Orders. --------------------------------------------------------------------------------------
 
 def orders(sources, program):
-    """Each order in the sources is weakened by model_mutate, once; which ones does no model meet?"""
+    """model_mutate weakens each order in the sources once. Which orders does no model meet?"""
     counts = {}
     for source in sources:
         for name, function, _, kind, order in source.orders:
@@ -238,7 +238,7 @@ def orders(sources, program):
             r"^(\w+) +([\w.]+):(\d+) (load|store|exchange|add|cas) (\w+) .*?(killed|argued|SURVIVED)", text, re.M):
         met.setdefault((name, function, kind, order), set()).add(line)
         fates[fate] += (name, function, kind, order) in counts
-    say(f"orders: {sum(counts.values())} that are not relaxed; weakenings of model_mutate: {fates['killed']} killed, "
+    say(f"orders: {sum(counts.values())} that are not relaxed; model_mutate weakened them: {fates['killed']} killed, "
         f"{fates['argued']} argued, {fates['SURVIVED']} survived")
     for key, count in sorted(counts.items()):
         if len(met.get(key, ())) < count:
@@ -289,10 +289,11 @@ def conclude(results, stale):
         say(f"\n{len(results)} drawn: " + ", ".join(f"{count} {word}" for word, count in sorted(counts.items())))
     wrong = [row for row in results if is_wrong(row)]
     for row in wrong:
-        what = "killed, but listed in reasons.txt" if row["verdict"] == "killed" else f"{row['verdict']}, and no reason"
+        is_killed = row["verdict"] == "killed"
+        what = "killed, but listed in reasons.txt" if is_killed else f"{row['verdict']}, no reason in reasons.txt"
         say(f"WRONG: {what}: core/{row['file']}:{row['line']}\n    {row['key']}")
     for key in stale:
-        say(f"GONE: reasons.txt has a mutant that the sources have not:\n    {key}")
+        say(f"GONE: reasons.txt lists a mutant that the sources do not have:\n    {key}")
     return 1 if wrong or stale else 0
 
 
@@ -300,21 +301,22 @@ def parse():
     parser = argparse.ArgumentParser(prog="mutate", description=__doc__.split("\n\n", maxsplit=1)[0])
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--count", type=int, default=20, help="how many to draw")
-    parser.add_argument("--all", action="store_true", help="all of them")
-    parser.add_argument("--hours", type=float, help="draws none after that")
-    parser.add_argument("--file", default="", help="only of files with this in their name")
-    parser.add_argument("--key", default="", help="only those with this in their key")
+    parser.add_argument("--all", action="store_true", help="run all mutants")
+    parser.add_argument("--hours", type=float, help="stop drawing after this time")
+    parser.add_argument("--file", default="", help="only mutants of files whose name contains PART", metavar="PART")
+    parser.add_argument("--key", default="", help="only mutants whose key contains TEXT", metavar="TEXT")
     parser.add_argument("--fast", action="store_true",
-                        help="no stress programs, the first executions of each model, and none of those with a reason; "
-                        "built with less optimization")
+                        help="run no stress programs, only the first executions of each model, and skip mutants with a "
+                        "reason; build with less optimization")
     parser.add_argument("--budget", type=float, default=float("inf"), metavar="SECONDS",
-                        help="only as many programs for each mutant as take so long without it")
-    parser.add_argument("--sanitize", default="", choices=["thread", "address"], help="built so; without the models")
-    parser.add_argument("--again", action="store_true", help="those of the last run that were not killed")
-    parser.add_argument("--jobs", type=int, default=1, help="programs at a time")
-    parser.add_argument("--list", action="store_true", help="lists what would be drawn, and runs nothing")
-    parser.add_argument("--orders", metavar="MODEL_MUTATE", help="only counts the memory orders against its verdicts")
-    parser.add_argument("--build", type=Path, default=ROOT / "build/mutation", help="where all of it is built")
+                        help="for each mutant, run programs that take at most SECONDS in all without it")
+    parser.add_argument("--sanitize", default="", choices=["thread", "address"],
+                        help="build with this sanitizer, without the models")
+    parser.add_argument("--again", action="store_true", help="run the mutants that the last run did not kill")
+    parser.add_argument("--jobs", type=int, default=1, help="how many programs to run at once")
+    parser.add_argument("--list", action="store_true", help="list what would be drawn, and run nothing")
+    parser.add_argument("--orders", metavar="MODEL_MUTATE", help="only compare the memory orders with its verdicts")
+    parser.add_argument("--build", type=Path, default=ROOT / "build/mutation", help="build folder")
     return parser.parse_args()
 
 
@@ -323,7 +325,7 @@ def main():
     try:
         import sites
     except ImportError:
-        if sys.executable != "/usr/bin/python3" and os.path.exists("/usr/bin/python3"):  # the package is Debian's
+        if sys.executable != "/usr/bin/python3" and os.path.exists("/usr/bin/python3"):  # the package is from Debian
             os.execv("/usr/bin/python3", ["/usr/bin/python3", "-B", *sys.argv])
         say("python3-clang is missing: ./dev deps test")
         sys.exit(77)
@@ -336,7 +338,7 @@ def main():
     every = [mutant for source in sources for mutant in source.mutants]
     rows = reasons_read(HERE / "reasons.txt")
     stale = sorted(set(rows) - {mutant.key for mutant in every})
-    # By a hash of what each is: a change elsewhere leaves the draw as it is.
+    # By a hash of each mutant, so that a change elsewhere does not change the draw.
     drawn = sorted((mutant for mutant in every if options.file in mutant.file and options.key in mutant.key),
                    key=lambda mutant: mutant.rank(options.seed))
     if options.again:

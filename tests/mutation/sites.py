@@ -1,6 +1,6 @@
-"""Mutants of C sources, made by machine: where they are (libclang), and the sources with all of them behind switches.
+"""Finds mutants of C sources (libclang), and writes the sources with each mutant behind a switch.
 
-A mutant is known by its file, its function, its kind and the text of its site, not by its line.
+A mutant is identified by its file, its function, its kind and the text of its site, not by its line.
 """
 import bisect
 import hashlib
@@ -14,11 +14,11 @@ DROP, SWAP, NEGATE, OFF_BY_ONE = "drop", "swap", "negate", "off-by-one"
 BINARY = (CursorKind.BINARY_OPERATOR, CursorKind.COMPOUND_ASSIGNMENT_OPERATOR)
 RELATIONS = {"<": "<=", "<=": "<", ">": ">=", ">=": ">", "==": "==", "!=": "!="}
 LOOPS = (CursorKind.WHILE_STMT, CursorKind.DO_STMT, CursorKind.FOR_STMT)
-# The compiler's barrier orders nothing that the switch around it does not keep in order as well: tests/codegen looks
-# after it. The others are for the model, or for speed alone. A swap goes around them.
+# Statements that are not mutated; a swap goes around them. The switch around a compiler barrier would keep the same
+# order, so tests/codegen checks the barriers. The others are only for the model, or only for speed.
 PASSED = re.compile(r"(wr_compiler_barrier|wr_data_(written|read)|wr_prefetch_write|wr_pause|__tsan_\w+)\b")
 KEPT = re.compile(r"(WR_CHECK|va_start|va_end)\b|\(void\)")
-# Calls that touch nothing another thread or a signal handler may look at.
+# Calls that access nothing that another thread or a signal handler may read.
 PURE = re.compile(r"\b(wr_(commit|record|span_segments|max_u|round|place_of|lane_(is_)?revoked|pin_is|container)\w*|mem\w+|strlen"
                   r"|__builtin_\w+|offsetof|WR_CONTAINER)\s*\(")
 CALL = re.compile(r"\b[a-z_]\w*\s*\(")
@@ -41,7 +41,7 @@ class Mutant:
 
 @dataclass
 class Edit:
-    """The bytes from start to end are replaced by what `render` makes of them, given what is inside."""
+    """Replaces the bytes from start to end by what `render` returns for the rendered bytes inside."""
     start: int
     end: int
     render: object
@@ -51,13 +51,13 @@ class Edit:
 @dataclass
 class Statement:
     start: int
-    end: int  # behind the semicolon
-    declared: str = ""  # the name, of a declaration with a value
+    end: int  # after the semicolon
+    declared: str = ""  # the name, if it declares a variable with a value
     hoisted: str = ""  # the declaration without its value
     value_at: int = 0
 
     def body(self, text):
-        """What it does, once its declaration stands before."""
+        """The statement, once its declaration precedes it."""
         return f"{self.declared} = {text[self.value_at:self.end]}" if self.declared else text[self.start:self.end]
 
 
@@ -70,7 +70,7 @@ class Source:
         self.name = name
         self.text = (core / name).read_bytes().decode("latin-1")
         self.lines = [0] + [match.end() for match in re.finditer("\n", self.text)]
-        # For the parser only: an expression inside these is where it looks to be.
+        # For the parser only: with the macros blanked, expressions inside them have their real positions.
         bare = re.sub(r"\bWR_(UN)?LIKELY\b", lambda match: " " * len(match.group()), self.text)
         unit = Index.create().parse(str(core / name), args=arguments, unsaved_files=[(str(core / name), bare)])
         errors = [str(diagnostic) for diagnostic in unit.diagnostics if diagnostic.severity >= 3]
@@ -168,7 +168,7 @@ class Source:
             return
         a, b = self.raw(left), self.raw(right)
         if is_equality and (re.search(r"\b[A-Z_]{4,}\b", b) or re.search(r"& 1u?\)?$", a)):
-            return  # a state, or a flag: nothing next to it
+            return  # a state or a flag has no neighbouring value
         mutated = f"({a}) {RELATIONS[middle]} ({b})" + (" + 1" if is_equality else "")
         mutant = self.mutant(OFF_BY_ONE, self.text[start:end], start)
         self.edits.append(Edit(start, end, lambda inner, raw: f"({self.switch(mutant)} ? ({mutated}) : ({inner}))"))
@@ -187,7 +187,7 @@ class Source:
         return False
 
     def statement(self, cursor):
-        """None: no statement that can be moved."""
+        """None: the statement cannot be moved."""
         start, end = cursor.extent.start.offset, cursor.extent.end.offset
         if KEPT.match(self.text[start:end]) or PASSED.match(self.text[start:end]):
             return None
@@ -220,7 +220,7 @@ class Source:
                                lambda inner, raw: f"{{ if (!{self.switch(mutant)}) {{ {inner} }} }}"))
 
     def may_swap(self, one, other):
-        """Something might notice: a call on one side, or one reads what the other writes."""
+        """Could the exchange be noticed? If one side is a call, or one reads what the other writes."""
         texts = [self.text[one.start:one.end], self.text[other.start:other.end]]
         if re.search(r"^\s*#", self.text[one.end:other.start], re.M):
             return False
@@ -232,7 +232,7 @@ class Source:
         return any(re.search(rf"\b{names[-1]}\b", text) for names, text in zip(written, reversed(texts)))
 
     def statements(self, children):
-        row = []  # neighbours that can change places, with what is passed between them
+        row = []  # neighbours that can be exchanged, and the statements passed between them
         previous = None
         for child in children:
             self.drop(child)
@@ -254,7 +254,7 @@ class Source:
             return
         members = [pairs[0][0]] + [pair[1] for pair in pairs]
         start, end = members[0].start, members[-1].end
-        # Around what is passed: it stays where it is.
+        # Statements that are passed stay in place.
         gaps = [self.text[a.end:b.start] for a, b in zip(members, members[1:])] + [""]
         mutants = [self.mutant(SWAP, f"{self.text[a.start:a.end - 1]} / {self.text[b.start:b.end - 1]}", a.start)
                    for a, b in pairs]
@@ -281,7 +281,7 @@ class Source:
 
     def mutated(self):
         root = Edit(0, len(self.text), lambda inner, raw: inner)
-        # Outer ones first; of equal ones, the one that was found last is inside.
+        # Outer edits first; of equal ones, the last found is inside.
         ordered = sorted(enumerate(self.edits), key=lambda item: (item[1].start, -item[1].end, item[0]))
         stack = [root]
         for _, edit in ordered:
@@ -303,7 +303,7 @@ class Source:
 
 
 def find(core, names, arguments):
-    """The sources, their mutants numbered from 1 and named."""
+    """The sources, with their mutants numbered from 1 and their keys set."""
     sources, counts, number = [Source(core, name, arguments) for name in names], {}, 0
     for mutant in (mutant for source in sources for mutant in source.mutants):
         number += 1

@@ -1,6 +1,6 @@
 /*
- * Mode BLOCK, one thing at a time. Where it says that the session is full, its sink stands still,
- * and this thread, which may not be parked for that, has emitted until an event was refused.
+ * Mode BLOCK, one property per test. "Full" means: the sink blocks, and this thread has
+ * emitted in a no-block scope until an event was refused.
  */
 #define _GNU_SOURCE
 #include "unit.h"
@@ -18,10 +18,10 @@ WEIR_PROVIDER_DEFINE(Unit, UNIT_EVENTS)
 
 #define SEGMENT    4096u
 #define SEGMENTS   16u
-#define HALF       ((SEGMENT - 256u) * SEGMENTS / 2) /* what half of the segments hold */
+#define HALF       ((SEGMENT - 256u) * SEGMENTS / 2) /* the capacity of half of the segments */
 #define ERRNO_MARK 123
 
-/* --- A session that stands still. ------------------------------------------------------------ */
+/* --- A session whose sink blocks. ------------------------------------------------------------ */
 
 static struct gate gate = {.lock = PTHREAD_MUTEX_INITIALIZER, .changed = PTHREAD_COND_INITIALIZER};
 
@@ -53,7 +53,8 @@ static struct weir_stats stats_of(struct weir_session *session)
     return stats;
 }
 
-/* Returns how many were written. The drain reads until what it encodes has to be written. */
+/* Returns the number of events written. The drain reads until it has to write what it has
+ * encoded. */
 static uint64_t fill(void)
 {
     uint64_t written = 0;
@@ -65,7 +66,7 @@ static uint64_t fill(void)
     return written;
 }
 
-/* Leaves the gate closed. */
+/* Returns with the gate closed. */
 static struct weir_session *start_full(const struct weir_session_config *config, uint64_t *written)
 {
     gate_close(&gate);
@@ -95,11 +96,11 @@ static uint64_t now_ns(void)
     return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
 }
 
-/* One event, on a thread of its own. */
+/* One event, emitted by a new thread. */
 struct one {
     pthread_t thread;
     bool is_written;
-    enum weir_loss loss; /* if it is not */
+    enum weir_loss loss; /* unless it is written */
     int error;
     uint64_t took_ns;
     pid_t id; /* 0 until it runs */
@@ -118,7 +119,8 @@ static void *emit_one(void *argument)
     return NULL;
 }
 
-/* Parked is counted before the thread sleeps, and only one that sleeps is woken by the system. */
+/* A thread counts as parked before it sleeps, and the system call is made only to wake a
+ * sleeper. */
 static bool is_asleep(const struct one *one)
 {
     char path[64], line[512] = "";
@@ -154,14 +156,14 @@ static void test_no_block_scope(void **state)
     (void)state;
     struct weir_session_config config = gate_config(WEIR_WAKE_RELAY);
     config.max_block_ns = 20000000;
-    uint64_t written, refused = 20; /* by fill() */
+    uint64_t written, refused = 20; /* fill() counts these */
     struct weir_session *session = start_full(&config, &written);
     weir_no_block_begin();
     weir_no_block_begin();
     assert_false(WEIR_EMIT(Unit, Pair, 1, 2));
     assert_int_equal(weir_last_loss(), WEIR_LOSS_FULL);
     weir_no_block_end();
-    assert_false(WEIR_EMIT(Unit, Pair, 1, 2)); /* one of two has ended */
+    assert_false(WEIR_EMIT(Unit, Pair, 1, 2)); /* only one of the two scopes has ended */
     weir_no_block_end();
     assert_int_equal(stats_of(session).parks, 0);
     assert_int_equal(unit_counts(session).lost[WEIR_LOSS_FULL] >= refused + 2, 1);
@@ -187,7 +189,8 @@ static void *emit_in_scope(void *argument)
     return NULL;
 }
 
-/* A thread that has never had a segment: the cause is another one, but it does not wait either. */
+/* A thread that has never had a segment loses the event for another cause, but does not wait
+ * either. */
 static void test_no_block_scope_of_a_new_thread(void **state)
 {
     (void)state;
@@ -215,11 +218,11 @@ static void on_park(void *context, const struct weir_park *park)
     assert_ptr_equal(context, &told);
     told = *park;
     told_count++;
-    told_emit_is_written = WEIR_EMIT(Unit, Pair, 3, 4); /* inside an emit: nested */
+    told_emit_is_written = WEIR_EMIT(Unit, Pair, 3, 4); /* nested: inside an emit */
     errno = EBADF;
 }
 
-/* What is told of a wait, and that errno is what it was. */
+/* What on_park reports about a wait, and that errno is preserved. */
 static void test_a_wait(void **state)
 {
     (void)state;
@@ -252,7 +255,7 @@ static void test_a_wait(void **state)
         assert_int_equal(stats.parked_ns, told.parked_ns);
         assert_int_equal(stats.parked_ns_max, told.parked_ns);
         assert_true(stats.grants >= 2);
-        assert_true(stats.grant_bytes >= config.budget_bytes + SEGMENT); /* all, and one again */
+        assert_true(stats.grant_bytes >= config.budget_bytes + SEGMENT); /* all, and one more */
         stop_ok(session);
         assert_true(stats_of(session).wakes >= 1); /* counted after the thread goes on */
         assert_int_equal(unit_counts(session).written, written + 1);
@@ -284,7 +287,7 @@ static void test_deadline(void **state)
     }
 }
 
-/* The largest number is no wait at all if it is added to the time without care. */
+/* UINT64_MAX must not wrap around when it is added to the time: the wait has no deadline. */
 static void test_deadline_that_is_for_ever(void **state)
 {
     (void)state;
@@ -318,7 +321,7 @@ static void on_signal(int number)
     errno = saved;
 }
 
-/* A handler on a parked thread: its event is nested, and the wait goes on. */
+/* A handler on a parked thread: its event is nested, and the wait continues. */
 static void test_signal_in_a_wait(void **state)
 {
     (void)state;
@@ -351,7 +354,8 @@ static void test_signal_in_a_wait(void **state)
 
 /* --- Sizes. ---------------------------------------------------------------------------------- */
 
-/* An event that no session of this budget can take does not wait for room, full or not. */
+/* An event too large for any session with this budget does not wait, whether the session is full or
+ * not. */
 static void test_too_large_does_not_wait(void **state)
 {
     (void)state;
@@ -373,8 +377,8 @@ static void test_too_large_does_not_wait(void **state)
 static void *emit_sizes(void *argument)
 {
     static const uint32_t sizes[] = {SEGMENT - 256 - 18, /* fills an empty segment */
-                                     SEGMENT - 256 - 17, /* one byte more */
-                                     SEGMENT, HALF - 18, /* half of the budget, exactly */
+                                     SEGMENT - 256 - 17, /* one byte too many */
+                                     SEGMENT, HALF - 18, /* half of the budget exactly */
                                      1};
     static uint8_t bytes[65536];
     bool *is_written = argument;
@@ -384,7 +388,7 @@ static void *emit_sizes(void *argument)
     return NULL;
 }
 
-/* Sizes around a segment and at the limit wait like all others, and are written. */
+/* Sizes around a segment and at the limit wait like all others and are written. */
 static void test_sizes_that_wait(void **state)
 {
     (void)state;
@@ -407,8 +411,8 @@ static void test_sizes_that_wait(void **state)
 
 /* --- Several sessions. ----------------------------------------------------------------------- */
 
-/* Whatever the order in which they were started, the DROP session has the event before its thread
- * is parked for the other one; and it can be stopped meanwhile. */
+/* Whichever session started first, the DROP session gets the event before its thread is parked for
+ * the other one, and it can be stopped meanwhile. */
 static void test_drop_session_has_it_first(void **state)
 {
     (void)state;
@@ -449,7 +453,7 @@ static void *emit_many(void *argument)
     return NULL;
 }
 
-/* The drain has not written its header yet when the first thread parks. */
+/* The first thread parks before the drain has written its header. */
 static void test_parked_before_the_first_write(void **state)
 {
     (void)state;
@@ -482,7 +486,7 @@ static void test_never_started(void **state)
     weir_session_destroy(session);
 }
 
-/* What a session's on_park asks for. Several threads are in it at once. */
+/* What on_park tries in the session, with several threads in it at once. */
 #define PARKED 4
 static struct weir_session *own, *recorder;
 static uint32_t parked_inside; /* ANY */
@@ -514,7 +518,7 @@ static void ask_in_park(void *context, const struct weir_park *park)
         usleep(1000);
     to->are_all_inside = __atomic_load_n(&parked_inside, __ATOMIC_ACQUIRE) >= PARKED;
     to->stop = weir_session_stop(own);
-    weir_session_destroy(own); /* does nothing here */
+    weir_session_destroy(own); /* has no effect here */
     to->is_enabled = weir_event_is_enabled(&weir_events_Unit.Pair);
     to->start = weir_session_start(own, NULL);
     struct weir_stats stats = {.size = sizeof stats};
@@ -526,8 +530,8 @@ static void ask_in_park(void *context, const struct weir_park *park)
     ask_for_another(to);
 }
 
-/* A stop waits for all threads that are parked: one of them would wait for itself, and is refused.
- * Other sessions are at its command. */
+/* A stop waits for all parked threads. One of them would wait for itself, so it is refused. It may
+ * stop other sessions. */
 static void test_calls_in_on_park(void **state)
 {
     (void)state;
@@ -559,7 +563,7 @@ static void test_calls_in_on_park(void **state)
         assert_int_equal(asked[i].start_other, WEIR_OK);
         assert_int_equal(asked[i].stop_other, WEIR_OK);
     }
-    assert_int_equal(weir_session_stop(own), WEIR_OK); /* the mark is gone with the callback */
+    assert_int_equal(weir_session_stop(own), WEIR_OK); /* the refusal ended with the callback */
     assert_int_equal(unit_counts(own).written, written + PARKED);
     weir_session_destroy(own);
     weir_session_destroy(recorder);

@@ -1,5 +1,5 @@
-/* What belongs to mode BLOCK: each combination without meaning is refused with a text that says so,
- * each one with a meaning is taken. */
+/* The configuration of mode BLOCK: each meaningless combination is refused with a text that says
+ * why, and each meaningful one is accepted. */
 #include "unit.h"
 #include "wait/strategies.h"
 
@@ -56,7 +56,7 @@ static void test_unknown_values(void **state)
     }
 }
 
-/* Whoever asks for what only BLOCK has meant BLOCK. */
+/* A config that sets a field of mode BLOCK is meant for BLOCK, so another mode refuses it. */
 static void test_other_modes_have_none_of_it(void **state)
 {
     (void)state;
@@ -119,7 +119,7 @@ static void test_what_is_taken(void **state)
         taken(&config);
         config.max_block_ns = UINT64_MAX;
         taken(&config);
-        config.segment_bytes = 4096; /* the smallest there is */
+        config.segment_bytes = 4096; /* the minimum */
         config.budget_bytes = 8192;
         taken(&config);
     }
@@ -138,7 +138,7 @@ static void test_grants_in_range(void **state)
         config.grant_bytes = good[i];
         taken(&config);
     }
-    config.budget_bytes = 2u * config.segment_bytes; /* of which a segment is more than a quarter */
+    config.budget_bytes = 2u * config.segment_bytes; /* a segment is more than a quarter of it */
     config.grant_bytes = config.segment_bytes;
     taken(&config);
 }

@@ -1,7 +1,6 @@
 /*
- * The host's hooks around the waits of mode BLOCK and of the control calls. Where it says that the
- * session is full, its sink stands still, and this thread, which is in a no-block scope for that,
- * has emitted until an event was refused.
+ * The host's hooks around the waits of mode BLOCK and of control calls. "Full" means: the sink
+ * blocks, and this thread has emitted in a no-block scope until an event was refused.
  */
 #define _GNU_SOURCE
 #include "unit.h"
@@ -53,8 +52,8 @@ static uint64_t now_ns(void)
 static __thread uint64_t own_before, own_after; /* calls on this thread */
 static uint64_t all_before, all_after;          /* ANY */
 static uint64_t is_held;                        /* ANY: after does not return */
-static uint64_t before_ns;                      /* ANY: what before takes */
-static __thread bool is_native;                 /* a thread that the host's lock does not concern */
+static uint64_t before_ns;                      /* ANY: how long `before` takes */
+static __thread bool is_native;                 /* a thread without the host's lock */
 
 static void before(void *context)
 {
@@ -100,7 +99,7 @@ static void hooks_remove(void)
     assert_int_equal(get(&all_before), get(&all_after));
 }
 
-/* --- A session that stands still. ------------------------------------------------------------ */
+/* --- A session whose sink blocks. ------------------------------------------------------------ */
 
 static uint64_t gate_is_closed; /* ANY */
 
@@ -136,7 +135,7 @@ static struct weir_stats stats_of(struct weir_session *session)
     return stats;
 }
 
-/* Leaves the gate closed, and no call of the hooks counted. */
+/* Returns with the gate closed and the counts of hook calls at 0. */
 static struct weir_session *start_full(const struct weir_session_config *config)
 {
     set(&gate_is_closed, 1);
@@ -148,7 +147,7 @@ static struct weir_session *start_full(const struct weir_session_config *config)
         }
     weir_no_block_end();
     assert_int_equal(stats_of(session).budget_bytes_used, config->budget_bytes);
-    assert_int_equal(get(&all_before), calls); /* nothing waits in a no-block scope */
+    assert_int_equal(get(&all_before), calls); /* a no-block scope never waits */
     own_before = own_after = 0;
     set(&all_before, 0);
     set(&all_after, 0);
@@ -162,11 +161,11 @@ static void wait_parked(struct weir_session *session, uint64_t threads)
     assert_int_equal(stats_of(session).parked_now, threads);
 }
 
-/* One event, on a thread of its own. */
+/* One event, emitted by a new thread. */
 struct one {
     pthread_t thread;
     bool is_written;
-    enum weir_loss loss; /* if it is not */
+    enum weir_loss loss; /* unless it is written */
     uint64_t before, after;
     uint64_t took_ns;
 };
@@ -197,7 +196,7 @@ static void ones_join(struct one *ones, uint32_t count)
         assert_int_equal(pthread_join(ones[i].thread, NULL), 0);
 }
 
-/* --- What may be set, and when. -------------------------------------------------------------- */
+/* --- Which hooks may be set, and when. ------------------------------------------------------- */
 
 static void test_arguments(void **state)
 {
@@ -250,7 +249,7 @@ static void test_set_during_a_wait(void **state)
     weir_session_destroy(session);
 }
 
-/* --- Each end of a wait. --------------------------------------------------------------------- */
+/* --- Each way in which a wait ends. ---------------------------------------------------------- */
 
 enum ending { GRANTED, DEADLINE, ABORTED, ENDINGS };
 
@@ -277,7 +276,7 @@ static void one_wait(enum weir_wake wake, enum ending ending)
     if (ending == ABORTED)
         assert_int_equal(pthread_create(&stopper, NULL, stop, session), 0);
     ones_join(&one, 1);
-    if (ending != ABORTED) /* else the event may be off before one of them is called */
+    if (ending != ABORTED) /* otherwise the event may be off before a hook emits */
         assert_int_equal(unit_counts(session).lost[WEIR_LOSS_NESTED], 2);
     set(&gate_is_closed, 0);
     if (ending != ABORTED)
@@ -303,7 +302,7 @@ static void test_each_end(void **state)
 
 static struct weir_park told;
 
-/* Between the hooks, and so is what it waits for. */
+/* on_park runs between the hooks, and so do the waits that it causes itself. */
 static void on_park(void *context, const struct weir_park *park)
 {
     (void)context;
@@ -315,7 +314,7 @@ static void on_park(void *context, const struct weir_park *park)
     assert_int_equal(own_before, own_after + 1);
 }
 
-/* Four deadlines pass in the before hook, and none of them counts. */
+/* Four deadlines pass in the before hook; none of that time counts. */
 static void test_hooks_take_no_time(void **state)
 {
     (void)state;
@@ -340,9 +339,9 @@ static void test_hooks_take_no_time(void **state)
     }
 }
 
-/* --- Granted, and in the after hook. --------------------------------------------------------- */
+/* --- Granted while in the after hook. -------------------------------------------------------- */
 
-/* As many threads as segments, each with one, and none of them uses it. */
+/* As many threads as segments; each has been granted one, and none uses it. */
 static struct weir_session *start_held(const struct weir_session_config *config, struct one *ones)
 {
     hooks_set();
@@ -362,19 +361,19 @@ static void test_grants_are_revoked(void **state)
     for (int wake = 0; wake < WR_WAKE_COUNT; wake++) {
         struct weir_session_config config = gate_config((enum weir_wake)wake);
         struct one ones[SEGMENTS] = {{.before = 0}};
-        config.max_block_ns = UINT64_C(10000000000); /* rather than wait for ever */
+        config.max_block_ns = UINT64_C(10000000000); /* instead of waiting for ever */
         struct weir_session *session = start_held(&config, ones);
         assert_int_equal(stats_of(session).budget_bytes_used, config.budget_bytes);
         is_native = true;
         assert_true(WEIR_EMIT(Unit, Pair, 3, 4));
         is_native = false;
-        assert_int_equal(own_before, 1); /* it had to wait for the others' */
+        assert_int_equal(own_before, 1); /* it waited for segments of the others */
         uint64_t parks = stats_of(session).parks;
         set(&is_held, 0);
         ones_join(ones, SEGMENTS);
         for (uint32_t i = 0; i < SEGMENTS; i++)
             assert_true(ones[i].is_written && ones[i].before == ones[i].after);
-        /* What was taken is free, but for the one segment of this thread. */
+        /* What was taken back is free, except this thread's one segment. */
         assert_true(stats_of(session).parks <= parks + 1);
         assert_int_equal(weir_session_stop(session), WEIR_OK);
         struct weir_counts counts = unit_counts(session);
@@ -385,8 +384,8 @@ static void test_grants_are_revoked(void **state)
     }
 }
 
-/* The stop ends, and the session is freed, while they are in the hook; the next session is none of
- * their business. */
+/* The stop returns and the session is freed while threads are in the hook. The slot's next session
+ * is not affected. */
 static void test_stop_does_not_wait_for_the_hook(void **state)
 {
     (void)state;
@@ -414,7 +413,7 @@ static void test_stop_does_not_wait_for_the_hook(void **state)
 
 /* --- Control calls. -------------------------------------------------------------------------- */
 
-/* Needs what the calling thread lets go of in its hook. */
+/* The sink needs the lock that the calling thread releases in its hook. */
 static bool write_after_hook(void *context, const void *bytes, size_t count)
 {
     (void)bytes;
@@ -464,7 +463,7 @@ static void test_snapshot(void **state)
     weir_session_destroy(session);
 }
 
-/* Not each start has to wait. */
+/* A start may or may not have to wait. */
 static void test_start(void **state)
 {
     (void)state;
@@ -474,7 +473,7 @@ static void test_start(void **state)
         struct weir_session *session = unit_start(&config);
         uint64_t calls = own_before;
         assert_true(calls <= 1 && own_after == calls);
-        weir_no_block_begin(); /* nothing is called in a scope */
+        weir_no_block_begin(); /* a scope calls no hooks */
         assert_int_equal(weir_session_stop(session), WEIR_OK);
         weir_no_block_end();
         assert_int_equal(own_before, calls);
@@ -506,7 +505,7 @@ static void fork_after(void *context)
         forked = fork();
 }
 
-/* In the child the call returns, with its after. */
+/* In the child the call returns, and calls its after hook. */
 static void *emit_and_fork(void *argument)
 {
     struct one *one = argument;

@@ -1,10 +1,11 @@
 /*
- * Memory, threads and thread ids that run out or come again, in BLOCK sessions and around them.
+ * BLOCK sessions, and calls around them, when memory, threads or thread ids run out, or when ids
+ * are reused.
  *
- * Every allocation is failed in turn, in a child each, which then does all there is to do: what
- * cannot be made is refused with its result, what cannot be recorded is counted, nothing crashes
- * and nobody waits for ever. The linker puts the functions below in front of the system's
- * (--wrap), for the library as for this file.
+ * Each allocation fails in turn, each in a separate child, which then makes every call. What cannot
+ * be created is refused with a result, what cannot be recorded is counted, nothing crashes, and no
+ * thread waits for ever. The linker (--wrap) replaces the system's functions with those below, for
+ * the library and for this file.
  */
 #define _GNU_SOURCE
 #include "unit.h"
@@ -25,7 +26,7 @@ WEIR_PROVIDER_DEFINE(Unit, UNIT_EVENTS)
 
 /* --- Allocations that fail. ------------------------------------------------------------------ */
 
-static int64_t fails_at = -1; /* ANY: which call from now on, from 0; before 0: none */
+static int64_t fails_at = -1; /* ANY: index of the failing call from now on; negative: none */
 static int64_t calls;         /* ANY */
 static int64_t mapped_bytes;  /* ANY */
 
@@ -79,7 +80,7 @@ int __wrap_munmap(void *memory, size_t bytes)
     return __real_munmap(memory, bytes);
 }
 
-/* Copies, which is what a moving one may do. */
+/* Copies, as an mremap that moves memory may do. */
 void *__wrap_mremap(void *memory, size_t bytes, size_t bytes_new, int flags)
 {
     (void)flags;
@@ -100,16 +101,16 @@ int __wrap_pthread_create(pthread_t *thread, const pthread_attr_t *attributes, v
     return fails() ? EAGAIN : __real_pthread_create(thread, attributes, run, argument);
 }
 
-/* --- All there is to do. --------------------------------------------------------------------- */
+/* --- Everything that a process can do. ------------------------------------------------------- */
 
 enum verdict {
-    FINE,        /* all was made, nothing lost */
-    REFUSED,     /* something was not made */
-    LOST,        /* something was not recorded, and counted */
+    FINE,        /* everything was created, nothing lost */
+    REFUSED,     /* something was not created */
+    LOST,        /* something was not recorded, but counted */
     NOT_COUNTED, /* wrong */
-    WAS_NOT_MET, /* there are not so many allocations */
+    WAS_NOT_MET, /* there are fewer allocations */
     WRONG,
-    WRONG_AFTER, /* what was refused cannot be had later either */
+    WRONG_AFTER, /* what was refused is still refused later */
 };
 
 static void *emit_some(void *argument)
@@ -169,7 +170,7 @@ static enum verdict everything(enum weir_wake wake)
     return verdict;
 }
 
-/* Not to go on in cmocka after a crash. */
+/* Keeps a crash from continuing in cmocka. */
 static void child_begin(void)
 {
     signal(SIGSEGV, SIG_DFL);
@@ -178,7 +179,7 @@ static void child_begin(void)
     alarm(60);
 }
 
-/* The process is fresh: the library has never been called. After a failure all must work. */
+/* The process is fresh: it has not called the library yet. After a failure everything must work. */
 static void child_run(int64_t which, enum weir_wake wake)
 {
     child_begin();
@@ -224,7 +225,7 @@ static void test_every_allocation_fails(void **state)
 /* --- A budget that the system refuses. ------------------------------------------------------- */
 
 #if defined(__SANITIZE_ADDRESS__) || defined(UNDER_TSAN)
-#define IS_SANITIZED true /* needs all of the address space */
+#define IS_SANITIZED true /* needs the whole address space */
 #else
 #define IS_SANITIZED false
 #endif
@@ -252,7 +253,7 @@ static void budget_child(void)
     _exit(0);
 }
 
-/* What a session has mapped goes with it; thread records stay, and are used again. */
+/* A session's mappings are unmapped with it. Thread records stay and are reused. */
 static void test_destroy_unmaps_all(void **state)
 {
     (void)state;
@@ -290,7 +291,7 @@ static void test_budget_larger_than_memory(void **state)
     assert_int_equal(WEXITSTATUS(status), 0);
 }
 
-/* --- A thread id that comes again. ----------------------------------------------------------- */
+/* --- A thread id that is reused. ------------------------------------------------------------- */
 
 struct life {
     pid_t wanted; /* 0: any */
@@ -337,7 +338,7 @@ static void on_event(void *context, const struct wt_event *event)
     captures->rows[i].events++;
     captures->rows[i].lost = event->thread->lost;
     captures->count = i == captures->count ? i + 1 : captures->count;
-    assert_int_equal(event->sequence, captures->rows[i].events + 1); /* each counts from 2 */
+    assert_int_equal(event->sequence, captures->rows[i].events + 1); /* each thread counts from 2 */
 }
 
 static void read_captures(struct weir_session *session, struct captures *captures)
@@ -354,8 +355,8 @@ static void read_captures(struct weir_session *session, struct captures *capture
     wt_reader_destroy(reader);
 }
 
-/* The system gives the ids of threads that are gone to new ones. Their events must not be taken for
- * one thread's: then the gaps in the numbers would be nonsense. */
+/* The system reuses the ids of threads that are gone. Events of two such threads must not be
+ * attributed to one thread: the gaps in its numbers would be meaningless. */
 static void test_thread_id_that_comes_again(void **state)
 {
     (void)state;
@@ -374,7 +375,7 @@ static void test_thread_id_that_comes_again(void **state)
     read_captures(session, &captures);
     weir_session_destroy(session);
     if (again.id != first.id)
-        skip(); /* so many ids that they do not come again soon */
+        skip(); /* too many ids exist for one to be reused soon */
     assert_int_equal(captures.count, 2);
     assert_int_equal(captures.rows[0].events, 3);
     assert_int_equal(captures.rows[1].events, 5);

@@ -1,4 +1,5 @@
-/* Bad configurations: each is refused with a text that names the field and says what is allowed. */
+/* Invalid configurations: each is refused with a text that names the field and the allowed
+ * values. */
 #include "unit.h"
 
 WEIR_PROVIDER_DEFINE(Unit, UNIT_EVENTS)
@@ -133,7 +134,7 @@ static void test_sinks(void **state)
     config.file = "/tmp/";
     refused(&config, WEIR_IO, "directory");
     config.file = NULL;
-    config.fd = 1 << 20; /* beyond any limit of a test's process */
+    config.fd = 1 << 20; /* beyond any descriptor limit of a test process */
     refused(&config, WEIR_BAD_ARGUMENT, "fd");
 }
 

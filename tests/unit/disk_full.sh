@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# usage: disk_full.sh UNIT_SINK: runs it on a tmpfs of one megabyte, in a mount namespace of its own.
+# usage: disk_full.sh UNIT_SINK: runs it on a tmpfs of one megabyte, in a new mount namespace.
 set -euo pipefail
 program=$1
 if ! unshare --mount true 2>/dev/null; then

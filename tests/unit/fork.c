@@ -1,4 +1,5 @@
-/* A forked child: its events are off, what is inherited is not touched, and it may trace anew. */
+/* A forked child: its events are off, inherited sessions are untouched, and it may trace by
+ * itself. */
 #define _GNU_SOURCE
 #include "unit.h"
 
@@ -72,8 +73,8 @@ static void install(void *context, bool enabled, uint8_t level, uint64_t keyword
     is_installed = enabled;
 }
 
-/* What the callback has installed in the parent is there, and nobody takes it away; a session of
- * the child's own calls it as in a new process. */
+/* What the callback installed in the parent is still there, and nothing removes it. A new session
+ * of the child calls it as in a new process. */
 static int child_callbacks(void)
 {
     if (calls != 1 || !is_installed || weir_event_is_enabled(&weir_events_Unit.Pair))
@@ -106,14 +107,15 @@ static void test_callback_in_a_child(void **state)
     weir_provider_destroy(provider);
 }
 
-/* In the child: no copy of the pipe's end is left, and the process lives until it is told to go. */
+/* In the child: no copy of the pipe's end is left open. The child lives until the parent closes its
+ * end of `hold`. */
 static int child_lets_go(struct weir_session *inherited, int pipe_end, const int hold[2])
 {
     char none;
     close(pipe_end);
     close(hold[1]);
     weir_session_destroy(inherited);
-    weir_session_destroy(inherited); /* again: it must not close a number that is another file's */
+    weir_session_destroy(inherited); /* again: must not close a number that is another file's */
     return read(hold[0], &none, 1) == 0 ? 0 : 1;
 }
 
@@ -127,7 +129,7 @@ static bool reads_to_the_end(int fd)
     return count == 0;
 }
 
-/* The session's duplicate of the descriptor is in the child as well, which alone can close it. */
+/* The child also has the session's duplicate of the descriptor, which only the child can close. */
 static void test_child_closes_its_copy(void **state)
 {
     (void)state;
@@ -169,7 +171,8 @@ static void *emit_until_done(void *argument)
     return NULL;
 }
 
-/* Children of a process that traces flat out: exit() and _exit(), and the parent loses no count. */
+/* Children of a process that traces at full speed leave by exit() and _exit(); the parent loses no
+ * count. */
 static void test_fork_under_load(void **state)
 {
     (void)state;
@@ -198,7 +201,7 @@ static void test_fork_under_load(void **state)
     weir_session_destroy(session);
 }
 
-/* A handler of the host's that runs between ours and the fork, and in which a signal arrives whose
+/* A host's handler that runs between the library's and the fork. In it a signal arrives, whose
  * handler forks as well. */
 static int nested_child_status = -1;
 static bool is_armed;
@@ -244,7 +247,7 @@ static void test_fork_within_a_fork(void **state)
 
 int main(void)
 {
-    /* Before the library's own: so it runs after that, and before the fork. */
+    /* Registered before the library's handler, so it runs after that one and before the fork. */
     pthread_atfork(before_fork_of_host, NULL, NULL);
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_child), cmocka_unit_test(test_callback_in_a_child),

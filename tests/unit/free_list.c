@@ -1,6 +1,6 @@
 /*
- * The free list of a session: first in, first out, and each segment with one owner at a time while
- * threads, and signal handlers in the middle of them, take and give.
+ * The free list of a session is first in, first out, and each segment has one owner at a time while
+ * threads, and signal handlers that interrupt them, take and give.
  */
 #define _GNU_SOURCE /* timers and signals */
 #include "unit.h"
@@ -20,8 +20,8 @@ WEIR_PROVIDER_DEFINE(Unit, UNIT_EVENTS)
 static struct wr_free_list list;
 static struct wr_segment segments[SEGMENTS];
 static struct wr_u32 is_taken[SEGMENTS];
-static struct wr_u32 shared;    /* how often a segment was taken that somebody had */
-static struct wr_u32 by_signal; /* takes in a handler that brought one */
+static struct wr_u32 shared;    /* times that a segment was taken that already had an owner */
+static struct wr_u32 by_signal; /* takes in a handler that returned a segment */
 
 static int setup(void **state)
 {
@@ -34,7 +34,7 @@ static int setup(void **state)
     return 0;
 }
 
-/* In the order in which they came, however often they go round. */
+/* Segments come back in the order in which they were given, however often they circulate. */
 static void test_order(void **state)
 {
     (void)state;
@@ -97,7 +97,7 @@ static void *take_and_give(void *argument)
     return NULL;
 }
 
-/* A signal every 50 us for one of the threads that run by now, and not for this one. */
+/* Sends a signal every 50 us to one of the threads that already run, but not to this one. */
 static timer_t interrupt_others(void)
 {
     sigset_t signals;

@@ -10,7 +10,8 @@ WEIR_PROVIDER_DEFINE(Unit, UNIT_EVENTS)
 static struct weir_event *dynamic_event;
 static volatile uint64_t handler_emits, handler_written;
 
-/* A good event, and one whose values do not match: both are counted, whatever was interrupted. */
+/* Emits a valid event and one whose values do not match: both are counted, whatever was
+ * interrupted. */
 static void on_timer(int number)
 {
     (void)number;

@@ -24,7 +24,7 @@ static int order(const void *left, const void *right)
     return a < b ? -1 : a > b;
 }
 
-/* Never below the sample, and less than a thousandth of it above. */
+/* Never below the sample, and less than a thousandth above it. */
 static void assert_near(uint64_t value, uint64_t sample)
 {
     assert_true(value >= sample);
@@ -47,7 +47,7 @@ static void check_against_sorted(const struct histogram *histogram, uint64_t *so
     }
 }
 
-/* Each power of two gets as many samples as the others: short waits and long ones. */
+/* Each power of two gets equally many samples: short waits and long ones. */
 static void samples_make(uint64_t seed, size_t count)
 {
     for (size_t i = 0; i < count; i++)
@@ -79,7 +79,7 @@ static void test_merge(void **state)
     for (size_t i = 0; i < 4; i++)
         parts[i] = histogram_new();
     for (size_t i = 0; i < SAMPLES; i++)
-        histogram_add(parts[i % 3], samples[i]); /* the last stays empty */
+        histogram_add(parts[i % 3], samples[i]); /* the last one stays empty */
     for (size_t i = 0; i < 4; i++) {
         histogram_merge(all, parts[i]);
         free(parts[i]);
@@ -98,7 +98,7 @@ static void test_extremes(void **state)
         histogram_add(histogram, i < 10 ? 0 : UINT64_MAX);
     assert_true(histogram_percentile(histogram, 500, &value));
     assert_int_equal(value, 0);
-    assert_false(histogram_percentile(histogram, 501, &value)); /* nine samples above */
+    assert_false(histogram_percentile(histogram, 501, &value)); /* nine samples are above */
     assert_true(histogram->max == UINT64_MAX);
     assert_int_equal(histogram->bins[HISTOGRAM_BINS - 1], 10);
     histogram_add(histogram, 7);
@@ -107,7 +107,7 @@ static void test_extremes(void **state)
     free(histogram);
 }
 
-/* Bins lie end to end, and a value is in the bin whose end is the first not below it. */
+/* Bins are contiguous, and a value is in the first bin whose end is not below it. */
 static void test_bins(void **state)
 {
     (void)state;

@@ -1,4 +1,4 @@
-/* The life of a session: every order of calls is defined. */
+/* The life of a session: any order of calls has a defined result. */
 #define _GNU_SOURCE
 #include "unit.h"
 
@@ -101,7 +101,7 @@ static bool stuck(void *context, const void *bytes, size_t count)
     return true;
 }
 
-/* A sink that stands still while the gate is locked. */
+/* A sink that blocks while the gate is locked. */
 static struct weir_session_config stuck_config(pthread_mutex_t *gate)
 {
     struct weir_session_config config = unit_config();
@@ -111,7 +111,7 @@ static struct weir_session_config stuck_config(pthread_mutex_t *gate)
     return config;
 }
 
-/* The sink does not return: stop gives up at its deadline, and the host goes on. */
+/* The sink does not return: the stop gives up at its deadline, and the host continues. */
 static void test_stop_with_a_stuck_sink(void **state)
 {
     (void)state;
@@ -127,7 +127,7 @@ static void test_stop_with_a_stuck_sink(void **state)
     assert_true(now_ms() - before < 5000);
     assert_false(weir_event_is_enabled(&weir_events_Unit.Plain));
     assert_int_equal(weir_session_stop(session), WEIR_TIMEOUT);
-    pthread_mutex_unlock(&gate); /* the sink goes on: another stop finds the stream whole */
+    pthread_mutex_unlock(&gate); /* the sink goes on: another stop finds the stream complete */
     while (weir_session_stop(session) == WEIR_TIMEOUT) {
     }
     assert_int_equal(weir_session_stop(session), WEIR_OK);
@@ -143,7 +143,7 @@ static void *stop_until_done(void *session)
     return (void *)(uintptr_t)result;
 }
 
-/* Several threads take up a stop that timed out: one does it, and the others get its result. */
+/* Several threads resume a stop that timed out: one does it, and the others get its result. */
 static void test_stops_after_a_timeout(void **state)
 {
     (void)state;
@@ -168,7 +168,7 @@ static void test_stops_after_a_timeout(void **state)
     }
 }
 
-/* Neither does start wait for it. */
+/* A start does not wait for such a sink either. */
 static void test_start_with_a_stuck_sink(void **state)
 {
     (void)state;
@@ -188,13 +188,13 @@ struct rundown {
     uint64_t written;
 };
 
-/* On the drain thread: results are checked by the test itself. */
+/* Runs on the drain thread, so the test itself checks the results. */
 static void rundown(struct weir_session *session, void *context)
 {
     struct rundown *rundown = context;
     static char large[40000];
     rundown->stop_result = weir_session_stop(session);
-    weir_session_destroy(session); /* does nothing here */
+    weir_session_destroy(session); /* has no effect here */
     for (uint64_t i = 0; i < rundown->events; i++)
         rundown->written += Unit_Pair(i, i);
     memset(large, 'x', sizeof large - 1);
@@ -203,7 +203,7 @@ static void rundown(struct weir_session *session, void *context)
     rundown->written += Unit_Text(large); /* larger than a segment: written */
 }
 
-/* Several times the budget, and the events go to this session alone. */
+/* The rundown is several times the budget, and its events go only to this session. */
 static void test_rundown(void **state)
 {
     (void)state;
@@ -224,10 +224,10 @@ static void test_rundown(void **state)
     weir_session_destroy(other);
 }
 
-/* A sink whose function emits, as one does that traces its own output. */
+/* A sink whose function emits events, for example to trace its own output. */
 struct emitting_sink {
     uint64_t calls;
-    uint64_t written; /* of what it emitted */
+    uint64_t written; /* of the events that it emitted */
     unsigned char last;
 };
 
@@ -240,9 +240,9 @@ static bool emit_and_take(void *context, const void *bytes, size_t count)
     return true;
 }
 
-/* What the sink's function is refused while events are on. */
+/* Calls that the sink's function makes and that are refused while events are on. */
 struct asking_sink {
-    struct weir_session *session; /* ANY: set when it has started */
+    struct weir_session *session; /* ANY: set once it has started */
     uint64_t emitted, written;
     enum weir_result stop;
     enum weir_loss loss;
@@ -260,7 +260,7 @@ static bool ask_and_take(void *context, const void *bytes, size_t count)
     sink->written += WEIR_EMIT(Unit, Pair, 1, 2);
     sink->loss = weir_last_loss();
     sink->stop = weir_session_stop(session);
-    weir_session_destroy(session); /* does nothing here */
+    weir_session_destroy(session); /* has no effect here */
     __atomic_store_n(&sink->is_done, 1, __ATOMIC_RELEASE);
     return true;
 }

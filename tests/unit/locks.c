@@ -1,7 +1,7 @@
 /*
- * Locks of the library that a thread holds which does not run, as if a debugger had stopped it
- * there: here a thread takes the lock itself, and sleeps. Others emit meanwhile, and the session is
- * stopped. No figure of time decides: an emit that waited for the lock would never come back.
+ * A thread that holds a lock of the library and does not run, as if stopped by a debugger: the
+ * test's thread takes the lock itself and sleeps. Meanwhile others emit, and the session is
+ * stopped. No timing decides the result: an emit that waited for the lock would never return.
  */
 #define _GNU_SOURCE
 #include "unit.h"
@@ -20,7 +20,7 @@ WEIR_PROVIDER_DEFINE(Unit, UNIT_EVENTS)
 #define EVENTS  2000u
 #define WRITTEN UINT32_MAX
 
-/* --- Who holds a lock. ----------------------------------------------------------------------- */
+/* --- The thread that holds a lock. ----------------------------------------------------------- */
 
 struct holder {
     pthread_t thread;
@@ -41,7 +41,7 @@ static void *hold(void *argument)
     return NULL;
 }
 
-/* Registered before the library's own, and so called after it, with its lock held. */
+/* Registered before the library's own, so it is called after that one and holds its lock. */
 static void before_fork(void)
 {
     if (!forking)
@@ -89,7 +89,7 @@ static struct weir_session_config config_of(enum weir_mode mode)
     return config;
 }
 
-/* What it could not do, it says, and a stop behind the lock finds all of it. */
+/* A stop reports what it could not do; a stop after the lock is released finds everything. */
 static void stop_twice(struct weir_session *session, struct holder *holder)
 {
     assert_int_equal(weir_session_stop(session), WEIR_TIMEOUT);
@@ -126,7 +126,7 @@ static void check_counts(struct weir_session *session, uint64_t attempted, uint6
 
 /* --- The tests. ------------------------------------------------------------------------------ */
 
-/* Emits `count` events; how many were lost, all of them for `cause`. */
+/* Emits `count` events. Returns how many were lost, all of them for `cause`. */
 static uint64_t emit(uint64_t count, enum weir_loss cause)
 {
     uint64_t lost = 0;
@@ -147,21 +147,21 @@ static void test_overwrite(void **state)
     struct holder holder;
     static char large[10000];
     memset(large, 'x', sizeof large - 1);
-    assert_true(WEIR_EMIT(Unit, Plain)); /* so that pairs leave room for another one */
+    assert_true(WEIR_EMIT(Unit, Plain)); /* makes pairs leave room for a plain one */
     hold_begin(&holder, &session->buffers.overwrite.lock);
     assert_int_equal(loss_of_first_event(), WEIR_LOSS_NO_SEGMENT);
     uint64_t lost = emit(EVENTS, WEIR_LOSS_FULL);
-    assert_in_range(lost, 1, EVENTS - 1); /* the segment that it had takes some */
+    assert_in_range(lost, 1, EVENTS - 1); /* its own segment takes some of them */
     uint64_t more = emit(10, WEIR_LOSS_FULL);
     assert_int_equal(more, 10);
-    assert_false(WEIR_EMIT(Unit, Plain)); /* it would fit, but comes behind a loss */
+    assert_false(WEIR_EMIT(Unit, Plain)); /* it would fit, but it follows a loss */
     more++;
-    assert_false(WEIR_EMIT(Unit, Text, large)); /* several segments */
+    assert_false(WEIR_EMIT(Unit, Text, large)); /* needs several segments */
     assert_int_equal(weir_last_loss(), WEIR_LOSS_FULL);
     struct weir_stats stats = {.size = sizeof stats};
     assert_int_equal(weir_session_stats(session, &stats), WEIR_TIMEOUT);
     hold_end(&holder);
-    assert_int_equal(emit(10, WEIR_LOSS_FULL), 0); /* from the next event on */
+    assert_int_equal(emit(10, WEIR_LOSS_FULL), 0); /* recorded again from the next event on */
     check_counts(session, 1 + 1 + EVENTS + 11 + 1 + 10, lost + more + 1, WEIR_LOSS_FULL);
     hold_begin(&holder, &session->buffers.overwrite.lock);
     stop_twice(session, &holder);
@@ -169,7 +169,7 @@ static void test_overwrite(void **state)
     weir_session_destroy(session);
 }
 
-/* The lock of a session, which no emit takes, a thread's first one there neither. */
+/* The lock of a session: no emit takes it, not even a thread's first one in that session. */
 static void check_session_lock(enum weir_mode mode)
 {
     struct weir_session_config config = config_of(mode);
@@ -197,7 +197,7 @@ static void test_session_lock(void **state)
     check_session_lock(WEIR_MODE_BLOCK);
 }
 
-/* The lock of the process: no emit takes it, a thread's first one of all neither; a stop does. */
+/* The lock of the process: no emit takes it, not even a thread's very first one; a stop does. */
 static void test_process_locks(void **state)
 {
     (void)state;
@@ -249,7 +249,7 @@ static void await_parked(struct weir_session *session)
     while (stats.parked_now == 0);
 }
 
-/* A thread that asks, one that waits already, and one that may not wait. */
+/* A thread that asks for room, one that already waits, and one that may not wait. */
 static void check_block(enum weir_wake wake)
 {
     static pthread_mutex_t sink = PTHREAD_MUTEX_INITIALIZER;
@@ -289,7 +289,7 @@ static void test_block(void **state)
         check_block((enum weir_wake)wake);
 }
 
-/* A thread that was granted room comes back from its hook, and the gate's lock is held. */
+/* A thread with a grant returns from its hook while the gate's lock is held. */
 static sem_t is_granted, hook_ends;
 static bool hook_waits;
 

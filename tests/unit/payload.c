@@ -1,4 +1,4 @@
-/* Sizes: what fits, what does not, and that whoever is refused is counted. */
+/* Payload sizes: what fits, what does not, and that each refused event is counted. */
 #include "unit.h"
 
 #include <pthread.h>
@@ -7,7 +7,7 @@
 
 WEIR_PROVIDER_DEFINE(Unit, UNIT_EVENTS)
 
-/* Fields of each kind, each followed by one of another size. */
+/* Fields of each type, each followed by one of another size. */
 #define VALUES_EVENTS(EVENT, P)                                                          \
     EVENT(P, All, 1, 0, WEIR_LEVEL_INFO, 0x1, (bool, Flag), (i8, Small), (str, Narrow),  \
           (f32, Single), (array_u16, Numbers), (f64, Double), (guid, Id), (str16, Wide), \
@@ -26,8 +26,8 @@ static bool emit_text(uint32_t bytes)
     return is_written;
 }
 
-/* A string counts twice its bytes and two in the file, and the file takes 65,535 bytes of payload.
- */
+/* A string takes twice its bytes plus two in the file; a payload takes at most 65,535 bytes
+ * there. */
 static void test_text_at_the_limit(void **state)
 {
     (void)state;
@@ -83,9 +83,9 @@ static void test_refused_events_leave_room(void **state)
     weir_session_destroy(session);
 }
 
-#ifndef UNDER_TSAN /* the race in the host is the point */
+#ifndef UNDER_TSAN /* the host races on purpose */
 struct changing {
-    char text[7001]; /* larger than a segment, and not */
+    char text[7001]; /* alternates between larger and smaller than a segment */
     uint32_t is_done;
 };
 
@@ -100,7 +100,8 @@ static void *change(void *argument)
     return NULL;
 }
 
-/* A host that changes a string while it is emitted gets some of its bytes, and harms nobody. */
+/* If the host changes a string while it is emitted, the record has some bytes of each version, and
+ * nothing else is affected. */
 static void test_string_that_changes(void **state)
 {
     (void)state;
@@ -135,7 +136,7 @@ static void test_two_sessions_have_a_copy_each(void **state)
     struct weir_session *small = unit_start(&config);
     assert_true(WEIR_EMIT(Unit, Pair, 1, 2));
     assert_true(WEIR_EMIT(Unit, Text, "both"));
-    assert_false(emit_text(5000)); /* half of the small one's budget is one segment */
+    assert_false(emit_text(5000)); /* half of the small session's budget is one segment */
     weir_session_stop(all);
     weir_session_stop(text);
     weir_session_stop(small);
@@ -153,7 +154,7 @@ static struct {
     uint32_t size, count;
 } payload;
 
-/* Each is what the first one is. */
+/* Each event equals the first one. */
 static void on_values(void *context, const struct wt_event *event)
 {
     (void)context;
@@ -168,7 +169,7 @@ static void on_values(void *context, const struct wt_event *event)
     assert_memory_equal(event->payload, payload.bytes, payload.size);
 }
 
-/* An array of values is in the file as the event's emitter has it. */
+/* An array of values gives the same bytes in the file as the event's typed emitter. */
 static void test_values(void **state)
 {
     (void)state;
@@ -185,7 +186,7 @@ static void test_values(void **state)
         {.type = WEIR_TYPE_str16, .as.ptr = wide},
         {.type = WEIR_TYPE_u8, .as.u = 200},
     };
-    values[0].as.boolean = true; /* a byte of the eight */
+    values[0].as.boolean = true; /* one byte of eight */
     struct wt_handlers handlers = {.event = on_values};
     struct wt_memory_source memory = {0};
     struct weir_session_config config = unit_config();

@@ -1,6 +1,6 @@
 /*
- * Emitters inside their pins: the barrier that makes pins visible is really asked for, and an event
- * that comes out of its pin after the stream has ended is counted for what it is.
+ * Emitters inside their pins: the barrier that makes pins visible is really issued, and an event
+ * that leaves its pin after the end of the stream is counted as unwritten.
  */
 #define _GNU_SOURCE
 #include "unit.h"
@@ -22,10 +22,10 @@ static void pause_briefly(void)
     nanosleep(&(struct timespec){.tv_nsec = 1000000}, NULL);
 }
 
-/* --- The barrier: the linker puts this in front of the library's system calls. ---------------- */
+/* --- The barrier. The linker puts this in front of the library's system calls. --------------- */
 
-static struct wr_u64 barriers_done;         /* of all threads */
-static _Thread_local unsigned own_barriers; /* asked for by this one */
+static struct wr_u64 barriers_done;         /* by all threads */
+static _Thread_local unsigned own_barriers; /* issued by this thread */
 
 long __real_syscall(long number, long a, long b, long c, long d, long e, long f);
 long __wrap_syscall(long number, long a, long b, long c, long d, long e, long f);
@@ -50,7 +50,7 @@ static void test_barrier_is_a_membarrier(void **state)
     assert_int_equal(own_barriers - before, 1);
 }
 
-/* One before the drain reads the rest, one before lanes are freed. */
+/* A stop issues one barrier before the drain reads the rest, and one before lanes are freed. */
 static void test_stop_has_two(void **state)
 {
     (void)state;
@@ -63,11 +63,11 @@ static void test_stop_has_two(void **state)
     uint64_t all = wr_u64_load_relaxed(&barriers_done);
     assert_int_equal(weir_session_stop(session), WEIR_OK);
     assert_int_equal(own_barriers - own, 2);
-    assert_true(wr_u64_load_relaxed(&barriers_done) - all > 2); /* and the drain for its point */
+    assert_true(wr_u64_load_relaxed(&barriers_done) - all > 2); /* the drain's, for its point */
     weir_session_destroy(session);
 }
 
-/* --- A thread that is held inside its pin, where it reads its event's payload. ---------------- */
+/* --- A thread that is held inside its pin, where it reads its event's payload. --------------- */
 
 static void *page;
 static struct wr_u32 is_held, may_go;
@@ -87,7 +87,7 @@ static void *emit_and_be_held(void *written)
     return NULL;
 }
 
-/* The drain writes once behind the rundown: the end of the stream. */
+/* The drain's one write after the rundown is the end of the stream. */
 struct end {
     bool has_run_down; /* DRAIN */
     struct wr_u32 is_written;
@@ -115,7 +115,7 @@ static void wait_for(const struct wr_u32 *word)
         pause_briefly();
 }
 
-/* The stop gives up on the thread; its event is in no file, and is no written one. */
+/* The stop gives up on the thread. The event is in no file and does not count as written. */
 static void test_event_behind_the_end(void **state)
 {
     (void)state;

@@ -1,8 +1,8 @@
 /*
- * Plug-ins that trace: one that links the static library as its CMake target says, one that was
- * linked with libweir.a by hand, and one that links the shared library. They are unloaded while a
- * thread lives that has emitted; and they trace beside this program, which has a static copy of the
- * library too and exports whatever it can.
+ * Plug-ins that trace: one links the static library through its CMake target, one was linked with
+ * libweir.a by hand, and one links the shared library. They are unloaded while a thread that has
+ * emitted is alive. They also trace alongside this program, which has another static copy of the
+ * library and exports whatever it can.
  */
 #define _GNU_SOURCE
 #include "unit.h"
@@ -57,7 +57,7 @@ static void test_link_option(void **state)
 /* --- Unloaded. ------------------------------------------------------------------------------- */
 
 #define EVENTS        4000u
-#define PAYLOAD_BYTES (EVENTS * 32) /* twice what a pipe holds */
+#define PAYLOAD_BYTES (EVENTS * 32) /* twice the capacity of a pipe */
 
 enum when {
     RUNNING,
@@ -91,7 +91,7 @@ static uint64_t read_up_to(int fd, uint64_t bytes)
     return total;
 }
 
-/* What the plug-in does not free before it goes; a leak checker finds it here. */
+/* Left allocated when the plug-in is unloaded; a leak checker still finds it here. */
 static struct weir_session *volatile left;
 
 /* Starts a session in the plug-in and ends it as far as `when` says. */
@@ -113,10 +113,10 @@ static bool trace_until(const struct plugin *plugin, int fd, struct emitter *emi
     return true;
 }
 
-/* In a child. While the session runs, its drain stands in front of a full pipe when the plug-in
- * goes: the rest of the stream is written by code that nobody refers to any more. Of the plug-in
- * with the shared library, only that library stays, and the plug-in has to take its provider away.
- */
+/* Runs in a child. If the session runs, its drain is blocked on a full pipe when the plug-in is
+ * unloaded, so the rest of the stream is written by code that nothing refers to any longer. If the
+ * plug-in links the shared library, only that library stays loaded, and the plug-in must unregister
+ * its provider. */
 static int unload(const char *path, bool is_shared, enum when when)
 {
     struct emitter emitter = {.emitted = 0};
@@ -155,7 +155,7 @@ static void unload_in_child(const char *path, bool is_shared, enum when when)
     fflush(NULL);
     pid_t child = fork();
     if (child == 0) {
-        signal(SIGSEGV, SIG_DFL); /* not cmocka's */
+        signal(SIGSEGV, SIG_DFL); /* replaces cmocka's handler */
         exit(unload(path, is_shared, when));
     }
     expect_child_ok(child);
@@ -232,7 +232,7 @@ static void expect_stream(int fd, const char *provider, uint64_t events)
     assert_true(found.points >= 2);
 }
 
-/* Emits by turns in both copies. */
+/* Emits alternately through both copies. */
 static void *emit_in_both(void *argument)
 {
     const struct plugin *plugin = argument;
@@ -244,8 +244,7 @@ static void *emit_in_both(void *argument)
     return is_written ? argument : NULL;
 }
 
-/* A copy that saw the other's sessions would write both providers, since both sessions want both.
- */
+/* Both sessions want both providers, so a copy that saw the other's session would write both. */
 static void test_side_by_side(void **state)
 {
     (void)state;
@@ -266,7 +265,7 @@ static void test_side_by_side(void **state)
         assert_int_equal(pthread_join(threads[i], &written), 0);
         assert_non_null(written);
     }
-    pid_t child = fork(); /* both copies have their handlers */
+    pid_t child = fork(); /* both copies have fork handlers */
     if (child == 0)
         _exit(WEIR_EMIT(Unit, Pair, 0, 0) || plugin->emit(0));
     expect_child_ok(child);
@@ -281,7 +280,8 @@ static void test_side_by_side(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        /* Before this process has threads, and a plug-in that its children find loaded. */
+        /* First: before this process has threads, or a plug-in that its children would find
+         * loaded. */
         cmocka_unit_test(test_unload_running),   cmocka_unit_test(test_unload_stopped),
         cmocka_unit_test(test_unload_destroyed), cmocka_unit_test(test_link_option),
         cmocka_unit_test(test_side_by_side),

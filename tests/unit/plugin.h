@@ -1,4 +1,4 @@
-/* What plugin.c calls in the plug-ins that it loads: one source (plugin_module.c), linked in three
+/* What plugin.c calls in the plug-ins that it loads: one source, plugin_module.c, linked in three
  * ways. */
 #ifndef TESTS_UNIT_PLUGIN_H
 #define TESTS_UNIT_PLUGIN_H
@@ -15,7 +15,7 @@ struct plugin {
     bool (*emit)(uint64_t number);
     bool (*stop)(void);
     void (*destroy)(void);
-    /* Unregisters the provider. Needed before a dlclose() that really unloads the plug-in. */
+    /* Unregisters the provider. Required before a dlclose() that really unloads the plug-in. */
     void (*leave)(void);
 };
 

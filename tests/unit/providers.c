@@ -1,4 +1,4 @@
-/* Providers and events: definitions that are refused, what enables an event, callbacks. */
+/* Providers and events: refused definitions, what enables an event, callbacks. */
 #include "unit.h"
 
 #include <pthread.h>
@@ -121,7 +121,7 @@ static void test_arguments_of_disabled_events(void **state)
     assert_true(WEIR_EMIT(Unit, Pair, evaluated(), evaluated()));
     assert_int_equal(evaluations, 2);
     weir_session_destroy(session);
-    assert_false(Unit_Pair(1, 2)); /* the emitter itself asks again */
+    assert_false(Unit_Pair(1, 2)); /* the emitter tests it as well */
 }
 
 static void test_late_provider(void **state)
@@ -175,7 +175,7 @@ static void test_mismatch(void **state)
     weir_provider_destroy(provider);
 }
 
-/* A plug-in that comes and goes uses up no indices, of which there are 32,767. */
+/* A plug-in that comes and goes does not use up indices; there are only 32,767. */
 static void test_register_many_times(void **state)
 {
     (void)state;

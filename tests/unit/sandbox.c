@@ -1,8 +1,8 @@
 /*
- * A process that enters a sandbox while it traces: from then on membarrier fails. Running sessions
- * end, and those that start later have exact counts, with threads that existed before.
+ * A process enters a sandbox while it traces, and from then on membarrier fails. Running sessions
+ * end. Sessions that start later have exact counts, even with threads that existed before.
  *
- * A filter stays for the life of its process, so each test runs in a child.
+ * A filter lasts as long as its process, so each test runs in a child.
  */
 #define _GNU_SOURCE
 #include "unit.h"
@@ -28,16 +28,16 @@ WEIR_PROVIDER_DEFINE(Unit, UNIT_EVENTS)
 #define SEGMENT  4096u
 #define EMITTERS 3u
 #define EVENTS   20000u
-#define SOURCES  (EMITTERS + 2) /* and a thread that is new, and the signal handlers */
+#define SOURCES  (EMITTERS + 2) /* also a new thread and the signal handlers */
 #define WAIT_MS  30000
 
-/* In the child: ends it. */
-#define CHECK(holds)                                                            \
-    do {                                                                        \
-        if (!(holds)) {                                                         \
-            fprintf(stderr, "%s:%d: not so: %s\n", __FILE__, __LINE__, #holds); \
-            _exit(1);                                                           \
-        }                                                                       \
+/* Ends the child if the condition does not hold. */
+#define CHECK(holds)                                                                   \
+    do {                                                                               \
+        if (!(holds)) {                                                                \
+            fprintf(stderr, "%s:%d: does not hold: %s\n", __FILE__, __LINE__, #holds); \
+            _exit(1);                                                                  \
+        }                                                                              \
     } while (0)
 #define WAIT_FOR(holds)                                  \
     do {                                                 \
@@ -54,7 +54,7 @@ WEIR_PROVIDER_DEFINE(Unit, UNIT_EVENTS)
 #define ARCHITECTURE AUDIT_ARCH_X86_64
 #endif
 
-/* For all threads at once. False where the kernel has no filters. */
+/* For all threads at once. False if the kernel has no filters. */
 static bool sandbox_enter(void)
 {
     struct sock_filter code[] = {
@@ -79,9 +79,9 @@ struct source {
 };
 
 static struct source sources[SOURCES];
-static uint32_t phase;     /* ANY: rises */
-static bool is_flat_out;   /* ANY: set before the phase, which lasts until it is cleared */
-static uint32_t done;      /* ANY: emitters that have ended the phase */
+static uint32_t phase;     /* ANY: only increases */
+static bool is_flat_out;   /* ANY: set before its phase, which lasts until it is cleared */
+static uint32_t done;      /* ANY: emitters that have finished the phase */
 static bool is_over;       /* ANY */
 static uint64_t discarded; /* ANY */
 
@@ -105,8 +105,8 @@ static void *emit_events(void *argument)
     return NULL;
 }
 
-/* With a rest, so that the stream of before stays within its memory however long the sandbox takes.
- */
+/* Pauses in between, so that the earlier stream fits into its memory however long the sandbox
+ * takes. */
 static void emit_for_a_while(struct source *source)
 {
     for (uint32_t i = 0; i < 200; i++)
@@ -132,7 +132,7 @@ static void *emit_in_phases(void *argument)
     return NULL;
 }
 
-/* One at a time: the signal is blocked while its handler runs, but on one thread only. */
+/* Runs one at a time: the signal is blocked while its handler runs, but only on one thread. */
 static void on_timer(int number)
 {
     static bool is_busy;
@@ -173,7 +173,7 @@ static void phase_begin(bool flat_out)
     __atomic_fetch_add(&phase, 1, __ATOMIC_ACQ_REL);
 }
 
-/* No emitter emits any more. */
+/* Returns when no emitter emits any longer. */
 static void phase_end(void)
 {
     __atomic_store_n(&is_flat_out, false, __ATOMIC_RELEASE);
@@ -240,7 +240,7 @@ static uint64_t lost_of(const struct weir_counts *counts)
 
 struct found {
     uint64_t events, lost;
-    uint64_t next[SOURCES]; /* the least number that may come */
+    uint64_t next[SOURCES]; /* the smallest number that may follow */
 };
 
 static void on_event(void *context, const struct wt_event *event)
@@ -251,7 +251,7 @@ static void on_event(void *context, const struct wt_event *event)
         return;
     memcpy(&id, event->payload, 8);
     memcpy(&number, event->payload + 8, 8);
-    /* The handlers' events are of several threads. */
+    /* The handlers' events come from several threads. */
     CHECK(id < SOURCES && (number >= found->next[id] || id == SOURCES - 1));
     found->next[id] = number + 1;
     found->events++;
@@ -286,7 +286,7 @@ static struct found stream_of(struct weir_session *session)
     return found;
 }
 
-/* The reader finds what the figures say. */
+/* Checks that the reader finds what the counts say. */
 static struct weir_counts counts_agree(struct weir_session *session)
 {
     struct weir_counts counts = counts_of(session);
@@ -299,8 +299,8 @@ static struct weir_counts counts_agree(struct weir_session *session)
 
 /* --- Before and after. ----------------------------------------------------------------------- */
 
-/* A session of before: its host was told once, and it can be stopped, but not freed. Nobody emits
- * any more. */
+/* A session from before: its host got one report. It can be stopped but not freed. Call once no
+ * thread emits. */
 static void expect_ended(struct weir_session *session, const struct told *told)
 {
     WAIT_FOR(load(&told->calls) != 0);
@@ -313,8 +313,8 @@ static void expect_ended(struct weir_session *session, const struct told *told)
     CHECK(counts_of(session).attempted > 0);
 }
 
-/* A session of after: all that was attempted is written or lost, by the counts of its emitters, by
- * its own, and by its stream. */
+/* A session from after: each attempt is written or lost, by the counts of its emitters, by its own
+ * counts, and by its stream. */
 static void expect_exact(enum weir_mode mode)
 {
     struct told told = {0};
@@ -353,7 +353,7 @@ static void expect_exact_in_all_modes(void)
 
 #define NO_SANDBOX 77
 
-/* One session, so that its threads are on the fast path when the sandbox closes around them. */
+/* One session, whose threads are on the fast path when the sandbox takes effect. */
 static int enter_with_one(enum weir_mode mode)
 {
     struct told told = {0};
@@ -364,7 +364,7 @@ static int enter_with_one(enum weir_mode mode)
     WAIT_FOR(counts_of(session).attempted > 10000);
     if (!sandbox_enter())
         return NO_SANDBOX;
-    /* A recorder needs no barrier until there is something to take back, or to write. */
+    /* A recorder needs no barrier until it takes something back or writes. */
     struct weir_sink sink = WEIR_SINK_INIT;
     sink.write = unit_discard;
     CHECK(mode != WEIR_MODE_OVERWRITE || weir_snapshot(session, &sink, 0, NULL) == WEIR_OK);
@@ -393,8 +393,8 @@ static bool write_when_free(void *context, const void *bytes, size_t count)
     return true;
 }
 
-/* Three sessions, of which one has a drain that stands in its sink and threads that are parked. It
- * is another one's drain that finds out. */
+/* Three sessions. One has a drain that is blocked in its sink, and parked threads. The drain of
+ * another session finds out. */
 static int enter_with_three(void)
 {
     static struct told told[3];
@@ -417,11 +417,11 @@ static int enter_with_three(void)
              stats.parked_now == EMITTERS);
     if (!sandbox_enter())
         return NO_SANDBOX;
-    phase_end(); /* nobody is parked any more */
+    phase_end(); /* no thread is parked any longer */
     CHECK(!weir_event_is_enabled(&weir_events_Unit.Pair));
     CHECK(load(&told[WEIR_MODE_BLOCK].calls) == 0);
     CHECK(counts_of(sessions[WEIR_MODE_BLOCK]).lost[WEIR_LOSS_ABORTED] == EMITTERS);
-    CHECK(weir_session_stop(sessions[WEIR_MODE_BLOCK]) == WEIR_TIMEOUT); /* its drain is not done */
+    CHECK(weir_session_stop(sessions[WEIR_MODE_BLOCK]) == WEIR_TIMEOUT); /* its drain still runs */
     __atomic_store_n(&sink_stands, false, __ATOMIC_RELEASE);
     while (weir_session_stop(sessions[WEIR_MODE_BLOCK]) == WEIR_TIMEOUT) {
     }
@@ -434,8 +434,8 @@ static int enter_with_three(void)
     return 0;
 }
 
-/* Without a session the first start finds out; a child of the process that has not asked yet does
- * so at the fork. Its thread has been on the fast path before. */
+/* Without a session, the first start finds out. In a child of a process that has not found out yet,
+ * the fork does. This thread was on the fast path before. */
 static int enter_with_none(void)
 {
     struct told told = {0};

@@ -31,7 +31,7 @@ static void test_block_is_refused(void **state)
 static void test_no_thread_and_all_is_written(void **state)
 {
     (void)state;
-    int before = threads_now(); /* more than this one under an emulator */
+    int before = threads_now(); /* under an emulator there are more than this thread */
     struct weir_session_config config = unit_config();
     struct weir_session *session = unit_start(&config);
     assert_int_equal(threads_now(), before);
@@ -54,7 +54,7 @@ static bool count_bytes(void *context, const void *bytes, size_t count)
     return true;
 }
 
-/* A round fits into the eight segments, and the poll after it makes room for the next. */
+/* One round fits into the eight segments, and the poll after it makes room for the next. */
 static void test_poll_makes_room(void **state)
 {
     (void)state;
@@ -91,7 +91,7 @@ struct reentry {
     enum weir_result poll, stop;
 };
 
-/* A thread that was refused skips its next looks for a segment, but only while there is none. */
+/* A refused thread skips its next looks for a segment, but only while none is free. */
 static void test_room_is_used_at_once(void **state)
 {
     (void)state;
@@ -123,7 +123,7 @@ static void reenter(struct weir_session *session, void *context)
     struct reentry *reentry = context;
     reentry->poll = weir_poll(session);
     reentry->stop = weir_session_stop(session);
-    assert_true(Unit_Pair(1, 2)); /* the rundown's own */
+    assert_true(Unit_Pair(1, 2)); /* the rundown's own event */
 }
 
 static void test_callbacks_may_not_come_back(void **state)

@@ -1,7 +1,7 @@
 /*
- * Sinks that fail and files that must not be lost.
+ * Sinks that fail, and files that must not be lost.
  *
- * With a directory as its argument, writes a trace there until the disk is full (disk_full.sh).
+ * With a directory as argument, writes a trace there until the disk is full (disk_full.sh).
  */
 #define _GNU_SOURCE
 #include "unit.h"
@@ -28,7 +28,7 @@ static void on_error(void *context, enum weir_result result, const char *text)
     __atomic_fetch_add(&failures->calls, 1, __ATOMIC_RELEASE);
 }
 
-/* Of a stream that is read from a pipe. */
+/* What was read from a pipe. */
 struct received {
     unsigned char begin[8], last;
     size_t count;
@@ -43,7 +43,7 @@ static struct weir_session *start_with(struct weir_session_config *config,
     return unit_start(config);
 }
 
-/* Emits until the failure has reached the host: from then on nobody wants the event. */
+/* Emits until the failure has reached the host: from then on no session wants the event. */
 static uint64_t emit_until_failure(const struct failures *failures)
 {
     uint64_t emitted = 0;
@@ -119,11 +119,11 @@ static void test_pipe_without_reader(void **state)
     close(ends[0]);
     uint64_t emitted = emit_until_failure(&failures);
     expect_failure(session, &failures, emitted, "Broken pipe");
-    assert_int_equal(fcntl(ends[1], F_GETFD) >= 0, 1); /* still the caller's */
+    assert_int_equal(fcntl(ends[1], F_GETFD) >= 0, 1); /* still open, and the caller's */
     close(ends[1]);
 }
 
-/* Takes what the pipe holds; false at its end. */
+/* Reads what the pipe holds; false at its end. */
 static bool pipe_take(int fd, struct received *received)
 {
     unsigned char bytes[4096];
@@ -138,8 +138,8 @@ static bool pipe_take(int fd, struct received *received)
     return count != 0;
 }
 
-/* The drain is in the middle of the stream when the stop gives up: it goes on writing to what the
- * number stood for at create, not to what the host opens under the number afterwards. */
+/* The stop gives up while the drain is in the middle of the stream. The drain continues to write to
+ * the file that the number meant at create, not to the one that the host opens under it later. */
 static void test_descriptor_that_is_used_again(void **state)
 {
     (void)state;
@@ -165,7 +165,7 @@ static void test_descriptor_that_is_used_again(void **state)
         while (pipe_take(ends[0], &received) && received.count % 4096 == 0) {
         }
     assert_int_equal(weir_session_stop(session), WEIR_OK);
-    while (pipe_take(ends[0], &received)) { /* to the end: no copy of the descriptor is left */
+    while (pipe_take(ends[0], &received)) { /* to its end: no copy of the descriptor is left */
     }
     assert_memory_equal(received.begin, "Nettrace", sizeof received.begin);
     assert_int_equal(received.last, 1); /* the end tag */
@@ -196,8 +196,8 @@ static void expect_begins(const char *path, const char *text)
     assert_string_equal(begin, text);
 }
 
-/* What is there stays until a start succeeds; a created session that never starts leaves nothing.
- */
+/* An existing file stays until a start succeeds; a session that is created but never starts leaves
+ * no file. */
 static void test_file_is_replaced_by_start(void **state)
 {
     (void)state;
@@ -221,10 +221,11 @@ static void test_file_is_replaced_by_start(void **state)
     assert_int_equal(status.st_mode & 0777, 0600);
     weir_session_destroy(session);
     unlink(path);
-    assert_int_equal(rmdir(directory), 0); /* nothing else was left there */
+    assert_int_equal(rmdir(directory), 0); /* nothing else is left there */
 }
 
-/* A relative path means the directory of the create, whatever the process's is at the start. */
+/* A relative path refers to the directory at create, whatever the process's directory is at
+ * start. */
 static void test_relative_file(void **state)
 {
     (void)state;
@@ -247,7 +248,7 @@ static void test_relative_file(void **state)
     weir_session_destroy(unused);
     close(before);
     unlink(path);
-    assert_int_equal(rmdir(directory), 0); /* nothing else was left there */
+    assert_int_equal(rmdir(directory), 0); /* nothing else is left there */
 }
 
 static int fill_disk(const char *directory)

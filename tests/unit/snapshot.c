@@ -1,4 +1,5 @@
-/* Mode OVERWRITE and weir_snapshot(): every order of calls is defined, and what a file holds. */
+/* Mode OVERWRITE and weir_snapshot(): any order of calls has a defined result; the contents of a
+ * file. */
 #define _GNU_SOURCE
 #include "unit.h"
 
@@ -118,7 +119,7 @@ static void test_empty(void **state)
     weir_session_destroy(session);
 }
 
-/* Everything fits: a snapshot takes nothing away, and nothing goes to the session's own sink. */
+/* Everything fits. A snapshot removes nothing, and nothing goes to the session's own sink. */
 static void test_all_is_kept(void **state)
 {
     (void)state;
@@ -158,7 +159,7 @@ static void test_newest_are_kept(void **state)
     assert_int_equal(found.last, EVENTS - 1);
     assert_int_equal(found.first, EVENTS - found.events);
     assert_int_equal(found.lost, EVENTS - found.events);
-    /* At least seven segments of eight. */
+    /* At least seven of the eight segments. */
     assert_true(found.events * 24 > (config.budget_bytes - config.segment_bytes) * 9 / 10);
     assert_int_equal(counts.written, found.events);
     assert_int_equal(counts.attempted, EVENTS);
@@ -168,7 +169,7 @@ static void test_newest_are_kept(void **state)
     weir_session_destroy(session);
 }
 
-/* Older events are left out, and told; marks among them are, too. */
+/* Older events are left out and reported as lost, and so are marks among them. */
 static void test_last_ns(void **state)
 {
     (void)state;
@@ -208,8 +209,8 @@ static void *emit_three(void *unused)
     return unused;
 }
 
-/* A thread that is gone keeps its events until they are overwritten; then its losses are told as
- * the library's own. */
+/* The events of a thread that is gone are kept until they are overwritten. Then its losses are
+ * reported as the library's own. */
 static void test_thread_that_is_gone(void **state)
 {
     (void)state;
@@ -234,7 +235,7 @@ static void test_thread_that_is_gone(void **state)
     weir_session_destroy(session);
 }
 
-/* Idle threads hold all segments: one that needs one gets it. */
+/* Idle threads hold all segments; a thread that needs one gets one. */
 static pthread_barrier_t held;
 
 static void *emit_and_wait(void *unused)
@@ -301,11 +302,11 @@ static void test_bad_arguments(void **state)
     sink.file = "/no/such/directory/file.nettrace";
     refused(session, &sink, WEIR_IO, "/no/such/directory");
     sink.file = NULL;
-    sink.fd = 1 << 20; /* beyond any limit of a test's process */
+    sink.fd = 1 << 20; /* beyond any descriptor limit of a test process */
     refused(session, &sink, WEIR_BAD_ARGUMENT, "fd");
     sink.size = 8;
     refused(session, &sink, WEIR_BAD_ARGUMENT, "sink.size");
-    take(session, 0); /* none of them is in the way */
+    take(session, 0); /* the refusals have changed nothing */
     weir_session_destroy(session);
 }
 
@@ -369,8 +370,8 @@ static void *call_snapshot(void *argument)
     return NULL;
 }
 
-/* A second one meanwhile is refused. Everything full is held, so that the budget's rest fills up
- * and events are dropped; afterwards the newest are kept again. */
+/* A second snapshot is refused while one is written. All full segments are held meanwhile, so the
+ * rest of the budget fills up and events are dropped. Afterwards the newest are kept again. */
 static void test_busy(void **state)
 {
     (void)state;
@@ -409,7 +410,7 @@ static void test_busy(void **state)
     weir_session_destroy(call.session);
 }
 
-/* The stop waits for a snapshot that is being written, but not beyond its deadline. */
+/* A stop waits for a snapshot in progress, but not beyond its deadline. */
 static void test_stop_during_a_snapshot(void **state)
 {
     (void)state;
@@ -460,7 +461,7 @@ static void test_sink_that_fails(void **state)
     sink = weir_sink_init();
     sink.fd = ends[1];
     refused(session, &sink, WEIR_IO, "Broken pipe");
-    assert_int_equal(fcntl(ends[1], F_GETFD) >= 0, 1); /* still the caller's */
+    assert_int_equal(fcntl(ends[1], F_GETFD) >= 0, 1); /* still open, and the caller's */
     close(ends[1]);
     assert_int_equal(take(session, 0).events, 20000);
     assert_int_equal(weir_session_stop(session), WEIR_OK);
@@ -468,7 +469,7 @@ static void test_sink_that_fails(void **state)
     weir_session_destroy(session);
 }
 
-/* What is there stays until the snapshot is whole; nothing is left beside it. */
+/* An existing file stays until the snapshot is complete; nothing is left beside it. */
 static void test_file(void **state)
 {
     (void)state;
@@ -493,7 +494,7 @@ static void test_file(void **state)
     assert_int_equal(rmdir(directory), 0);
 }
 
-/* The process leaves the directory while the file there has its temporary name. */
+/* The process changes its directory while the file still has its temporary name. */
 struct leaver {
     char part[128];
     const char *to;
@@ -543,7 +544,7 @@ static void test_relative_file(void **state)
     close(before);
     weir_session_destroy(session);
     unlink(path);
-    assert_int_equal(rmdir(directory), 0); /* nothing else was left there */
+    assert_int_equal(rmdir(directory), 0); /* nothing else is left there */
 }
 
 /* --- Callbacks. ------------------------------------------------------------------------------ */
@@ -561,7 +562,7 @@ static void rundown(struct weir_session *session, void *context)
     Unit_Pair(7, 7);
 }
 
-/* The rundown is in the last stream only, behind what was kept. */
+/* The rundown is only in the last stream, after what was kept. */
 static void test_rundown(void **state)
 {
     (void)state;

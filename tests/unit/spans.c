@@ -7,7 +7,7 @@
 
 WEIR_PROVIDER_DEFINE(Unit, UNIT_EVENTS)
 
-/* Fields of each kind, so that each can be where one segment ends. */
+/* Fields of each kind, so that a segment can end in each of them. */
 #define SPANS_EVENTS(EVENT, P)                                                            \
     EVENT(P, Mixed, 1, 0, WEIR_LEVEL_INFO, 0x1, (u64, First), (str, Narrow), (u32, Then), \
           (str16, Wide), (guid, Id), (array_u64, Numbers), (u8, Last))
@@ -15,12 +15,13 @@ WEIR_PROVIDER(Spans, SPANS_EVENTS)
 WEIR_PROVIDER_DEFINE(Spans, SPANS_EVENTS)
 
 #define SEGMENT_BYTES 4096u
-#define SEGMENT_ROOM  (SEGMENT_BYTES - 256u) /* a segment's header */
-/* Of an array of bytes in `segments` whole ones: a record's two words and the count before it. */
+#define SEGMENT_ROOM  (SEGMENT_BYTES - 256u) /* without its header */
+/* The largest byte array that fills `segments` whole segments: without the record's two words and
+ * the array's count. */
 #define BYTES_IN(segments) ((segments)*SEGMENT_ROOM - 16u - 2u)
 #define BYTES_MAX          65533u
 
-/* --- What was emitted, and what is read. ------------------------------------------------------ */
+/* --- What was emitted, and what is read. ----------------------------------------------------- */
 
 struct emitted {
     int32_t id;
@@ -42,7 +43,7 @@ static uint8_t pattern(uint64_t seed, uint32_t at)
     return (uint8_t)((seed + at) * UINT64_C(0x9E3779B97F4A7C15) >> 56);
 }
 
-/* No byte of it is zero, and each is a character of its own. */
+/* Never 0, and always a character by itself (ASCII). */
 static char letter(uint64_t seed, uint32_t at)
 {
     return (char)(' ' + pattern(seed, at) % 90);
@@ -141,7 +142,7 @@ static void read_stream(const void *bytes, uint64_t count,
     wt_reader_destroy(reader);
 }
 
-/* Everything that was written is there, under its own number, and nothing else. */
+/* Everything that was written is in the stream under its own number, and nothing else is. */
 static void check_stream(struct weir_session *session, const void *bytes, uint64_t count)
 {
     read_stream(bytes, count, on_event);
@@ -170,13 +171,13 @@ static void stop_and_check(struct weir_session *session)
     weir_session_destroy(session);
 }
 
-/* --- Tests. ----------------------------------------------------------------------------------- */
+/* --- Tests. ---------------------------------------------------------------------------------- */
 
-/* The last byte of a segment, the first of the next one, and what a whole number of them takes. */
+/* Sizes around each whole number of segments, and the largest. */
 static void test_sizes(void **state)
 {
     (void)state;
-    struct weir_session *session = start(8192); /* more than all of it takes */
+    struct weir_session *session = start(8192); /* more than everything takes */
     for (uint32_t segments = 1; segments <= 17; segments++) {
         for (uint32_t length = BYTES_IN(segments) - 9; length <= BYTES_IN(segments) + 9; length++) {
             assert_true(emit_bytes(length));
@@ -204,7 +205,7 @@ static void test_strings(void **state)
     stop_and_check(session);
 }
 
-/* A record may take half of the segments, and a segment alone where that is less than two. */
+/* A record may take half of the segments, or one segment if half is less than two. */
 static void test_half_the_budget(void **state)
 {
     (void)state;
@@ -220,13 +221,13 @@ static void test_half_the_budget(void **state)
     }
 }
 
-/* A character of three bytes where a segment ends. */
+/* A three-byte character crosses the end of a segment. */
 static void on_euros(void *context, const struct wt_event *event)
 {
     (void)context;
     if (strcmp(event->metadata->provider_name, "Unit") != 0)
         return;
-    uint32_t last = event->payload_size - 4; /* before the zero that ends it */
+    uint32_t last = event->payload_size - 4; /* before the terminator */
     assert_true(last > 2 * 3000);
     for (uint32_t i = 0; i < last; i += 2)
         if (event->payload[i] != (i < 8 && event->payload[i] == 'x' ? 'x' : 0xAC))
@@ -254,7 +255,7 @@ static void test_characters_at_the_boundary(void **state)
     weir_session_destroy(session);
 }
 
-/* Mixed: the payload as it must stand in the file. */
+/* The expected payload of Mixed in the file. */
 #define NUMBERS 600u
 
 struct mixed {
@@ -318,8 +319,8 @@ static void on_mixed(void *context, const struct wt_event *event)
     assert_memory_equal(event->payload, expected, event->payload_size);
 }
 
-/* The first string grows, so that every byte of the fields behind it is the last of a segment once,
- * and the first of the next one. */
+/* The first string grows, so that each byte of the later fields is once the last byte of a segment
+ * and once the first of the next one. */
 static void test_fields_at_the_boundary(void **state)
 {
     (void)state;
@@ -362,15 +363,15 @@ static bool held_write(void *context, const void *bytes, size_t count)
     return has_room;
 }
 
-/* Eight segments, none of which comes back: each line says how many are then left. */
+/* Eight segments, none of which comes back. The comments give the number left after each line. */
 static void emit_to_the_brim(void)
 {
     assert_true(emit_small());                /* 7 */
-    assert_true(emit_bytes(BYTES_IN(3) + 1)); /* 3: it takes four and closes the one in use */
-    assert_false(emit_bytes(BYTES_IN(4)));    /* 3: those three were given back */
+    assert_true(emit_bytes(BYTES_IN(3) + 1)); /* 3: it takes four, and the one in use is closed */
+    assert_false(emit_bytes(BYTES_IN(4)));    /* 3: the three it got were given back */
     assert_false(emit_text(BYTES_IN(3) + 1));
-    assert_true(emit_small());                 /* 2: the one in use had been closed */
-    assert_false(emit_bytes(BYTES_IN(4) + 1)); /* five segments: never */
+    assert_true(emit_small());                 /* 2: the one in use was closed */
+    assert_false(emit_bytes(BYTES_IN(4) + 1)); /* needs five segments: never */
     assert_true(emit_small());                 /* 2: it did not close this one */
     assert_true(emit_bytes(BYTES_IN(1) + 1));  /* 0 */
     assert_true(emit_small());                 /* in the rest of the last one */
@@ -396,7 +397,7 @@ static void test_losses_around(void **state)
     assert_int_equal(counts.lost[WEIR_LOSS_FULL], 4);
     assert_int_equal(counts.lost[WEIR_LOSS_TOO_LARGE], 1);
     gate_open(&held.gate);
-    while (!emit_small()) /* once the drain has read them, there is room again */
+    while (!emit_small()) /* room returns once the drain has read them */
         ;
     assert_int_equal(weir_session_stop(session), WEIR_OK);
     check_stream(session, held.bytes, held.count);
@@ -404,7 +405,7 @@ static void test_losses_around(void **state)
     gate_fini(&held.gate);
 }
 
-/* What spans in one session is an ordinary record in another. */
+/* A record that spans in one session is an ordinary one in another. */
 static void test_sessions_of_two_sizes(void **state)
 {
     (void)state;

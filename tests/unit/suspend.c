@@ -1,5 +1,5 @@
-/* Threads that are suspended inside the library, as a debugger or a freezer does it: what others
- * may still do, and for how long they wait. */
+/* Threads that are suspended inside the library, as by a debugger or a freezer: what other threads
+ * can still do, and how long they wait. */
 #define _GNU_SOURCE
 #include "unit.h"
 
@@ -12,8 +12,8 @@
 
 WEIR_PROVIDER_DEFINE(Unit, UNIT_EVENTS)
 
-/* A page that cannot be read until `go_on` is posted: a thread that emits a string from it stands
- * in the middle of its event, inside its pin. */
+/* A page that is unreadable until `go_on` is posted. A thread that emits a string from it stops in
+ * the middle of its event, inside its pin. */
 static char *page;
 static sem_t is_inside, go_on;
 
@@ -35,7 +35,7 @@ static void *emit_from_page(void *argument)
 static pthread_t thread_inside(void)
 {
     pthread_t thread;
-    struct sigaction action = {.sa_handler = on_fault}; /* cmocka has its own in each test */
+    struct sigaction action = {.sa_handler = on_fault}; /* cmocka installs its own for each test */
     sigaction(SIGSEGV, &action, NULL);
     mprotect(page, (size_t)sysconf(_SC_PAGESIZE), PROT_NONE);
     assert_int_equal(pthread_create(&thread, NULL, emit_from_page, NULL), 0);
@@ -51,12 +51,12 @@ static long switches(void)
     return usage.ru_nvcsw;
 }
 
-/* A stop that waits for a pin of two seconds sleeps a millisecond at a time. */
+/* A stop that waits two seconds for a pin sleeps a millisecond at a time. */
 static void test_a_long_wait_sleeps(void **state)
 {
     (void)state;
     struct weir_session_config config = unit_config();
-    config.stop_ms_max = 4000; /* half of it for pins */
+    config.stop_ms_max = 4000; /* half of it is for pins */
     struct weir_session *session = unit_start(&config);
     pthread_t thread = thread_inside();
     long before = switches();
@@ -68,13 +68,13 @@ static void test_a_long_wait_sleeps(void **state)
     weir_session_destroy(session);
 }
 
-/* A thread that is to be cancelled stops its session first: each call is made as a whole. */
+/* With a cancellation pending, each call still completes. */
 static void *control(void *result)
 {
     struct weir_session_config config = unit_config();
     struct weir_session *session = NULL;
     config.memory_bytes_max = 0;
-    config.file = "cancel.nettrace"; /* to open it is a point of cancellation */
+    config.file = "cancel.nettrace"; /* opening it is a cancellation point */
     pthread_cancel(pthread_self());
     enum weir_result *results = result;
     results[0] = weir_session_create(&config, &session, NULL);
@@ -137,7 +137,7 @@ static void test_jump_out_of_a_callback(void **state)
     weir_provider_destroy(provider);
 }
 
-/* Whoever changes segments with signals blocked has the mask of before when it is done. */
+/* Calls that block signals while they change segments restore the caller's mask. */
 static void check_mask(const sigset_t *before)
 {
     sigset_t now;

@@ -1,7 +1,7 @@
 /*
- * Mode DROP: threads that were refused are served in the order of refusals. The sink takes one
- * buffer at a time, when the test says so; while it stands still so does the drain, and each of the
- * session's threads emits one event when it is told to.
+ * Mode DROP: refused threads are served in the order of refusals. The sink takes one buffer when
+ * the test allows it. While the sink blocks, so does the drain. Each of the session's threads
+ * emits one event on command.
  */
 #define _GNU_SOURCE
 #include "unit.h"
@@ -16,7 +16,7 @@ WEIR_PROVIDER_DEFINE(Unit, UNIT_EVENTS)
 #define MEMBERS  20u
 #define GIVE_UP  20000 /* looks, a millisecond apart */
 #define AT_ONCE  UINT32_MAX
-#define FLUSH_MS 60000u /* longer than a test: nobody may need the timer */
+#define FLUSH_MS 60000u /* longer than a test: none may depend on the timer */
 
 /* --- The sink. ------------------------------------------------------------------------------- */
 
@@ -40,8 +40,8 @@ static void wait_until_it_stands(uint32_t number)
     assert_int_equal(__atomic_load_n(&writes_begun, __ATOMIC_ACQUIRE), number);
 }
 
-/* Lets one buffer go, and waits until the drain stands in the write of the next: meanwhile it has
- * read what was full and served those who wait. */
+/* Lets one buffer through, and waits until the drain is blocked in the next write. By then it has
+ * read what was full and served the lanes that wait. */
 static void step(void)
 {
     uint32_t number = __atomic_add_fetch(&writes_allowed, 1, __ATOMIC_ACQ_REL);
@@ -53,7 +53,7 @@ static void let_go(void)
     __atomic_store_n(&writes_allowed, AT_ONCE, __ATOMIC_RELEASE);
 }
 
-/* The drain stands in its first write. */
+/* Returns with the drain blocked in its first write. */
 static struct weir_session *start_still(uint32_t segments)
 {
     struct weir_session_config config = unit_config();
@@ -76,7 +76,7 @@ struct member {
     pthread_t thread;
     sem_t go, done;
     enum order order;
-    bool is_written; /* the last event */
+    bool is_written; /* of the last event */
 };
 
 static struct member members[MEMBERS];
@@ -133,7 +133,7 @@ static void members_start(void)
     }
 }
 
-/* From `first` on: those before have left. */
+/* Ends the members from `first` on; those before have left. */
 static void members_end(struct weir_session *session, uint32_t first)
 {
     let_go();
@@ -146,7 +146,7 @@ static void members_end(struct weir_session *session, uint32_t first)
     weir_session_destroy(session);
 }
 
-/* Each of them is refused once, in order; the first has filled the session before. */
+/* Each member is refused once, in order; the first one has filled the session before. */
 static void refuse_all(void)
 {
     for (uint32_t i = 0; i < MEMBERS; i++)
@@ -166,8 +166,8 @@ static void wait_until_served(uint32_t index, enum order order)
 
 /* --- Tests. ---------------------------------------------------------------------------------- */
 
-/* Two segments at a time; who has had its turn fills them and is refused, behind all others. In the
- * second round the order is therefore the same. */
+/* Two segments at a time. A thread that has had its turn fills its segment and is refused again,
+ * behind all others, so the second round has the same order. */
 static void test_order_of_refusals(void **state)
 {
     (void)state;
@@ -211,7 +211,7 @@ static void test_nobody_passes(void **state)
     members_end(session, 3);
 }
 
-/* Two turns that nobody uses, and then two more. */
+/* Two grants that are not used, and then two more. */
 static void test_unused_grants_come_back(void **state)
 {
     (void)state;
@@ -221,11 +221,11 @@ static void test_unused_grants_come_back(void **state)
     step();
     let_go();
     wait_until_served(4, EMIT_ONE);
-    wait_until_served(0, EMIT_ONE); /* it enrols again, and is not forgotten */
+    wait_until_served(0, EMIT_ONE); /* it enrols again and is not forgotten */
     members_end(session, 0);
 }
 
-/* The queue's first two exit, and one that has its turn. */
+/* The first two in the queue exit, and so does one that has been granted a segment. */
 static void test_exits(void **state)
 {
     (void)state;
@@ -243,7 +243,7 @@ static void test_exits(void **state)
     members_end(session, 3);
 }
 
-/* Two threads hold all, and do not move, or move slowly. */
+/* Two threads hold all segments and stop writing, or write slowly. */
 static void test_held_segments_come_back(void **state)
 {
     (void)state;
@@ -265,7 +265,7 @@ static void test_held_segments_come_back(void **state)
     members_end(session, 0);
 }
 
-/* A record that needs two segments waits for both, and the one behind it with it. */
+/* A record that needs two segments waits for both, and so does the one behind it. */
 static void test_span_has_its_turn(void **state)
 {
     (void)state;
@@ -287,7 +287,8 @@ static void test_span_has_its_turn(void **state)
     members_end(session, 2);
 }
 
-/* What a thread was granted for a smaller record goes back; it is served for the larger one. */
+/* What a thread was granted for a smaller record goes back; then it is served for the larger
+ * one. */
 static void test_other_sizes_than_refused(void **state)
 {
     (void)state;
@@ -297,8 +298,8 @@ static void test_other_sizes_than_refused(void **state)
     assert_false(tell(1, EMIT_SPAN));
     assert_false(tell(2, EMIT_ONE));
     step();
-    assert_false(tell(0, EMIT_SPAN)); /* one was granted */
-    assert_true(tell(1, EMIT_ONE));   /* two were */
+    assert_false(tell(0, EMIT_SPAN)); /* it was granted one */
+    assert_true(tell(1, EMIT_ONE));   /* it was granted two */
     assert_true(tell(2, EMIT_ONE));
     let_go();
     wait_until_served(0, EMIT_SPAN);

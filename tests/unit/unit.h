@@ -1,4 +1,4 @@
-/* What the unit tests share: cmocka in the order of inclusion it wants, and a provider. */
+/* Shared by the unit tests: cmocka's headers in the order that it needs, and a provider. */
 #ifndef TESTS_UNIT_UNIT_H
 #define TESTS_UNIT_UNIT_H
 
@@ -35,8 +35,8 @@ static inline struct weir_session_config unit_config(void)
     return config;
 }
 
-/* For what qemu, in which a cross build's tests run, does not do as a processor and a kernel would.
- */
+/* Skips a test of something that qemu, in which a cross build's tests run, does differently from a
+ * processor and a kernel. */
 static inline void unit_skip_under_qemu(const char *why)
 {
 #ifdef UNDER_QEMU

@@ -1,4 +1,4 @@
-/* UTF-8 to UTF-16 against tables, and on all two-byte inputs against the rule itself. */
+/* UTF-8 to UTF-16, against tables, and for all two-byte inputs against the rule itself. */
 #include "unit.h"
 
 #include "nettrace/writer.h"
@@ -30,7 +30,7 @@ static void test_table(void **state)
         {"\xF4\x90\x80\x80", {0xFFFD, 0xFFFD, 0xFFFD, 0xFFFD}, 4}, /* past U+10FFFF */
         {"\xFF", {0xFFFD}, 1},
         {"\x80", {0xFFFD}, 1},
-        {"\xE2\x82", {0xFFFD, 0xFFFD}, 2}, /* cut off */
+        {"\xE2\x82", {0xFFFD, 0xFFFD}, 2}, /* truncated */
         {"\xE2\x82z", {0xFFFD, 0xFFFD, 'z'}, 3},
         {"\xF0\x9F\x98", {0xFFFD, 0xFFFD, 0xFFFD}, 3},
     };
@@ -43,7 +43,7 @@ static void test_table(void **state)
     }
 }
 
-/* Never more than two bytes for each that came in, whatever it is. */
+/* The output never exceeds two bytes per input byte, whatever the input is. */
 static void test_bound(void **state)
 {
     (void)state;

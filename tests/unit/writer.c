@@ -1,5 +1,5 @@
 /* The nettrace writer: the same calls give the same bytes. The expected bytes are spelled out from
- * the format's description; a change of any is a change of the format. */
+ * the format's description; any change to them changes the format. */
 #include "unit.h"
 
 #include <stdlib.h>
@@ -115,7 +115,7 @@ static void test_blocks(void **state)
     assert_int_equal(collected.count, 354);
 }
 
-/* 64 fields with names of 255 bytes, the most that a schema may have, arrays among them. */
+/* 64 fields with names of 255 bytes, some of them arrays: the largest schema. */
 static void test_largest_metadata(void **state)
 {
     (void)state;

@@ -1,7 +1,8 @@
 /*
- * ck's event count, as ck_ec.h describes the one for several producers: 31 bits of count, and above
- * them a flag that says that somebody sleeps. Its word is the explorer's: ck's own is inline
- * assembly, and code inside its library. It does not spin, and a wait ends at a wake only.
+ * ck's event count for several producers, as ck's own ck_ec.h describes it: 31 bits of count, and
+ * above them a flag that says that some thread sleeps. The word is the explorer's, because ck uses
+ * inline assembly and code inside its library. This version does not spin, and a wait ends only by
+ * a wake.
  */
 #ifndef MODEL_CK_EC_H
 #define MODEL_CK_EC_H
@@ -57,7 +58,7 @@ static inline void ck_ec32_inc(struct ck_ec32 *count, const struct ck_ec_mode *m
     mode->ops->wake32(mode->ops, &count->counter.cell);
 }
 
-/* Sleeps once the flag stands, unless the count has changed by then. */
+/* Sleeps once the flag is set, unless the count has changed by then. */
 static inline int ck_ec32_wait(struct ck_ec32 *count, const struct ck_ec_mode *mode, uint32_t old,
                                const struct timespec *deadline)
 {

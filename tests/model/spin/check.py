@@ -1,16 +1,16 @@
 #!/usr/bin/env python3
-"""Runs Spin over the models of this folder: each must hold, or fail, as the table says.
+"""Runs Spin over the models in this folder: each must hold or fail as the table says.
 
     check.py [GROUP ...] [--list] [--only TEXT] [--trail] [--work FOLDER]
 
-A run is one search, exhaustive within the model's bound: no bit state hashing, no search that stopped at its depth
-or its memory, or it does not count. A property is checked under weak fairness (-f), and with it the model's
-assertions; "-" is a search for violated assertions and for states in which all are stuck.
+A run is one search, exhaustive within the model's bound. A search with bit-state hashing, or one that stopped at its
+depth or its memory, does not count. A property is checked under weak fairness (-f), together with the model's
+assertions. "-" searches for violated assertions and for states in which all processes are stuck.
 
-What must fail is as much a result as what must hold: rows with a mutant say that the property would notice, those
-with a property never_... that what the others speak of does occur.
+Expected failures are results too: a row with a mutant shows that the property notices it; a row with a property
+never_... shows that what the other rows rely on does occur.
 
-Exit status: 0 all as expected, 1 not so, 77 Spin or gcc is not installed.
+Exit status: 0 all as expected, 1 not as expected, 77 Spin or gcc is not installed.
 """
 import argparse
 import re
@@ -25,7 +25,7 @@ from typing import NamedTuple
 FOLDER = Path(__file__).resolve().parent
 SKIPPED = 77
 MEGABYTES_MAX = 1024
-SECONDS_MAX = 300  # a busy machine; alone, no run takes 20
+SECONDS_MAX = 300  # allows for a busy machine; on a quiet one, no run takes 20
 
 HOLDS, CYCLE, ASSERT, END, CLAIM = "holds", "cycle", "assertion", "end state", "claim"
 FAILURES = {CYCLE: "acceptance cycle", ASSERT: "assertion violated", END: "invalid end state",
@@ -37,8 +37,8 @@ class Run(NamedTuple):
     group: str
     what: str
     model: str
-    defines: str  # "A B=2": -DA -DB=2; MUTANT= is a name that the model defines
-    property: str  # of the model's ltl; "-": assertions and end states
+    defines: str  # "A B=2" gives -DA -DB=2; MUTANT= takes a name that the model defines
+    property: str  # an ltl name of the model; "-": assertions and end states
     expected: str
     depth: int = 1_000_000
 
@@ -50,9 +50,9 @@ def rows(group, model, common, *lines):
 
 WORDS = rows(
     "words", "grant_word.pml", "",
-    ("grant word: who parks comes back", "", "wakes", HOLDS),
-    ("grant word: nobody is stuck", "", "-", HOLDS),
-    ("grant word: look and store instead of an exchange", "MUTANT=GRANT_LOOKS_FIRST", "wakes", CYCLE),
+    ("grant word: a parked waiter comes back", "", "wakes", HOLDS),
+    ("grant word: no process is stuck", "", "-", HOLDS),
+    ("grant word: a test and a store instead of an exchange", "MUTANT=GRANT_LOOKS_FIRST", "wakes", CYCLE),
     ("grant word: asleep by a plain store", "MUTANT=SLEEP_BY_STORE", "wakes", CYCLE),
     ("grant word: the futex does not compare", "MUTANT=SLEEP_UNCOMPARED", "wakes", CYCLE),
     ("grant word: rule 3 by a plain store", "MUTANT=KEEP_BY_STORE", "wakes", CYCLE),
@@ -61,12 +61,12 @@ WORDS = rows(
     ("grant word: timed out and granted, popped", "MUTANT=TIMEOUT_POPPED", "wakes", ASSERT),
     ("grant word: aborted and granted", "MUTANT=ABORT_UNPOPPED", "wakes", ASSERT),
     ("grant word: exchange before the list", "MUTANT=GRANT_UNWRITTEN", "wakes", ASSERT),
-    ("grant word: it is granted in its sleep", "", "never_granted_asleep", CLAIM),
-    ("grant word: it is kept awake in its sleep", "", "never_kept", CLAIM),
+    ("grant word: the waiter is granted in its sleep", "", "never_granted_asleep", CLAIM),
+    ("grant word: the waiter is kept awake in its sleep", "", "never_kept", CLAIM),
 ) + rows(
     "words", "signal_word.pml", "",
-    ("signal word: who parks comes back", "", "wakes", HOLDS),
-    ("signal word: nobody is stuck", "", "-", HOLDS),
+    ("signal word: a parked waiter comes back", "", "wakes", HOLDS),
+    ("signal word: no process is stuck", "", "-", HOLDS),
     ("signal word: set without the lock", "MUTANT=SIGNAL_UNLOCKED", "wakes", CYCLE),
     ("signal word: asleep by a plain store", "MUTANT=SLEEP_BY_STORE", "wakes", CYCLE),
     ("signal word: the futex does not compare", "MUTANT=SLEEP_UNCOMPARED", "wakes", CYCLE),
@@ -74,21 +74,21 @@ WORDS = rows(
     ("signal word: a try keeps its mark", "MUTANT=SIGNAL_KEPT", "wakes", CYCLE),
     ("signal word: a try overwrites an abort", "MUTANT=TRY_BY_STORE", "wakes", CYCLE),
     ("signal word: a signal to itself is dropped", "MUTANT=SIGNAL_SELF_LOST", "wakes", CYCLE),
-    ("signal word: it is signaled in its sleep", "", "never_signaled_asleep", CLAIM),
-    ("signal word: it sleeps with half of it", "", "never_half", CLAIM),
+    ("signal word: the waiter is signaled in its sleep", "", "never_signaled_asleep", CLAIM),
+    ("signal word: the waiter sleeps with half of its units", "", "never_half", CLAIM),
 )
 
 RELAY = rows(
     "relay", "gate.pml", "WAKE=RELAY",
-    ("order, budget, no leak, nobody stuck", "", "-", HOLDS),
+    ("order, budget, no leak, no process stuck", "", "-", HOLDS),
     ("all are served: the first thread", "WHO=0", "served", HOLDS),
     ("fewer segments than threads that idle", "UNITS=2", "served", HOLDS),
     ("several events to a segment, timed sweeps", "ROOM=2 TIMED", "served", HOLDS),
-    ("nobody is ever seen to rest: running is a hint", "MUTANT=NO_REST", "served", HOLDS),
-    ("without handing on (a setting)", "MUTANT=NO_HAND_ON", "served", HOLDS),
-    ("nobody is kept while the drain is in the sink", "SINK GRANT=2", "not_kept", HOLDS),
+    ("no thread is ever seen to rest: running is a hint", "MUTANT=NO_REST", "served", HOLDS),
+    ("without passing on (a setting)", "MUTANT=NO_HAND_ON", "served", HOLDS),
+    ("no thread waits for ever while the drain is in the sink", "SINK GRANT=2", "not_kept", HOLDS),
     ("stop ends while the drain is in the sink", "STOP SINK DEADLINE FINE PRODUCERS=2", "stops", HOLDS),
-    ("all do wait", "", "never_all_wait", CLAIM),
+    ("all threads do wait", "", "never_all_wait", CLAIM),
     ("the drain does get stuck", "UNITS=2", "never_stuck", CLAIM),
 ) + rows(
     "relay_long", "gate.pml", "WAKE=RELAY",
@@ -110,34 +110,34 @@ RELAY = rows(
     ("idle holders, only grants revoked", "MUTANT=GRANTS_ONLY UNITS=2", "served", CYCLE),
     ("idle holders, only segments revoked", "MUTANT=SEGMENTS_ONLY UNITS=4 GRANT=3 LARGE", "served", CYCLE),
     ("a grant revoked before its first use", "MUTANT=CREDIT_WHOLE", "served", CYCLE),
-    ("who rests does not serve", "MUTANT=UNSERVED_REST EXIT", "-", ASSERT),
-    ("who gives does not serve", "MUTANT=UNSERVED_GIVE", "-", ASSERT),
-    ("who parks does not ring", "MUTANT=NO_RING", "served", CYCLE),
+    ("a resting thread does not serve", "MUTANT=UNSERVED_REST EXIT", "-", ASSERT),
+    ("a giving thread does not serve", "MUTANT=UNSERVED_GIVE", "-", ASSERT),
+    ("a parking thread does not ring", "MUTANT=NO_RING", "served", CYCLE),
     ("a ticket after the look", "MUTANT=EARLY_SLEEP", "served", CYCLE),
     ("barging", "MUTANT=BARGE", "-", ASSERT),
-    ("the youngest first", "MUTANT=LIFO", "-", ASSERT),
+    ("the youngest is served first", "MUTANT=LIFO", "-", ASSERT),
     ("no hand-over before the sink", "MUTANT=NO_HAND_OVER SINK GRANT=2", "not_kept", CYCLE),
-    ("nobody looks while the drain is in the sink", "MUTANT=NO_RECHECK SINK", "not_kept", CYCLE),
-    ("who gives up does not serve", "MUTANT=UNSERVED_TIMEOUT DEADLINE LARGE UNITS=4", "-", ASSERT),
+    ("no thread looks while the drain is in the sink", "MUTANT=NO_RECHECK SINK", "not_kept", CYCLE),
+    ("a thread that gives up does not serve", "MUTANT=UNSERVED_TIMEOUT DEADLINE LARGE UNITS=4", "-", ASSERT),
     ("timed out and granted", "MUTANT=LATE_TIMEOUT DEADLINE FINE", "-", ASSERT),
-    ("who gives up keeps what it gathered", "MUTANT=KEPT_GATHERED DEADLINE LARGE UNITS=2", "-", ASSERT),
+    ("a thread that gives up keeps what it gathered", "MUTANT=KEPT_GATHERED DEADLINE LARGE UNITS=2", "-", ASSERT),
     ("a late grant is kept", "MUTANT=KEPT_UNWANTED UNWANTED", "-", ASSERT),
     ("a late grant is sent back, and counts", "MUTANT=RUNS_UNWANTED UNWANTED", "-", ASSERT),
-    ("who exits keeps its grant", "MUTANT=KEPT_ON_EXIT EXIT GRANT=2", "-", ASSERT),
+    ("an exiting thread keeps its grant", "MUTANT=KEPT_ON_EXIT EXIT GRANT=2", "-", ASSERT),
     ("aborted and granted", "MUTANT=ABORT_UNPOPPED STOP PRODUCERS=2", "-", ASSERT),
     ("parking at a closed gate", "MUTANT=PARK_WHEN_CLOSED STOP SINK PRODUCERS=2", "stops", CYCLE),
 )
 
 FIFO = rows(
     "fifo", "gate.pml", "WAKE=FIFO",
-    ("order, budget, no leak, nobody stuck", "", "-", HOLDS),
+    ("order, budget, no leak, no process stuck", "", "-", HOLDS),
     ("all are served: the first thread", "WHO=0", "served", HOLDS),
     ("fewer segments than threads that idle", "UNITS=2", "served", HOLDS),
     ("threads exit, events are disabled, timed sweeps", "EXIT UNWANTED TIMED PRODUCERS=2 UNITS=2", "served", HOLDS),
     ("deadlines, and records of two segments", "DEADLINE LARGE PRODUCERS=2 UNITS=2", "served", HOLDS),
-    ("nobody is kept while the drain is in the sink", "SINK UNITS=2", "not_kept", HOLDS),
+    ("no thread waits for ever while the drain is in the sink", "SINK UNITS=2", "not_kept", HOLDS),
     ("stop ends while the drain is in the sink", "STOP SINK UNITS=2 PRODUCERS=2", "stops", HOLDS),
-    ("all do wait", "", "never_all_wait", CLAIM),
+    ("all threads do wait", "", "never_all_wait", CLAIM),
     ("the drain does get stuck", "UNITS=2", "never_stuck", CLAIM),
 ) + rows(
     "fifo_long", "gate.pml", "WAKE=FIFO",
@@ -149,14 +149,14 @@ FIFO = rows(
 ) + rows(
     "fifo_mutants", "gate.pml", "WAKE=FIFO",
     ("idle holders, nothing revoked", "MUTANT=NO_REVOCATION UNITS=2", "served", CYCLE),
-    ("no timer while somebody waits", "MUTANT=UNTIMED_SLEEP UNITS=2", "served", CYCLE),
+    ("no timer while a thread waits", "MUTANT=UNTIMED_SLEEP UNITS=2", "served", CYCLE),
     ("a grant revoked before its first use", "MUTANT=CREDIT_WHOLE", "served", CYCLE),
-    ("who gives does not serve", "MUTANT=UNSERVED_GIVE", "-", ASSERT),
+    ("a giving thread does not serve", "MUTANT=UNSERVED_GIVE", "-", ASSERT),
     ("barging", "MUTANT=BARGE", "-", ASSERT),
     ("the head does not signal the next", "MUTANT=ONE_SIGNAL", "-", ASSERT),
     ("a mark from the last wait", "MUTANT=STALE_SIGNAL DEADLINE PRODUCERS=2", "served", CYCLE),
     ("a signal after the lock undoes an abort", "MUTANT=SIGNAL_UNLOCKED FINE STOP PRODUCERS=2", "stops", CYCLE),
-    ("who gives up does not serve", "MUTANT=UNSERVED_TIMEOUT DEADLINE PRODUCERS=2", "-", ASSERT),
+    ("a thread that gives up does not serve", "MUTANT=UNSERVED_TIMEOUT DEADLINE PRODUCERS=2", "-", ASSERT),
     ("parking at a closed gate", "MUTANT=PARK_WHEN_CLOSED STOP SINK PRODUCERS=2", "stops", CYCLE),
 )
 
@@ -164,23 +164,23 @@ AUTO_RESET = rows(
     "auto_reset", "gate.pml", "WAKE=AUTO_RESET",
     ("a thread starves", "PRODUCERS=2 UNITS=2", "served", CYCLE),
     ("a thread starves, of three", "UNITS=2", "served", CYCLE),
-    ("somebody is served if all need it", "PRODUCERS=2 UNITS=2", "served_some", HOLDS),
-    ("somebody is served, records of two segments", "PRODUCERS=2 UNITS=4 LARGE", "served_some", HOLDS),
-    ("the last one is served, records of two segments", "PRODUCERS=2 UNITS=4 LARGE", "served_last", HOLDS),
+    ("some thread is served if all need it", "PRODUCERS=2 UNITS=2", "served_some", HOLDS),
+    ("some thread is served, records of two segments", "PRODUCERS=2 UNITS=4 LARGE", "served_some", HOLDS),
+    ("the last thread is served, records of two segments", "PRODUCERS=2 UNITS=4 LARGE", "served_last", HOLDS),
     ("stop ends while the drain is in the sink", "PRODUCERS=2 UNITS=1 STOP SINK", "stops", HOLDS),
-    ("all do wait", "UNITS=2", "never_all_wait", CLAIM),
+    ("all threads do wait", "UNITS=2", "never_all_wait", CLAIM),
 ) + rows(
     "auto_reset_long", "gate.pml", "WAKE=AUTO_RESET",
-    ("budget, no leak, nobody stuck", "", "-", HOLDS),
-    ("the last one that needs it is served", "UNITS=2", "served_last", HOLDS, 2_000_000),
+    ("budget, no leak, no process stuck", "", "-", HOLDS),
+    ("the last thread that needs it is served", "UNITS=2", "served_last", HOLDS, 2_000_000),
     ("deadlines, events set after the lock", "PRODUCERS=2 UNITS=2 DEADLINE FINE", "-", HOLDS),
     ("stop ends", "PRODUCERS=2 UNITS=2 STOP FINE", "stops", HOLDS),
 ) + rows(
     "auto_reset_mutants", "gate.pml", "WAKE=AUTO_RESET",
     ("idle holders, nothing revoked", "MUTANT=NO_REVOCATION PRODUCERS=2 UNITS=1", "served_last", CYCLE),
-    ("no timer while somebody waits", "MUTANT=UNTIMED_SLEEP PRODUCERS=2 UNITS=1", "served_last", CYCLE),
-    ("who takes one does not set the event again", "MUTANT=EVENT_ONCE", "served_some", CYCLE),
-    ("an aborted one resets the event of another", "MUTANT=EVENT_REOPENED PRODUCERS=2 STOP", "stops", CYCLE),
+    ("no timer while a thread waits", "MUTANT=UNTIMED_SLEEP PRODUCERS=2 UNITS=1", "served_last", CYCLE),
+    ("a thread that takes a unit does not set the event again", "MUTANT=EVENT_ONCE", "served_some", CYCLE),
+    ("an aborted thread resets the event of another", "MUTANT=EVENT_REOPENED PRODUCERS=2 STOP", "stops", CYCLE),
     ("parking at a closed gate", "MUTANT=PARK_WHEN_CLOSED STOP SINK PRODUCERS=2 UNITS=1", "stops", CYCLE),
 )
 
@@ -193,7 +193,7 @@ def defines_of(run):
 
 
 def output_of(command, folder):
-    """Exit status and all that was printed; None and a reason if it took too long."""
+    """The exit status and the output; None and a reason if it took too long."""
     try:
         done = subprocess.run(command, cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
                               timeout=SECONDS_MAX, check=False)
@@ -203,7 +203,7 @@ def output_of(command, folder):
 
 
 def search(run, folder):
-    """What Spin said, all of it."""
+    """The whole output of Spin, or of the step that failed."""
     status, said = output_of(["spin", "-a", *defines_of(run), str(FOLDER / run.model)], folder)
     if status != 0 or not (folder / "pan.c").exists():
         return f"spin failed:\n{said}"
@@ -218,7 +218,7 @@ def search(run, folder):
 
 
 def verdict(said):
-    """HOLDS, one of the failures, or None if the search says nothing."""
+    """HOLDS, one of the failures, or None if the search is inconclusive."""
     errors = re.search(r"errors: (\d+)", said)
     if not errors:
         return None
@@ -261,7 +261,7 @@ def check(run, work, with_trail):
 
 
 def untold_mutants():
-    """Mutants that a model defines and no row runs."""
+    """Mutants that a model defines and that no row runs."""
     told = {(run.model, define) for run in RUNS for define in run.defines.split()}
     return [f"{model}: {name}" for model in sorted({run.model for run in RUNS})
             for name in re.findall(r"^#define (\w+) +[1-9]\d* +/\*", mutants_of(model), re.M)
@@ -269,17 +269,17 @@ def untold_mutants():
 
 
 def mutants_of(model):
-    """The part of the model that defines them."""
+    """The part of the model that defines its mutants."""
     return re.search(r"#define NONE .*?#ifndef MUTANT", (FOLDER / model).read_text(encoding="utf-8"), re.S).group(0)
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("groups", nargs="*", metavar="GROUP", help=f"of {', '.join(GROUPS)}; all unless given")
-    parser.add_argument("--list", action="store_true", help="print the table, run nothing")
-    parser.add_argument("--only", metavar="TEXT", default="", help="rows whose line contains TEXT")
+    parser.add_argument("groups", nargs="*", metavar="GROUP", help=f"of {', '.join(GROUPS)}; default: all")
+    parser.add_argument("--list", action="store_true", help="print the table and run nothing")
+    parser.add_argument("--only", metavar="TEXT", default="", help="run only rows whose line contains TEXT")
     parser.add_argument("--trail", action="store_true", help="print the steps of each counter-example")
-    parser.add_argument("--work", metavar="FOLDER", help="where to build")
+    parser.add_argument("--work", metavar="FOLDER", help="build folder")
     options = parser.parse_args()
     unknown = [group for group in options.groups if group not in GROUPS]
     if unknown:

@@ -4,31 +4,32 @@
  * core/buffers/mode_block.c, and of core/session/ what decides who is served: the drain's attend() and
  * sweep, the stop. Names are those of the C code; the rules that are spoken of are RELAY's.
  *
- * Units (segments) are counted, not told apart. A lock section is one `atomic`; so are some that
- * follow each other at once, and whatever a thread does between two points at which others could
- * tell a difference. A goto out of an `atomic` ends it. With -DFINE a popped waiter's word is set
- * after the lock is free, as in the code; without, in the lock section. That a waiter sleeps and
- * wakes as if its word were a flag is for grant_word.pml and signal_word.pml to show.
+ * Units (segments) are counted, not distinguished. A lock section is one `atomic`. So are sections
+ * that follow each other directly, and everything that a thread does between two points at which
+ * others could notice a difference. A goto out of an `atomic` ends it. With -DFINE, a popped
+ * waiter's word is set after the unlock, as in the code; without it, in the lock section.
+ * grant_word.pml and signal_word.pml show that a waiter sleeps and wakes as if its word were a
+ * flag.
  *
- * A producer emits. Between two events it may also stay where it is for ever, with whatever it
- * holds; all that it does for a while only is among the interleavings. The drain collects what is
- * retired and hands it over at a grant's worth or when nothing more is retired; then it asks the
- * gate, and if that is stuck takes back unused grants, and segments that it has met in the sweep
- * before. It sleeps until it is rung; while somebody waits, its timer ends the sleep. Nothing else
- * is timed: a wait that ends by itself after a while, as some in the code do, would hide a lost
- * wake. A retired segment rings the drain only if somebody waits.
+ * A producer emits. Between two events it may also stop for ever, with whatever it holds; anything
+ * that it does only for a while is among the interleavings. The drain collects what is retired and
+ * hands it over at a grant's worth, or when nothing more is retired. Then it asks the gate. If the
+ * gate is stuck, it takes back unused grants, and segments that it met in the previous sweep. It
+ * sleeps until it is rung; while a thread waits, its timer ends the sleep. Nothing else is timed: a
+ * wait that ends by itself, as some in the code do, would hide a lost wake. A retired segment rings
+ * the drain only if a thread waits.
  *
- * Left out: no-block scopes, nested emission, fork, what a grant's size is, how long a spin is.
+ * Left out: no-block scopes, nested emission, fork, the size of a grant, the length of a spin.
  *
  * Bound: PRODUCERS 3, UNITS 3, GRANT 1, CAP 1, PLENTY 1, ROOM 1 unless a run says otherwise; any
- * number of events; all interleavings; memory sequentially consistent. PLENTY stands for a quarter
- * of the units, which would be none of so few. Exhaustive within it: 26,000 to 1.7 million states a
- * run where a property holds (check.py prints them).
+ * number of events; all interleavings; sequentially consistent memory. PLENTY stands for a quarter
+ * of the units, which would round to none. Exhaustive within the bound: 26,000 to 1.7 million
+ * states per run where a property holds (check.py prints them).
  *
  * Parts, each by -D: LARGE (any event may need two segments at once), DEADLINE (any wait may have a
  * deadline, which may pass at any time), EXIT (threads exit), UNWANTED (an event may be disabled
  * while its thread waits), STOP (the session is stopped, once, at any time), SINK (the drain may
- * stay in the sink for ever), TIMED (any look may be the timer's, which sweeps too).
+ * stay in the sink for ever), TIMED (any look may be the timer's, which also sweeps).
  */
 #define RELAY      0
 #define FIFO       1
@@ -44,51 +45,51 @@
 #define UNITS 3
 #endif
 #ifndef GRANT
-#define GRANT 1 /* RELAY: what a grant gives, at most */
+#define GRANT 1 /* RELAY: the most that a grant gives */
 #endif
 #ifndef CAP
 #define CAP 1
 #endif
 #ifndef PLENTY
-#define PLENTY 1 /* more free units than this beat the cap */
+#define PLENTY 1 /* more free units than this lift the cap */
 #endif
 #ifndef ROOM
-#define ROOM 1 /* events that a segment has room for */
+#define ROOM 1 /* events that fit into a segment */
 #endif
 
-/* What is left out or done wrong. */
+/* Mutants: what is left out or done wrong. */
 #define NONE             0
-#define NO_RULE_5        1  /* the drain, out of work, sleeps until it is rung */
-#define IDLE_OBEYS_CAP   2  /* rule 5 without "beats the cap" */
-#define NO_RULE_6        3  /* plenty does not beat the cap */
-#define NO_REVOCATION    4  /* what idle threads hold stays theirs */
+#define NO_RULE_5        1  /* a drain without work sleeps until it is rung */
+#define IDLE_OBEYS_CAP   2  /* rule 5, but it does not lift the cap */
+#define NO_RULE_6        3  /* plenty does not lift the cap */
+#define NO_REVOCATION    4  /* idle threads keep what they hold */
 #define GRANTS_ONLY      5  /* unused grants are revoked, segments are not */
 #define SEGMENTS_ONLY    6  /* segments are revoked, unused grants are not */
-#define CREDIT_WHOLE     7  /* a waiter's whole grant may be revoked before it has used any of it */
-#define NO_REST          8  /* nobody who is granted is ever seen to rest */
-#define UNSERVED_REST    9  /* who stops running does not serve the queue */
-#define UNSERVED_GIVE    10 /* who gives units does not serve the queue */
-#define NO_RING          11 /* who parks does not ring the drain */
+#define CREDIT_WHOLE     7  /* a waiter's whole grant may be revoked before its first use */
+#define NO_REST          8  /* no thread that was granted is ever seen to rest */
+#define UNSERVED_REST    9  /* a thread that stops running does not serve the queue */
+#define UNSERVED_GIVE    10 /* a thread that gives units does not serve the queue */
+#define NO_RING          11 /* a thread that parks does not ring the drain */
 #define EARLY_SLEEP      12 /* the bell's ticket is taken after the look */
-#define BARGE            13 /* rule 1 without "nobody queued" */
+#define BARGE            13 /* rule 1 without "the queue is empty" */
 #define LIFO             14 /* the youngest waiter is served first */
-#define NO_HAND_ON       15 /* rule 2 without handing on; a setting of ours, not an error */
-#define NO_HAND_OVER     16 /* the drain hands over at a grant's worth only */
-#define UNSERVED_TIMEOUT 17 /* who gives up does not serve the queue */
-#define LATE_TIMEOUT     18 /* who gives up does not look whether it was granted */
-#define KEPT_GATHERED    19 /* who gives up keeps what it had gathered */
-#define KEPT_UNWANTED    20 /* whose event is not wanted any more keeps its grant */
-#define RUNS_UNWANTED    21 /* ... gives it back, and counts as running */
-#define KEPT_ON_EXIT     22 /* who exits keeps its unused grant */
-#define UNTIMED_SLEEP    23 /* the drain's timer does not end its sleep while somebody waits */
-#define NO_RECHECK       24 /* nobody looks after the head while the drain is in the sink */
+#define NO_HAND_ON       15 /* rule 2 without passing on; a setting of ours, not an error */
+#define NO_HAND_OVER     16 /* the drain hands over only at a grant's worth */
+#define UNSERVED_TIMEOUT 17 /* a thread that gives up does not serve the queue */
+#define LATE_TIMEOUT     18 /* a thread that gives up does not check whether it was granted */
+#define KEPT_GATHERED    19 /* a thread that gives up keeps what it has gathered */
+#define KEPT_UNWANTED    20 /* a thread whose event is no longer wanted keeps its grant */
+#define RUNS_UNWANTED    21 /* the same, but it gives it back and counts as running */
+#define KEPT_ON_EXIT     22 /* an exiting thread keeps its unused grant */
+#define UNTIMED_SLEEP    23 /* the drain's timer does not end its sleep while a thread waits */
+#define NO_RECHECK       24 /* no thread serves the head while the drain is in the sink */
 #define ONE_SIGNAL       25 /* FIFO: the head does not signal the next one */
-#define STALE_SIGNAL     26 /* FIFO: who parks keeps the mark of a signal to its last wait */
-#define SIGNAL_UNLOCKED  27 /* FIFO: the signal is stored after the lock is free */
-#define EVENT_REOPENED   28 /* AUTO_RESET: an aborted waiter may reset the event of another one */
-#define EVENT_ONCE       29 /* AUTO_RESET: who takes a unit and leaves some does not set it again */
-#define ABORT_UNPOPPED   30 /* the closer does not take the waiters out of the queue */
-#define PARK_WHEN_CLOSED 31 /* who asks does not look whether the gate is closed */
+#define STALE_SIGNAL     26 /* FIFO: a parking thread keeps the mark of a signal to its last wait */
+#define SIGNAL_UNLOCKED  27 /* FIFO: the signal is stored after the unlock */
+#define EVENT_REOPENED   28 /* AUTO_RESET: an aborted waiter may reset the event of another */
+#define EVENT_ONCE       29 /* AUTO_RESET: a thread that leaves units does not set it again */
+#define ABORT_UNPOPPED   30 /* the closer does not remove the waiters from the queue */
+#define PARK_WHEN_CLOSED 31 /* a thread that asks does not check whether the gate is closed */
 
 #ifndef MUTANT
 #define MUTANT NONE
@@ -103,7 +104,7 @@
 #define GIVE    0
 #define PARK    1
 #define IDLE    2
-#define RECHECK 3 /* as GIVE, while the drain is in the sink */
+#define RECHECK 3 /* like GIVE, while the drain is in the sink */
 
 /* enum wr_gate_state; 0: not asked */
 #define QUIET  1
@@ -119,32 +120,32 @@
 byte free_count = UNITS;
 byte line[PRODUCERS]; /* the queue, oldest first */
 byte waiting;
-byte large; /* of them, those that need more than one unit */
+byte large; /* waiters that need more than one unit */
 byte running;
 bool is_running[PRODUCERS];
-byte units[PRODUCERS]; /* gathered or granted; its thread's once the word is set */
+byte units[PRODUCERS]; /* gathered or granted; owned by its thread once the word is set */
 bool is_closing;
 
 /* ANY */
 byte word[PRODUCERS];
-byte credit[PRODUCERS];  /* the unused rest of a grant, on the lane's word */
-byte current[PRODUCERS]; /* the segment that is written to: 0, or 1 + the events it has room for */
-byte retired;            /* segments to be read */
+byte credit[PRODUCERS];  /* the unused units of a grant, in the lane's word */
+byte current[PRODUCERS]; /* the segment being written: 0, or 1 + the events that still fit */
+byte retired;            /* segments to read */
 byte parked;
 bool rung;
 byte pins; /* a bit for each producer that is inside */
 bool away; /* the drain is in the sink */
 
 /* DRAIN */
-byte returned; /* read, not yet handed over */
-byte swept;    /* a bit for each lane whose segment was there in the last sweep */
+byte returned; /* read but not yet handed over */
+byte swept;    /* a bit for each lane whose segment the last sweep met */
 
-/* What is asked of the model. */
-bool need[PRODUCERS]; /* it emits, and the event is neither written nor lost */
-byte told;            /* whose loss the closer has counted */
-byte gone;            /* whose thread has exited: nobody looks at its lane again */
-byte rests;           /* who computes for ever */
-bool is_stopping;     /* masks are clear */
+/* State that the properties refer to. */
+bool need[PRODUCERS]; /* it emits; the event is neither written nor lost */
+byte told;            /* threads whose loss the closer has counted */
+byte gone;            /* threads that have exited: no process looks at their lanes again */
+byte rests;           /* threads that compute for ever */
+bool is_stopping;     /* the masks are clear */
 bool is_stopped;
 
 #ifdef LARGE
@@ -154,7 +155,7 @@ byte needed[PRODUCERS];
 #define NEEDED(i) 1
 #endif
 #if WAKE == AUTO_RESET
-#define OLDER large /* with the one event, only large records have a queue */
+#define OLDER large /* with the single event, only large records queue */
 #else
 #define OLDER waiting
 #endif
@@ -171,7 +172,7 @@ byte needed[PRODUCERS];
 #define IN_LINE(i) ((waiting > 0 && line[0] == i) || (waiting > 1 && line[1] == i) || \
                     (waiting > 2 && line[2] == i))
 
-/* Scratch of lock sections. */
+/* Scratch variables of lock sections. */
 hidden byte h, n, k, lane, count, wanted, sum, is_served;
 
 #ifdef FINE
@@ -184,9 +185,9 @@ hidden byte h, n, k, lane, count, wanted, sum, is_served;
 #define WAKE_OUT_LAST
 #endif
 
-/* --- The gate, in its lock. ------------------------------------------------------------------- */
+/* --- The gate, inside its lock. --------------------------------------------------------------- */
 
-/* `wanted` units, or what is free of them. */
+/* Takes `wanted` units, or fewer if fewer are free. */
 inline take(i)
 {
     n = MIN(wanted, free_count);
@@ -233,7 +234,7 @@ inline set_resting(i)
 
 inline grant(i)
 {
-    assert(WAKE == AUTO_RESET || line[0] == i); /* nobody older waits */
+    assert(WAKE == AUTO_RESET || line[0] == i); /* no older thread waits */
     unlink(i);
     set_running(i)
 }
@@ -246,7 +247,7 @@ inline grant(i)
 #include "wait_auto_reset.pml"
 #endif
 
-/* `count` units */
+/* Gives `count` units. */
 inline give()
 {
     free_count = free_count + count;
@@ -269,7 +270,7 @@ inline rest(i)
     fi
 }
 
-/* What holds whenever the lock is free. */
+/* Checks what holds whenever the lock is free. */
 inline unlock()
 {
     sum = free_count + retired + returned;
@@ -282,7 +283,7 @@ inline unlock()
         h++
     :: else -> break
     od;
-    assert(sum == UNITS); /* never above the budget, and nothing is lost of it */
+    assert(sum == UNITS); /* never above the budget, and no unit gets lost */
     assert(n == running);
     assert(IS_SERVED)
 }
@@ -330,7 +331,7 @@ inline leave(i)
     pins = pins & ~BIT(i)
 }
 
-/* Of `count` units it uses what it needs, and keeps the rest. */
+/* Uses what it needs of `count` units, and keeps the rest. */
 inline use(i)
 {
     credit[i] = count - NEEDED(i);
@@ -339,10 +340,10 @@ inline use(i)
     leave(i)
 }
 
-/* The same of what it was granted. */
+/* The same for the units of its grant. */
 inline use_granted(i)
 {
-    assert(units[i] >= NEEDED(i) && !(told & BIT(i))); /* not granted and lost */
+    assert(units[i] >= NEEDED(i) && !(told & BIT(i))); /* not both granted and lost */
     count = units[i];
     units[i] = 0;
     waited = 0;
@@ -360,7 +361,7 @@ proctype producer(byte i)
 #endif
 
 emit:
-    atomic { /* inside the pin, unless it does nothing */
+    atomic { /* inside the pin, unless it is idle */
         if
         :: is_stopping -> goto end_stopped
         :: !is_stopping -> /* computes for ever */
@@ -392,7 +393,7 @@ emit:
 room:
     if
     :: atomic { credit[i] > 0 && NEEDED(i) == 1 ->
-            count = credit[i]; /* exchange; the rest is stored back */
+            count = credit[i]; /* exchange; stores the rest back */
             use(i)
         };
         goto emit
@@ -411,7 +412,7 @@ room:
             if
             :: is_closing && MUTANT != PARK_WHEN_CLOSED -> waited = WAITED_ABORTED
             :: !is_closing && free_count >= NEEDED(i) && (OLDER == 0 || MUTANT == BARGE) ->
-                assert(OLDER == 0); /* nobody takes while somebody older waits */
+                assert(OLDER == 0); /* no thread takes while an older one waits */
                 wanted = MAX(NEEDED(i), GRANT_UNITS);
                 take(i);
                 set_running(i);
@@ -488,7 +489,7 @@ late:
 #endif
 
 resume:
-    atomic { /* inside the pin again; does the session still want the event? */
+    atomic { /* inside the pin again: does the session still want the event? */
         pins = pins | BIT(i);
         word[i] = AWAKE;
 #ifdef DEADLINE
@@ -509,7 +510,7 @@ resume:
             :: MUTANT != RUNS_UNWANTED -> rest(i)
             :: else
             fi;
-            assert(!is_running[i]) /* holds nothing: does not run */
+            assert(!is_running[i]) /* a thread that holds nothing does not run */
 #endif
         :: waited == WAITED_ABORTED ->
             assert(told & BIT(i)); /* its loss is counted */
@@ -594,7 +595,7 @@ inline revoke_grants()
     fi
 }
 
-/* Takes the segments that were there in the last sweep, of lanes whose thread is not inside. */
+/* Takes the segments that the last sweep met, from lanes whose thread is outside its pin. */
 inline sweep()
 {
     lane = 0;
@@ -641,10 +642,10 @@ proctype drain()
 #endif
 
 look:
-    rung = false; /* a ticket of the bell */
+    rung = false; /* takes a ticket of the bell */
 #ifdef TIMED
     if
-    :: atomic { true -> /* lock sections: the timer's look sweeps too */
+    :: atomic { true -> /* lock sections: the timer's look also sweeps */
             sweep();
             unlock();
             WAKE_IN
@@ -708,7 +709,7 @@ look:
             WAKE_IN
         };
         WAKE_OUT
-        goto look /* in a millisecond at most */
+        goto look /* after at most a millisecond */
     :: state == QUIET -> state = 0
     fi;
     if
@@ -731,7 +732,7 @@ end_away:
 proctype stopper()
 {
     byte left, at;
-    is_stopping = true; /* masks are clear */
+    is_stopping = true; /* the masks are clear */
     atomic { /* lock: close */
         is_closing = true;
         n = 0;
@@ -774,7 +775,7 @@ proctype stopper()
         at = 0
     :: left == 0 -> break
     od;
-    pins == 0; /* each has been even; then */
+    pins == 0; /* each pin has been even; then */
     parked == 0;
     pins == 0;
     atomic {
@@ -812,15 +813,17 @@ init {
 #define ALL      (BIT(PRODUCERS) - 1)
 #define ALL_NEED (need[0] && need[PRODUCERS - 1])
 
-/* Every producer that needs room gets it. */
+/* Each producer that needs room gets it. */
 ltl served { [] (need[WHO] -> <> !need[WHO]) }
-/* AUTO_RESET: somebody gets it, if all need it; and the last one does, if the others need nothing. */
+/* AUTO_RESET: if all need room, one of them gets it; and the last one does if the others need
+ * none. */
 ltl served_some { [] (ALL_NEED -> <> !ALL_NEED) }
 ltl served_last { [] ((need[0] && rests == ALL - 1) -> <> !need[0]) }
-/* Nobody waits for ever while something is free, wherever the drain is. */
+/* No thread waits for ever while something is free, wherever the drain is. */
 ltl not_kept { ! <> [] (need[WHO] && free_count + returned > 0) }
-/* A stop comes to its end. */
+/* A stop ends. */
 ltl stops { <> is_stopped }
-/* Must fail, or the above says nothing: they do wait, all of them, and it comes to a revocation. */
+/* These must fail, or the others prove nothing: all threads do wait, and a revocation does
+ * happen. */
 ltl never_all_wait { [] (waiting < PRODUCERS) }
 ltl never_stuck { [] !(waiting > 0 && free_count + retired + returned == 0) }

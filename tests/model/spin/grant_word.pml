@@ -1,27 +1,27 @@
 /*
- * The word of a waiter in RELAY, and of one that needs several segments in AUTO_RESET: how it
- * sleeps, and how others end its sleep. The queue and its lock are reduced to one flag, `queued`,
- * which changes in lock sections only.
+ * The word of a waiter in RELAY, and of a waiter for several segments in AUTO_RESET: how it sleeps,
+ * and how others end its sleep. The queue and its lock are reduced to one flag, `queued`, which
+ * changes only in lock sections.
  *
- * Who takes part: the waiter, which parks again and again, with a deadline or without; the granter,
- * which pops it in a lock section and exchanges the word after it; the keeper (rule 3), which has
- * seen the waiter queued and moves asleep back to awake whenever it comes to it, perhaps rounds
- * later (the code does it under the lock: less than that); a stopper that aborts once, after which
- * nobody parks; and nature (word.pml).
+ * Processes: the waiter, which parks again and again, with or without a deadline; the granter,
+ * which pops it in a lock section and then exchanges the word; the keeper (rule 3), which has seen
+ * the waiter queued and moves asleep back to awake at any later time, perhaps rounds later (the
+ * code does it under the lock, which is less); a stopper that aborts once, after which the waiter
+ * does not park; and nature (word.pml).
  *
  * Bound: one waiter, any number of rounds, one granter, one keeper, one stopper; all interleavings;
- * memory sequentially consistent (what C11 allows beyond that is the explorer's, one folder up).
+ * sequentially consistent memory (the explorer, one folder up, covers what C11 allows beyond that).
  * Exhaustive: 70,000 states.
  */
 #define NONE              0
-#define GRANT_LOOKS_FIRST 1 /* the granter looks whether the waiter sleeps, then stores: no exchange */
+#define GRANT_LOOKS_FIRST 1 /* the granter tests for a sleeper, then stores: no exchange */
 #define SLEEP_BY_STORE    2 /* the waiter stores asleep over whatever the word has become */
 #define SLEEP_UNCOMPARED  3 /* the futex does not compare */
 #define KEEP_BY_STORE     4 /* rule 3 stores awake instead of comparing and swapping */
 #define KEEP_WITHOUT_WAKE 5 /* rule 3 moves the word and does not wake */
-#define TIMEOUT_UNLOCKED  6 /* a deadline is believed without the lock */
-#define TIMEOUT_POPPED    7 /* a deadline that finds itself popped leaves instead of waiting */
-#define ABORT_UNPOPPED    8 /* the stopper aborts and leaves the waiter in the queue */
+#define TIMEOUT_UNLOCKED  6 /* a waiter believes its deadline without the lock */
+#define TIMEOUT_POPPED    7 /* a waiter that is popped at its deadline leaves instead of waiting */
+#define ABORT_UNPOPPED    8 /* the stopper aborts but leaves the waiter in the queue */
 #define GRANT_UNWRITTEN   9 /* the exchange comes before the list is written */
 
 #ifndef MUTANT
@@ -35,7 +35,7 @@ bool aborting;  /* LOCK */
 byte free = 1;  /* LOCK: there is one segment */
 byte in_flight; /* segments on the waiter's list */
 byte held;      /* segments that the waiter has taken off it */
-bool parked;    /* from queueing until it knows how it ended */
+bool parked;    /* from queueing until it knows the outcome */
 bool timed_out;
 
 proctype waiter()
@@ -100,7 +100,7 @@ end_aborted:
 
 inline list_write()
 {
-    assert(!timed_out && in_flight == 0); /* nobody who has left is granted */
+    assert(!timed_out && in_flight == 0); /* a waiter that has left is not granted */
     in_flight = 1
 }
 
@@ -165,7 +165,7 @@ end:
         :: else
         fi;
         was_asleep = false
-    :: queued -> break /* nobody may rely on it */
+    :: queued -> break /* nothing may rely on it */
     od
 }
 
@@ -174,7 +174,7 @@ proctype stopper()
     bool sleeps, was_queued;
     if
     :: true
-    :: goto end /* nobody may rely on it */
+    :: goto end /* nothing may rely on it */
     fi;
     atomic { /* lock: pops all */
         aborting = true;
@@ -210,10 +210,10 @@ init {
     }
 }
 
-/* No lost wake: who parks comes back. */
+/* No lost wake: a waiter that parks comes back. */
 ltl wakes { [] (parked -> <> !parked) }
 
-/* Must fail, or the above says nothing: the waiter does sleep in the kernel with its grant written,
- * and a keeper does move the word of a sleeper. */
+/* These must fail, or the others prove nothing: the waiter does sleep in the kernel with its grant
+ * written, and a keeper does move the word of a sleeper. */
 ltl never_granted_asleep { [] !(in_kernel && in_flight == 1) }
 ltl never_kept { [] !(in_kernel && word == awake) }

@@ -1,23 +1,23 @@
 /*
- * The word of the head in FIFO (core/wait/wait_fifo.c): it is told to try, tries under the lock, and
- * may be told again. Here it needs two segments, so that one signal is not enough; segments come one
- * at a time.
+ * The word of the head in FIFO (core/wait/wait_fifo.c): it is signaled to try, tries under the
+ * lock, and may be signaled again. Here it needs two segments, so that one signal is not enough;
+ * segments come one at a time.
  *
- * Who takes part: the waiter, which parks again and again, with a deadline or without; the giver,
- * which frees a segment, signals the head in the same lock section and wakes it after; a stopper
- * that aborts once, after which nobody parks; and nature (word.pml).
+ * Processes: the waiter, which parks again and again, with or without a deadline; the giver, which
+ * frees a segment, signals the head in the same lock section and wakes it afterwards; a stopper
+ * that aborts once, after which the waiter does not park; and nature (word.pml).
  *
  * Bound: one waiter, any number of rounds, one giver, one stopper, two segments; all interleavings;
- * memory sequentially consistent. Exhaustive: 20,000 states.
+ * sequentially consistent memory. Exhaustive: 20,000 states.
  */
 #define NONE             0
-#define SIGNAL_UNLOCKED  1 /* the word is set after the lock is free */
+#define SIGNAL_UNLOCKED  1 /* the word is set after the unlock */
 #define SLEEP_BY_STORE   2 /* the waiter stores asleep over whatever the word has become */
 #define SLEEP_UNCOMPARED 3 /* the futex does not compare */
-#define STALE_SIGNAL     4 /* who parks keeps the mark of a signal to its last wait */
-#define SIGNAL_KEPT      5 /* a try that fails leaves the mark of its signal */
+#define STALE_SIGNAL     4 /* a parking thread keeps the mark of a signal to its last wait */
+#define SIGNAL_KEPT      5 /* a failed try leaves the mark of its signal */
 #define TRY_BY_STORE     6 /* a try stores awake over whatever the word has become */
-#define SIGNAL_SELF_LOST 7 /* who parks takes the signal to itself for granted and drops it */
+#define SIGNAL_SELF_LOST 7 /* a parking thread takes a signal to itself for granted and drops it */
 
 #ifndef MUTANT
 #define MUTANT NONE
@@ -32,7 +32,7 @@ bool is_signaled; /* LOCK */
 bool aborting;    /* LOCK */
 byte free = 1;    /* LOCK */
 byte units;       /* LOCK: gathered */
-bool parked;      /* from queueing until it knows how it ended */
+bool parked;      /* from queueing until it knows the outcome */
 
 inline serve()
 {
@@ -134,7 +134,7 @@ wait:
             :: else
             fi
         };
-        goto wait /* the closer has it; its word follows */
+        goto wait /* the closer has popped it; its word follows */
     fi;
 end_aborted:
     false
@@ -159,7 +159,7 @@ proctype stopper()
     bool sleeps, was_queued;
     if
     :: true
-    :: goto end /* nobody may rely on it */
+    :: goto end /* nothing may rely on it */
     fi;
     atomic { /* lock: pops all */
         aborting = true;
@@ -192,9 +192,9 @@ init {
     }
 }
 
-/* No lost signal, no lost abort: who parks comes back. */
+/* No lost signal, no lost abort: a waiter that parks comes back. */
 ltl wakes { [] (parked -> <> !parked) }
 
-/* Must fail, or the above says nothing. */
+/* These must fail, or the others prove nothing. */
 ltl never_signaled_asleep { [] !(in_kernel && word == granted) }
 ltl never_half { [] !(in_kernel && units == 1) }

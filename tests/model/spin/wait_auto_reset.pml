@@ -1,8 +1,9 @@
 /*
- * AUTO_RESET: core/wait/wait_auto_reset.c. One event; whoever wakes first, or has just come, takes a
- * unit. Who needs more than one is gathered for, one at a time, and sleeps on its own word.
+ * AUTO_RESET: core/wait/wait_auto_reset.c. There is one event; the first thread to wake or to
+ * arrive takes a unit. A waiter that needs several gathers them one at a time and sleeps on its own
+ * word.
  *
- * The futex wakes in the order in which it was slept on: who starves here does so all the same.
+ * The futex wakes in the order of the sleeps: a thread that starves here starves even so.
  */
 
 #define GRANT_UNITS 1
@@ -15,12 +16,12 @@
 #define EVENT_CLOSED 2
 
 byte event;
-chan sleepers = [PRODUCERS] of { byte }; /* the futex's */
+chan sleepers = [PRODUCERS] of { byte }; /* threads that sleep in the futex */
 
 inline serve(why)
 {
     do
-    :: free_count > 0 && large > 0 -> /* the first large one */
+    :: free_count > 0 && large > 0 -> /* the first large waiter */
         k = 0;
         do
         :: NEEDED(line[k]) == 1 -> k++

@@ -1,11 +1,13 @@
-/* FIFO: core/wait/wait_fifo.c. The head is signaled, takes what it needs and signals the next one. */
+/* FIFO: core/wait/wait_fifo.c. The head is signaled, takes what it needs, and signals the next
+ * one. */
 
 #define GRANT_UNITS 1
 #define FORGET_SIGNAL(i) signaled = (MUTANT == STALE_SIGNAL -> signaled : signaled & ~BIT(i))
-/* The head may be on its way, the drain go to sleep over that, and the head take the last unit. */
+/* The head may be on its way while the drain goes to sleep because of that; the head then takes the
+ * last unit. */
 #define TIMER_ENDS_SLEEP (MUTANT != UNTIMED_SLEEP)
 
-byte signaled; /* LOCK: who has been told to try */
+byte signaled; /* LOCK: waiters that were signaled to try */
 
 inline serve(why)
 {
@@ -21,7 +23,7 @@ inline serve(why)
     fi
 }
 
-/* Who may take what is free has been told so. */
+/* The waiter that may take what is free has been signaled. */
 #define IS_SERVED (waiting == 0 || free_count == 0 || (signaled & BIT(line[0])))
 
 inline sleep_until_granted(i)

@@ -2,7 +2,7 @@
 
 #define GRANT_UNITS GRANT
 #define FORGET_SIGNAL(i) skip
-#define TIMER_ENDS_SLEEP false /* not needed: the drain sleeps only while nobody waits */
+#define TIMER_ENDS_SLEEP false /* not needed: the drain sleeps only while no thread waits */
 
 #define MAY_GRANT(why) \
     ((free_count > PLENTY && MUTANT != NO_RULE_6) || \
@@ -35,7 +35,7 @@ inline serve(why)
     od
 }
 
-/* Rules 2, 4 and 6, whoever changed something: nobody waits for what they would give. */
+/* Rules 2, 4 and 6 after any change: no thread waits for what they would give. */
 #define IS_SERVED \
     (waiting == 0 || free_count == 0 || (running >= CAP && free_count <= PLENTY) || MUTANT == NO_HAND_ON)
 

@@ -1,18 +1,18 @@
 /*
- * What grant_word.pml and signal_word.pml have in common: the word of one waiter, the futex under
- * it, and wr_waiter_sleep() of core/wait/gate.c.
+ * Shared by grant_word.pml and signal_word.pml: the word of one waiter, the futex under it, and
+ * wr_waiter_sleep() of core/wait/gate.c.
  *
- * The futex is the kernel's: it compares the word and goes to sleep in one step, and returns when it
- * is woken, when its time is over, or for no reason. Sleeps that end by themselves after a while, as
- * those in the code do, are left out: they would hide a lost wake.
+ * The futex is the kernel's: it compares the word and goes to sleep in one step. It returns when it
+ * is woken, when its time is over, or without a reason. Sleeps that end by themselves, like those
+ * in the code, are left out: they would hide a lost wake.
  */
 mtype = { awake, asleep, granted, aborted };
 
 mtype word = awake;
-bool in_kernel;    /* it sleeps in the futex */
-bool has_deadline; /* of the wait that goes on */
+bool in_kernel;    /* the waiter sleeps in the futex */
+bool has_deadline; /* of the current wait */
 
-/* The futex compares; without that, the word may have changed before the sleep. */
+/* The futex compares. If it did not, the word could have changed before the sleep. */
 inline futex_wait_asleep()
 {
     atomic {
@@ -28,8 +28,8 @@ inline futex_wake()
     in_kernel = false
 }
 
-/* Ends with what the word has become in `seen`, which is 0 before, or without if the deadline has
- * passed. Before each sleep the word is looked at once more: that stands for the bounded time that
+/* Returns in `seen` what the word has become. `seen` is 0 before, and stays 0 if the deadline has
+ * passed. The word is looked at once more before each sleep: this stands for the bounded time that
  * the head waits awake. */
 inline waiter_sleep()
 {
@@ -59,7 +59,7 @@ inline waiter_sleep()
     has_looked = false
 }
 
-/* Ends a sleep for no reason, but need not: nobody may rely on it. */
+/* May end a sleep without a reason; nothing may rely on it. */
 proctype nature()
 {
 end:
