@@ -6,6 +6,7 @@
 
 #include "kernel_brim.h"
 #include "suites.h"
+#include "wait/strategies.h"
 
 namespace bench
 {
@@ -20,9 +21,9 @@ struct policy {
 constexpr policy drop = {"drop", WEIR_MODE_DROP, WEIR_WAKE_RELAY};
 constexpr policy overwrite = {"overwrite", WEIR_MODE_OVERWRITE, WEIR_WAKE_RELAY};
 constexpr policy relay = {"block/relay", WEIR_MODE_BLOCK, WEIR_WAKE_RELAY};
-constexpr policy waking[] = {{"block/auto-reset", WEIR_MODE_BLOCK, WEIR_WAKE_AUTO_RESET},
-                             {"block/fifo", WEIR_MODE_BLOCK, WEIR_WAKE_FIFO},
-                             relay};
+#define POLICY(name, table, word) {"block/" word, WEIR_MODE_BLOCK, WEIR_WAKE_##name},
+constexpr policy waking[] = {WR_WAKE_STRATEGIES(POLICY)};
+#undef POLICY
 constexpr policy columns[] = {drop, relay};
 
 constexpr std::uint64_t segment_default = 32768, budget_default = 1 << 20, payload_default = 32;

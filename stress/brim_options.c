@@ -8,6 +8,8 @@
 #include <string.h>
 #include <unistd.h>
 #include "brim_kernel.h"
+#include "buffers/modes.h"
+#include "wait/strategies.h"
 
 #define EVENTS_DEFAULT 1000000
 #define THREADS_MAX    10000
@@ -38,6 +40,7 @@ enum key {
     KEY_TRACE_DIR,
     KEY_JSON,
     KEY_BINS,
+    KEY_LIST,
     KEY_END,
 };
 
@@ -76,6 +79,7 @@ static const struct argp_option table[] = {
     {0, 0, 0, 0, "The rest:", 5},
     {"pin", KEY_PIN, 0, 0, "the drain on the first processor that is allowed, all others on the rest", 0},
     {"json", KEY_JSON, 0, 0, "one object per run, on one line", 0},
+    {"list", KEY_LIST, 0, 0, "print the modes and the wake strategies, one a line, and do nothing else", 0},
     {"bins", KEY_BINS, 0, 0, "with --json: the waits as [longest in ns, count] of each bin, to be added up", 0},
     {0, 0, 0, 0, 0, 0},
 };
@@ -116,14 +120,12 @@ struct word {
     int value;
 };
 
-static const struct word modes[] = {{"drop", WEIR_MODE_DROP},
-                                    {"block", WEIR_MODE_BLOCK},
-                                    {"overwrite", WEIR_MODE_OVERWRITE},
-                                    {NULL, 0}};
-static const struct word wakes[] = {{"relay", WEIR_WAKE_RELAY},
-                                    {"fifo", WEIR_WAKE_FIFO},
-                                    {"auto-reset", WEIR_WAKE_AUTO_RESET},
-                                    {NULL, 0}};
+#define MODE(name, table, word) {word, WEIR_MODE_##name},
+static const struct word modes[] = {WR_MODES(MODE){NULL, 0}};
+#undef MODE
+#define WAKE(name, table, word) {word, WEIR_WAKE_##name},
+static const struct word wakes[] = {WR_WAKE_STRATEGIES(WAKE){NULL, 0}};
+#undef WAKE
 static const struct word patterns[] = {
     {"none", BRIM_FLAT_OUT}, {"drip", BRIM_DRIP}, {"bolus", BRIM_BOLUS}, {NULL, 0}};
 static const struct word sinks[] = {{"fast", BRIM_SINK_FAST},
@@ -139,6 +141,12 @@ static const char *word_of(const struct word *words, int value)
     while (words->value != value)
         words++;
     return words->text;
+}
+
+static void words_print(const char *option, const struct word *words)
+{
+    for (; words->text; words++)
+        printf("%s %s\n", option, words->text);
 }
 
 const char *brim_mode_word(enum weir_mode mode)
@@ -299,6 +307,10 @@ static error_t take_flag(struct brim_options *options, int key)
         return options->json = true, 0;
     case KEY_BINS:
         return options->bins = true, 0;
+    case KEY_LIST:
+        words_print("mode", modes);
+        words_print("wake", wakes);
+        exit(0);
     default:
         return ARGP_ERR_UNKNOWN;
     }

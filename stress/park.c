@@ -10,7 +10,9 @@ __thread struct hs_park_log *hs_park_own;
 
 const char *hs_wake_name(enum weir_wake wake)
 {
-    static const char *const names[HS_WAKES] = {"RELAY", "FIFO", "AUTO_RESET"};
+#define NAME(name, table, word) [WEIR_WAKE_##name] = #name,
+    static const char *const names[HS_WAKES] = {WR_WAKE_STRATEGIES(NAME)};
+#undef NAME
     return names[wake];
 }
 

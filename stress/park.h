@@ -8,8 +8,9 @@
 #include <stdbool.h>
 #include <stdint.h>
 #include <weir/session.h>
+#include "wait/strategies.h"
 
-enum { HS_WAKES = 3 }; /* strategies, numbered as enum weir_wake */
+enum { HS_WAKES = WR_WAKE_COUNT }; /* strategies, numbered as enum weir_wake */
 const char *hs_wake_name(enum weir_wake wake);
 
 /* As hs_trace_config(), in mode BLOCK. */

@@ -404,12 +404,12 @@ int main(int argc, char **argv)
         {"file", "of the last session's stream, which stays", NULL, &file},
         {"without-counter", "1: stamps are of CLOCK_MONOTONIC", &without_counter, NULL},
         {NULL, NULL, NULL, NULL}};
-    static const struct run runs[] = {
-        {"DROP", WEIR_MODE_DROP, 0, 0, 64u << 20},
-        {"BLOCK, RELAY", WEIR_MODE_BLOCK, WEIR_WAKE_RELAY, 0, 32u << 10},
-        {"BLOCK, FIFO", WEIR_MODE_BLOCK, WEIR_WAKE_FIFO, 0, 32u << 10},
-        {"BLOCK, AUTO_RESET", WEIR_MODE_BLOCK, WEIR_WAKE_AUTO_RESET, 0, 32u << 10},
-        {"OVERWRITE", WEIR_MODE_OVERWRITE, 0, 0, 64u << 20}};
+#define BLOCK_RUN(name, table, word) \
+    {"BLOCK, " #name, WEIR_MODE_BLOCK, WEIR_WAKE_##name, 0, 32u << 10},
+    static const struct run runs[] = {{"DROP", WEIR_MODE_DROP, 0, 0, 64u << 20},
+                                      WR_WAKE_STRATEGIES(BLOCK_RUN) /* */
+                                      {"OVERWRITE", WEIR_MODE_OVERWRITE, 0, 0, 64u << 20}};
+#undef BLOCK_RUN
     hs_init(argc, argv, "A clock that steps breaks nothing.", options);
 #if defined(__x86_64__)
     uint64_t start = __builtin_ia32_rdtsc(), start_ns = hs_now_ns();

@@ -16,7 +16,6 @@ FIELDS = ("mode wake producers emitted written lost seconds events_per_s park_ns
           "starvation_ns grant_bytes cpu_ns_per_event drain_ceiling_events_per_s producer_ceiling_events_per_s "
           "bound_events_per_s park_law_ns payload record_bytes segment_bytes budget_bytes sink pin seed cpu kernel commit "
           "verified share_min share_max parks grants cores").split()
-STRATEGIES = [["--mode", "block", "--wake", wake] for wake in ("relay", "fifo", "auto-reset")]
 
 
 def call(*options):
@@ -32,6 +31,19 @@ def measure(test, *options):
     run = runs.parse(done.stdout, " ".join(options))
     test.assertEqual(run["emitted"], run["written"] + run.lost)
     return run
+
+
+RELAY, FIFO = ["--mode", "block", "--wake", "relay"], ["--mode", "block", "--wake", "fifo"]
+
+
+def listed(option):
+    """The words that the program knows for it."""
+    rows = [line.split() for line in call("--list").stdout.splitlines()]
+    return [word for name, word in rows if name == option]
+
+
+def strategies():
+    return [["--mode", "block", "--wake", wake] for wake in listed("wake")]
 
 
 class Usage(unittest.TestCase):
@@ -105,6 +117,10 @@ class Usage(unittest.TestCase):
         for name in "seconds events threads seed mode wake budget segment payload sink pin json rate pattern".split():
             self.assertIn(f"--{name}", done.stdout)
 
+    def test_list(self):
+        self.assertEqual(listed("mode"), ["drop", "block", "overwrite"])
+        self.assertLessEqual({"relay", "fifo", "auto-reset"}, set(listed("wake")))
+
 
 class Runs(unittest.TestCase):
     def small(self, *options, verified=True):
@@ -113,7 +129,7 @@ class Runs(unittest.TestCase):
         return run
 
     def test_fields(self):
-        for mode in (["--mode", "drop"], *STRATEGIES):
+        for mode in (["--mode", "drop"], *strategies()):
             run = measure(self, *mode, "--seconds", "0.3", "--threads", "2", "--seed", "7")
             self.assertLessEqual(set(FIELDS), set(run))
             self.assertEqual(set(run["lost"]), CAUSES)
@@ -128,7 +144,7 @@ class Runs(unittest.TestCase):
         self.assertEqual(run["emitted"], 4 * EVENTS)
 
     def test_block_loses_nothing(self):
-        for strategy in STRATEGIES:
+        for strategy in strategies():
             for more in ([], ["--segment", "4K", "--budget", "256K", "--threads", "16"], ["--sink", "cost:300"]):
                 with self.subTest(strategy=strategy, more=more):
                     run = self.small("--verify", *strategy, *more)
@@ -136,7 +152,7 @@ class Runs(unittest.TestCase):
                     self.assertEqual(run.park("count"), run["parks"])
 
     def test_relay_knobs(self):
-        run = self.small("--verify", *STRATEGIES[0], "--grant", "64K", "--no-hand-on", "--no-spin", "--no-cap")
+        run = self.small("--verify", *RELAY, "--grant", "64K", "--no-hand-on", "--no-spin", "--no-cap")
         self.assertEqual((run.lost, run["wake_flags"]), (0, 7))
         self.assertLessEqual(run["grant_bytes"], 65536)
 
@@ -152,13 +168,13 @@ class Runs(unittest.TestCase):
         self.assertGreater(run["written"], 0)
 
     def test_pipe(self):
-        for mode in (["--mode", "drop"], STRATEGIES[0]):
+        for mode in (["--mode", "drop"], RELAY):
             run = self.small("--sink", "pipe", "--threads", "8", *mode)
             self.assertIsNone(run["drain_ceiling_events_per_s"])
 
     def test_random_close(self):
         for seed in ("1", "2"):
-            for mode in (["--mode", "drop"], *STRATEGIES):
+            for mode in (["--mode", "drop"], *strategies()):
                 with self.subTest(mode=mode, seed=seed):
                     run = measure(self, "--sink", "random-close", "--verify", "--seconds", "60", "--seed", seed, *mode)
                     self.assertTrue(run["verified"] and run["ended_early"])
@@ -170,7 +186,7 @@ class Runs(unittest.TestCase):
                 self.assertEqual(self.small("--verify", "--payload", payload, "--threads", "3")["payload"], int(payload))
 
     def test_larger_than_a_segment(self):
-        run = measure(self, "--events", "300", "--payload", "65528", "--verify", *STRATEGIES[0])
+        run = measure(self, "--events", "300", "--payload", "65528", "--verify", *RELAY)
         self.assertEqual((run.lost, run["written"], run["verified"]), (0, 1200, True))
 
     def test_too_large(self):
@@ -188,7 +204,7 @@ class Runs(unittest.TestCase):
         self.assertLess(run["bytes_sent"] / run["seconds"], 2.2 * (1 << 20))
 
     def test_bins(self):
-        run = self.small(*STRATEGIES[1], "--bins", verified=False)
+        run = self.small(*FIFO, "--bins", verified=False)
         ends = [end for end, _ in run["park_bins"]]
         self.assertEqual(ends, sorted(set(ends)))
         self.assertEqual(sum(count for _, count in run["park_bins"]), run.park("count"))

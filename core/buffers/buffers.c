@@ -2,6 +2,7 @@
 
 #include <string.h>
 #include "buffers/loss.h"
+#include "buffers/modes.h"
 #include "buffers/place.h"
 #include "lane/lane_span.h"
 #include "lane/lane_write.h"
@@ -19,13 +20,9 @@ static struct wr_u64 capture_ids; /* of the process; never reused */
 
 /* --- Modes. ---------------------------------------------------------------------------------- */
 
-static const struct wr_mode *const modes[] = {
-    [WEIR_MODE_DROP] = &wr_mode_drop,
-#ifndef WEIR_SINGLE_THREADED /* where the configuration refuses it */
-    [WEIR_MODE_BLOCK] = &wr_mode_block,
-#endif
-    [WEIR_MODE_OVERWRITE] = &wr_mode_overwrite,
-};
+#define ROW(name, table, word) [WEIR_MODE_##name] = &wr_mode_##table,
+static const struct wr_mode *const modes[] = {WR_MODES(ROW)};
+#undef ROW
 
 void wr_mode_no_need(struct wr_buffers *buffers)
 {

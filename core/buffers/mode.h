@@ -11,6 +11,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 #include <weir/session.h>
+#include "buffers/modes.h"
 #include "lane/segment.h"
 #include "wait/gate.h"
 
@@ -118,7 +119,8 @@ struct wr_mode {
     bool (*figures)(struct wr_buffers *buffers, struct weir_stats *stats, uint64_t limit_ns);
 };
 
-extern const struct wr_mode wr_mode_drop, wr_mode_block, wr_mode_overwrite;
+#define WR_MODE_EXTERN_(name, table, word) extern const struct wr_mode wr_mode_##table;
+WR_MODES(WR_MODE_EXTERN_)
 
 /* --- For the tables: nothing to do. ---------------------------------------------------------- */
 

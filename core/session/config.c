@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include "wait/strategies.h"
 
 #define BUDGET_BYTES_MAX (UINT64_C(64) << 30)
 #define FLUSH_MS_MAX     60000u
@@ -136,9 +137,11 @@ static enum weir_result mode_check(const struct weir_session_config *config,
         return wr_fail(
             error, WEIR_BAD_ARGUMENT,
             "max_block_ns, wake, wake_flags, grant_bytes and on_park are for mode BLOCK");
-    if (config->wake > WEIR_WAKE_AUTO_RESET)
-        return wr_fail(error, WEIR_BAD_ARGUMENT, "wake is %d; it is RELAY, FIFO or AUTO_RESET",
-                       (int)config->wake);
+#define NAME(name, table, word) " " #name
+    if ((uint32_t)config->wake >= WR_WAKE_COUNT)
+        return wr_fail(error, WEIR_BAD_ARGUMENT,
+                       "wake is %d; it is one of" WR_WAKE_STRATEGIES(NAME), (int)config->wake);
+#undef NAME
     if ((config->wake_flags & ~flags) ||
         (config->wake != WEIR_WAKE_RELAY && (config->wake_flags || config->grant_bytes)))
         return wr_fail(error, WEIR_BAD_ARGUMENT,

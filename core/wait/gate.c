@@ -58,8 +58,9 @@ void wr_gate_tune(struct wr_gate *gate, uint64_t bytes, uint64_t ns)
 void wr_gate_init(struct wr_gate *gate, const struct wr_gate_config *config, unsigned char *area,
                   uint32_t unit_bytes, uint32_t unit_count)
 {
-    static const struct wr_gate_strategy *const strategies[] = {&wr_gate_relay, &wr_gate_fifo,
-                                                                &wr_gate_auto_reset};
+#define ROW(name, table, word) [WEIR_WAKE_##name] = &wr_gate_##table,
+    static const struct wr_gate_strategy *const strategies[] = {WR_WAKE_STRATEGIES(ROW)};
+#undef ROW
     gate->strategy = strategies[config->wake];
     gate->area = area;
     gate->unit_bytes = unit_bytes;
@@ -67,7 +68,7 @@ void wr_gate_init(struct wr_gate *gate, const struct wr_gate_config *config, uns
     gate->free_count = unit_count;
     gate->flags = config->flags;
     gate->grant_fixed = config->grant_units;
-    gate->head_spins = config->wake == WEIR_WAKE_RELAY && !(config->flags & WEIR_WAKE_NO_SPIN);
+    gate->head_spins = gate->strategy->spins && !(config->flags & WEIR_WAKE_NO_SPIN);
     /* One processor is the drain's. */
     gate->cap = config->processors > 1 ? config->processors - 1 : 1;
     gate->blocks_signals = config->blocks_signals;
@@ -329,10 +330,10 @@ void wr_gate_leave(struct wr_gate *gate, const struct wr_wakes *wakes, uint64_t 
 
 /* --- Asking. --------------------------------------------------------------------------------- */
 
-/* Nobody older waits, and there is enough. With the one event, only large records have a queue. */
+/* Nobody older waits, and there is enough. */
 static bool may_take(const struct wr_gate *gate, uint32_t needed)
 {
-    uint32_t older = gate->strategy == &wr_gate_auto_reset ? gate->large : gate->waiting;
+    uint32_t older = gate->strategy->is_in_order ? gate->waiting : gate->large;
     return older == 0 && gate->free_count >= needed;
 }
 
@@ -470,7 +471,7 @@ static enum wr_waited leave(struct wr_gate *gate, struct wr_waiter *waiter)
     for (;;) {
         if (word == WR_WAITER_CLOSING || word == WR_WAITER_ABORTED)
             return wr_waiter_sleep(gate, waiter, UINT64_MAX);
-        if (word == WR_WAITER_GRANTED && gate->strategy != &wr_gate_fifo)
+        if (word == WR_WAITER_GRANTED && !gate->strategy->grants_tries)
             return WR_WAITED_GRANTED;
         if (wr_waiter_leave(gate, waiter, &word))
             return WR_WAITED_DEADLINE;
@@ -620,7 +621,7 @@ bool wr_gate_close(struct wr_gate *gate, uint64_t limit_ns, void (*lose)(struct 
 void wr_gate_abort(struct wr_gate *gate, struct wr_waiter *waiter)
 {
     wr_waiter_set(waiter, WR_WAITER_ABORTED);
-    if (gate->strategy != &wr_gate_auto_reset)
+    if (!gate->strategy->has_event)
         return;
     /* It may sleep on the event, which it does only while that is RESET. */
     wr_u32_exchange_acq_rel(&gate->event, WR_GATE_EVENT_CLOSED);

@@ -1,10 +1,12 @@
 /*
- * What a wake strategy is, and what the three have in common. For core/wait/ only.
+ * What a wake strategy is, and what all have in common. strategies.h lists them. For core/wait/
+ * only.
  */
 #ifndef WR_WAIT_STRATEGY_H
 #define WR_WAIT_STRATEGY_H
 
 #include "wait/gate.h"
+#include "wait/strategies.h"
 
 /* Waiters to be woken once the lock is free, linked by `next`; they are out of the queue. */
 struct wr_wakes {
@@ -21,6 +23,15 @@ enum wr_serve {
 };
 
 struct wr_gate_strategy {
+    /* Nobody takes what is free while somebody waits; otherwise only while a record waits that
+     * needs several units. */
+    bool is_in_order;
+    /* GRANTED in a waiter's word says only that a try is worth while. */
+    bool grants_tries;
+    /* Threads sleep on the gate's event, which is closed with the gate. */
+    bool has_event;
+    /* The head of the queue waits awake while nobody runs. */
+    bool spins;
     /* What a thread takes that finds nobody waiting, beyond what it needs. LOCK. */
     uint32_t (*grant_units)(const struct wr_gate *gate);
     /* Serves waiters with what is free. LOCK. */
@@ -30,7 +41,8 @@ struct wr_gate_strategy {
     enum wr_waited (*sleep)(struct wr_gate *gate, struct wr_waiter *waiter, uint64_t deadline_ns);
 };
 
-extern const struct wr_gate_strategy wr_gate_auto_reset, wr_gate_fifo, wr_gate_relay;
+#define WR_GATE_EXTERN_(name, table, word) extern const struct wr_gate_strategy wr_gate_##table;
+WR_WAKE_STRATEGIES(WR_GATE_EXTERN_)
 
 /* All LOCK. */
 void wr_gate_unlink(struct wr_gate *gate, struct wr_waiter *waiter);

@@ -91,4 +91,4 @@ static enum wr_waited sleep_until_set(struct wr_gate *gate, struct wr_waiter *wa
 }
 
 const struct wr_gate_strategy wr_gate_auto_reset = {
-    .grant_units = grant_units, .serve = serve, .sleep = sleep_until_set};
+    .has_event = true, .grant_units = grant_units, .serve = serve, .sleep = sleep_until_set};

@@ -72,5 +72,8 @@ static enum wr_waited sleep_until_head(struct wr_gate *gate, struct wr_waiter *w
     }
 }
 
-const struct wr_gate_strategy wr_gate_fifo = {
-    .grant_units = grant_units, .serve = serve, .sleep = sleep_until_head};
+const struct wr_gate_strategy wr_gate_fifo = {.is_in_order = true,
+                                              .grants_tries = true,
+                                              .grant_units = grant_units,
+                                              .serve = serve,
+                                              .sleep = sleep_until_head};

@@ -94,5 +94,8 @@ static enum wr_waited sleep_until_granted(struct wr_gate *gate, struct wr_waiter
     return waited;
 }
 
-const struct wr_gate_strategy wr_gate_relay = {
-    .grant_units = grant_units, .serve = serve, .sleep = sleep_until_granted};
+const struct wr_gate_strategy wr_gate_relay = {.is_in_order = true,
+                                               .spins = true,
+                                               .grant_units = grant_units,
+                                               .serve = serve,
+                                               .sleep = sleep_until_granted};

@@ -4,6 +4,7 @@
  */
 #define _GNU_SOURCE
 #include "unit.h"
+#include "wait/strategies.h"
 
 #include <errno.h>
 #include <pthread.h>
@@ -228,7 +229,7 @@ static void on_park(void *context, const struct weir_park *park)
 static void test_a_wait(void **state)
 {
     (void)state;
-    for (int wake = WEIR_WAKE_RELAY; wake <= WEIR_WAKE_AUTO_RESET; wake++) {
+    for (int wake = 0; wake < WR_WAKE_COUNT; wake++) {
         struct weir_session_config config = gate_config((enum weir_wake)wake);
         struct one one = {.error = 0};
         uint64_t written;
@@ -269,7 +270,7 @@ static void test_a_wait(void **state)
 static void test_deadline(void **state)
 {
     (void)state;
-    for (int wake = WEIR_WAKE_RELAY; wake <= WEIR_WAKE_AUTO_RESET; wake++) {
+    for (int wake = 0; wake < WR_WAKE_COUNT; wake++) {
         struct weir_session_config config = gate_config((enum weir_wake)wake);
         struct one one = {.error = 0};
         uint64_t written;
@@ -327,7 +328,7 @@ static void on_signal(int number)
 static void test_signal_in_a_wait(void **state)
 {
     (void)state;
-    for (int wake = WEIR_WAKE_RELAY; wake <= WEIR_WAKE_AUTO_RESET; wake++) {
+    for (int wake = 0; wake < WR_WAKE_COUNT; wake++) {
         struct weir_session_config config = gate_config((enum weir_wake)wake);
         struct one one = {.error = 0};
         uint64_t written;
@@ -393,7 +394,7 @@ static void *emit_sizes(void *argument)
 static void test_sizes_that_wait(void **state)
 {
     (void)state;
-    for (int wake = WEIR_WAKE_RELAY; wake <= WEIR_WAKE_AUTO_RESET; wake++) {
+    for (int wake = 0; wake < WR_WAKE_COUNT; wake++) {
         struct weir_session_config config = gate_config((enum weir_wake)wake);
         pthread_t thread;
         bool is_written = false;
@@ -458,7 +459,7 @@ static void *emit_many(void *argument)
 static void test_parked_before_the_first_write(void **state)
 {
     (void)state;
-    for (int wake = WEIR_WAKE_RELAY; wake <= WEIR_WAKE_AUTO_RESET; wake++) {
+    for (int wake = 0; wake < WR_WAKE_COUNT; wake++) {
         struct weir_session_config config = gate_config((enum weir_wake)wake);
         pthread_t thread;
         uint64_t written = 0;

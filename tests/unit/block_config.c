@@ -1,11 +1,9 @@
 /* What belongs to mode BLOCK: each combination without meaning is refused with a text that says so,
  * each one with a meaning is taken. */
 #include "unit.h"
+#include "wait/strategies.h"
 
 WEIR_PROVIDER_DEFINE(Unit, UNIT_EVENTS)
-
-static const enum weir_wake wakes[] = {WEIR_WAKE_RELAY, WEIR_WAKE_FIFO, WEIR_WAKE_AUTO_RESET};
-#define WAKES (sizeof wakes / sizeof wakes[0])
 
 static struct weir_session_config block_config(enum weir_wake wake)
 {
@@ -86,10 +84,10 @@ static void test_other_modes_have_none_of_it(void **state)
 static void test_only_relay_has_flags_and_grants(void **state)
 {
     (void)state;
-    for (size_t i = 0; i < WAKES; i++) {
-        if (wakes[i] == WEIR_WAKE_RELAY)
+    for (size_t i = 0; i < WR_WAKE_COUNT; i++) {
+        if (i == WEIR_WAKE_RELAY)
             continue;
-        struct weir_session_config config = block_config(wakes[i]);
+        struct weir_session_config config = block_config((enum weir_wake)i);
         config.wake_flags = WEIR_WAKE_NO_HAND_ON;
         refused(&config, "RELAY");
         config.wake_flags = 0;
@@ -113,8 +111,8 @@ static void test_grants_out_of_range(void **state)
 static void test_what_is_taken(void **state)
 {
     (void)state;
-    for (size_t i = 0; i < WAKES; i++) {
-        struct weir_session_config config = block_config(wakes[i]);
+    for (size_t i = 0; i < WR_WAKE_COUNT; i++) {
+        struct weir_session_config config = block_config((enum weir_wake)i);
         taken(&config);
         config.max_block_ns = 1;
         config.on_park = on_park;

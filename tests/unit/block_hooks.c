@@ -5,6 +5,7 @@
  */
 #define _GNU_SOURCE
 #include "unit.h"
+#include "wait/strategies.h"
 
 #include <errno.h>
 #include <pthread.h>
@@ -295,7 +296,7 @@ static void one_wait(enum weir_wake wake, enum ending ending)
 static void test_each_end(void **state)
 {
     (void)state;
-    for (int wake = WEIR_WAKE_RELAY; wake <= WEIR_WAKE_AUTO_RESET; wake++)
+    for (int wake = 0; wake < WR_WAKE_COUNT; wake++)
         for (int ending = 0; ending < ENDINGS; ending++)
             one_wait((enum weir_wake)wake, (enum ending)ending);
 }
@@ -318,7 +319,7 @@ static void on_park(void *context, const struct weir_park *park)
 static void test_hooks_take_no_time(void **state)
 {
     (void)state;
-    for (int wake = WEIR_WAKE_RELAY; wake <= WEIR_WAKE_AUTO_RESET; wake++) {
+    for (int wake = 0; wake < WR_WAKE_COUNT; wake++) {
         struct weir_session_config config = gate_config((enum weir_wake)wake);
         struct one one = {.before = 0};
         config.max_block_ns = 30000000;
@@ -358,7 +359,7 @@ static struct weir_session *start_held(const struct weir_session_config *config,
 static void test_grants_are_revoked(void **state)
 {
     (void)state;
-    for (int wake = WEIR_WAKE_RELAY; wake <= WEIR_WAKE_AUTO_RESET; wake++) {
+    for (int wake = 0; wake < WR_WAKE_COUNT; wake++) {
         struct weir_session_config config = gate_config((enum weir_wake)wake);
         struct one ones[SEGMENTS] = {{.before = 0}};
         config.max_block_ns = UINT64_C(10000000000); /* rather than wait for ever */
@@ -389,7 +390,7 @@ static void test_grants_are_revoked(void **state)
 static void test_stop_does_not_wait_for_the_hook(void **state)
 {
     (void)state;
-    for (int wake = WEIR_WAKE_RELAY; wake <= WEIR_WAKE_AUTO_RESET; wake++) {
+    for (int wake = 0; wake < WR_WAKE_COUNT; wake++) {
         struct weir_session_config config = gate_config((enum weir_wake)wake);
         struct one ones[SEGMENTS] = {{.before = 0}};
         struct weir_session *session = start_held(&config, ones);
@@ -525,7 +526,7 @@ static void *emit_and_fork(void *argument)
 static void test_fork_in_a_hook(void **state)
 {
     (void)state;
-    for (int wake = WEIR_WAKE_RELAY; wake <= WEIR_WAKE_AUTO_RESET; wake++)
+    for (int wake = 0; wake < WR_WAKE_COUNT; wake++)
         for (fork_in = 1; fork_in <= 2; fork_in++) {
             struct weir_session_config config = gate_config((enum weir_wake)wake);
             struct weir_park_hooks hooks = {sizeof hooks, fork_before, fork_after, NULL};

@@ -12,6 +12,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 #include "buffers/place.h"
+#include "wait/strategies.h"
 #include "session/session.h"
 
 WEIR_PROVIDER_DEFINE(Unit, UNIT_EVENTS)
@@ -284,9 +285,8 @@ static void check_block(enum weir_wake wake)
 static void test_block(void **state)
 {
     (void)state;
-    check_block(WEIR_WAKE_RELAY);
-    check_block(WEIR_WAKE_FIFO);
-    check_block(WEIR_WAKE_AUTO_RESET);
+    for (int wake = 0; wake < WR_WAKE_COUNT; wake++)
+        check_block((enum weir_wake)wake);
 }
 
 /* A thread that was granted room comes back from its hook, and the gate's lock is held. */
@@ -345,9 +345,8 @@ static void test_hook(void **state)
     (void)state;
     sem_init(&is_granted, 0, 0);
     sem_init(&hook_ends, 0, 0);
-    check_hook(WEIR_WAKE_RELAY);
-    check_hook(WEIR_WAKE_FIFO);
-    check_hook(WEIR_WAKE_AUTO_RESET);
+    for (int wake = 0; wake < WR_WAKE_COUNT; wake++)
+        check_hook((enum weir_wake)wake);
 }
 
 int main(void)

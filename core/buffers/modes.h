@@ -1,0 +1,20 @@
+/*
+ * The modes: the one list. A row has the name in enum weir_mode, the name of the mode's table
+ * (mode_*.c, see mode.h), and the word on command lines and in results. Also for programs outside
+ * of core/ that name modes.
+ */
+#ifndef WR_BUFFERS_MODES_H
+#define WR_BUFFERS_MODES_H
+
+#ifdef WEIR_SINGLE_THREADED /* the configuration refuses it: one thread cannot wait for itself */
+#define WR_MODE_BLOCK_ROW(X)
+#else
+#define WR_MODE_BLOCK_ROW(X) X(BLOCK, block, "block")
+#endif
+
+#define WR_MODES(X)       \
+    X(DROP, drop, "drop") \
+    WR_MODE_BLOCK_ROW(X)  \
+    X(OVERWRITE, overwrite, "overwrite")
+
+#endif
