@@ -18,6 +18,7 @@
 #include "base/atomic.h"
 #include "base/compiler.h"
 #include "lane/segment.h"
+#include "lane/track.h"
 
 struct wr_buffers;
 struct wr_thread;
@@ -47,19 +48,12 @@ struct wr_lane {
     uint32_t read_offset;  /* in `oldest` */
     uint32_t read_count;   /* records read of `oldest` */
     uint64_t records_read; /* from all segments */
-    uint64_t lost_told[WR_LANE_CAUSES];
-    uint64_t nested_told;
-    uint64_t encoded;        /* records handed to the encoder, since the lane was attached */
-    uint64_t delivered;      /* of them, those that the sink took or refused */
+    struct wr_track track;
     struct wr_lane *touched; /* the next lane that has encoded since the last flush */
     bool is_touched;
-    uint64_t sink_failed;   /* encoded, but not written; LOCK(lanes) */
-    uint64_t last_ticks;    /* of the last record, in the stream; time never steps back */
-    uint64_t last_stamp;    /* of the last record, as its thread read the clock; 0: none */
-    int64_t skew;           /* what its stamps need beside the session's offset: session/step.c */
-    uint64_t last_number;   /* on the wire: of the last record or told loss; starts at 1 */
-    uint64_t shown_number;  /* on the wire: of the last record, 0 before the first */
-    uint64_t listed_number; /* on the wire: in the last sequence point; 0: never listed */
+    uint64_t sink_failed; /* encoded, but not written; LOCK(lanes) */
+    uint64_t last_stamp;  /* of the last record, as its thread read the clock; 0: none */
+    int64_t skew;         /* what its stamps need beside the session's offset: session/step.c */
     uint64_t noted_pin;
     uint64_t idle_commit; /* at the last sweep, of that segment, to tell an idle lane */
     struct wr_segment *idle_segment;
@@ -72,10 +66,9 @@ struct wr_lane {
     /* CONST from attach to release */
     WR_ALIGNED_LINE struct wr_thread *thread;
     struct wr_buffers *buffers;
-    uint64_t capture_id;
-    uint64_t thread_id;
 
-    /* LOCK(overwrite), see buffers/mode_overwrite.h; beside the constants, which no hot path reads */
+    /* LOCK(overwrite), see buffers/mode_overwrite.h; beside the constants, which no hot path reads
+     */
     uint64_t overwritten;   /* records that are gone */
     uint32_t segments_full; /* that it no longer writes to and that still hold its records */
     uint32_t hungry_turn;   /* the last turn in which it went without a segment */

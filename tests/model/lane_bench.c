@@ -167,7 +167,7 @@ static void give(struct wr_segment *segment)
     bench.buffers->mode->give(bench.buffers, segment);
 }
 
-/* wr_drain_lane(): reads what can be read, and gives back what is final. */
+/* wr_read_lane(): reads what can be read, and gives back what is final. */
 void bench_look(uint32_t index)
 {
     struct writer *writer = &bench.writer[index];

@@ -130,7 +130,7 @@ static const struct redundant redundant[] = {
     {"point.c", "lane_tell_all", MODEL_LOAD, "u64 acquire to relaxed",
      "a count of its own, which orders nothing"},
     {"drain.c", "lanes_release", MODEL_LOAD, "acquire to relaxed", BY_PIN},
-    {"point.c", "tell_unattributed", MODEL_LOAD, "acquire to relaxed",
+    {"report.c", "wr_report_unattributed", MODEL_LOAD, "acquire to relaxed",
      "a count that names no lane"},
     {"point.c", "wr_point_has_losses", MODEL_LOAD, "acquire to relaxed",
      "whether to write a point; what stands in it is loaded again"},
