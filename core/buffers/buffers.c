@@ -5,7 +5,7 @@
 #include "buffers/modes.h"
 #include "buffers/place.h"
 #include "lane/lane_span.h"
-#include "lane/lane_write.h"
+#include "lane/lane_change.h"
 #include "lane/record.h"
 #include "os/clock.h"
 #include "os/os.h"

@@ -3,7 +3,7 @@
 #include <string.h>
 #include <time.h>
 #include "base/compiler.h"
-#include "base/types.h"
+#include "nettrace/types.h"
 #include "lane/record.h"
 
 /* Tags of the container. */

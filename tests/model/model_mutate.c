@@ -56,7 +56,7 @@ static const struct redundant redundant[] = {
     {"buffers.c", "on_thread_exit", MODEL_STORE, "release to relaxed",
      "a stopper that reads the word has waited for the pin"},
     {"lane_read.h", "wr_lane_take_opened", MODEL_EXCHANGE, "acq_rel to acquire", NO_RETURN},
-    {"lane_write.h", "wr_lane_retire", MODEL_EXCHANGE, "acq_rel to release", NO_RETURN},
+    {"lane_change.h", "wr_lane_retire", MODEL_EXCHANGE, "acq_rel to release", NO_RETURN},
     {"lane_read.h", "wr_lane_revoke_finish", MODEL_LOAD, "acquire to relaxed", BY_PIN},
     {"lane_read.h", "wr_lane_revoke_finish", MODEL_CAS, "acq_rel to acquire", NO_RETURN},
     {"lane_read.h", "wr_lane_revoke_finish", MODEL_CAS, "acq_rel to release", BY_PIN},
