@@ -7,7 +7,7 @@ import shutil
 
 from bench.judge.points import ROOT
 
-EMIT, DRAIN = "core/event/emit.c", "core/session/drain.c"
+EMIT, DRAIN = "core/event/emit.c", "core/session/read.c"
 IN_EMIT = "    uint64_t bytes = event->record_bytes, commit;\n"
 BEFORE_EMIT = "WEIR_API bool weir_emit("
 IN_RUN = "        least = ticks;\n"

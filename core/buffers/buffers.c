@@ -5,7 +5,7 @@
 #include "buffers/modes.h"
 #include "buffers/place.h"
 #include "lane/lane_span.h"
-#include "lane/lane_write.h"
+#include "lane/lane_change.h"
 #include "lane/record.h"
 #include "os/clock.h"
 #include "os/os.h"
@@ -159,10 +159,10 @@ static struct wr_lane *lane_take(struct wr_buffers *buffers, struct wr_thread *t
     memset(wr_place_of(lane), 0, sizeof(struct wr_place));
     lane->thread = thread;
     lane->buffers = buffers;
-    lane->thread_id = thread->id;
-    lane->capture_id = wr_buffers_capture_id();
+    lane->track.thread_id = thread->id;
+    lane->track.capture_id = wr_buffers_capture_id();
     wr_u32_store_relaxed(&lane->is_due, 1); /* relaxed: not shared yet */
-    lane->last_number = 1; /* the number of its introduction; attempts follow from 2 */
+    lane->track.number = 1; /* the number of its introduction; attempts follow from 2 */
     wr_u32_add_acq_rel(&buffers->lanes_now, 1);
     void *head = wr_ptr_load_relaxed(&buffers->arrived); /* relaxed: the exchange decides */
     do {

@@ -14,7 +14,7 @@
 #include "buffers/free_list.h"
 #include "buffers/mode.h"
 #include "buffers/mode_overwrite.h"
-#include "lane/lane_write.h"
+#include "lane/lane_change.h"
 #include "lane/thread.h"
 #include "os/os.h"
 #include "wait/bell.h"

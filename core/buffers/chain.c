@@ -3,7 +3,7 @@
 #include "buffers/buffers.h"
 #include "buffers/place.h"
 #include "lane/lane_span.h"
-#include "lane/lane_write.h"
+#include "lane/lane_change.h"
 #include "os/clock.h"
 
 /* --- Writer's side. -------------------------------------------------------------------------- */

@@ -80,7 +80,20 @@ struct wr_mode {
 
     /* A segment that is read. It may be kept for a moment, until attend() or before_sink(). */
     void (*give)(struct wr_buffers *buffers, struct wr_segment *segment);
-    /* Does a thread wait for a segment? A hint. Not where the mode keeps, like the following. */
+    /* After a look. */
+    enum wr_attention (*attend)(struct wr_buffers *buffers);
+    /* After what may block. */
+    void (*after_sink)(struct wr_buffers *buffers);
+    /* The thread of the lane has exited, and all of the lane is read: may it go to another one? */
+    bool (*finish)(struct wr_lane *lane);
+    /* The lane's losses so far. Returns its records so far where the mode keeps, otherwise 0. */
+    uint64_t (*attempts)(struct wr_lane *lane, uint64_t lost[WR_LANE_CAUSES]);
+
+    /* --- The drain that reads as events come. Only where the mode does not keep. -------------- */
+
+    /* Before anything that may block. */
+    void (*before_sink)(struct wr_buffers *buffers);
+    /* Does a thread wait for a segment? A hint. Also for the emitting thread. */
     bool (*has_waiting)(const struct wr_buffers *buffers);
     /* Grants what is free to the lanes that wait. */
     void (*serve)(struct wr_buffers *buffers);
@@ -91,18 +104,8 @@ struct wr_mode {
     /* One lane of a sweep; then one whose segment is about to be revoked. */
     void (*sweep)(struct wr_lane *lane);
     void (*rest)(struct wr_lane *lane);
-    /* Before anything that may block. */
-    void (*before_sink)(struct wr_buffers *buffers);
     /* A look has read so many bytes in so many nanoseconds. NULL: the mode does not ask. */
     void (*tune)(struct wr_buffers *buffers, uint64_t bytes, uint64_t ns);
-    /* ... up to here. After what may block. */
-    void (*after_sink)(struct wr_buffers *buffers);
-    /* After a look. */
-    enum wr_attention (*attend)(struct wr_buffers *buffers);
-    /* The thread of the lane has exited, and all of the lane is read: may it go to another one? */
-    bool (*finish)(struct wr_lane *lane);
-    /* The lane's losses so far. Returns its records so far, where the mode keeps, else 0. */
-    uint64_t (*attempts)(struct wr_lane *lane, uint64_t lost[WR_LANE_CAUSES]);
 
     /* --- The end, and figures. Each waits at most `limit_ns` for locks; false: nothing is done. */
 

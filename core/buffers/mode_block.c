@@ -14,7 +14,7 @@
 
 #include <errno.h>
 #include "buffers/place.h"
-#include "lane/lane_write.h"
+#include "lane/lane_change.h"
 #include "os/os.h"
 
 _Static_assert(offsetof(struct wr_segment, older) == 0 &&

@@ -1,7 +1,7 @@
 #include "buffers/mode_drop.h"
 
 #include "buffers/chain.h"
-#include "lane/lane_write.h"
+#include "lane/lane_change.h"
 
 static bool is_waiting(const void *word)
 {

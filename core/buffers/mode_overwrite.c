@@ -3,7 +3,7 @@
 #include "buffers/place.h"
 #include "lane/lane_span.h"
 #include "lane/lane_read.h"
-#include "lane/lane_write.h"
+#include "lane/lane_change.h"
 #include "os/clock.h"
 #include "os/os.h"
 

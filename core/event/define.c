@@ -2,7 +2,7 @@
 
 #include <stdlib.h>
 #include <string.h>
-#include "base/types.h"
+#include "nettrace/types.h"
 
 bool wr_name_is_valid(const char *name)
 {

@@ -6,7 +6,6 @@
 #include "event/event.h"
 
 #include <string.h>
-#include "base/types.h"
 #include "buffers/buffers.h"
 #include "buffers/mode_drop.h"
 #include "event/hooks.h"
@@ -331,27 +330,11 @@ WEIR_API enum weir_loss weir_last_loss(void)
     return (enum weir_loss)wr_self.last_loss;
 }
 
-/* --- Scopes. --------------------------------------------------------------------------------- */
-
-WEIR_API void weir_no_block_begin(void)
-{
-    wr_self.no_block++;
-}
-
-WEIR_API void weir_no_block_end(void)
-{
-    WR_CHECK(wr_self.no_block > 0);
-    if (wr_self.no_block > 0)
-        wr_self.no_block--;
-}
-
 /* --- Values. --------------------------------------------------------------------------------- */
 
 const unsigned char wr_payload_mismatch;
 
-/* Counts a mismatch like the event's other losses: by the capture, as nested, or in each session
- * that wants the event. */
-static bool lose_mismatch(struct weir_event *event)
+bool wr_emit_mismatch(struct weir_event *event)
 {
     if (wr_self.capture)
         return wr_self.capture(wr_self.capture_context, event, &wr_payload_mismatch);
@@ -373,60 +356,4 @@ static bool lose_mismatch(struct weir_event *event)
         wr_pin_leave(thread, pin);
     wr_self_leave();
     return false;
-}
-
-/* The payload that an emitter would build: at most 16 bytes per field. */
-struct built_payload {
-    _Alignas(8) unsigned char bytes[WR_FIELDS_MAX * 16 + 8];
-};
-
-static uint32_t append(struct built_payload *built, uint32_t at, const void *bytes, uint32_t count)
-{
-    memcpy(built->bytes + at, bytes, count);
-    return at + count;
-}
-
-static uint32_t append_reference(struct built_payload *built, uint32_t at,
-                                 const struct weir_value *value)
-{
-    at = append(built, at, &value->as.ptr, sizeof value->as.ptr);
-    return wr_type_is_array(value->type) ? append(built, at, &value->count, sizeof value->count)
-                                         : at;
-}
-
-/* Little-endian, like the wire format: the low bytes of an integer are its narrower value. */
-static uint32_t append_value(struct built_payload *built, uint32_t at,
-                             const struct weir_value *value)
-{
-    static const struct weir_guid no_guid;
-    if (!wr_type_is_fixed(value->type))
-        return append_reference(built, at, value);
-    if (value->type == WEIR_TYPE_guid)
-        return append(built, at, value->as.ptr ? value->as.ptr : &no_guid, sizeof no_guid);
-    if (value->type == WEIR_TYPE_bool) {
-        uint32_t flag = value->as.boolean;
-        return append(built, at, &flag, sizeof flag);
-    }
-    if (value->type == WEIR_TYPE_f32) {
-        float single = (float)value->as.f;
-        return append(built, at, &single, sizeof single);
-    }
-    return append(built, at, &value->as, wr_type_bytes(value->type));
-}
-
-WEIR_API bool weir_event_emit(struct weir_event *event, const struct weir_value *values,
-                              uint32_t count)
-{
-    if (!weir_event_is_enabled(event) && !wr_self.capture)
-        return false;
-    const struct wr_event_definition *definition = event->definition;
-    bool matches = definition && count == definition->schema.field_count;
-    struct built_payload built;
-    uint32_t at = 0;
-    for (uint32_t i = 0; matches && i < count; i++) {
-        matches = values[i].type == definition->schema.fields[i].type;
-        if (matches)
-            at = append_value(&built, at, &values[i]);
-    }
-    return matches ? weir_emit(event, built.bytes) : lose_mismatch(event);
 }

@@ -113,6 +113,10 @@ bool wr_emit_pinned_slow(struct weir_event *event, const void *payload);
 bool wr_emit_no_segment_slow(struct weir_event *event, struct wr_thread *thread,
                              struct wr_lane *lane, uint64_t pin, const void *payload);
 
+/* Counts an event whose values do not match its schema as lost, in each session that wants it, as
+ * the event's other losses are counted. False. */
+bool wr_emit_mismatch(struct weir_event *event);
+
 /* Writes one session's copy of an event whose record is larger than a segment. Call inside the pin;
  * `*ticks` is 0 until the clock has been read. */
 enum wr_room wr_emit_span(struct wr_lane *lane, const struct wr_event_definition *definition,

@@ -2,7 +2,7 @@
 #include "event/event.h"
 
 #include <string.h>
-#include "base/types.h"
+#include "nettrace/types.h"
 #include "lane/lane_span.h"
 
 static size_t utf16_length(const uint16_t *units)

@@ -18,6 +18,7 @@
 #include "base/atomic.h"
 #include "base/compiler.h"
 #include "lane/segment.h"
+#include "lane/track.h"
 
 struct wr_buffers;
 struct wr_thread;
@@ -44,24 +45,17 @@ struct wr_lane {
     /* DRAIN */
     WR_ALIGNED_LINE struct wr_segment *oldest; /* the chain, oldest first */
     struct wr_segment *newest;
-    uint32_t read_offset;               /* in `oldest` */
-    uint32_t read_count;                /* records read from `oldest` */
-    uint64_t records_read;              /* from all segments */
-    uint64_t lost_told[WR_LANE_CAUSES]; /* the part of `lost` that the stream reports */
-    uint64_t nested_told;               /* the same of `nested` */
-    uint64_t encoded;                   /* records of this stream handed to the encoder */
-    uint64_t delivered;                 /* of these, the records that the sink took or refused */
-    struct wr_lane *touched;            /* list of lanes with `is_touched` */
-    bool is_touched;                    /* has encoded since the last flush */
-    uint64_t sink_failed;               /* LOCK(lanes): records encoded, but not written */
-    uint64_t last_ticks;    /* the last record's time in the stream, which never steps back */
-    uint64_t last_stamp;    /* the last record's stamp, as its thread read the clock; 0: none */
-    int64_t skew;           /* added to its stamps beside the session's offset: session/step.c */
-    uint64_t last_number;   /* wire number of the last record or reported loss; starts at 1 */
-    uint64_t shown_number;  /* wire number of the last record; 0: none yet */
-    uint64_t listed_number; /* wire number in the last sequence point; 0: never listed */
-    uint64_t noted_pin;     /* the pin that wr_point_settle() waits for */
-    uint64_t idle_commit;   /* commit word of `idle_segment` then; 0 if it was not alone */
+    uint32_t read_offset;  /* in `oldest` */
+    uint32_t read_count;   /* records read from `oldest` */
+    uint64_t records_read; /* from all segments */
+    struct wr_track track;
+    struct wr_lane *touched; /* list of lanes with `is_touched` */
+    bool is_touched;         /* has encoded since the last flush */
+    uint64_t sink_failed;    /* LOCK(lanes): records encoded, but not written */
+    uint64_t last_stamp;     /* the last record's stamp, as its thread read the clock; 0: none */
+    int64_t skew;            /* added to its stamps beside the session's offset: session/step.c */
+    uint64_t noted_pin;      /* the pin that wr_point_settle() waits for */
+    uint64_t idle_commit;    /* commit word of `idle_segment` then; 0 if it was not alone */
     struct wr_segment *idle_segment; /* the oldest one at the last sweep; OVERWRITE: current */
     uint64_t idle_opening;           /* OVERWRITE: the opening of `idle_segment` */
     struct wr_lane *next;            /* LOCK(lanes): all lanes of the session */
@@ -72,8 +66,6 @@ struct wr_lane {
     /* CONST from attach to release */
     WR_ALIGNED_LINE struct wr_thread *thread;
     struct wr_buffers *buffers;
-    uint64_t capture_id;
-    uint64_t thread_id;
 
     /* LOCK(overwrite), see buffers/mode_overwrite.h. Beside the constants, which no hot path reads. */
     uint64_t overwritten;   /* records lost by recycling */

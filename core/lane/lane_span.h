@@ -20,7 +20,7 @@
 #define WR_LANE_LANE_SPAN_H
 
 #include <string.h>
-#include "lane/lane_write.h"
+#include "lane/lane_change.h"
 
 /* --- Writer. --------------------------------------------------------------------------------- */
 

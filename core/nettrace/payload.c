@@ -1,7 +1,7 @@
 #include "nettrace/writer.h"
 
 #include <string.h>
-#include "base/types.h"
+#include "nettrace/types.h"
 
 struct cursor {
     const unsigned char *from;

@@ -3,7 +3,7 @@
 #include <string.h>
 #include <time.h>
 #include "base/compiler.h"
-#include "base/types.h"
+#include "nettrace/types.h"
 #include "lane/record.h"
 
 /* Figures of the format. FORMAT.md has the tables, and for each the section of the format's

@@ -12,167 +12,19 @@
  * ms or until half the budget is full; a record that is published later than that is stamped with
  * the point's time and counted as late.
  */
-#include "session/session.h"
+#include "session/point.h"
 
-#include <string.h>
-#include "buffers/loss.h"
 #include "lane/lane_read.h"
 #include "os/clock.h"
 #include "os/os.h"
+#include "session/read.h"
+#include "session/report.h"
+#include "session/session.h"
 
 #define SETTLE_NS_MAX   1000000u
 #define POINT_BYTES_MAX (4u << 20) /* of stream between points: what a reader must hold */
-/* Readers subtract numbers as signed 32-bit integers. stress_accounting_steps has it low. */
-#ifdef WR_POINT_STEP_MAX
-#define STEP_MAX ((uint64_t)(WR_POINT_STEP_MAX))
-#else
-#define STEP_MAX ((UINT64_C(1) << 31) - (1 << 20))
-#endif
-
-const char *weir_loss_name(enum weir_loss cause)
-{
-#define NAME(name) [WEIR_LOSS_##name] = #name,
-    static const char *const names[] = {WR_LOSS_LIST(NAME)};
-#undef NAME
-#define ONE(name) +1
-    _Static_assert(0 WR_LOSS_LIST(ONE) == WEIR_LOSS_COUNT, "each cause is listed");
-#undef ONE
-    return (unsigned)cause < sizeof names / sizeof names[0] ? names[cause] : NULL;
-}
-
-/* --- The drain's own events. ----------------------------------------------------------------- */
-
-void wr_point_own_event(struct weir_session *session, uint32_t metadata_id, uint64_t ticks,
-                        const void *payload, uint32_t payload_bytes)
-{
-    struct wr_drain *drain = &session->drain;
-    drain->own_ticks = wr_max_u64(wr_max_u64(ticks, drain->own_ticks), drain->point_ticks);
-    wr_nettrace_event(&drain->nettrace, metadata_id, ++drain->own_number, drain->own_ticks, payload,
-                      payload_bytes);
-    drain->own_shown = drain->own_number;
-    drain->has_news = true;
-}
-
-/* Weir/Loss: events of a thread are missing after that number. */
-static const struct weir_field loss_fields[] = {{"CaptureThread", WEIR_TYPE_u64},
-                                                {"After", WEIR_TYPE_u32},
-                                                {"Cause", WEIR_TYPE_str},
-                                                {"Count", WEIR_TYPE_u64}};
-static const struct weir_schema loss_schema = {
-    .name = "Loss", .id = 1, .level = WEIR_LEVEL_WARNING, .fields = loss_fields, .field_count = 4};
-
-static uint32_t loss_payload(const struct wr_told_loss *loss, unsigned char *out)
-{
-    unsigned char *start = out;
-    uint32_t after = (uint32_t)loss->after;
-    const char *name = weir_loss_name(loss->cause);
-    memcpy(out, &loss->capture_id, 8);
-    memcpy(out + 8, &after, 4);
-    out += 12;
-    out += wr_utf16_from_utf8((const unsigned char *)name, (uint32_t)strlen(name), out);
-    memset(out, 0, 2);
-    memcpy(out + 2, &loss->count, 8);
-    return (uint32_t)(out + 10 - start);
-}
-
-static void losses_write(struct weir_session *session, uint64_t ticks)
-{
-    struct wr_drain *drain = &session->drain;
-    unsigned char payload[128];
-    if (drain->loss_count == 0)
-        return;
-    if (wr_drain_first_use(drain, WR_LOSS_METADATA_ID))
-        wr_nettrace_metadata(&drain->nettrace, WR_LOSS_METADATA_ID, "Weir", &loss_schema, false,
-                             ticks);
-    wr_nettrace_block_begin(&drain->nettrace, drain->capture_id, drain->thread_id);
-    for (uint32_t i = 0; i < drain->loss_count; i++) {
-        uint32_t bytes = loss_payload(&drain->losses[i], payload);
-        wr_point_own_event(session, WR_LOSS_METADATA_ID, ticks, payload, bytes);
-    }
-    drain->loss_count = 0;
-}
-
-/* Loss events carry the time before the next point. Between points that is the last horizon's. */
-void wr_point_tell(struct weir_session *session, uint64_t capture_id, uint64_t *number,
-                   enum weir_loss cause, uint64_t count)
-{
-    struct wr_drain *drain = &session->drain;
-    if (count == 0)
-        return;
-    if (drain->loss_count == WR_TOLD_LOSSES_MAX)
-        losses_write(session, drain->point_ticks);
-    drain->losses[drain->loss_count++] = (struct wr_told_loss){capture_id, *number, count, cause};
-    *number += count;
-}
-
-void wr_point_tell_own_loss(struct weir_session *session, enum weir_loss cause, uint64_t count)
-{
-    struct wr_drain *drain = &session->drain;
-    wr_point_tell(session, drain->capture_id, &drain->own_number, cause, count);
-    pthread_mutex_lock(&session->buffers.lock);
-    drain->own.lost[cause] += count;
-    pthread_mutex_unlock(&session->buffers.lock);
-}
 
 /* --- What a lane has lost. ------------------------------------------------------------------- */
-
-static void lane_tell(struct weir_session *session, struct wr_lane *lane, enum weir_loss cause,
-                      uint64_t *told, uint64_t lost)
-{
-    if (lost <= *told)
-        return;
-    wr_point_tell(session, lane->capture_id, &lane->last_number, cause, lost - *told);
-    *told = lost;
-}
-
-static inline uint64_t lost_told(const struct wr_lane *lane)
-{
-    uint64_t told = 0;
-    for (unsigned cause = 0; cause < WR_LANE_CAUSES; cause++)
-        told += lane->lost_told[cause];
-    return told;
-}
-
-static void lane_tell_gone(struct weir_session *session, struct wr_lane *lane, uint64_t count)
-{
-    if (count == 0)
-        return;
-    wr_point_tell(session, lane->capture_id, &lane->last_number, WEIR_LOSS_OVERWRITTEN, count);
-    pthread_mutex_lock(&session->buffers.lock);
-    lane->records_read += count;
-    pthread_mutex_unlock(&session->buffers.lock);
-}
-
-bool wr_point_tell_gap(struct weir_session *session, struct wr_lane *lane, bool at_point)
-{
-    const struct wr_segment *segment = lane->oldest;
-    uint64_t gone = session->drain.way->gone_before(lane), gap = gone;
-    for (unsigned cause = 0; cause < WR_LANE_CAUSES; cause++)
-        if (segment->lost_before[cause] > lane->lost_told[cause])
-            gap += segment->lost_before[cause] - lane->lost_told[cause];
-    if (gap >= STEP_MAX && !at_point)
-        return false;
-    lane_tell_gone(session, lane, gone);
-    for (unsigned cause = 0; cause < WR_LANE_CAUSES; cause++)
-        lane_tell(session, lane, (enum weir_loss)cause, &lane->lost_told[cause],
-                  segment->lost_before[cause]);
-    /* The writer's count of attempts is ours. A thread that has a segment open loses nothing for
-     * want of room; what it loses otherwise may have been told before the mark was there to be
-     * read. */
-    WR_CHECK(segment->first_number == 1 + lane->records_read + wr_segment_lost_before(segment));
-    WR_CHECK(segment->lost_before[WEIR_LOSS_FULL] == lane->lost_told[WEIR_LOSS_FULL]);
-    return true;
-}
-
-void wr_point_tell_mark(struct weir_session *session, struct wr_lane *lane,
-                        const unsigned char *extension)
-{
-    uint64_t word;
-    memcpy(&word, extension, sizeof word);
-    unsigned cause = (unsigned)(word >> WR_GAP_CAUSE_SHIFT);
-    uint64_t lost = word & ((UINT64_C(1) << WR_GAP_CAUSE_SHIFT) - 1);
-    lane_tell(session, lane, (enum weir_loss)cause, &lane->lost_told[cause], lost);
-}
 
 /* Tells all losses so far, if the lane has no unread record that some of them may follow. The
  * losses are loaded before the look for records: a record that precedes a loss we saw is then seen
@@ -185,34 +37,26 @@ static void lane_tell_all(struct weir_session *session, struct wr_lane *lane, ui
     bool has_exited =
         wr_u32_load_acquire(&lane->exited) && !wr_pin_is_inside(wr_pin_load(lane->thread));
     uint64_t records = lane->buffers->mode->attempts(lane, lost);
-    lane_tell(session, lane, WEIR_LOSS_NESTED, &lane->nested_told,
-              wr_u64_load_acquire(&lane->nested));
-    bool has_more = wr_drain_lane(session, lane, limit);
+    wr_report_nested(session, &lane->track, wr_u64_load_acquire(&lane->nested));
+    bool has_more = wr_read_lane(session, lane, limit);
     if (lane->oldest && lane->read_count == 0 &&
         (has_more || session->drain.way->gone_before(lane) != 0))
-        wr_point_tell_gap(session, lane, true);
+        wr_report_gap(session, lane, true);
     if (has_more)
         return;
     if (!lane->oldest && records > lane->records_read)
-        lane_tell_gone(session, lane, records - lane->records_read);
-    for (unsigned cause = 0; cause < WR_LANE_CAUSES; cause++)
-        lane_tell(session, lane, (enum weir_loss)cause, &lane->lost_told[cause], lost[cause]);
+        wr_report_gone(session, lane, records - lane->records_read);
+    wr_report_lost(session, &lane->track, lost);
     lane->is_finished = has_exited && !lane->oldest && lane->buffers->mode->finish(lane);
     session->drain.has_finished |= lane->is_finished;
 }
 
-static void tell_unattributed(struct weir_session *session)
+static uint64_t lost_told(const struct wr_track *track)
 {
-    struct wr_drain *drain = &session->drain;
-    struct wr_unattributed *unattributed = &wr_unattributed[session->slot];
-    uint64_t nested = wr_u64_load_acquire(&unattributed->nested);
-    uint64_t no_segment = wr_u64_load_acquire(&unattributed->no_segment);
-    if (nested != drain->nested_told)
-        wr_point_tell_own_loss(session, WEIR_LOSS_NESTED, nested - drain->nested_told);
-    if (no_segment != drain->no_segment_told)
-        wr_point_tell_own_loss(session, WEIR_LOSS_NO_SEGMENT, no_segment - drain->no_segment_told);
-    drain->nested_told = nested;
-    drain->no_segment_told = no_segment;
+    uint64_t told = track->nested_told;
+    for (unsigned cause = 0; cause < WR_LANE_CAUSES; cause++)
+        told += track->lost_told[cause];
+    return told;
 }
 
 bool wr_point_has_losses(struct weir_session *session)
@@ -224,8 +68,7 @@ bool wr_point_has_losses(struct weir_session *session)
         uint64_t lost = wr_u64_load_acquire(&lane->nested);
         for (unsigned cause = 0; cause < WR_LANE_CAUSES; cause++)
             lost += wr_u64_load_acquire(&lane->lost[cause]); /* edge LOST.acquire */
-        has_losses =
-            lost > lane->nested_told + lost_told(lane) || wr_u32_load_acquire(&lane->exited) != 0;
+        has_losses = lost > lost_told(&lane->track) || wr_u32_load_acquire(&lane->exited) != 0;
     }
     pthread_mutex_unlock(&session->buffers.lock);
     return has_losses;
@@ -240,17 +83,18 @@ static void rows_write(struct weir_session *session, uint64_t ticks)
     drain->row_count = 0;
 }
 
-/* A number that is far from the last one that a reader has met, `*listed` in a point or `shown` on
- * an event, is approached in steps that it can subtract. */
-static void row_add(struct weir_session *session, uint64_t ticks, uint64_t capture_id,
-                    uint64_t *listed, uint64_t shown, uint64_t number)
+/* A number that is far from the last one that a reader has met, in a point or on an event, is
+ * approached in steps that it can subtract. */
+static void row_add(struct weir_session *session, uint64_t ticks, struct wr_track *track)
 {
     struct wr_drain *drain = &session->drain;
-    while (*listed != number) {
-        uint64_t met = wr_max_u64(*listed, shown);
-        *listed = met && number - met > STEP_MAX ? met + STEP_MAX : number;
-        drain->rows[drain->row_count++] = (struct wr_nettrace_thread_number){capture_id, *listed};
-        if (drain->row_count == WR_NETTRACE_POINT_ROWS || *listed != number)
+    while (track->listed != track->number) {
+        uint64_t met = wr_max_u64(track->listed, track->shown);
+        bool is_far = met && track->number - met > WR_STEP_MAX;
+        track->listed = is_far ? met + WR_STEP_MAX : track->number;
+        drain->rows[drain->row_count++] =
+            (struct wr_nettrace_thread_number){track->capture_id, track->listed};
+        if (drain->row_count == WR_NETTRACE_POINT_ROWS || track->listed != track->number)
             rows_write(session, ticks);
     }
 }
@@ -265,18 +109,16 @@ void wr_point_write(struct weir_session *session, uint64_t ticks)
 {
     struct wr_drain *drain = &session->drain;
     uint64_t attached;
-    struct wr_lane *first = wr_drain_lanes(session, &attached);
+    struct wr_lane *first = wr_session_lanes(session, &attached);
     for (struct wr_lane *lane = first; lane; lane = lane->next)
-        if (lane->listed_number)
+        if (lane->track.listed)
             lane_tell_all(session, lane, ticks);
-    if (drain->own_listed) /* a thread's losses follow its introduction */
-        tell_unattributed(session);
-    losses_write(session, ticks ? ticks - 1 : 0);
+    if (drain->self.listed) /* a thread's losses follow its introduction */
+        wr_report_unattributed(session);
+    wr_report_write(session, ticks ? ticks - 1 : 0);
     for (struct wr_lane *lane = first; lane; lane = lane->next)
-        row_add(session, ticks, lane->capture_id, &lane->listed_number, lane->shown_number,
-                lane->last_number);
-    row_add(session, ticks, drain->capture_id, &drain->own_listed, drain->own_shown,
-            drain->own_number);
+        row_add(session, ticks, &lane->track);
+    row_add(session, ticks, &drain->self);
     rows_write(session, ticks);
     drain->point_ticks = ticks;
     drain->point_offset = drain->nettrace.offset + drain->nettrace.length;
@@ -303,7 +145,7 @@ static bool half_is_full(const struct weir_session *session)
 void wr_point_settle(struct weir_session *session)
 {
     uint64_t attached;
-    struct wr_lane *first = wr_drain_lanes(session, &attached);
+    struct wr_lane *first = wr_session_lanes(session, &attached);
     /* After the clock was read, before the pins are. Without it they say nothing worth a wait. */
     if (!wr_threads_barrier(session->buffers.has_plain_pins))
         return;

@@ -8,6 +8,7 @@
 #include "lane/lane_read.h"
 #include "os/clock.h"
 #include "os/os.h"
+#include "session/step.h"
 
 /* --- Segments of threads that do not move. --------------------------------------------------- */
 
@@ -34,7 +35,7 @@ static bool revocations_begin(struct weir_session *session, bool is_starved)
     uint64_t attached, oldest = wr_overwrite_oldest(&session->buffers);
     struct wr_lane *longest = NULL;
     bool any = false, is_idle;
-    for (struct wr_lane *lane = wr_drain_lanes(session, &attached); lane; lane = lane->next) {
+    for (struct wr_lane *lane = wr_session_lanes(session, &attached); lane; lane = lane->next) {
         if (is_same(lane, &is_idle) && (!longest || lane->idle_opening < longest->idle_opening))
             longest = lane;
         lane->is_revoking = is_idle && (is_starved || lane->idle_opening < oldest);
@@ -50,7 +51,7 @@ static void segments_revoke(struct weir_session *session, bool is_starved)
     if (wr_session_is_lost(session) || !revocations_begin(session, is_starved))
         return;
     uint64_t attached;
-    struct wr_lane *first = wr_drain_lanes(session, &attached);
+    struct wr_lane *first = wr_session_lanes(session, &attached);
     for (struct wr_lane *lane = first; lane; lane = lane->next)
         if (lane->is_revoking)
             wr_lane_revoke_begin(lane);
@@ -105,11 +106,12 @@ void wr_recorder_fold(struct weir_session *session)
     uint64_t nested = wr_u64_load_acquire(&unattributed->nested);
     uint64_t no_segment = wr_u64_load_acquire(&unattributed->no_segment);
     pthread_mutex_lock(&session->buffers.lock);
-    drain->own.lost[WEIR_LOSS_NESTED] += nested - drain->nested_told;
-    drain->own.lost[WEIR_LOSS_NO_SEGMENT] += no_segment - drain->no_segment_told;
+    drain->own.lost[WEIR_LOSS_NESTED] += nested - drain->self.nested_told;
+    drain->own.lost[WEIR_LOSS_NO_SEGMENT] +=
+        no_segment - drain->self.lost_told[WEIR_LOSS_NO_SEGMENT];
     pthread_mutex_unlock(&session->buffers.lock);
-    drain->nested_told = nested;
-    drain->no_segment_told = no_segment;
+    drain->self.nested_told = nested;
+    drain->self.lost_told[WEIR_LOSS_NO_SEGMENT] = no_segment;
 }
 
 static void visit(struct weir_session *session, bool is_timed)
@@ -132,11 +134,11 @@ static void begin(struct weir_session *session)
 {
     struct wr_drain *drain = &session->drain;
     struct wr_snapshot *snapshot = &session->snapshot;
-    drain->thread_id = wr_os_thread_id();
-    drain->capture_id = wr_buffers_capture_id();
+    drain->self.thread_id = wr_os_thread_id();
+    drain->self.capture_id = wr_buffers_capture_id();
     struct wr_unattributed *unattributed = &wr_unattributed[session->slot];
-    drain->nested_told = wr_u64_load_acquire(&unattributed->nested);
-    drain->no_segment_told = wr_u64_load_acquire(&unattributed->no_segment);
+    drain->self.nested_told = wr_u64_load_acquire(&unattributed->nested);
+    drain->self.lost_told[WEIR_LOSS_NO_SEGMENT] = wr_u64_load_acquire(&unattributed->no_segment);
     wr_clock_read_pair(&snapshot->sync_ticks, &snapshot->realtime_ns);
     snapshot->start_ticks = wr_step_begin(session);
     pthread_mutex_lock(&session->buffers.lock);

@@ -3,11 +3,16 @@
  * a reader needs to make sense of the events. Each event is encoded at once, on the drain's own
  * capture thread. So any volume fits, no thread parks, and no event is lost for want of room.
  */
+#include "session/rundown.h"
+
+#include "session/point.h"
+#include "session/report.h"
 #include "session/session.h"
+#include "session/step.h"
 
 static bool lose(struct weir_session *session, enum weir_loss cause)
 {
-    wr_point_tell_own_loss(session, cause, 1);
+    wr_report_own_loss(session, cause, 1);
     wr_self.last_loss = cause;
     return false;
 }
@@ -30,13 +35,13 @@ static bool encode(struct weir_session *session, struct weir_event *event, const
     if (definition->has_strings)
         file_bytes = wr_nettrace_payload(&definition->schema, record, converted);
     uint64_t ticks = wr_step_ticks_now(session);
-    wr_drain_describe(session, definition, ticks);
-    wr_nettrace_block_begin(&drain->nettrace, drain->capture_id, drain->thread_id);
-    wr_point_own_event(session, definition->index, ticks,
-                       definition->has_strings ? converted : record, file_bytes);
-    drain->own_encoded++;
+    wr_report_describe(session, definition, ticks);
+    wr_nettrace_block_begin(&drain->nettrace, drain->self.capture_id, drain->self.thread_id);
+    wr_report_own_event(session, definition->index, ticks,
+                        definition->has_strings ? converted : record, file_bytes);
+    drain->self.encoded++;
     if (wr_point_is_due(session))
-        wr_point_write(session, drain->own_ticks + 1);
+        wr_point_write(session, drain->self.ticks + 1);
     return true;
 }
 

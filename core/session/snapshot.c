@@ -13,13 +13,17 @@
  * overwritten, and those that are older than was asked for, as OVERWRITTEN. Threads that are gone,
  * and all of whose records are, have no row: their losses are told as the drain thread's own.
  */
-#include "session/session.h"
+#include "session/snapshot.h"
 
 #include <string.h>
-#include "buffers/loss.h"
 #include "lane/lane_read.h"
 #include "os/clock.h"
 #include "os/os.h"
+#include "session/point.h"
+#include "session/read.h"
+#include "session/report.h"
+#include "session/session.h"
+#include "session/step.h"
 
 #define SLICE_BYTES   (1u << 20) /* of segments, read up to one moment */
 #define NS_PER_SECOND UINT64_C(1000000000)
@@ -32,14 +36,12 @@ static void lane_reset(struct wr_lane *lane)
     lane->read_offset = 0;
     lane->read_count = 0;
     lane->records_read = 0;
-    memset(lane->lost_told, 0, sizeof lane->lost_told);
-    lane->nested_told = 0;
-    lane->encoded = lane->delivered = 0;
+    wr_track_begin(&lane->track);
+    memset(lane->track.lost_told, 0, sizeof lane->track.lost_told);
+    lane->track.nested_told = 0;
     lane->is_touched = false;
-    lane->last_ticks = lane->last_stamp = 0;
+    lane->last_stamp = 0;
     lane->skew = 0;
-    lane->last_number = 1;
-    lane->shown_number = lane->listed_number = 0;
 }
 
 /* Lanes that are attached from here on are not in the stream. */
@@ -47,7 +49,7 @@ static void lanes_reset(struct weir_session *session)
 {
     struct wr_drain *drain = &session->drain;
     drain->stream_is_cut = false;
-    drain->stream_lanes = wr_drain_lanes(session, &drain->stream_attached);
+    drain->stream_lanes = wr_session_lanes(session, &drain->stream_attached);
     drain->stream_is_cut = true;
     for (struct wr_lane *lane = drain->stream_lanes; lane; lane = lane->next)
         lane_reset(lane);
@@ -64,8 +66,7 @@ static void drain_reset(struct weir_session *session, struct wr_stream *stream,
     drain->point_ticks = drain->point_offset = 0;
     drain->lanes_introduced = 0;
     drain->has_news = drain->has_finished = false;
-    drain->own_number = 1;
-    drain->own_shown = drain->own_listed = drain->own_ticks = 0;
+    wr_track_begin(&drain->self);
     drain->touched = NULL;
     drain->loss_count = drain->row_count = 0;
     drain->steps_told = 0;
@@ -139,7 +140,7 @@ static void lane_cut(struct weir_session *session, struct wr_lane *lane, uint64_
     while (lane->oldest && is_older(session, lane->oldest, since))
         wr_lane_unchain(lane);
     if (lane->oldest && since)
-        wr_drain_skip(session, lane, since);
+        wr_read_skip(session, lane, since);
 }
 
 /* Losses that no lane of the stream carries. They are in the session's figures already. */
@@ -152,8 +153,7 @@ static void tell_own(struct weir_session *session)
     wr_counts_add(&counts, &drain->own);
     pthread_mutex_unlock(&session->buffers.lock);
     for (unsigned cause = 0; cause < WEIR_LOSS_COUNT; cause++)
-        wr_point_tell(session, drain->capture_id, &drain->own_number, (enum weir_loss)cause,
-                      counts.lost[cause]);
+        wr_report_loss(session, &drain->self, (enum weir_loss)cause, counts.lost[cause]);
 }
 
 /* --- Reading. -------------------------------------------------------------------------------- */
@@ -175,8 +175,8 @@ static void begin(struct weir_session *session, struct wr_segment_list held, uin
 /* Does a gap keep the lane from being read that is so large that only a point can tell it? */
 static bool is_stuck(struct weir_session *session, struct wr_lane *lane, uint64_t limit)
 {
-    return wr_drain_lane(session, lane, limit) && lane->oldest && lane->read_count == 0 &&
-           !wr_point_tell_gap(session, lane, false);
+    return wr_read_lane(session, lane, limit) && lane->oldest && lane->read_count == 0 &&
+           !wr_report_gap(session, lane, false);
 }
 
 static void read_until(struct weir_session *session, uint64_t limit, bool is_last)
@@ -242,7 +242,7 @@ static void settle(void *context, bool is_sent)
     struct weir_session *session = context;
     (void)is_sent;
     for (struct wr_lane *lane = session->drain.touched; lane; lane = lane->touched) {
-        lane->delivered = lane->encoded;
+        lane->track.delivered = lane->track.encoded;
         lane->is_touched = false;
     }
     session->drain.touched = NULL;

@@ -72,8 +72,8 @@ static bool threads_locked(struct weir_session *session, struct weir_thread_stat
         if (*count < max) {
             struct weir_thread_stats *thread = &threads[*count];
             memset(thread, 0, sizeof *thread);
-            thread->thread_id = lane->thread_id;
-            thread->capture_thread = lane->capture_id;
+            thread->thread_id = lane->track.thread_id;
+            thread->capture_thread = lane->track.capture_id;
             if (!wr_lane_counts_locked(lane, &thread->counts, limit_of(session)))
                 return false;
         }

@@ -14,11 +14,13 @@
  * A thread whose clock differs from the drain's has a skew, which is settled by its first record
  * that would be late, or in the future, and forgotten with the first that needs none.
  */
-#include "session/session.h"
+#include "session/step.h"
 
 #include <string.h>
 #include "os/clock.h"
 #include "os/os.h"
+#include "session/report.h"
+#include "session/session.h"
 
 #define NS_PER_SECOND UINT64_C(1000000000)
 
@@ -103,18 +105,18 @@ static void tell(struct weir_session *session, uint64_t capture_id, uint64_t by,
 {
     struct wr_drain *drain = &session->drain;
     uint64_t payload[2] = {capture_id, by};
-    if (wr_drain_first_use(drain, WR_CLOCK_STEP_METADATA_ID))
+    if (wr_report_is_first_use(drain, WR_CLOCK_STEP_METADATA_ID))
         wr_nettrace_metadata(&drain->nettrace, WR_CLOCK_STEP_METADATA_ID, "Weir", &step_schema,
                              false, ticks);
-    wr_nettrace_block_begin(&drain->nettrace, drain->capture_id, drain->thread_id);
-    wr_point_own_event(session, WR_CLOCK_STEP_METADATA_ID, ticks, payload, sizeof payload);
+    wr_nettrace_block_begin(&drain->nettrace, drain->self.capture_id, drain->self.thread_id);
+    wr_report_own_event(session, WR_CLOCK_STEP_METADATA_ID, ticks, payload, sizeof payload);
 }
 
 void wr_step_tell_lane(struct weir_session *session, const struct wr_lane *lane, uint64_t by,
                        uint64_t ticks)
 {
     if (!session->drain.is_before_step) /* then all have seen it */
-        tell(session, lane->capture_id, by, ticks);
+        tell(session, lane->track.capture_id, by, ticks);
 }
 
 /* --- A step of all. -------------------------------------------------------------------------- */
@@ -126,7 +128,7 @@ void wr_step_pass(struct weir_session *session, uint64_t latest)
     uint64_t ticks = wr_max_u64(wr_max_u64(drain->expected_ticks, latest + 1),
                                 wr_max_u64(drain->horizon, drain->point_ticks) + 1);
     const struct wr_clock_step *step = step_note(drain, ticks);
-    for (struct wr_lane *lane = wr_drain_lanes(session, &attached); lane; lane = lane->next)
+    for (struct wr_lane *lane = wr_session_lanes(session, &attached); lane; lane = lane->next)
         lane->last_stamp = 0; /* that its stamps fall is no news */
     drain->horizon = ticks;
     tell(session, 0, step->by, ticks - 1);
@@ -136,7 +138,7 @@ void wr_step_pass(struct weir_session *session, uint64_t latest)
 
 static uint64_t least_ticks(const struct wr_drain *drain, const struct wr_lane *lane)
 {
-    return wr_max_u64(lane->last_ticks, drain->point_ticks);
+    return wr_max_u64(lane->track.ticks, drain->point_ticks);
 }
 
 static void skew_to(struct wr_drain *drain, struct wr_lane *lane, uint64_t stamp, uint64_t ticks)
@@ -153,6 +155,17 @@ static void bring_back(struct wr_drain *drain, struct wr_lane *lane, uint64_t st
     bool is_leap = least < limit && ticks - limit > limit - least;
     /* The limit of a look that has introduced lanes may be the point that it did so with. */
     skew_to(drain, lane, stamp, is_leap ? least : wr_max_u64(limit - 1, least));
+}
+
+/* Points of one horizon are a tick apart each; a record between them is not late. */
+void wr_step_count_late(struct weir_session *session, uint64_t ticks)
+{
+    struct wr_drain *drain = &session->drain;
+    if (ticks >= drain->horizon)
+        return;
+    pthread_mutex_lock(&session->buffers.lock);
+    drain->late_records++;
+    pthread_mutex_unlock(&session->buffers.lock);
 }
 
 /* A record that would be late, or in the future. Late ones also come from threads that were
@@ -173,7 +186,7 @@ static bool admit_skewed(struct weir_session *session, struct wr_lane *lane, uin
     if (ticks >= limit) {
         bring_back(drain, lane, stamp, ticks, limit);
     } else if (ticks < drain->point_ticks) {
-        wr_drain_count_late(session, ticks);
+        wr_step_count_late(session, ticks);
         skew_to(drain, lane, stamp, least_ticks(drain, lane));
     }
     return true;

@@ -168,7 +168,7 @@ static void give(struct wr_segment *segment)
     bench.buffers->mode->give(bench.buffers, segment);
 }
 
-/* wr_drain_lane(): reads what is readable and gives back finished segments. */
+/* wr_read_lane(): reads what is readable and gives back finished segments. */
 void bench_look(uint32_t index)
 {
     struct writer *writer = &bench.writer[index];

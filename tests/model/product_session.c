@@ -1,6 +1,7 @@
 /* core/session/session.c and drain_thread.c for the explorer. */
 #include "product.h"
 #include "product_session.h"
+#include "session/read.h"
 
 static bool finish(struct weir_session *session, uint64_t deadline_ns);
 
@@ -19,8 +20,8 @@ static bool finish(struct weir_session *session, uint64_t deadline_ns)
     if (has_finished)
         return true;
     has_finished = true;
-    for (struct wr_lane *lane = wr_drain_lanes(session, &attached); lane; lane = lane->next)
-        wr_drain_lane(session, lane, UINT64_MAX);
+    for (struct wr_lane *lane = wr_session_lanes(session, &attached); lane; lane = lane->next)
+        wr_read_lane(session, lane, UINT64_MAX);
     return true;
 }
 

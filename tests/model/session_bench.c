@@ -3,6 +3,7 @@
 #include <string.h>
 #include "buffers/mode_drop.h"
 #include "event/hooks.h"
+#include "session/read.h"
 
 #define PAYLOAD_BYTES 120u
 #define RECORD_BYTES  (WR_RECORD_HEADER_BYTES + PAYLOAD_BYTES)
@@ -360,8 +361,8 @@ void session_drain_and_stop_alone(void)
 {
     struct weir_session *session = session_bench.session;
     uint64_t attached;
-    for (struct wr_lane *lane = wr_drain_lanes(session, &attached); lane; lane = lane->next)
-        wr_drain_lane(session, lane, UINT64_MAX);
+    for (struct wr_lane *lane = wr_session_lanes(session, &attached); lane; lane = lane->next)
+        wr_read_lane(session, lane, UINT64_MAX);
     session->buffers.mode->before_sink(&session->buffers);
     session->buffers.mode->after_sink(&session->buffers);
     stop(true);

@@ -1,6 +1,6 @@
 /* The field types of weir/trace.h: their sizes, and which of them have a fixed size. */
-#ifndef WR_BASE_TYPES_H
-#define WR_BASE_TYPES_H
+#ifndef WR_NETTRACE_TYPES_H
+#define WR_NETTRACE_TYPES_H
 
 #include <stdbool.h>
 #include <stdint.h>

@@ -1,0 +1,167 @@
+/*
+ * Losses, which a stream reports as events Weir/Loss of the drain's own capture thread.
+ */
+#include "session/report.h"
+
+#include <string.h>
+#include "buffers/buffers.h"
+#include "buffers/loss.h"
+#include "lane/record.h"
+#include "session/session.h"
+
+/* --- The drain's own events. ----------------------------------------------------------------- */
+
+void wr_report_own_event(struct weir_session *session, uint32_t metadata_id, uint64_t ticks,
+                         const void *payload, uint32_t payload_bytes)
+{
+    struct wr_drain *drain = &session->drain;
+    drain->self.ticks = wr_max_u64(wr_max_u64(ticks, drain->self.ticks), drain->point_ticks);
+    wr_nettrace_event(&drain->nettrace, metadata_id, ++drain->self.number, drain->self.ticks,
+                      payload, payload_bytes);
+    drain->self.shown = drain->self.number;
+    drain->has_news = true;
+}
+
+/* Weir/Loss: events of a thread are missing after that number. */
+static const struct weir_field loss_fields[] = {{"CaptureThread", WEIR_TYPE_u64},
+                                                {"After", WEIR_TYPE_u32},
+                                                {"Cause", WEIR_TYPE_str},
+                                                {"Count", WEIR_TYPE_u64}};
+static const struct weir_schema loss_schema = {
+    .name = "Loss", .id = 1, .level = WEIR_LEVEL_WARNING, .fields = loss_fields, .field_count = 4};
+
+static uint32_t loss_payload(const struct wr_told_loss *loss, unsigned char *out)
+{
+    unsigned char *start = out;
+    uint32_t after = (uint32_t)loss->after;
+    const char *name = weir_loss_name(loss->cause);
+    memcpy(out, &loss->capture_id, 8);
+    memcpy(out + 8, &after, 4);
+    out += 12;
+    out += wr_utf16_from_utf8((const unsigned char *)name, (uint32_t)strlen(name), out);
+    memset(out, 0, 2);
+    memcpy(out + 2, &loss->count, 8);
+    return (uint32_t)(out + 10 - start);
+}
+
+void wr_report_write(struct weir_session *session, uint64_t ticks)
+{
+    struct wr_drain *drain = &session->drain;
+    unsigned char payload[128];
+    if (drain->loss_count == 0)
+        return;
+    if (wr_report_is_first_use(drain, WR_LOSS_METADATA_ID))
+        wr_nettrace_metadata(&drain->nettrace, WR_LOSS_METADATA_ID, "Weir", &loss_schema, false,
+                             ticks);
+    wr_nettrace_block_begin(&drain->nettrace, drain->self.capture_id, drain->self.thread_id);
+    for (uint32_t i = 0; i < drain->loss_count; i++) {
+        uint32_t bytes = loss_payload(&drain->losses[i], payload);
+        wr_report_own_event(session, WR_LOSS_METADATA_ID, ticks, payload, bytes);
+    }
+    drain->loss_count = 0;
+}
+
+/* Loss events carry the time before the next point. Between points that is the last horizon's. */
+void wr_report_loss(struct weir_session *session, struct wr_track *track, enum weir_loss cause,
+                    uint64_t count)
+{
+    struct wr_drain *drain = &session->drain;
+    if (count == 0)
+        return;
+    if (drain->loss_count == WR_TOLD_LOSSES_MAX)
+        wr_report_write(session, drain->point_ticks);
+    drain->losses[drain->loss_count++] =
+        (struct wr_told_loss){track->capture_id, track->number, count, cause};
+    track->number += count;
+}
+
+void wr_report_own_loss(struct weir_session *session, enum weir_loss cause, uint64_t count)
+{
+    struct wr_drain *drain = &session->drain;
+    wr_report_loss(session, &drain->self, cause, count);
+    pthread_mutex_lock(&session->buffers.lock);
+    drain->own.lost[cause] += count;
+    pthread_mutex_unlock(&session->buffers.lock);
+}
+
+/* --- What a lane has lost. ------------------------------------------------------------------- */
+
+/* Absolute counts: what was reported before is not reported again. */
+static void report_up_to(struct weir_session *session, struct wr_track *track, enum weir_loss cause,
+                         uint64_t lost)
+{
+    uint64_t *told = &track->lost_told[cause];
+    if (lost <= *told)
+        return;
+    wr_report_loss(session, track, cause, lost - *told);
+    *told = lost;
+}
+
+void wr_report_lost(struct weir_session *session, struct wr_track *track,
+                    const uint64_t lost[WR_LANE_CAUSES])
+{
+    for (unsigned cause = 0; cause < WR_LANE_CAUSES; cause++)
+        report_up_to(session, track, (enum weir_loss)cause, lost[cause]);
+}
+
+void wr_report_nested(struct weir_session *session, struct wr_track *track, uint64_t nested)
+{
+    if (nested <= track->nested_told)
+        return;
+    wr_report_loss(session, track, WEIR_LOSS_NESTED, nested - track->nested_told);
+    track->nested_told = nested;
+}
+
+void wr_report_gone(struct weir_session *session, struct wr_lane *lane, uint64_t count)
+{
+    if (count == 0)
+        return;
+    wr_report_loss(session, &lane->track, WEIR_LOSS_OVERWRITTEN, count);
+    pthread_mutex_lock(&session->buffers.lock);
+    lane->records_read += count;
+    pthread_mutex_unlock(&session->buffers.lock);
+}
+
+bool wr_report_gap(struct weir_session *session, struct wr_lane *lane, bool at_point)
+{
+    const struct wr_segment *segment = lane->oldest;
+    uint64_t gone = session->drain.way->gone_before(lane), gap = gone;
+    for (unsigned cause = 0; cause < WR_LANE_CAUSES; cause++)
+        if (segment->lost_before[cause] > lane->track.lost_told[cause])
+            gap += segment->lost_before[cause] - lane->track.lost_told[cause];
+    if (gap >= WR_STEP_MAX && !at_point)
+        return false;
+    wr_report_gone(session, lane, gone);
+    wr_report_lost(session, &lane->track, segment->lost_before);
+    /* The writer's count of attempts is ours. A thread that has a segment open loses nothing for
+     * want of room; what it loses otherwise may have been told before the mark was there to be
+     * read. */
+    WR_CHECK(segment->first_number == 1 + lane->records_read + wr_segment_lost_before(segment));
+    WR_CHECK(segment->lost_before[WEIR_LOSS_FULL] == lane->track.lost_told[WEIR_LOSS_FULL]);
+    return true;
+}
+
+void wr_report_mark(struct weir_session *session, struct wr_lane *lane,
+                    const unsigned char *extension)
+{
+    uint64_t word;
+    memcpy(&word, extension, sizeof word);
+    unsigned cause = (unsigned)(word >> WR_GAP_CAUSE_SHIFT);
+    uint64_t lost = word & ((UINT64_C(1) << WR_GAP_CAUSE_SHIFT) - 1);
+    report_up_to(session, &lane->track, (enum weir_loss)cause, lost);
+}
+
+void wr_report_unattributed(struct weir_session *session)
+{
+    struct wr_drain *drain = &session->drain;
+    struct wr_unattributed *unattributed = &wr_unattributed[session->slot];
+    uint64_t nested = wr_u64_load_acquire(&unattributed->nested);
+    uint64_t no_segment = wr_u64_load_acquire(&unattributed->no_segment);
+    if (nested != drain->self.nested_told)
+        wr_report_own_loss(session, WEIR_LOSS_NESTED, nested - drain->self.nested_told);
+    if (no_segment != drain->self.lost_told[WEIR_LOSS_NO_SEGMENT])
+        wr_report_own_loss(session, WEIR_LOSS_NO_SEGMENT,
+                           no_segment - drain->self.lost_told[WEIR_LOSS_NO_SEGMENT]);
+    drain->self.nested_told = nested;
+    drain->self.lost_told[WEIR_LOSS_NO_SEGMENT] = no_segment;
+}

@@ -1,0 +1,69 @@
+/*
+ * What a stream says besides the host's events: losses, and the metadata of events.
+ */
+#ifndef WR_SESSION_REPORT_H
+#define WR_SESSION_REPORT_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <weir/session.h>
+#include "event/event.h"
+#include "lane/track.h"
+#include "session/session.h"
+
+/* Readers subtract numbers as signed 32-bit integers. stress_accounting_steps has it low. */
+#ifdef WR_POINT_STEP_MAX
+#define WR_STEP_MAX ((uint64_t)(WR_POINT_STEP_MAX))
+#else
+#define WR_STEP_MAX ((UINT64_C(1) << 31) - (1 << 20))
+#endif
+
+/* --- Metadata. ------------------------------------------------------------------------------- */
+
+/* True once for each metadata id: it must be written now. */
+static inline bool wr_report_is_first_use(struct wr_drain *drain, uint32_t metadata_id)
+{
+    unsigned char *byte = &drain->metadata_written[metadata_id / 8];
+    unsigned char bit = (unsigned char)(1u << metadata_id % 8);
+    bool is_first = !(*byte & bit);
+    *byte |= bit;
+    return is_first;
+}
+
+/* The metadata of an event, before its first record. */
+static inline void wr_report_describe(struct weir_session *session,
+                                      const struct wr_event_definition *definition, uint64_t ticks)
+{
+    if (wr_report_is_first_use(&session->drain, definition->index))
+        wr_nettrace_metadata(&session->drain.nettrace, definition->index, definition->provider_name,
+                             &definition->schema, definition->has_arrays, ticks);
+}
+
+/* An event of the drain's own capture thread, whose block has begun. */
+void wr_report_own_event(struct weir_session *session, uint32_t metadata_id, uint64_t ticks,
+                         const void *payload, uint32_t payload_bytes);
+
+/* --- Losses. --------------------------------------------------------------------------------- */
+
+/* Notes a loss of `count` events after the track's number, which moves on. */
+void wr_report_loss(struct weir_session *session, struct wr_track *track, enum weir_loss cause,
+                    uint64_t count);
+/* Notes what is new of the thread's losses so far. */
+void wr_report_lost(struct weir_session *session, struct wr_track *track,
+                    const uint64_t lost[WR_LANE_CAUSES]);
+void wr_report_nested(struct weir_session *session, struct wr_track *track, uint64_t nested);
+/* Notes the losses before the lane's next record; false if they are so many that only a point can.
+ */
+bool wr_report_gap(struct weir_session *session, struct wr_lane *lane, bool at_point);
+/* A gap mark: its extension word. */
+void wr_report_mark(struct weir_session *session, struct wr_lane *lane,
+                    const unsigned char *extension);
+/* Records of the lane that the stream does not have. */
+void wr_report_gone(struct weir_session *session, struct wr_lane *lane, uint64_t count);
+/* Losses of the drain's own capture thread, and of threads without a lane. */
+void wr_report_own_loss(struct weir_session *session, enum weir_loss cause, uint64_t count);
+void wr_report_unattributed(struct weir_session *session);
+/* Writes what was noted. */
+void wr_report_write(struct weir_session *session, uint64_t ticks);
+
+#endif
