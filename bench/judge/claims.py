@@ -1,155 +1,188 @@
-"""The claims of bench/claims/: what README, docs and the architecture page say about speed, as data.
+"""The claims about speed: rows of bench/claims.json, each a name, a quantity and a bar, over samples that are commands.
 
-schema.json there says what each file looks like; what a schema cannot say (names that are used twice, or that nothing
-has) is checked here. Nothing in this file measures.
+A quantity is arithmetic over fields of samples, computed for each round:
+
+    relay.events_per_s / max(auto_reset.events_per_s, fifo.events_per_s)
+    count['emit/disabled/instructions']
+
++ - * / max min abs and numbers are all there is. A figure that is missing makes the whole quantity None, as does a
+division by zero. A bar, as "<= 0.2 * copy / 1.7", may use calibrations by name: it then moves with the machine.
 """
+import ast
 import itertools
-import json
+import math
+import operator
 import os
 import string
+from typing import NamedTuple
 
-import jsonschema
-
-import claims_quantity
 import points
 from points import Invalid
 
-FOLDER = os.path.join(points.ROOT, "bench", "claims")
-SAMPLES, NO_CLAIMS, SCHEMA = "samples.json", "no_claims.json", "schema.json"
-ROUNDS_DEFAULT = 5
-TIME_UNITS = ("ns", "us", "ms", "s")
+FILE = os.path.join(points.ROOT, "bench", "claims.json")
+FIELDS = {"id", "name", "quantity", "unit", "bar", "of", "each", "but", "when", "beside", "not_built"}
+OPS = {"<=": operator.le, ">=": operator.ge}
+ARITHMETIC = {ast.Add: operator.add, ast.Sub: operator.sub, ast.Mult: operator.mul, ast.Div: operator.truediv}
+FUNCTIONS = {"max": max, "min": min, "abs": abs}
 
 
 class Unavailable(Exception):
     """Why there is no such figure on this machine."""
 
 
-def validate(kind, value, where):
-    """By bench/claims/schema.json; the message is about the innermost thing that is wrong."""
-    validator = points.validator(kind, os.path.join(FOLDER, SCHEMA))
-    error = jsonschema.exceptions.best_match(validator.iter_errors(value))
-    if error:
-        raise points.told(error, where)
-    return value
+# --- Quantities. ---------------------------------------------------------------------------------------------
 
 
-def place_of(path):
-    return os.path.relpath(path, points.ROOT) if path.startswith(points.ROOT + os.sep) else path
+def is_number(value):
+    return isinstance(value, (int, float)) and not isinstance(value, bool) and math.isfinite(value)
 
 
-def read(path, kind):
-    return validate(kind, points.read_json(points.read_text(path), place_of(path)), place_of(path))
-
-
-# --- A sample in a cell of a claim's grid. -------------------------------------------------------------------
-
-
-def bound(value, cell, where):
-    """With each $name of a text replaced by the cell's value."""
-    if isinstance(value, dict):
-        return {name: bound(part, cell, where) for name, part in value.items()}
-    if not isinstance(value, str):
-        return value
+def parsed(text):
+    """The expression as a tree, every node checked."""
     try:
-        return string.Template(value).substitute(cell)
+        tree = ast.parse(text, mode="eval").body
+    except (SyntaxError, TypeError, ValueError):
+        raise Invalid(f"'{text}' is not arithmetic") from None
+    list(leaves(tree))
+    return tree
+
+
+def path_of(node):
+    """('relay', 'park_ns', 'p99') of relay.park_ns.p99; None if the node is no field."""
+    if isinstance(node, ast.Name):
+        return (node.id,)
+    if isinstance(node, ast.Attribute):
+        part = node.attr
+    elif isinstance(node, ast.Subscript) and isinstance(node.slice, ast.Constant):
+        part = node.slice.value
+    else:
+        return None
+    rest = path_of(node.value)
+    return rest and (*rest, part)
+
+
+def leaves(node):
+    """The fields that it reads, as paths; Invalid for anything but arithmetic."""
+    if path_of(node):
+        yield path_of(node)
+    elif isinstance(node, ast.BinOp) and type(node.op) in ARITHMETIC:
+        yield from (*leaves(node.left), *leaves(node.right))
+    elif isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in FUNCTIONS and node.args:
+        yield from (leaf for operand in node.args for leaf in leaves(operand))
+    elif not (isinstance(node, ast.Constant) and is_number(node.value)):
+        raise Invalid(f"'{ast.unparse(node)}' is neither a number, a field, + - * /, max, min nor abs")
+
+
+def evaluate(node, look):
+    """`look(path)` is a number or None."""
+    if path_of(node):
+        return look(path_of(node))
+    if isinstance(node, ast.Constant):
+        return node.value
+    operands = [node.left, node.right] if isinstance(node, ast.BinOp) else node.args
+    values = [evaluate(operand, look) for operand in operands]
+    if None in values or isinstance(node, ast.BinOp) and isinstance(node.op, ast.Div) and values[1] == 0:
+        return None
+    return ARITHMETIC[type(node.op)](*values) if isinstance(node, ast.BinOp) else FUNCTIONS[node.func.id](*values)
+
+
+def samples_of(*quantities):
+    """The names of the samples, each once, in order."""
+    return list(dict.fromkeys(path[0] for text in quantities for path in leaves(parsed(text))))
+
+
+def bar_of(text):
+    """(operator, tree) of "<= 1.05"."""
+    op, _, value = text.partition(" ")
+    if op not in OPS:
+        raise Invalid(f"the bar '{text}' begins with neither <= nor >=")
+    return op, parsed(value)
+
+
+# --- Rows. ---------------------------------------------------------------------------------------------------
+
+
+class Sample(NamedTuple):
+    run: str  # the command
+    rounds: int
+    takes: float  # seconds
+
+
+def bound(text, cell):
+    """With each $name replaced by the cell's value."""
+    try:
+        return string.Template(text).substitute(cell)
     except (KeyError, ValueError) as error:
-        raise Invalid(f"{where}: '{value}': there is no {error} in the grid of the claim") from None
-
-
-def key_of(sample):
-    """What tells a sample with its grid's values from another."""
-    return json.dumps(sample, sort_keys=True)
-
-
-def rounds_wanted(sample):
-    return sample.get("rounds", ROUNDS_DEFAULT)
+        raise Invalid(f"'{text}': there is no {error} in the grid of the claim") from None
 
 
 def cells_of(claim):
-    """The grid's cells; one without names if there is no grid."""
+    """The cells of the grid; one without names if there is no grid."""
     grid = claim.get("each", {})
     cells = [dict(zip(grid, values)) for values in itertools.product(*grid.values())]
-    left_out = lambda cell: any(without.items() <= cell.items() for without in claim.get("but", []))
-    return [cell for cell in cells if not left_out(cell)]
+    return [cell for cell in cells if not any(hole.items() <= cell.items() for hole in claim.get("but", []))]
 
 
-# --- All of them. --------------------------------------------------------------------------------------------
+def judged(claim):
+    """The quantities that the verdict needs."""
+    return [claim["quantity"], *([claim["when"]["quantity"]] if "when" in claim else [])]
 
 
 class Book:
-    """The claims, the samples and calibrations that they use, and the words that claim nothing."""
+    """The claims, and the samples and calibrations that they use."""
 
-    def __init__(self, claims, samples, calibrations, no_claims=()):
-        self.claims, self.samples, self.calibrations, self.no_claims = claims, samples, calibrations, list(no_claims)
+    def __init__(self, claims, samples, calibrations):
+        self.claims, self.samples, self.calibrations = claims, samples, calibrations
 
-    def sample(self, name, cell, where):
-        return bound(self.samples[name], cell, f"{where}: sample '{name}'")
+    def sample(self, name, cell):
+        if name not in self.samples:
+            raise Invalid(f"there is no sample '{name}'")
+        return Sample(**{**self.samples[name], "run": bound(self.samples[name]["run"], cell)})
 
-    def quantities_of(self, claim):
-        """Those of the claim itself, without what its bar is scaled by."""
-        yield claim["measure"]
-        if "when" in claim:
-            yield claim["when"]["measure"]
-        yield from (one["measure"] for one in claim.get("beside", []))
+    def needs(self, claim, cell):
+        """All that is sampled for the claim in that cell."""
+        quantities = [*judged(claim), *(one["quantity"] for one in claim.get("beside", []))]
+        return [self.sample(name, cell) for name in samples_of(*quantities)]
 
-    def samples_of(self, claim, cell):
-        """The samples that the claim needs in that cell, each once, in the order in which it names them."""
-        names = claims_quantity.sample_names(self.quantities_of(claim))
-        return [self.sample(name, cell, claim["id"]) for name in names]
+    def calibration_needs(self):
+        return [self.sample(name, {}) for name in samples_of(*(one["quantity"] for one in self.calibrations.values()))]
 
-    def calibration_samples(self):
-        names = claims_quantity.sample_names(one["measure"] for one in self.calibrations.values())
-        return [self.sample(name, {}, "calibration") for name in names]
-
-    def check(self, where):
-        seen = set()
-        for name, one in self.calibrations.items():
-            claims_quantity.check(one["measure"], self.samples, f"calibration {name}")
-        self.calibration_samples()
+    def check(self):
+        self.calibration_needs()
+        used = {path for one in self.calibrations.values() for path in samples_of(one["quantity"])}
         for claim in self.claims:
-            if claim["id"] in seen:
-                raise Invalid(f"{where}: two claims are called '{claim['id']}'")
-            seen.add(claim["id"])
-            if claim["state"] == "built":
-                self.check_claim(claim, f"claim {claim['id']}")
-        self.check_use(where)
+            try:
+                used |= self.check_claim(claim)
+            except (Invalid, KeyError, TypeError) as error:
+                raise Invalid(f"claim '{claim.get('id')}': {error}") from None
+        ids = [claim["id"] for claim in self.claims]
+        for what, names in (("two claims are called", [name for name in ids if ids.count(name) > 1]),
+                            ("no claim uses the sample", sorted(set(self.samples) - used))):
+            if names:
+                raise Invalid(f"{what} '{names[0]}'")
         return self
 
-    def check_claim(self, claim, where):
-        for quantity in self.quantities_of(claim):
-            claims_quantity.check(quantity, self.samples, where)
-        if not claims_quantity.leaves(claim["measure"]):
-            raise Invalid(f"{where}: nothing is measured")
-        cells = cells_of(claim)
-        if not cells:
-            raise Invalid(f"{where}: no cell of its grid is left")
-        for cell in cells:
-            self.samples_of(claim, cell)
-        scale = claim["bar"].get("scaled_by")
-        if not scale:
-            return
-        if scale["calibration"] not in self.calibrations:
-            raise Invalid(f"{where}: there is no calibration '{scale['calibration']}'")
-        if claim["unit"] not in TIME_UNITS and not claim["unit"].endswith("/s"):
-            raise Invalid(f"{where}: only a time or a rate can be scaled, not '{claim['unit']}'")
-
-    def check_use(self, where):
-        built = [claim for claim in self.claims if claim["state"] == "built"]
-        quantities = [one["measure"] for one in self.calibrations.values()]
-        quantities += [quantity for claim in built for quantity in self.quantities_of(claim)]
-        unused = sorted(set(self.samples) - set(claims_quantity.sample_names(quantities)))
-        if unused:
-            raise Invalid(f"{where}: no claim uses the sample '{unused[0]}'")
+    def check_claim(self, claim):
+        """The samples that it uses."""
+        if set(claim) - FIELDS or not claim["name"]:
+            raise Invalid(f"there is no field {', '.join(sorted(set(claim) - FIELDS))}")
+        if "not_built" in claim:
+            return set()
+        unknown = {path[0] for path in leaves(bar_of(claim["bar"])[1])} - set(self.calibrations)
+        if unknown or claim.get("of", "median") not in ("median", "worst", "interval") or not cells_of(claim):
+            raise Invalid(f"the bar '{claim['bar']}', its 'of' or the grid is wrong")
+        if "when" in claim:
+            bar_of(claim["when"]["bar"])
+        for cell in cells_of(claim):
+            self.needs(claim, cell)
+        return set(samples_of(*judged(claim), *(one["quantity"] for one in claim.get("beside", []))))
 
 
-def load(folder=FOLDER):
-    """All of a folder, checked."""
+def load(path=FILE):
+    found = points.read_json(points.read_text(path), path)
     try:
-        names = sorted(name for name in os.listdir(folder) if name.endswith(".json"))
-    except OSError as error:
-        raise Invalid(f"{folder}: {error.strerror}") from None
-    samples = read(os.path.join(folder, SAMPLES), "samples_file")
-    no_claims = read(os.path.join(folder, NO_CLAIMS), "no_claims_file")["no_claims"]
-    files = [name for name in names if name not in (SAMPLES, NO_CLAIMS, SCHEMA)]
-    found = [claim for name in files for claim in read(os.path.join(folder, name), "claims_file")["claims"]]
-    return Book(found, samples["samples"], samples["calibrations"], no_claims).check(place_of(folder))
+        return Book(found["claims"], found["samples"], found["calibrations"]).check()
+    except (AttributeError, KeyError, TypeError) as error:
+        raise Invalid(f"{path}: {type(error).__name__} {error}") from None
+    except Invalid as error:
+        raise Invalid(f"{path}: {error}") from None

@@ -1,138 +1,200 @@
-"""Taking the samples of claims: each once a round, rounds interleaved, within a time."""
+"""Takes the samples of claims: each once a round, rounds interleaved, within a time.
+
+A sample is a command: "weir-bench NAME", "weir-stress OPTIONS", "peer NAME CASE THREADS", "count" (./dev bench count) or
+"weir-footprint". A peer without its package is Unavailable, which makes claims skipped; what goes wrong is runs.Failed,
+which makes them failed.
+"""
+import contextlib
+import os
+import re
+import shlex
+import subprocess
+import sys
 import time
 
+import benchmark
+import builds
 import claims
 import claims_judge
-from points import Invalid
+import convert
+import peers
+import peers_rig
+import points
 from borrow import matrix, runs
 
-QUICK_ROUNDS = 1
 QUICK_SAMPLE_S = 5  # what takes longer has no place in a quick run
+PROGRAMS = ("weir-bench", "weir-stress", "weir-footprint")
+COUNT = [sys.executable, "-B", os.path.join(points.ROOT, "bench", "judge", "cmd_count.py"), "--json"]
 
 
-def needs_of(book, chosen):
-    """The samples that are needed, as one list for the calibrations' each and one for each cell of each claim."""
-    yield from ([sample] for sample in book.calibration_samples())
-    for claim in chosen:
-        if claim["state"] == "built":
-            yield from (book.samples_of(claim, cell) for cell in claims.cells_of(claim))
+def output_of(command, timeout_s, may_end_with=(0,)):
+    try:
+        done = subprocess.run(command, capture_output=True, text=True, timeout=timeout_s, check=False)
+    except OSError as error:
+        raise runs.Failed(f"{command[0]}: {error.strerror}") from None
+    except subprocess.TimeoutExpired:
+        raise runs.Failed(f"not done after {timeout_s:.0f} s: {shlex.join(command)}") from None
+    if done.returncode not in may_end_with:
+        said = (done.stderr.strip() or done.stdout.strip()).splitlines()
+        raise runs.Failed(f"exit code {done.returncode}: {shlex.join(command)}{': ' + said[-1] if said else ''}")
+    return done.stdout
+
+
+def translated(function, *arguments):
+    """The function's result; the exceptions of peers as ours."""
+    try:
+        return function(*arguments)
+    except peers.Missing as reason:
+        raise claims.Unavailable(str(reason)) from None
+    except (peers.Failed, ValueError) as error:
+        raise runs.Failed(str(error)) from None
+
+
+class Sources:
+    """Runs the commands. `--sink bottleneck` is one that makes the drain the bottleneck on this machine, `--segment
+    grant` segments as large as the grants that RELAY finds for so many producers: both are found once."""
+
+    def __init__(self, folder=None):
+        self.folder, self.found, self.stack, self.settings, self.runner = folder, {}, contextlib.ExitStack(), {}, None
+
+    def path(self, name):
+        if name not in self.found:
+            folder = self.folder or os.path.join(builds.build(None, [name]), "bin")
+            self.found[name] = os.path.join(folder, name)
+            if not os.access(self.found[name], os.X_OK):
+                raise runs.Failed(f"{self.found[name]}: there is no such program")
+        return self.found[name]
+
+    def prepare(self, commands):
+        """Builds and finds out what these need; runs.Failed if one can never be taken."""
+        words = [command.split() for command in commands]
+        for program in sorted({each[0] for each in words} - {"count", "peer"}):
+            if program not in PROGRAMS:
+                raise runs.Failed(f"'{program}' is none of the programs {', '.join(PROGRAMS)}")
+            self.path(program)
+        stress = {option for each in words if each[0] == "weir-stress" for option in each}
+        if stress & {"bottleneck", "grant"}:
+            self.settings["bottleneck_sink"] = matrix.bottleneck_sink(self.stress(), 1)
+        if "grant" in stress:
+            self.settings["grant_kib"] = matrix.grants_found(self.stress(), self.settings["bottleneck_sink"], 1)
+        if any(each[0] == "peer" for each in words):
+            translated(peers.build)
+            self.runner = peers.Runner(self.stack.enter_context(peers_rig.Workplace()))
+
+    def close(self):
+        self.stack.close()
+
+    def take(self, sample, seed):
+        """The fields of one run; `seed` counts the rounds from 1."""
+        words, timeout_s = shlex.split(sample.run), 60 + 4 * sample.takes
+        if words[0] == "weir-bench":
+            return self.take_benchmark(words[1])
+        if words[0] == "weir-stress":
+            return self.take_stress(words[1:] + ["--seed", str(seed)], timeout_s)
+        if words[0] == "peer":
+            name, case, threads = words[1:]
+            return translated(self.runner.run, translated(peers.select, [name])[0], peers.case(case, int(threads)))
+        if words[0] == "count":
+            report = points.read_json(output_of(COUNT, 600, may_end_with=(0, 1)), "./dev bench count --json")
+            return {row["name"]: row["value"] for row in report["rows"]}
+        lines = output_of([self.path(words[0]), *words[1:]], timeout_s).splitlines()
+        return points.read_json(next((line for line in reversed(lines) if line.startswith("{")), ""), words[0])
+
+    def take_benchmark(self, name):
+        program = self.path("weir-bench")
+        wanted, _ = benchmark.choose(program, f"^{re.escape(name)}$")
+        report = benchmark.run(program, filter=wanted, min_time=0.1)
+        for failed, reason in benchmark.failures(report):
+            raise runs.Failed(f"{failed}: {reason}")
+        row = report["benchmarks"][0]
+        return row | {"ns_per_event": convert.time_ns(row, "weir-bench")}
+
+    def stress(self):
+        return runs.Program(self.path("weir-stress"))
+
+    def take_stress(self, words, timeout_s):
+        if "bottleneck" in words:
+            words[words.index("bottleneck")] = self.settings["bottleneck_sink"]
+        if "grant" in words:
+            producers = int(words[words.index("--threads") + 1])
+            words[words.index("grant")] = f"{self.settings['grant_kib'][producers]}K"
+        run, _ = self.stress().run(words, timeout_s=timeout_s)
+        fault = next(run.faults(), None)
+        if fault:
+            raise runs.Failed(f"{fault}; repeat with: {self.stress().command(words)}")
+        return dict(run) | {"lost_events": run.lost}
 
 
 def groups_of(needs):
-    """Keys in groups that are taken next to each other: those that one claim compares in one cell, and with them
-    whatever shares one of them."""
+    """Commands in groups that are taken next to each other: those that one claim compares in one cell, and with them
+    all that shares one of them."""
     groups = []
-    for keys in ([claims.key_of(sample) for sample in samples] for samples in needs):
-        shared = [group for group in groups if any(key in group for key in keys)]
-        joined = list(dict.fromkeys([key for group in shared for key in group] + keys))
+    for commands in needs:
+        shared = [group for group in groups if set(group) & set(commands)]
+        joined = list(dict.fromkeys([run for group in shared for run in group] + commands))
         groups = [group for group in groups if group not in shared] + [joined]
     return groups
 
 
-class Plan:
-    """What is to be taken, how often, and how long that may take."""
+class Run:
+    """The rounds. `is_complete` turns false if not all of them were taken."""
 
-    def __init__(self, book, chosen, sources, is_quick=False):
-        needs = list(needs_of(book, chosen))
-        self.samples = {claims.key_of(sample): sample for samples in needs for sample in samples}
-        self.groups, self.sources = groups_of(needs), sources
-        self.is_quick = is_quick
-        self.too_long = {key: f"takes {self.takes(key):.0f} s, too long for --quick" for key in self.samples
-                         if is_quick and self.takes(key) > QUICK_SAMPLE_S}
+    def __init__(self, book, chosen, sources, is_quick=False, clock=time.monotonic):
+        needs = [[sample] for sample in book.calibration_needs()]
+        needs += [book.needs(claim, cell) for claim in chosen if "not_built" not in claim
+                  for cell in claims.cells_of(claim)]
+        self.samples = {sample.run: sample for samples in needs for sample in samples}
+        self.groups = groups_of([[sample.run for sample in samples] for samples in needs])
+        self.sources, self.is_quick, self.clock, self.progress = sources, is_quick, clock, runs.Progress()
+        self.measured, self.is_complete, self.why, self.was_interrupted = claims_judge.Measured(), True, "", False
+        self.measured.skipped |= {run: f"takes {sample.takes:g} s, too long for --quick"
+                                  for run, sample in self.samples.items() if is_quick and sample.takes > QUICK_SAMPLE_S}
 
-    def source(self, key):
-        return self.sources[self.samples[key]["source"]]
-
-    def takes(self, key):
-        return self.source(key).takes(self.samples[key])
-
-    def rounds(self, key):
-        wanted = claims.rounds_wanted(self.samples[key])
-        return min(wanted, QUICK_ROUNDS) if self.is_quick else wanted
-
-    def taken(self):
-        return [key for key in self.samples if key not in self.too_long]
+    def rounds(self, sample):
+        return 0 if sample.run in self.measured.skipped else 1 if self.is_quick else sample.rounds
 
     def seconds(self):
-        return sum(self.rounds(key) * self.takes(key) for key in self.taken())
+        return sum(self.rounds(sample) * sample.takes for sample in self.samples.values())
 
     def prepare(self):
-        for name, source in self.sources.items():
-            source.prepare([self.samples[key] for key in self.taken() if self.samples[key]["source"] == name])
+        self.sources.prepare([run for run in self.samples if run not in self.measured.skipped])
 
-    def settings(self):
-        """What sources found out before the first round."""
-        return {name: value for source in self.sources.values() for name, value in source.settings().items()}
-
-    def close(self):
-        for source in self.sources.values():
-            source.close()
-
-    def order(self, index):
-        """The keys of a round, groups shuffled and another member of each first every time."""
-        keys = matrix.order(self.groups, index, 1)
-        return [key for key in keys if key not in self.too_long and self.rounds(key) > index]
-
-
-class Run:
-    """The rounds of a plan. `is_complete` turns false if not all of them were taken."""
-
-    def __init__(self, plan, seconds_max, clock=time.monotonic, progress=None):
-        self.plan, self.seconds_max, self.clock = plan, seconds_max, clock
-        self.progress = progress or runs.Progress()
-        self.measured, self.spent = claims_judge.Measured(), {}
-        self.is_complete, self.why, self.was_interrupted = True, "", False
-        self.started = clock()
-
-    def left(self):
-        return self.seconds_max - (self.clock() - self.started)
-
-    def expected(self, keys):
-        """Seconds that a round takes, as the last one told."""
-        return sum(self.spent.get(key, self.plan.takes(key)) for key in keys)
-
-    def take(self, key, index):
-        started, sample = self.clock(), self.plan.samples[key]
+    def take(self, sample, seed):
         try:
-            self.measured.add(key, self.plan.source(key).take(sample, index + 1))
+            self.measured.add(sample.run, self.sources.take(sample, seed))
         except claims.Unavailable as error:
-            self.measured.skipped[key] = str(error)
-        except (runs.Failed, Invalid, OSError) as error:
-            self.measured.failed[key] = " ".join(str(error).split())
-        self.spent[key] = self.clock() - started
+            self.measured.skipped[sample.run] = str(error)
+        except (runs.Failed, points.Invalid, OSError, KeyError) as error:
+            self.measured.failed[sample.run] = " ".join(str(error).split())
 
-    def end_early(self, why):
-        """What has no figure yet is skipped; what has some keeps them."""
-        self.is_complete, self.why = False, why
-        for key in self.plan.taken():
-            if self.measured.count(key) == 0 and key not in self.measured.failed and key not in self.measured.skipped:
-                self.measured.skipped[key] = why
-
-    def round(self, index, last):
+    def round(self, index, last, end):
         """False if the time is over."""
         given_up = self.measured.skipped | self.measured.failed
-        keys = [key for key in self.plan.order(index) if key not in given_up]
-        if index and self.expected(keys) > self.left():
-            return False
-        for number, key in enumerate(keys):
-            if self.left() <= 0:
+        commands = [run for run in matrix.order(self.groups, index, 1)
+                    if run not in given_up and self.rounds(self.samples[run]) > index]
+        for number, run in enumerate(commands):
+            if self.clock() >= end:
                 return False
-            self.progress.show(f"round {index + 1} of {last}: {number} of {len(keys)} runs, "
-                               f"at most {runs.duration(self.left())} left")
-            self.take(key, index)
+            self.progress.show(f"round {index + 1} of {last}: {number} of {len(commands)} runs, "
+                               f"at most {runs.duration(end - self.clock())} left")
+            self.take(self.samples[run], index + 1)
         return True
 
-    def rounds(self):
-        self.measured.skipped |= self.plan.too_long
-        last = max((self.plan.rounds(key) for key in self.plan.taken()), default=0)
-        for index in range(last):
-            if not self.round(index, last):
-                self.end_early(f"the time was over in round {index + 1} of {last}")
-                return
+    def end_early(self, why):
+        """A sample without a figure is skipped; the others keep theirs."""
+        self.is_complete, self.why = False, why
+        for run in self.samples:
+            if not self.measured.count(run) and run not in self.measured.failed:
+                self.measured.skipped.setdefault(run, why)
 
-    def run(self):
+    def run(self, seconds_max):
+        end = self.clock() + seconds_max
+        last = max(map(self.rounds, self.samples.values()), default=0)
         try:
-            self.rounds()
+            for index in range(last):
+                if not self.round(index, last, end):
+                    self.end_early(f"the time was over in round {index + 1} of {last}")
+                    break
         except (KeyboardInterrupt, SystemExit):
             self.was_interrupted = True
             self.end_early("interrupted")

@@ -1,14 +1,13 @@
-"""Measures what README, docs and the architecture page claim about speed, in one run of at most 20 minutes.
+"""Measures what the project claims about its speed, in one run of at most 20 minutes.
 
-What is claimed, what measures it, and the bar are data: bench/claims/. Samples that several claims need are taken once
-a round; rounds are interleaved, and a verdict is of their median (bars may say otherwise). Exit codes: 0 all that is
-built and applies to this machine is met, and all rounds were taken; 1 something is missed, failed or not measured (a
-peer is not installed, --quick left it out), or the time was over before the last round; 2 usage; 130 interrupted. What
-was measured until then is written in any case, and says that it is partial.
+The claims are rows of bench/claims.json: a name, a quantity over samples, a bar. Samples that several claims need are
+taken once a round; rounds are interleaved, and a verdict is of their median (a bar may say otherwise). Exit codes: 0 all
+that is built and applies to this machine is met, and all rounds were taken; 1 something is missed, failed or not
+measured (a peer is not installed, --quick left it out), or the time was over before the last round; 2 usage; 130
+interrupted. What was measured until then is written in any case, and says that it is partial.
 """
 import argparse
 import difflib
-import json
 import os
 import shlex
 import sys
@@ -17,8 +16,6 @@ import time
 import claims
 import claims_judge
 import claims_run
-import claims_sources
-import claims_text
 import command
 import environment
 import points
@@ -26,18 +23,18 @@ from borrow import runs
 
 OUT = os.path.join("out", "bench", "claims.json")
 MINUTES_MAX = 20.0
+VERSION = 2
 
 
 def usage(argv):
     parser = argparse.ArgumentParser(prog="./dev bench claims", description=__doc__,
                                      formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--only", nargs="+", metavar="ID", help="these claims; --list tells their names")
+    parser.add_argument("--only", nargs="+", metavar="ID", help="these claims; --list has their names")
     parser.add_argument("--quick", action="store_true", help="one round of each, and nothing that takes longer than "
                         f"{claims_run.QUICK_SAMPLE_S} s: to see that all can be measured")
-    parser.add_argument("--minutes", type=float, default=MINUTES_MAX,
-                        help="at most; if that is too short for all rounds, the report is partial and no entry to "
-                        "show; default and most 20")
-    parser.add_argument("--list", action="store_true", help="what is claimed and where; measures nothing")
+    parser.add_argument("--minutes", type=float, default=MINUTES_MAX, help="at most, without building; if that is too "
+                        "short for all rounds, the report is partial and no entry to show; default and most 20")
+    parser.add_argument("--list", action="store_true", help="what is claimed, by which quantity; measures nothing")
     parser.add_argument("--json", action="store_true", help="print the report as JSON instead of the table")
     parser.add_argument("-o", "--output", default=OUT, metavar="FILE", help=f"the report; default {OUT}")
     parser.add_argument("--programs", metavar="FOLDER",
@@ -49,37 +46,29 @@ def usage(argv):
 
 
 def choose(book, only):
-    if not only:
-        return book.claims
     known = {claim["id"]: claim for claim in book.claims}
-    for name in only:
+    for name in only or ():
         if name not in known:
             near = difflib.get_close_matches(name, known, 3)
-            hint = f"there is {', '.join(near)}" if near else "--list tells all"
-            raise command.Usage(f"there is no claim '{name}'; {hint}")
-    return [known[name] for name in dict.fromkeys(only)]
+            raise command.Usage(f"there is no claim '{name}'; {'there is ' + ', '.join(near) if near else 'see --list'}")
+    return [known[name] for name in dict.fromkeys(only or known)]
 
 
-def measure(plan, seconds):
-    """The finished run, and how busy others kept the machine meanwhile."""
-    estimate = runs.duration(min(plan.seconds(), seconds))
-    print(f"{len(plan.taken())} samples, about {estimate}.", file=sys.stderr, flush=True)
-    others = runs.Others()
-    run = claims_run.Run(plan, seconds)
-    run.run()
-    return run, others.processors()
+def listing(chosen):
+    for claim in chosen:
+        yield f"{claim['id']:22}{claim['name']}"
+        yield f"{'':22}" + (f"not built: {claim['not_built']}" if "not_built" in claim
+                            else f"{claim['quantity']} {claim['bar']} {claim['unit']}".rstrip())
 
 
-def report_of(book, chosen, plan, run, others, argv):
+def report_of(book, chosen, run, seconds, others, argv):
     calibrations, results = claims_judge.judge_all(book, run.measured, chosen)
     said = [run.why and f"Not all rounds: {run.why}.", runs.sentence_of_others(others)]
-    report = {"v": 1, "command": shlex.join(["./dev", "bench", "claims", *argv]),
-              "commit": environment.commit(points.ROOT), "date": points.now(),
-              "seconds": round(run.clock() - run.started, 1), "is_complete": run.is_complete,
-              "is_quick": plan.is_quick, "note": " ".join(words for words in said if words),
-              "environment": environment.collect(), "calibrations": calibrations, "settings": plan.settings(),
-              "claims": results}
-    return claims.validate("report", report, "the report")
+    return {"v": VERSION, "command": shlex.join(["./dev", "bench", "claims", *argv]),
+            "commit": environment.commit(points.ROOT), "date": points.now(), "seconds": round(seconds, 1),
+            "is_complete": run.is_complete, "is_quick": run.is_quick, "note": " ".join(filter(None, said)),
+            "environment": environment.collect(), "calibrations": calibrations, "settings": run.sources.settings,
+            "claims": results}
 
 
 def exit_code(report, run):
@@ -95,20 +84,21 @@ def main(argv=None, sources=None):
     book = claims.load()
     chosen = choose(book, arguments.only)
     if arguments.list:
-        print("\n".join(claims_text.listing(book)))
+        print("\n".join(listing(chosen)))
         return 0
-    programs, started = claims_sources.Programs(arguments.programs), time.monotonic()
-    plan = claims_run.Plan(book, chosen, sources or claims_sources.all_sources(programs), arguments.quick)
+    run = claims_run.Run(book, chosen, sources or claims_run.Sources(arguments.programs), arguments.quick)
     try:
-        plan.prepare()
-        prepared = time.monotonic() - started - programs.build_s
-        run, others = measure(plan, arguments.minutes * 60 - prepared)
+        run.prepare()
+        estimate = runs.duration(min(run.seconds(), arguments.minutes * 60))
+        print(f"{len(run.samples)} samples, about {estimate}.", file=sys.stderr, flush=True)
+        others, started = runs.Others(), time.monotonic()
+        run.run(arguments.minutes * 60)
+        report = report_of(book, chosen, run, time.monotonic() - started, others.processors(), argv)
     finally:
-        plan.close()
-    report = report_of(book, chosen, plan, run, others, argv)
-    text = json.dumps(report, indent=1) + "\n"
+        run.sources.close()
+    text = points.compact(report)
     command.write(arguments.output, text)
-    print(text if arguments.json else "\n".join(claims_text.terminal(report)), end="" if arguments.json else "\n")
+    print(text if arguments.json else "\n".join(claims_judge.terminal(report)), end="" if arguments.json else "\n")
     print(f"Wrote {arguments.output}.", file=sys.stderr)
     return exit_code(report, run)
 

@@ -1,6 +1,10 @@
 """./dev bench record: keeps what was measured. Appends points to results/history/, and with --name makes an entry in
 results/.
 
+An entry has the figures of the FILES as one line each in points.ndjson, which is what its tables are made of; a report of
+./dev bench claims or peers that is attached keeps what README's figures and pictures read. The history keeps of each
+series the newest 200 points, and of older ones the last of each month.
+
 FILES are what weir-bench (--benchmark_out, or ./dev bench quick's out/bench/quick.json), weir-stress (one run a line)
 and ./dev bench count --json wrote; which of them each is shows in it.
 """
@@ -12,6 +16,7 @@ import command
 import convert
 import entries
 import points
+import series
 from points import Invalid
 
 
@@ -22,7 +27,7 @@ def usage(argv):
     parser.add_argument("--name", help="make an entry results/DATE-CPU-NAME/ too: small letters, digits and '-'")
     parser.add_argument("--note", help="what the entry shows; its first line goes to the index")
     parser.add_argument("--command", help="what was run, for the entry, where the files do not tell")
-    parser.add_argument("--attach", action="append", default=[], metavar="FILE", help="a further file for the entry")
+    parser.add_argument("--attach", action="append", default=[], metavar="FILE", help="a further file for the entry: claims.json, peers.json, a picture")
     parser.add_argument("--no-history", action="store_true",
                         help="the entry only: for conditions that are not those of the history, as a busy machine")
     parser.add_argument("--environment", metavar="FILE",
@@ -103,12 +108,12 @@ def main(argv=None):
     if arguments.name is not None:
         check_machines(sources)
         name = entries.entry_name(max(point["date"] for point in found), sources[0].environment["cpu"], arguments.name)
-        folder = entries.make(name, note=arguments.note, sources=sources, files=arguments.files + arguments.attach,
+        folder = entries.make(name, note=arguments.note, sources=sources, files=arguments.attach,
                               repeat=command_of(arguments, sources), environment=sources[0].environment, commit=commit,
                               dirty_allowed=arguments.allow_dirty, results=arguments.results)
         print(f"Made {os.path.relpath(folder)} with {len(found)} figures, and its line in {entries.INDEX}.")
     if not arguments.no_history:
-        for suite, some in points.append(kept, history).items():
+        for suite, some in series.append(kept, history).items():
             print(f"Added {len(some)} points to {os.path.relpath(os.path.join(history, suite))}.ndjson.")
     return 0
 

@@ -13,6 +13,8 @@ from points import Invalid
 
 RESULTS = os.path.join(points.ROOT, "results")
 INDEX = "README.md"
+LINES_MAX = 2000  # of all files of an entry
+POINT = ("bench", "metric", "unit", "better", "value", "lo", "hi", "n")  # of points.ndjson; env.json has the rest
 INDEX_HEAD = "| what it shows | entry | repeat |"
 
 
@@ -80,12 +82,35 @@ def notes(title, note, sources, environment, commit):
     lines += [f"| commit | {cell(commit)} |"]
     lines += [f"| calibration loop | {metrics.told(cal_ns, 'ns')} an iteration |"] if cal_ns is not None else []
     lines += ["", "Repeat with what `command.txt` says. Of n repetitions the median, and in brackets the extremes;",
-              "↓ less is better, ↑ more is better. Made by `./dev bench record` from the files beside it.", ""]
+              "↓ less is better, ↑ more is better. Made by `./dev bench record` from points.ndjson.", ""]
     lines += suite_tables(found)
     skipped = [pair for source in sources for pair in source.skipped]
     if skipped:
         lines += ["Not measured:", "", *(f"* `{cell(name)}`: {cell(reason)}" for name, reason in skipped), ""]
     return "\n".join(lines).rstrip("\n") + "\n"
+
+
+# --- The files. ---------------------------------------------------------------------------------------------
+
+
+def figures(sources):
+    """The text of points.ndjson."""
+    return "".join(json.dumps(points.rounded({name: point[name] for name in POINT})) + "\n"
+                   for source in sources for point in source.points)
+
+
+def attached(path):
+    """The text of a further file; of a report of peers, what tables and pictures read: each row without the runs that it
+    sums up, and its spread only for the times."""
+    text = points.read_text(path)
+    if not path.endswith(".json"):
+        return text
+    report = points.read_json(text, path)
+    for row in report.get("rows", []) if os.path.basename(path) == "peers.json" else []:
+        row.pop("runs", None)
+        for side in ("least", "greatest"):
+            row[side] = {name: row.get(side, {}).get(name) for name in ("ns_per_event", "seconds", "of_floor")}
+    return points.compact(report)
 
 
 # --- The folder, and its line in the index. -----------------------------------------------------------------
@@ -112,7 +137,7 @@ def check_new(name, files, results):
         raise Invalid(f"{folder}: there is such an entry already; entries are added, never changed")
     names = [os.path.basename(path) for path in files]
     for one in names:
-        if names.count(one) > 1 or one in ("env.json", "command.txt", "notes.md"):
+        if names.count(one) > 1 or one in ("env.json", "command.txt", "notes.md", "points.ndjson"):
             raise Invalid(f"{one}: an entry cannot have two files of this name")
 
 
@@ -126,14 +151,16 @@ def make(name, *, note, sources, files, repeat, environment, commit, dirty_allow
              "date": max(point["date"] for source in sources for point in source.points),
              "calibration_ns": next((source.cal_ns for source in sources if source.cal_ns is not None), None)}
     texts = {"env.json": json.dumps(about, indent=2) + "\n", "command.txt": repeat.strip() + "\n",
-             "notes.md": notes(name, note, sources, environment, commit)}
+             "notes.md": notes(name, note, sources, environment, commit), "points.ndjson": figures(sources)}
+    texts |= {os.path.basename(path): attached(path) for path in files}
+    lines = sum(text.count("\n") for text in texts.values())
+    if lines > LINES_MAX:
+        raise Invalid(f"the entry would have {lines} lines, and {LINES_MAX} is the most: record fewer figures, or attach less")
     part = tempfile.mkdtemp(prefix=".entry-", dir=results)
     try:
         for file_name, text in texts.items():
             with open(os.path.join(part, file_name), "w", encoding="utf-8") as file:
                 file.write(text)
-        for path in files:
-            shutil.copyfile(path, os.path.join(part, os.path.basename(path)))
         os.chmod(part, 0o755)
         # The index first: a line without its entry is taken up by the next try, an entry without its line is refused.
         command.write(index, changed)

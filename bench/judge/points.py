@@ -69,6 +69,29 @@ def read_json(text, where):
         raise Invalid(f"{where}: {error}") from error
 
 
+def rounded(value):
+    """Nine digits, which is more than any clock here is worth."""
+    if isinstance(value, dict):
+        return {name: rounded(part) for name, part in value.items()}
+    if isinstance(value, list):
+        return [rounded(part) for part in value]
+    return float(f"{value:.9g}") if isinstance(value, float) else value
+
+
+def compact(value, width=1000):
+    """JSON for a person and for git: whatever fits into a line is one line."""
+    def lines(value, indent):
+        one = json.dumps(value)
+        if len(one) + indent <= width or not isinstance(value, (dict, list)) or not value:
+            return one
+        is_object = isinstance(value, dict)
+        parts = [json.dumps(name) + ": " + lines(part, indent + 1) for name, part in value.items()] if is_object else \
+            [lines(part, indent + 1) for part in value]
+        inner = ",\n".join(" " * (indent + 1) + part for part in parts)
+        return ("{\n%s\n%s}" if is_object else "[\n%s\n%s]") % (inner, " " * indent)
+    return lines(rounded(value), 0) + "\n"
+
+
 def read_text(path, limit=FILE_BYTES_MAX):
     """The whole of a file that somebody else may have written: not larger than the limit, and UTF-8."""
     try:
@@ -99,19 +122,6 @@ def read(path):
             if text.strip():
                 points.append(validate("point", read_json(text, where), where))
     return points
-
-
-def append(points, folder=HISTORY):
-    """Adds them to the files of their suites; nothing is written unless all are valid."""
-    by_suite = {}
-    for point in points:
-        validate("point", point, f"point {point.get('bench', '?')}")
-        by_suite.setdefault(point["suite"], []).append(point)
-    os.makedirs(folder, exist_ok=True)
-    for suite, some in sorted(by_suite.items()):
-        with open(os.path.join(folder, f"{suite}.ndjson"), "a", encoding="utf-8") as file:
-            file.writelines(json.dumps(point, sort_keys=False) + "\n" for point in some)
-    return by_suite
 
 
 def now():

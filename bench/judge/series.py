@@ -5,17 +5,20 @@ The order is that of git where it knows the commits: a clock that was wrong once
 commits that git does not know (a history that was rewritten) stand where their date says.
 """
 import datetime
+import json
 import os
 import re
 from typing import NamedTuple
 
+import command
 import points
 import repository
 from command import runs
 
+# Points of a series that a graph shows, and that history keeps whole.
+LAST = 200
 KEY = ("suite", "bench", "metric", "runner", "cpu", "compiler")
 SUITES = ("count", "floor", "ratio", "emit", "drain", "brim", "reader")
-LAST = 200
 
 
 class Commit(NamedTuple):
@@ -79,6 +82,33 @@ def load(history=points.HISTORY):
     return [point for path in paths for point in points.read(path)]
 
 
+def key_of(point):
+    return tuple(point[name] for name in KEY)
+
+
+def kept(found):
+    """What of these points a history keeps: of each series the newest LAST, and of older ones the last of each month."""
+    by_key = {}
+    for point in sorted(found, key=lambda point: point["date"]):
+        by_key.setdefault(key_of(point), []).append(point)
+    months = [point for some in by_key.values() for point in {one["date"][:7]: one for one in some[:-LAST]}.values()]
+    keep = {id(point) for point in [*months, *(point for some in by_key.values() for point in some[-LAST:])]}
+    return [point for point in found if id(point) in keep]
+
+
+def append(found, folder=points.HISTORY):
+    """Adds points to the files of their suites, and thins these out; nothing is written unless all are valid."""
+    by_suite = {}
+    for point in found:
+        points.validate("point", point, f"point {point.get('bench', '?')}")
+        by_suite.setdefault(point["suite"], []).append(point)
+    for suite, some in sorted(by_suite.items()):
+        path = os.path.join(folder, f"{suite}.ndjson")
+        before = points.read(path) if os.path.exists(path) else []
+        command.write(path, "".join(json.dumps(point) + "\n" for point in kept(before + some)))
+    return by_suite
+
+
 def natural(key):
     """Suites from the clock up to whole sessions; in a name 8 comes before 32."""
     place = SUITES.index(key[0]) if key[0] in SUITES else len(SUITES)
@@ -90,7 +120,7 @@ def group(found, known, last=LAST):
     names = Names(known)
     by_key = {}
     for point in sorted(found, key=lambda point: order(point, known, names)):
-        by_key.setdefault(tuple(point[name] for name in KEY), []).append(point)
+        by_key.setdefault(key_of(point), []).append(point)
     return {key: by_key[key][-last:] for key in sorted(by_key, key=natural)}
 
 

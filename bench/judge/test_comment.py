@@ -70,11 +70,6 @@ class Render(unittest.TestCase):
                      ([], [clock_row(half=0.3, verdict="unstable")])):
             self.assertIn("### ⚠️ Benchmarks: nothing was compared", comment.render(report(*rows)))
 
-    def test_extreme_figures(self):
-        told = comment.render(report([gate_row(base=1e18, head=5e-324, verdict="improved")], []))
-        self.assertIn("1 improvement", told)
-        self.assertIn("4.940656458e-324", told)
-
     def test_twenty_rows_in_sight(self):
         text = comment.render(of_all_verdicts())
         seen, folded = text.split("<details>")[:2]
@@ -94,14 +89,6 @@ class Render(unittest.TestCase):
         self.assertIn("| ❌ `drain/encode` | 10 | 8 | `events/s` ↑ | 0.8 [0.784, 0.816] | [0.98, 1.02] "
                       "| **regressed** (2 runs) |", text)
 
-    def test_the_calibration_is_told(self):
-        told = {**samples.ENVIRONMENT, "calibration_ns": 1.93}
-        self.assertIn("| calibration loop | 1.93 ns |", comment.render(report(environment=told)))
-
-    def test_links_are_ours(self):
-        self.assertIn("[Graph](https://example.org/graph)", comment.render(report(), "https://example.org/graph"))
-        self.assertNotIn("](", comment.render(of_all_verdicts()))
-
     def test_the_command_is_ours(self):
         ours = "./dev bench ab --fast --base 1a2b3c4d5e6f --filter emit/enabled"
         self.assertIn(f"`{ours}`", comment.render(report(command=ours)))
@@ -117,13 +104,6 @@ class Render(unittest.TestCase):
             if any(ord(character) < 32 for character in word):
                 continue
             self.assertEqual(without_code(comment.render(hostile(word))), plain, word)
-
-    def test_tables_stay_tables(self):
-        for word in HOSTILE:
-            for line in comment.render(hostile(word)).splitlines():
-                if line.startswith("| ") and "`" in line:
-                    # As GitHub splits cells: at each pipe without a backslash before it, in code as well.
-                    self.assertIn(len(re.findall(r"(?<!\\)\|", line)), (3, 7, 8), line)
 
     def test_nothing_unseen(self):
         for character in "\u202e\u200b\ufeff\u2066\x00\x1b\u2028\u00ad\U000e0041":
@@ -155,11 +135,6 @@ class Graph(samples.Folder):
         self.assertEqual(graph.draw(of_all_verdicts()), graph.draw(of_all_verdicts()))
         self.assertNotEqual(graph.draw(of_all_verdicts()), graph.draw(report()))
 
-    def test_more_is_better_is_turned(self):
-        self.assertEqual(graph.cost(clock_row(ratio=0.8, better="more", half=0.1))[0], 1.25)
-        low, high = graph.cost(clock_row(ratio=0.8, better="more", half=0.1))[1:3]
-        self.assertTrue(low < 1.25 < high)
-
     def test_hostile_and_extreme(self):
         for word in HOSTILE:
             drawing = graph.draw(hostile(word))
@@ -171,14 +146,6 @@ class Graph(samples.Folder):
                      report([gate_row(base=None, head=None)], [])):
             self.texts(graph.draw(made))
             comment.render(made)
-
-    def test_of_a_report(self):
-        """What a person does after ./dev bench ab --base A --head B --report FILE."""
-        path = self.write("report.json", of_all_verdicts())
-        done = self.command("plot", "--report", path, "-o", self.path("pr"))
-        self.assertIn("comment.md and graph.svg", done.stdout)
-        self.assertTrue(self.text("pr", "comment.md").startswith(comment.MARKER))
-        self.texts(self.text("pr", "graph.svg"))
 
     def test_refusals(self):
         bad = self.write("report.json", {**of_all_verdicts(), "head": "$(x)"})
@@ -256,11 +223,6 @@ class Post(samples.Folder):
         self.assertIn("Edited", self.post().stdout)
         self.assertEqual([change[:2] for change in self.changes()], [("PATCH", "/repos/weir/weir/issues/comments/777")])
 
-    def test_others_are_not_edited(self):
-        self.server.comments = [{"id": 1, "user": {"login": "someone"}, "body": comment.MARKER},
-                                {"id": 2, "user": {"login": "github-actions[bot]"}, "body": "hello " + comment.MARKER}]
-        self.assertIn("Added", self.post().stdout)
-
     def test_a_branch_that_moved_on(self):
         self.server.pulls = self.server.pulls[:1]
         self.assertIn("nothing to comment", self.post().stdout)
@@ -288,10 +250,6 @@ class Post(samples.Folder):
         self.assertIn("403", done.stderr)
         self.assertNotIn("secret", done.stderr + done.stdout)
         self.post(sha="abc", code=2)
-
-    def test_printed_without_a_repository(self):
-        self.assertEqual(self.command("comment", self.report).stdout, comment.render(of_all_verdicts()))
-        self.assertEqual(self.server.asked, [])
 
 
 if __name__ == "__main__":

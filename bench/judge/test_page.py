@@ -14,6 +14,7 @@ import numpy
 import page
 import points
 import samples
+import series
 
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
 OFFLINE = ("ENOTFOUND", "EAI_AGAIN", "ECONNREFUSED", "ECONNRESET", "ETIMEDOUT", "ENETUNREACH", "network")
@@ -113,25 +114,6 @@ class Library(samples.Folder):
             self.assertEqual(one["license"], "MIT")
             self.assertRegex(one["version"], r"^\d+\.\d+\.\d+$")
 
-    def test_nothing_fetched_is_committed(self):
-        done = subprocess.run(["git", "-C", page.FOLDER, "ls-files", "."], capture_output=True, text=True, check=False)
-        if done.returncode != 0:
-            self.skipTest("not a checkout")
-        self.assertFalse([name for name in done.stdout.split() if "node_modules" in name])
-
-    def test_without_npm_and_without_a_registry(self):
-        self.lock()
-        path, os.environ["PATH"] = os.environ["PATH"], self.folder
-        try:
-            with self.assertRaisesRegex(points.Invalid, "apt-get install npm"):
-                page.install(self.folder)
-        finally:
-            os.environ["PATH"] = path
-        if shutil.which("npm"):
-            self.write(".npmrc", "registry=http://127.0.0.1:9/\nfetch-retries=0\nprefer-online=true\ncache=./cache\n")
-            with self.assertRaisesRegex(points.Invalid, "npm cannot install.*in reach, run: npm --prefix"):
-                page.install(self.folder)
-
 
 class Data(unittest.TestCase):
     def test_embedded_json_cannot_end_its_element(self):
@@ -185,7 +167,7 @@ class Browser(samples.Folder):
     def made(self, found):
         os.mkdir(self.path("history"))
         if found:
-            points.append(found, self.path("history"))
+            series.append(found, self.path("history"))
         told = self.command("plot", "--history", self.path("history"), "-o", self.path("index.html")).stdout
         text = self.text("index.html")
         self.assertIn("The MIT License", text)

@@ -18,7 +18,7 @@ import peers
 import peers_lttng
 import peers_rig
 import points
-from peers import MIB, Case, Peer
+from peers import MIB, Case
 from peers_rig import Failed, Missing
 
 HERE = os.path.dirname(os.path.abspath(__file__))
@@ -101,10 +101,6 @@ class Programs(unittest.TestCase):
             self.runner.workplace.run([*place.command, "--case", "sustained", "--events", "1000000", "--output", folder],
                                       60, env=place.environment)
 
-    def test_two_bursts_and_a_part(self):
-        run = self.check(Peer("weir", "drop", ("burst",)), Case("burst", 1, 25_000, 4 * MIB))
-        self.assertGreater(run["seconds"], 2 * 0.02)
-
     def test_what_a_flood_leaves(self):
         """Those that wait lose nothing; those that overwrite or discard keep what fits, and say so where they can."""
         of = Case("flood", 2, 100_000, 256 << 10)
@@ -118,13 +114,6 @@ class Programs(unittest.TestCase):
                     self.assertLess(run["delivered"], 2 * of.budget / 32)
                 self.assertIn(run["told_lost"], (run["lost"], None))
 
-    def test_pinned(self):
-        self.runner.pins = True
-        self.addCleanup(setattr, self.runner, "pins", False)
-        for program in ("weir:block", "dpdk:overwrite", "ck-ring:wait"):
-            with self.subTest(program):
-                self.assertTrue(self.check(peers.select([program])[0], peers.case("burst", 1, events=1000))["pinned"])
-
     def test_words_that_make_no_sense(self):
         for name in PROGRAMS:
             try:
@@ -137,20 +126,6 @@ class Programs(unittest.TestCase):
                     done = subprocess.run([program, *words], capture_output=True, text=True, timeout=20, check=False)
                     self.assertEqual(done.returncode, 2, done)
                     self.assertEqual(len(done.stderr.splitlines()), 1, done.stderr)
-
-    def test_options_that_mean_nothing(self):
-        """A budget or a folder that a peer has no use for is refused, not passed over."""
-        for name in peers.WITHOUT_BUDGET:
-            try:
-                program = peers.program_of(FOLDER, name)
-            except Missing:
-                continue
-            for option, value in (("--budget", "1048576"), ("--output", "/tmp")):
-                with self.subTest(name, option=option):
-                    done = subprocess.run([program, option, value], capture_output=True, text=True, timeout=20,
-                                          check=False)
-                    self.assertEqual(done.returncode, 2, done)
-                    self.assertIn(f"{option} means nothing to this peer", done.stderr)
 
     def test_without_a_session(self):
         """LTTng's program alone has nobody to emit to, and says so."""
@@ -264,15 +239,6 @@ class Figures(unittest.TestCase):
         self.assertEqual(fake.asked[:6], [*self.Fake.COSTS, "boost:drop"])
         self.assertEqual(fake.asked[6:11], fake.asked[:5], "in turn, and what is missing is not asked again")
 
-    def test_no_reference(self):
-        _, rows = self.go(["lttng"], 1)
-        self.assertIsNone(rows["lttng:discard"]["of_floor"])
-        self.assertIsNone(rows["lttng:discard"]["of_weir"])
-
-    def test_sustained_is_held_against_block(self):
-        _, rows = self.go(["weir", "lttng:discard"], 1, "sustained")
-        self.assertAlmostEqual(rows["lttng:discard"]["of_weir"], 8)
-
     def test_table(self):
         _, rows = self.go(["floor", "weir:drop"], 3)
         text = "\n".join(peers.tables(list(rows.values())))
@@ -304,14 +270,6 @@ class Figures(unittest.TestCase):
             self.assertEqual(peers_lttng.sub_buffer_bytes("flood", MIB), 32 << 10)
         with mock.patch.object(peers_lttng, "processors", return_value=4096):
             self.assertEqual(peers_lttng.sub_buffer_bytes("flood", MIB), 4096)
-
-    def test_processors_of_lttng(self):
-        """The budget is shared by those that threads may run on; a note tells what the others take."""
-        with mock.patch("os.sched_getaffinity", return_value={0, 3}), \
-                mock.patch.object(peers_lttng, "possible", return_value=64):
-            self.assertEqual(peers_lttng.sub_buffer_bytes("flood", MIB), 128 << 10)
-            self.assertEqual(peers_lttng.note_of(128 << 10), "4 sub-buffers of 128 KiB for each of 2 processors, "
-                             "1024 KiB; for all that the machine may have, 32768 KiB")
 
 
 # Starts a process that does not hear SIGTERM and has a child, says where, and waits.
@@ -349,9 +307,6 @@ class Ends(unittest.TestCase):
 
     def test_interrupted(self):
         self.assertEqual(self.held(signal.SIGINT), 130)
-
-    def test_terminated(self):
-        self.assertEqual(self.held(signal.SIGTERM), 143)
 
     def test_too_long(self):
         with peers_rig.Workplace() as place:

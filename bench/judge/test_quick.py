@@ -80,12 +80,6 @@ class Quick(unittest.TestCase):
         point = self.points("--seconds", "60")["emit/enabled/payload:32/threads:2", "ns_per_event"]
         self.assertEqual((point["n"], point["value"], point["lo"], point["hi"]), (9, 75.0, 15.0, 135.0))
 
-    def test_one_pass_at_least(self):
-        passes = cmd_quick.Passes(self.program, None, 1, command.Progress())
-        passes.started -= 100
-        self.assertEqual(len({row["repetitions"] for row in passes.run()["benchmarks"]}), 1)
-        self.assertEqual(len(passes.reports), 1)
-
     def test_less_time_makes_benchmarks_shorter(self):
         for seconds, words in (("10", ("min_time=0.005", "brim_seconds=0.02")),
                                ("110", ("min_time=0.05", "brim_seconds=0.15"))):
@@ -105,17 +99,6 @@ class Quick(unittest.TestCase):
         self.assertIn("drop/producers:8 75 ns (15–135) 45 M events/s 0.250", lines)
         self.assertIn("commit 0123abcd", told)
         self.assertIn("1.084 ns a step of arithmetic", told)
-
-    def test_without_the_floor_there_is_no_ratio_to_it(self):
-        told, _ = self.quick("--filter", "^emit")
-        self.assertNotIn("x floor", told)
-        self.assertNotIn("ratio", told)  # the filter is of plain names: "ratio" is in "iterations"
-
-    def test_the_report_can_be_recorded(self):
-        self.quick("--filter", "floor", "--seconds", "3")
-        source = convert.read(self.report)
-        self.assertEqual({point["bench"] for point in source.points}, {"floor/32/threads:1", "floor/32/threads:2"})
-        self.assertEqual(source.command.split()[:3], ["./dev", "bench", "quick"])
 
     def test_a_failed_benchmark_is_told_and_fails(self):
         open(self.path("failing"), "w", encoding="utf-8").close()

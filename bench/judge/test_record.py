@@ -13,6 +13,7 @@ import entries
 import metrics
 import points
 import samples
+import series
 from samples import aggregate, bench_report, repetition
 
 sys.path.append(os.path.join(points.ROOT, "stress"))
@@ -44,19 +45,6 @@ class WeirBench(samples.Folder):
         self.assertEqual((first["clock_source"], first["governor"]), ("tsc", "unknown"))
         self.assertEqual(source.environment["calibration_ns"], 1.93)
 
-    def test_aggregates_only(self):
-        source = self.read(*(aggregate("floor/32/manual_time", kind, time) for kind, time in
-                             (("mean", 11), ("median", 10), ("stddev", 1), ("cv", 0.1))))
-        self.assertEqual(figures(source), {("floor/32", "ns_per_event"): (10, None, None, 3)})
-        source = self.read(aggregate("floor/32", "mean", 11), repetition("floor/64", 5))
-        self.assertEqual([name for name, _ in source.skipped], ["floor/32"])
-
-    def test_names_keep_what_was_measured(self):
-        for name, expected in (("emit/real_time/process_time", "emit"), ("emit/iterations:12/x", "emit/x"),
-                               ("emit/iterations:1x", "emit/iterations:1x"),
-                               ("drain/threads:4/repeats:3", "drain/threads:4")):
-            self.assertEqual(self.read(repetition(name, 1)).points[0]["bench"], expected)
-
     def test_units_counters_and_ratios(self):
         source = self.read({**repetition("stop/parked", 1.5), "time_unit": "ms"},
                            repetition("brim/block", 20, jain=0.99, other=7),
@@ -74,11 +62,6 @@ class WeirBench(samples.Folder):
                            repetition("floor/32", 10))
         self.assertEqual(source.skipped, [("peer/lttng", "no lttng-sessiond")])
         self.assertEqual(len(source.points), 1)
-
-    def test_a_counter_without_a_value(self):
-        text = json.dumps(bench_report(repetition("brim/block", 10, park_p99_ns=12345, jain=1)))
-        source = convert.read(self.write("a.json", text.replace("12345", "NaN")), samples.ENVIRONMENT)
-        self.assertEqual({metric for _, metric in figures(source)}, {"ns_per_event", "jain"})
 
     def test_commits(self):
         for said, expected in (("91d52fe", "91d52fe"), ("v0.1-3-g91d52fe", "91d52fe"),
@@ -128,12 +111,6 @@ class WeirStress(samples.Folder):
             self.assertNotIn((name.format(wake), "loss"), found)
         self.assertEqual(source.commit, "0123abc")
 
-    def test_drop_has_loss_and_no_waits(self):
-        found = figures(self.read(fake_program.run(mode="drop")))
-        by_metric = {metric: value[0] for (_, metric), value in found.items()}
-        self.assertTrue(0 < by_metric["loss"] < 1)
-        self.assertNotIn("park_p99_ns", by_metric)
-
     def test_refusals(self):
         with self.assertRaisesRegex(points.Invalid, "2 machines or commits"):
             self.read(fake_program.run(), fake_program.run(commit="7654321"))
@@ -141,12 +118,6 @@ class WeirStress(samples.Folder):
             self.read(fake_program.run(emitted=10, written=9, lost={"FULL": 1}))
         with self.assertRaisesRegex(convert.runs.Failed, "not a number"):
             self.read(fake_program.run(), {**fake_program.run(), "seconds": "long"})
-
-    def test_the_entry_of_the_brim(self):
-        path = os.path.join(points.ROOT, "results", "2026-11-21-epyc-f25m17-brim", "runs.ndjson")
-        source = convert.read(path, samples.ENVIRONMENT)
-        self.assertEqual(source.commit, "78d300e")
-        self.assertEqual({point["n"] for point in source.points if point["metric"] == "events_per_s"}, {7})
 
 
 class Count(samples.Folder):
@@ -208,6 +179,16 @@ class Record(samples.Folder):
         self.record(self.quick(date="2026-11-22T15:29:00+00:00"))
         self.assertEqual(len(points.read(self.path("results", "history", "floor.ndjson"))), 2)
 
+    def test_history_keeps_the_newest_and_one_a_month(self):
+        with unittest.mock.patch.object(series, "LAST", 3):
+            for days in (samples.history(range(5)), samples.history([7.0], bench="emit/other")):
+                series.append(days, self.path("history"))
+            late = [samples.point(9.0 + n, 800 * (n + 1)) for n in range(4)]  # about a month apart
+            series.append(late, self.path("history"))
+        found = points.read(self.path("history", "emit.ndjson"))
+        self.assertEqual([point["value"] for point in found if point["bench"] != "emit/other"], [4.0, 9.0, 10.0, 11.0, 12.0])
+        self.assertEqual(len(found), 6)
+
     def test_dirty(self):
         before = self.snapshot()
         for commit in ("91d52fe-dirty", "unknown"):
@@ -222,8 +203,10 @@ class Record(samples.Folder):
         self.record("--name", "idle", "--note", "Costs | on an idle machine", "--command", "./dev bench quick", quick)
         entry = "2026-11-21-epyc-f25m17-idle"
         self.assertEqual(sorted(os.listdir(self.path("results", entry))),
-                         ["command.txt", "env.json", "notes.md", "quick.json"])
-        self.assertEqual(self.text("results", entry, "quick.json"), self.text("quick.json"))
+                         ["command.txt", "env.json", "notes.md", "points.ndjson"])
+        first = json.loads(self.text("results", entry, "points.ndjson").splitlines()[0])
+        self.assertEqual(first, {"bench": "floor/32", "metric": "ns_per_event", "unit": "ns", "better": "less", "value": 11.0,
+                                 "lo": 10, "hi": 12, "n": 3})
         self.assertEqual(self.text("results", entry, "command.txt"), "./dev bench quick\n")
         notes = self.text("results", entry, "notes.md")
         self.assertIn("| `floor/32` | 11 ns (10–12) | 3 |", notes)
@@ -233,21 +216,6 @@ class Record(samples.Folder):
         self.assertEqual(lines[5], f"| Costs \\| on an idle machine | [{entry}]({entry}/notes.md) "
                          "| ./dev bench quick |")
         self.assertEqual(lines[6:], ["", "End."])
-
-    def test_the_report_tells_what_was_run(self):
-        self.record("--name", "idle", self.quick(command="./dev bench quick --seconds 60"))
-        entry = self.path("results", "2026-11-21-epyc-f25m17-idle")
-        self.assertEqual(self.text(entry, "command.txt"), "./dev bench quick --seconds 60\n")
-        self.assertEqual(self.text(entry, "notes.md").count("alibration"), 1)
-
-    def test_entries_are_only_added(self):
-        self.record("--name", "idle", "--command", "x", "--no-history", self.quick())
-        before = self.snapshot()
-        later = self.quick("later.json", date="2026-11-21T20:00:00+00:00")
-        self.assertIn("never changed", self.record("--name", "idle", "--command", "y", "--no-history", later,
-                                                   code=1).stderr)
-        self.assertEqual(self.snapshot(), before)
-        self.assertFalse(os.path.exists(self.path("results", "history")))
 
     def test_interrupted_at_any_step_and_again(self):
         """Whatever was done before a Ctrl-C, the same command does the rest."""
@@ -260,9 +228,8 @@ class Record(samples.Folder):
             self.assertEqual([name for name in os.listdir(self.path("results")) if name.startswith((".", "2026"))], [])
         with contextlib.redirect_stdout(io.StringIO()):
             cmd_record.main(argv)
-        entry = "2026-11-21-epyc-f25m17-idle"
-        self.assertEqual(self.text("results", "README.md").count(f"[{entry}]"), 1)
-        self.assertTrue(os.path.exists(self.path("results", entry, "notes.md")))
+        self.assertTrue(os.path.exists(self.path("results", "2026-11-21-epyc-f25m17-idle", "notes.md")))
+        self.assertIn("never changed", self.record(*argv[4:], code=1).stderr)
 
     def test_refusals_leave_nothing(self):
         before = self.snapshot()
@@ -271,8 +238,10 @@ class Record(samples.Folder):
         self.assertIn("--command", self.record("--name", "a", self.quick(), code=1).stderr)
         self.assertIn("small letters", self.record("--name", "../A", "--command", "x", self.quick(), code=1).stderr)
         self.assertIn("two files", self.record("--name", "a", "--command", "x", "--attach",
-                                               self.write("b/quick.json", "x"), self.quick(),
+                                               self.write("b/notes.md", "x"), self.quick(),
                                                code=1).stderr)
+        self.assertIn("would have", self.record("--name", "a", "--command", "x", "--attach",
+                                                self.write("long.txt", "x\n" * 2000), self.quick(), code=1).stderr)
         self.assertIn("needs --name", self.record("--note", "x", self.quick(), code=2).stderr)
         self.assertIn("No such file", self.record(self.path("none.json"), code=1).stderr)
         self.assertIn("same figure twice", self.record(self.quick(), self.quick("again.json"), code=1).stderr)
@@ -284,12 +253,6 @@ class Record(samples.Folder):
                           ("Intel(R) Xeon(R) Platinum 8370C CPU @ 2.80GHz (family 6, model 106)",
                            "xeon-platinum-f6m106"), ("aarch64", "aarch64")):
             self.assertEqual(entries.processor_name(cpu), name)
-
-    def test_the_index_has_its_table(self):
-        with open(os.path.join(entries.RESULTS, entries.INDEX), encoding="utf-8") as file:
-            text = file.read()
-        more = entries.index_with(text, "a", "b", "c", "README")
-        self.assertEqual(len(more.splitlines()), len(text.splitlines()) + 1)
 
 
 if __name__ == "__main__":
