@@ -167,10 +167,15 @@ def read_baseline(path):
                              "./dev bench count --update writes one") from error
 
 
+def emit_length(path):
+    """What tests/codegen steps through, by processor: it stays as it is when the counts are updated."""
+    return points.read_json(points.read_text(path), path).get("emit_length", {}) if os.path.exists(path) else {}
+
+
 def write_baseline(path, figures):
     content = {"compiler": figures.compiler, "libc": figures.libc,
                "values": {name: list(value) for name, value in sorted(figures.values.items())},
-               "exports": figures.exports}
+               "exports": figures.exports, "emit_length": emit_length(path)}
     os.makedirs(os.path.dirname(path), exist_ok=True)
     text = json.dumps(content, indent=2)
     # One figure a line, so that a change of one is a change of one line.

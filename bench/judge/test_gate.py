@@ -127,6 +127,12 @@ class Baselines(unittest.TestCase):
         gate.write_baseline(self.path, figures())
         self.assertEqual(gate.read_baseline(self.path), figures())
 
+    def test_an_update_keeps_the_length_of_the_emit_function(self):
+        with open(self.path, "w", encoding="utf-8") as file:
+            json.dump({"emit_length": {"x86-64": 82}}, file)
+        gate.write_baseline(self.path, figures())
+        self.assertEqual(gate.emit_length(self.path), {"x86-64": 82})
+
     def test_what_is_no_baseline_is_named(self):
         rest = '"compiler": "GNU 1.1", "libc": "2"}'
         for text in ("", "{", "[]", "{}", '{"values": 3}', '{"values": {"a": [NaN, "x"]}}',

@@ -93,19 +93,25 @@ def length(command):
     return int(run.stdout)
 
 
+def baseline_length(arguments):
+    """From the baseline of this compiler, which ./dev bench count compares with too; None if there is none."""
+    compiler, version = arguments.compiler.rsplit(" ", 1)
+    path = os.path.join(arguments.baselines, f"{compiler.lower()}-{version.split('.')[0]}.json")
+    if not os.path.exists(path):
+        return None
+    with open(path, encoding="utf-8") as file:
+        return json.load(file)["emit_length"].get("aarch64" if arguments.emulator else "x86-64")
+
+
 def check_length(arguments):
     """The number of instructions that an event executes, against the one on record."""
     skip_unless_optimized(arguments)
     count = aarch64.length(arguments.emulator, arguments.files) if arguments.emulator else length(arguments.files)
     print(f"an enabled event of 32 bytes executes {count} instructions in weir_emit ({arguments.compiler})")
-    with open(arguments.baseline, encoding="utf-8") as file:
-        baselines = json.load(file)
-    compiler, version = arguments.compiler.rsplit(" ", 1)
-    name = f"{compiler} {version.split('.')[0]}" + (" aarch64" if arguments.emulator else "")
-    if arguments.build_type != "Release" or name not in baselines:
-        print(f"no baseline for this compiler ({name}, {arguments.build_type}); add one to baseline.json")
+    limit = baseline_length(arguments)
+    if arguments.build_type != "Release" or limit is None:
+        print(f"no baseline for this compiler ({arguments.build_type}); add one to emit_length in results/baseline/")
         return 0
-    limit = baselines[name]["instructions"]
     if count > limit:
         return report("weir_emit", [f"{count} instructions, the baseline is {limit}"])
     if count < limit:
@@ -293,7 +299,7 @@ def main():
     parser.add_argument("mode", choices=MODES)
     parser.add_argument("--build-type", default="Release")
     parser.add_argument("--compiler", default="unknown 0")
-    parser.add_argument("--baseline")
+    parser.add_argument("--baselines", help="folder of results/")
     parser.add_argument("--tools", default="", help="what stands before the names of objdump, nm and readelf")
     parser.add_argument("--emulator", default="", help="what runs a program of another processor")
     parser.add_argument("files", nargs="+")
