@@ -30,8 +30,13 @@ static struct weir_event *event_of(uint64_t payload_bytes, uint64_t seed)
         fprintf(stderr, "weir-bench: more than %u sizes of payload\n", PAYLOADS_MAX);
         exit(1);
     }
+    struct weir_error error = {""};
     known[count].payload_bytes = payload_bytes;
-    known[count].event = brim_event_define(payload_bytes, seed);
+    known[count].event = brim_event_define(payload_bytes, seed, &error);
+    if (!known[count].event) {
+        fprintf(stderr, "weir-bench: the event cannot be defined: %s\n", error.text);
+        exit(1);
+    }
     return known[count++].event;
 }
 
@@ -90,7 +95,12 @@ struct bench_brim_figures bench_brim_run(const struct bench_brim *brim)
     struct brim_cpus cpus;
     uint64_t failures_before = hs_failures();
     brim_cpus_get(&cpus);
-    brim_run(&options, &cpus, event_of(options.payload_bytes, options.seed), options.seed, &result);
+    struct weir_error error = {""};
+    struct weir_event *event = event_of(options.payload_bytes, options.seed);
+    if (brim_run(&options, &cpus, event, options.seed, &result, &error) != WEIR_OK) {
+        fprintf(stderr, "weir-bench: the run cannot begin: %s\n", error.text);
+        return (struct bench_brim_figures){.is_right = false};
+    }
     struct bench_brim_figures figures = figures_of(&result);
     figures.is_right = hs_failures() == failures_before;
     brim_result_free(&result);

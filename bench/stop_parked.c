@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <time.h>
 
+#include "gate.h"
 #include "session.h"
 #include "sessions.h"
 #include "timing.h"
@@ -11,13 +12,6 @@
 #define BATCH_EVENTS   64u
 #define PARK_LOOKS_MAX 5000
 #define NS_PER_MS      1000000
-
-/* A sink that stands still. */
-struct gate {
-    pthread_mutex_t lock;
-    pthread_cond_t changed;
-    bool is_open; /* LOCK */
-};
 
 struct crowd {
     struct gate gate;
@@ -33,22 +27,9 @@ struct producer {
 
 static bool take(void *context, const void *bytes, size_t count)
 {
-    struct gate *gate = context;
     (void)bytes;
-    (void)count;
-    pthread_mutex_lock(&gate->lock);
-    while (!gate->is_open)
-        pthread_cond_wait(&gate->changed, &gate->lock);
-    pthread_mutex_unlock(&gate->lock);
+    gate_pass(context, count);
     return true;
-}
-
-static void gate_set(struct gate *gate, bool is_open)
-{
-    pthread_mutex_lock(&gate->lock);
-    gate->is_open = is_open;
-    pthread_cond_broadcast(&gate->changed);
-    pthread_mutex_unlock(&gate->lock);
 }
 
 /* The drain is let go by the last of them: before, it could give room to one that waits. */
@@ -59,7 +40,7 @@ static void *produce(void *argument)
     while (!__atomic_load_n(&crowd->must_end, __ATOMIC_RELAXED))
         producer->written += bench_emit_32(BATCH_EVENTS);
     if (__atomic_sub_fetch(&crowd->left, 1, __ATOMIC_ACQ_REL) == 0)
-        gate_set(&crowd->gate, true);
+        gate_open(&crowd->gate);
     return NULL;
 }
 
@@ -117,7 +98,8 @@ static double stop_timed_s(struct weir_session *session, struct crowd *crowd,
 
 double bench_stop_parked_s(uint32_t count)
 {
-    struct crowd crowd = {.gate = {PTHREAD_MUTEX_INITIALIZER, PTHREAD_COND_INITIALIZER, true}};
+    struct crowd crowd = {.must_end = 0};
+    gate_init(&crowd.gate);
     struct producer *producers = calloc(count, sizeof *producers);
     struct weir_session_config config = WEIR_SESSION_CONFIG_INIT;
     config.mode = WEIR_MODE_BLOCK;
@@ -129,11 +111,12 @@ double bench_stop_parked_s(uint32_t count)
         exit(1);
     }
     struct weir_session *session = bench_session_start(&config); /* it writes its header */
-    gate_set(&crowd.gate, false);
+    gate_close(&crowd.gate);
     producers_start(producers, count, &crowd);
     bool is_whole, are_parked = wait_until_parked(session, count);
     double seconds = stop_timed_s(session, &crowd, producers, count, &is_whole);
     weir_session_destroy(session);
+    gate_fini(&crowd.gate);
     free(producers);
     return are_parked && is_whole ? seconds : 0;
 }

@@ -286,13 +286,20 @@ static void out_of(const char *what, int error)
     exit(1);
 }
 
-void *hs_allocate(size_t bytes)
+void *hs_try_allocate(size_t bytes)
 {
     void *memory = malloc(bytes ? bytes : 1);
     if (!memory)
-        out_of("memory", errno);
+        return NULL;
     memset(memory, 0xFF, bytes); /* a page that was only read is not there yet */
-    memset(memory, 0, bytes);
+    return memset(memory, 0, bytes);
+}
+
+void *hs_allocate(size_t bytes)
+{
+    void *memory = hs_try_allocate(bytes);
+    if (!memory)
+        out_of("memory", errno);
     return memory;
 }
 

@@ -63,8 +63,10 @@ uint64_t hs_next(uint64_t *state);
 #define HS_CHECKSUM_START UINT64_C(14695981039346656037)
 uint64_t hs_checksum(uint64_t sum, const void *bytes, size_t count);
 
-/* Memory that is there from the start: its pages are touched. Ends the program if there is none. */
+/* Zeroed memory that is there from the start: its pages are touched. hs_allocate() ends the program
+ * if there is none, hs_try_allocate() returns NULL. */
 void *hs_allocate(size_t bytes);
+void *hs_try_allocate(size_t bytes);
 
 void hs_thread_start(pthread_t *thread, void *(*run)(void *), void *argument);
 void hs_thread_join(pthread_t thread);

@@ -8,12 +8,13 @@
 #include <unistd.h>
 #include "harness.h"
 
+#define HELD_S_MAX 5
+
 void hs_gate_init(struct hs_sink_gate *gate, const char *path)
 {
     const char *folder = getenv("TMPDIR");
     memset(gate, 0, sizeof *gate);
-    pthread_mutex_init(&gate->lock, NULL);
-    pthread_cond_init(&gate->changed, NULL);
+    gate_init(&gate->gate);
     gate->keeps_file = path != NULL;
     if (path)
         snprintf(gate->path, sizeof gate->path, "%s", path);
@@ -27,14 +28,7 @@ void hs_gate_init(struct hs_sink_gate *gate, const char *path)
 bool hs_gate_write(void *context, const void *bytes, size_t count)
 {
     struct hs_sink_gate *gate = context;
-    pthread_mutex_lock(&gate->lock);
-    while (gate->is_closed) {
-        gate->is_waiting = true;
-        pthread_cond_broadcast(&gate->changed);
-        pthread_cond_wait(&gate->changed, &gate->lock);
-    }
-    gate->is_waiting = false;
-    pthread_mutex_unlock(&gate->lock);
+    gate_pass(&gate->gate, 0);
     const char *at = bytes;
     while (count > 0) {
         ssize_t done = write(gate->fd, at, count);
@@ -46,35 +40,19 @@ bool hs_gate_write(void *context, const void *bytes, size_t count)
     return true;
 }
 
-static void gate_set(struct hs_sink_gate *gate, bool is_closed)
-{
-    pthread_mutex_lock(&gate->lock);
-    gate->is_closed = is_closed;
-    pthread_cond_broadcast(&gate->changed);
-    pthread_mutex_unlock(&gate->lock);
-}
-
 void hs_gate_close(struct hs_sink_gate *gate)
 {
-    gate_set(gate, true);
+    gate_close(&gate->gate);
 }
 
 void hs_gate_open(struct hs_sink_gate *gate)
 {
-    gate_set(gate, false);
+    gate_open(&gate->gate);
 }
 
 bool hs_gate_wait(struct hs_sink_gate *gate)
 {
-    bool is_waiting = false;
-    for (int i = 0; i < 5000 && !is_waiting; i++) {
-        pthread_mutex_lock(&gate->lock);
-        is_waiting = gate->is_waiting;
-        pthread_mutex_unlock(&gate->lock);
-        if (!is_waiting)
-            hs_sleep_us(1000);
-    }
-    return is_waiting;
+    return gate_wait(&gate->gate, HELD_S_MAX);
 }
 
 void hs_gate_finish(struct hs_sink_gate *gate, struct hs_trace *trace)
@@ -82,8 +60,7 @@ void hs_gate_finish(struct hs_sink_gate *gate, struct hs_trace *trace)
     if (gate->fd >= 0)
         close(gate->fd);
     gate->fd = -1;
-    pthread_mutex_destroy(&gate->lock);
-    pthread_cond_destroy(&gate->changed);
+    gate_fini(&gate->gate);
     memcpy(trace->path, gate->path, sizeof trace->path);
     trace->keeps_file = gate->keeps_file;
 }

@@ -5,16 +5,13 @@
 #ifndef STRESS_SINK_H
 #define STRESS_SINK_H
 
-#include <pthread.h>
 #include <stdbool.h>
 #include <stddef.h>
+#include "gate.h"
 #include "trace.h"
 
 struct hs_sink_gate {
-    pthread_mutex_t lock;
-    pthread_cond_t changed;
-    bool is_closed;  /* LOCK */
-    bool is_waiting; /* LOCK: the drain is inside */
+    struct gate gate;
     int fd;
     char path[256];
     bool keeps_file;

@@ -4,6 +4,7 @@
 """
 import argparse
 import json
+import resource
 import subprocess
 import unittest
 
@@ -93,6 +94,14 @@ class Usage(unittest.TestCase):
                 self.assertEqual(done.returncode, 2, done.stderr)
                 self.assertIn(text, done.stderr)
                 self.assertEqual(done.stdout, "")
+
+    def test_a_run_that_cannot_begin(self):
+        """The load generator returns what is missing; weir-stress says it."""
+        none_left = lambda: resource.setrlimit(resource.RLIMIT_NOFILE, (4, 4))
+        done = subprocess.run([PROGRAM, "--sink", "pipe", "--events", "10"], capture_output=True, text=True, timeout=60,
+                              check=False, preexec_fn=none_left)
+        self.assertEqual((done.returncode, done.stdout), (1, ""))
+        self.assertIn("the run cannot begin: input/output error: no pipe into the reader: Too many open files", done.stderr)
 
     def test_no_folder(self):
         done = call("--verify", "--trace-dir", "/no/such/folder", "--events", "10")

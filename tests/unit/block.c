@@ -6,6 +6,7 @@
 #include "unit.h"
 
 #include <errno.h>
+#include <gate.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
@@ -21,20 +22,13 @@ WEIR_PROVIDER_DEFINE(Unit, UNIT_EVENTS)
 
 /* --- A session that stands still. ------------------------------------------------------------ */
 
-static bool gate_is_closed; /* ANY */
-
-static void gate_set(bool is_closed)
-{
-    __atomic_store_n(&gate_is_closed, is_closed, __ATOMIC_RELEASE);
-}
+static struct gate gate = {.lock = PTHREAD_MUTEX_INITIALIZER, .changed = PTHREAD_COND_INITIALIZER};
 
 static bool write_through_gate(void *context, const void *bytes, size_t count)
 {
     (void)context;
     (void)bytes;
-    (void)count;
-    while (__atomic_load_n(&gate_is_closed, __ATOMIC_ACQUIRE))
-        usleep(200);
+    gate_pass(&gate, count);
     return true;
 }
 
@@ -73,7 +67,7 @@ static uint64_t fill(void)
 /* Leaves the gate closed. */
 static struct weir_session *start_full(const struct weir_session_config *config, uint64_t *written)
 {
-    gate_set(true);
+    gate_close(&gate);
     struct weir_session *session = unit_start(config);
     *written = fill();
     assert_int_equal(stats_of(session).budget_bytes_used, config->budget_bytes);
@@ -82,7 +76,7 @@ static struct weir_session *start_full(const struct weir_session_config *config,
 
 static void stop_ok(struct weir_session *session)
 {
-    gate_set(false);
+    gate_open(&gate);
     assert_int_equal(weir_session_stop(session), WEIR_OK);
 }
 
@@ -240,9 +234,9 @@ static void test_a_wait(void **state)
         wait_parked(session, 1);
         usleep(50000);
         wait_asleep(&one);
-        gate_set(false);
+        gate_open(&gate);
         one_join(&one);
-        gate_set(true);
+        gate_close(&gate);
         assert_true(one.is_written);
         assert_int_equal(one.error, ERRNO_MARK);
         assert_int_equal(told_count, 1);
@@ -345,7 +339,7 @@ static void test_signal_in_a_wait(void **state)
         assert_int_equal(__atomic_load_n(&signals_written, __ATOMIC_ACQUIRE), 0);
         assert_int_equal(stats_of(session).parked_now, 1);
         assert_int_equal(unit_counts(session).lost[WEIR_LOSS_NESTED], 10);
-        gate_set(false);
+        gate_open(&gate);
         one_join(&one);
         assert_true(one.is_written);
         assert_int_equal(one.error, ERRNO_MARK);
@@ -401,7 +395,7 @@ static void test_sizes_that_wait(void **state)
         struct weir_session *session = start_full(&config, &written);
         assert_int_equal(pthread_create(&thread, NULL, emit_sizes, &is_written), 0);
         wait_parked(session, 1);
-        gate_set(false);
+        gate_open(&gate);
         pthread_join(thread, NULL);
         assert_true(is_written);
         assert_int_equal(weir_session_stop(session), WEIR_OK);
@@ -434,7 +428,7 @@ static void test_drop_session_has_it_first(void **state)
         assert_int_equal(weir_session_stop(beside), WEIR_OK);
         assert_true(now_ns() - start_ns < UINT64_C(4000000000));
         assert_int_equal(stats_of(session).parked_now, 1);
-        gate_set(false);
+        gate_open(&gate);
         one_join(&one);
         assert_true(one.is_written);
         assert_int_equal(weir_session_stop(session), WEIR_OK);
@@ -462,12 +456,12 @@ static void test_parked_before_the_first_write(void **state)
         struct weir_session_config config = gate_config((enum weir_wake)wake);
         pthread_t thread;
         uint64_t written = 0;
-        gate_set(true);
+        gate_close(&gate);
         struct weir_session *session = unit_start(&config);
         assert_int_equal(pthread_create(&thread, NULL, emit_many, &written), 0);
         wait_parked(session, 1);
         assert_int_equal(stats_of(session).bytes_sent, 0);
-        gate_set(false);
+        gate_open(&gate);
         pthread_join(thread, NULL);
         assert_int_equal(written, 100000);
         assert_int_equal(weir_session_stop(session), WEIR_OK);
@@ -549,7 +543,7 @@ static void test_calls_in_on_park(void **state)
     for (int i = 0; i < PARKED; i++)
         one_start(&ones[i]);
     wait_parked(own, PARKED);
-    gate_set(false);
+    gate_open(&gate);
     for (int i = 0; i < PARKED; i++) {
         one_join(&ones[i]);
         assert_true(ones[i].is_written);

@@ -1,7 +1,7 @@
 /* Records larger than a segment, read back by the reader, which shares no code with the library. */
 #include "unit.h"
 
-#include <pthread.h>
+#include <gate.h>
 #include <reader.h>
 #include <stdlib.h>
 
@@ -343,38 +343,23 @@ static void test_fields_at_the_boundary(void **state)
     weir_session_destroy(session);
 }
 
-/* A sink that stands still while it is closed, so that nothing comes back to the writer. */
-struct gate {
-    pthread_mutex_t lock;
-    pthread_cond_t changed;
-    bool is_closed;
+/* What comes through a gate. */
+static struct {
+    struct gate gate;
     uint64_t count;
     uint8_t bytes[1u << 20];
-};
+} held;
 
-static bool gate_write(void *context, const void *bytes, size_t count)
+static bool held_write(void *context, const void *bytes, size_t count)
 {
-    struct gate *gate = context;
-    pthread_mutex_lock(&gate->lock);
-    while (gate->is_closed)
-        pthread_cond_wait(&gate->changed, &gate->lock);
-    bool has_room = gate->count + count <= sizeof gate->bytes;
+    (void)context;
+    gate_pass(&held.gate, count);
+    bool has_room = held.count + count <= sizeof held.bytes;
     if (has_room) {
-        memcpy(gate->bytes + gate->count, bytes, count);
-        gate->count += count;
+        memcpy(held.bytes + held.count, bytes, count);
+        held.count += count;
     }
-    pthread_mutex_unlock(&gate->lock);
     return has_room;
-}
-
-static struct gate gate = {.lock = PTHREAD_MUTEX_INITIALIZER, .changed = PTHREAD_COND_INITIALIZER};
-
-static void gate_open(void)
-{
-    pthread_mutex_lock(&gate.lock);
-    gate.is_closed = false;
-    pthread_cond_broadcast(&gate.changed);
-    pthread_mutex_unlock(&gate.lock);
 }
 
 /* Eight segments, none of which comes back: each line says how many are then left. */
@@ -401,21 +386,22 @@ static void test_losses_around(void **state)
     config.segment_bytes = SEGMENT_BYTES;
     config.budget_bytes = 8 * SEGMENT_BYTES;
     config.memory_bytes_max = 0;
-    config.write = gate_write;
-    config.write_context = &gate;
-    gate.is_closed = true;
+    config.write = held_write;
+    gate_init(&held.gate);
+    gate_close(&held.gate);
     memset(&oracle, 0, sizeof oracle);
     struct weir_session *session = unit_start(&config);
     emit_to_the_brim();
     struct weir_counts counts = unit_counts(session);
     assert_int_equal(counts.lost[WEIR_LOSS_FULL], 4);
     assert_int_equal(counts.lost[WEIR_LOSS_TOO_LARGE], 1);
-    gate_open();
+    gate_open(&held.gate);
     while (!emit_small()) /* once the drain has read them, there is room again */
         ;
     assert_int_equal(weir_session_stop(session), WEIR_OK);
-    check_stream(session, gate.bytes, gate.count);
+    check_stream(session, held.bytes, held.count);
     weir_session_destroy(session);
+    gate_fini(&held.gate);
 }
 
 /* What spans in one session is an ordinary record in another. */

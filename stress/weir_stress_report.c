@@ -1,4 +1,4 @@
-#include "brim_report.h"
+#include "weir_stress.h"
 
 #include <inttypes.h>
 #include <math.h>

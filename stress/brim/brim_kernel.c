@@ -1,8 +1,6 @@
 #include "brim_kernel.h"
 
-#include <errno.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
@@ -120,13 +118,13 @@ static bool event_add(const struct weir_schema *schema, struct weir_event **even
     return weir_event_define(provider, schema, event, error) == WEIR_OK;
 }
 
-struct weir_event *brim_event_define(uint64_t payload_bytes, uint64_t seed)
+struct weir_event *brim_event_define(uint64_t payload_bytes, uint64_t seed,
+                                     struct weir_error *error)
 {
     static char names[WORDS_MAX][8];
     static uint16_t defined;
     struct weir_field fields[WORDS_MAX + 1];
     struct weir_event *event = NULL;
-    struct weir_error error = {""};
     bool is_fixed = payload_bytes <= FIXED_BYTES_MAX;
     uint32_t count = is_fixed ? (uint32_t)payload_bytes / 8 : HEAD_WORDS;
     fields_fill(fields, names, count);
@@ -138,12 +136,7 @@ struct weir_event *brim_event_define(uint64_t payload_bytes, uint64_t seed)
                                  .fields = fields,
                                  .field_count = count};
     pool_fill(seed);
-    if (!event_add(&schema, &event, &error)) {
-        fprintf(stderr, "%s: the event cannot be defined: %s\n", program_invocation_short_name,
-                error.text);
-        exit(1);
-    }
-    return event;
+    return event_add(&schema, &event, error) ? event : NULL;
 }
 
 /* --- The loop. ------------------------------------------------------------------------------- */

@@ -118,11 +118,7 @@ static struct brim_producer *producers_new(uint32_t count)
 {
     size_t bytes = count * sizeof(struct brim_producer);
     struct brim_producer *producers = aligned_alloc(_Alignof(struct brim_producer), bytes);
-    if (!producers) {
-        hs_check(false, "no memory for the producers");
-        exit(1);
-    }
-    return memset(producers, 0, bytes);
+    return producers ? memset(producers, 0, bytes) : NULL;
 }
 
 static void wait_until_ready(struct brim_crowd *crowd)
@@ -133,37 +129,68 @@ static void wait_until_ready(struct brim_crowd *crowd)
     pthread_mutex_unlock(&crowd->lock);
 }
 
-struct brim_crowd *brim_crowd_new(const struct brim_options *options, struct weir_event *event,
-                                  uint64_t seed, struct brim_order *order)
+static void sync_init(struct brim_crowd *crowd)
 {
-    struct brim_crowd *crowd = hs_allocate(sizeof *crowd);
-    uint32_t record_bytes = brim_record_bytes(options->payload_bytes);
     pthread_condattr_t clock;
     pthread_condattr_init(&clock);
     pthread_condattr_setclock(&clock, CLOCK_MONOTONIC);
     pthread_cond_init(&crowd->changed, &clock);
     pthread_condattr_destroy(&clock);
     pthread_mutex_init(&crowd->lock, NULL);
+}
+
+static bool producer_start(struct brim_crowd *crowd, uint32_t index, struct weir_event *event,
+                           uint64_t seed)
+{
+    struct brim_producer *producer = &crowd->producers[index];
+    producer->crowd = crowd;
+    producer->is_resting = 1; /* until it may go */
+    producer->waits = histogram_new();
+    producer->emitter.event = event;
+    producer->emitter.index = index;
+    producer->emitter.payload_bytes = (uint32_t)crowd->options->payload_bytes;
+    producer->emitter.seed = seed;
+    return producer->waits && pthread_create(&producer->thread, NULL, produce, producer) == 0;
+}
+
+/* `count` counts those that run, so that they can be sent away if one does not start. */
+static bool producers_start(struct brim_crowd *crowd, struct weir_event *event, uint64_t seed)
+{
+    uint32_t wanted = (uint32_t)crowd->options->threads;
+    while (crowd->count < wanted && producer_start(crowd, crowd->count, event, seed))
+        crowd->count++;
+    wait_until_ready(crowd);
+    if (crowd->count == wanted)
+        return true;
+    free(crowd->producers[crowd->count].waits);
+    brim_crowd_dismiss(crowd);
+    return false;
+}
+
+struct brim_crowd *brim_crowd_new(const struct brim_options *options, struct weir_event *event,
+                                  uint64_t seed, struct brim_order *order)
+{
+    struct brim_crowd *crowd = hs_try_allocate(sizeof *crowd);
+    if (!crowd)
+        return NULL;
+    sync_init(crowd);
     crowd->options = options;
-    crowd->count = (uint32_t)options->threads;
     crowd->order = order;
-    crowd->batch = BATCH_BYTES / record_bytes + 1;
+    crowd->batch = BATCH_BYTES / brim_record_bytes(options->payload_bytes) + 1;
     if (crowd->batch > BATCH_EVENTS)
         crowd->batch = BATCH_EVENTS;
-    crowd->producers = producers_new(crowd->count);
-    for (uint32_t i = 0; i < crowd->count; i++) {
-        struct brim_producer *producer = &crowd->producers[i];
-        producer->crowd = crowd;
-        producer->is_resting = 1; /* until it may go */
-        producer->waits = histogram_new();
-        producer->emitter.event = event;
-        producer->emitter.index = i;
-        producer->emitter.payload_bytes = (uint32_t)options->payload_bytes;
-        producer->emitter.seed = seed;
-        hs_thread_start(&producer->thread, produce, producer);
-    }
-    wait_until_ready(crowd);
-    return crowd;
+    crowd->producers = producers_new((uint32_t)options->threads);
+    if (crowd->producers && producers_start(crowd, event, seed))
+        return crowd;
+    brim_crowd_free(crowd);
+    return NULL;
+}
+
+void brim_crowd_dismiss(struct brim_crowd *crowd)
+{
+    brim_crowd_end(crowd);
+    brim_crowd_go(crowd);
+    brim_crowd_release(crowd);
 }
 
 void brim_crowd_go(struct brim_crowd *crowd)
@@ -216,10 +243,8 @@ void brim_crowd_free(struct brim_crowd *crowd)
     free(crowd);
 }
 
-struct histogram *brim_crowd_waits(const struct brim_crowd *crowd)
+void brim_crowd_waits(const struct brim_crowd *crowd, struct histogram *all)
 {
-    struct histogram *all = histogram_new();
     for (uint32_t i = 0; i < crowd->count; i++)
         histogram_merge(all, crowd->producers[i].waits);
-    return all;
 }

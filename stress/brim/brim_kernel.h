@@ -44,9 +44,10 @@ struct brim_emitter {
 };
 
 /* Adds an event of that payload to the provider, which the first call registers; the bytes of large
- * payloads come of the first call's seed. Not from two threads at a time; ends the program with a
- * message if that fails. */
-struct weir_event *brim_event_define(uint64_t payload_bytes, uint64_t seed);
+ * payloads come of the first call's seed. Not from two threads at a time. NULL with the reason in
+ * `error` if that fails. */
+struct weir_event *brim_event_define(uint64_t payload_bytes, uint64_t seed,
+                                     struct weir_error *error);
 
 /* Bytes of an event's record in a segment. */
 uint32_t brim_record_bytes(uint64_t payload_bytes);

@@ -5,6 +5,7 @@
 #ifndef STRESS_BRIM_ORDER_H
 #define STRESS_BRIM_ORDER_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 struct brim_order {
@@ -15,8 +16,8 @@ struct brim_order {
     (UINT64_C(1) << 22) /* the first so many are held against each other \
                          */
 
-/* Ends the program if there is no address space. Memory is used as waits come. */
-void brim_order_init(struct brim_order *order);
+/* False if there is no address space. Memory is used as waits come. */
+bool brim_order_init(struct brim_order *order);
 void brim_order_fini(struct brim_order *order);
 /* Any thread. */
 void brim_order_note(struct brim_order *order, uint64_t queue_number, uint64_t grant_number);

@@ -1,13 +1,13 @@
 #include "brim_ceilings.h"
 
 #include <math.h>
-#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
 #include "brim_kernel.h"
 #include "brim_sink.h"
+#include "gate.h"
 #include "harness.h"
 
 #define NS_PER_MS        UINT64_C(1000000)
@@ -20,17 +20,10 @@
 #define SEGMENT_OVERHEAD 256u                       /* at most: the segment's own header */
 #define COST_NS_MAX      (UINT64_C(20) * NS_PER_MS) /* of a burst, in a sink that costs */
 
-struct gate {
-    struct brim_sink sink; /* behind the gate */
+struct rig {
+    struct brim_sink sink;
+    struct gate gate; /* behind the sink */
     struct weir_session *session;
-    pthread_mutex_t lock;
-    pthread_cond_t changed;
-    /* LOCK */
-    bool is_open;   /* the session starts or stops: nobody is held */
-    bool is_held;   /* the drain is in the sink, and stays */
-    uint64_t bytes; /* since it was let go */
-    uint64_t wanted;
-    uint64_t opened_cpu_ns, drained_cpu_ns;
 };
 
 struct rounds {
@@ -45,72 +38,37 @@ static uint64_t thread_cpu_ns(void)
     return (uint64_t)now.tv_sec * NS_PER_S + (uint64_t)now.tv_nsec;
 }
 
-/* --- The gate. ------------------------------------------------------------------------------- */
+/* --- The session. ---------------------------------------------------------------------------- */
 
-static void hold_locked(struct gate *gate)
+static bool take(void *context, const void *bytes, size_t count)
 {
-    gate->drained_cpu_ns = thread_cpu_ns() - gate->opened_cpu_ns;
-    gate->is_held = true;
-    pthread_cond_broadcast(&gate->changed);
-    while (gate->is_held && !gate->is_open)
-        pthread_cond_wait(&gate->changed, &gate->lock);
-    gate->opened_cpu_ns = thread_cpu_ns();
-}
-
-static bool gate_write(void *context, const void *bytes, size_t count)
-{
-    struct gate *gate = context;
-    if (!brim_sink_write(&gate->sink, bytes, count))
+    struct rig *rig = context;
+    if (!brim_sink_write(&rig->sink, bytes, count))
         return false;
-    pthread_mutex_lock(&gate->lock);
-    gate->bytes += count;
-    if (!gate->is_open && gate->bytes >= gate->wanted)
-        hold_locked(gate);
-    pthread_mutex_unlock(&gate->lock);
+    gate_pass(&rig->gate, count);
     return true;
 }
 
 /* Lets the drain go until `wanted` bytes have come; false if they do not. */
-static bool gate_drain(struct gate *gate, uint64_t wanted)
+static bool drain(struct rig *rig, uint64_t wanted, struct gate_span *span)
 {
-    struct timespec deadline;
-    clock_gettime(CLOCK_REALTIME, &deadline);
-    deadline.tv_sec += DRAIN_S_MAX;
-    int error = 0;
-    pthread_mutex_lock(&gate->lock);
-    gate->wanted = wanted;
-    gate->bytes = 0;
-    gate->is_held = false;
-    pthread_cond_broadcast(&gate->changed);
-    while (!gate->is_held && !error)
-        error = pthread_cond_timedwait(&gate->changed, &gate->lock, &deadline);
-    pthread_mutex_unlock(&gate->lock);
+    bool is_drained = gate_let(&rig->gate, wanted, DRAIN_S_MAX, span);
     hs_progress();
-    return error == 0;
+    return is_drained;
 }
 
-static void gate_open(struct gate *gate)
-{
-    pthread_mutex_lock(&gate->lock);
-    gate->is_open = true;
-    pthread_cond_broadcast(&gate->changed);
-    pthread_mutex_unlock(&gate->lock);
-}
-
-/* --- The session. ---------------------------------------------------------------------------- */
-
-static bool session_start(struct gate *gate, const struct brim_options *options)
+static bool session_start(struct rig *rig, const struct brim_options *options)
 {
     struct weir_session_config config = WEIR_SESSION_CONFIG_INIT;
     config.providers = BRIM_PROVIDER_NAME;
-    config.write = gate_write;
-    config.write_context = gate;
+    config.write = take;
+    config.write_context = rig;
     config.budget_bytes = options->budget_bytes;
     config.segment_bytes = (uint32_t)options->segment_bytes;
     config.flush_ms = 10; /* for bursts that are too small to wake the drain */
     config.stop_ms_max = DRAIN_S_MAX * 1000;
-    return weir_session_create(&config, &gate->session, NULL) == WEIR_OK &&
-           weir_session_start(gate->session, NULL) == WEIR_OK;
+    return weir_session_create(&config, &rig->session, NULL) == WEIR_OK &&
+           weir_session_start(rig->session, NULL) == WEIR_OK;
 }
 
 /* The sink of the run, but for what would only take time: that is added by calculation, or says
@@ -140,38 +98,37 @@ static uint64_t burst_of(const struct brim_options *options)
     return burst < COST_NS_MAX / cost_ns ? burst : COST_NS_MAX / cost_ns + 1;
 }
 
-static bool round_run(struct gate *gate, struct brim_emitter *emitter, uint64_t burst,
+static bool round_run(struct rig *rig, struct brim_emitter *emitter, uint64_t burst,
                       struct rounds *rounds)
 {
     uint64_t start = thread_cpu_ns();
     uint64_t written = brim_emit(emitter, burst);
     uint64_t producer_ns = thread_cpu_ns() - start;
-    if (written == 0 || !gate_drain(gate, written * (emitter->payload_bytes + 2)))
+    struct gate_span span;
+    if (written == 0 || !drain(rig, written * (emitter->payload_bytes + 2), &span))
         return false;
     rounds->producer_ns[rounds->count] = (double)producer_ns / (double)written;
-    rounds->drain_ns_per_byte[rounds->count] = (double)gate->drained_cpu_ns / (double)gate->bytes;
+    rounds->drain_ns_per_byte[rounds->count] = (double)span.cpu_ns / (double)span.bytes;
     rounds->count++;
     return true;
 }
 
-static void rounds_run(struct gate *gate, const struct brim_options *options,
+static void rounds_run(struct rig *rig, const struct brim_options *options,
                        struct weir_event *event, struct rounds *rounds)
 {
     struct brim_emitter emitter = {
         .event = event, .payload_bytes = (uint32_t)options->payload_bytes, .seed = options->seed};
     uint64_t end_ns = hs_now_ns() + MEASURE_NS;
-    pthread_mutex_lock(&gate->lock);
-    gate->is_open = false;
-    pthread_mutex_unlock(&gate->lock);
+    gate_close(&rig->gate);
     /* The first burst brings the drain to the gate, where it is held from then on. */
-    if (brim_emit(&emitter, 1) == 0 || !gate_drain(gate, 1))
+    if (brim_emit(&emitter, 1) == 0 || !drain(rig, 1, NULL))
         return;
     for (uint32_t i = 0; i < WARM_UP; i++)
-        if (!round_run(gate, &emitter, burst_of(options), rounds))
+        if (!round_run(rig, &emitter, burst_of(options), rounds))
             return;
     rounds->count = 0;
     while (rounds->count < ROUNDS_MAX && (rounds->count < ROUNDS_MIN || hs_now_ns() < end_ns))
-        if (!round_run(gate, &emitter, burst_of(options), rounds))
+        if (!round_run(rig, &emitter, burst_of(options), rounds))
             return;
 }
 
@@ -191,11 +148,11 @@ static double median(double *values, uint32_t count)
     return values[count / 2];
 }
 
-static void figures_take(struct gate *gate, struct rounds *rounds, struct brim_ceilings *ceilings)
+static void figures_take(struct rig *rig, struct rounds *rounds, struct brim_ceilings *ceilings)
 {
     struct weir_stats stats = {.size = sizeof stats};
-    if (weir_session_stop(gate->session) != WEIR_OK ||
-        weir_session_stats(gate->session, &stats) != WEIR_OK || stats.counts.written == 0)
+    if (weir_session_stop(rig->session) != WEIR_OK ||
+        weir_session_stats(rig->session, &stats) != WEIR_OK || stats.counts.written == 0)
         return;
     ceilings->bytes_per_event = (double)stats.bytes_sent / (double)stats.counts.written;
     ceilings->producer_ns = median(rounds->producer_ns, rounds->count);
@@ -207,24 +164,26 @@ static struct brim_ceilings measure(const struct brim_options *options, struct w
                                     const struct brim_cpus *cpus, double bytes_per_event)
 {
     struct brim_ceilings ceilings = {NAN, NAN, NAN};
-    struct gate *gate = hs_allocate(sizeof *gate);
-    struct rounds *rounds = hs_allocate(sizeof *rounds);
-    sink_init(&gate->sink, options, bytes_per_event);
-    pthread_mutex_init(&gate->lock, NULL);
-    pthread_cond_init(&gate->changed, NULL);
-    gate->is_open = true;
-    if (session_start(gate, options)) {
-        brim_cpus_bind_drain(&cpus->first);
-        rounds_run(gate, options, event, rounds);
-        gate_open(gate);
-        figures_take(gate, rounds, &ceilings);
+    struct rig *rig = hs_try_allocate(sizeof *rig);
+    struct rounds *rounds = hs_try_allocate(sizeof *rounds);
+    if (!rig || !rounds) {
+        free(rounds);
+        free(rig);
+        return ceilings;
     }
-    weir_session_destroy(gate->session);
-    brim_sink_close(&gate->sink);
-    pthread_cond_destroy(&gate->changed);
-    pthread_mutex_destroy(&gate->lock);
+    sink_init(&rig->sink, options, bytes_per_event);
+    gate_init(&rig->gate);
+    if (session_start(rig, options)) {
+        brim_cpus_bind_drain(&cpus->first);
+        rounds_run(rig, options, event, rounds);
+        gate_open(&rig->gate);
+        figures_take(rig, rounds, &ceilings);
+    }
+    weir_session_destroy(rig->session);
+    brim_sink_close(&rig->sink);
+    gate_fini(&rig->gate);
     free(rounds);
-    free(gate);
+    free(rig);
     return ceilings;
 }
 

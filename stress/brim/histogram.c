@@ -1,18 +1,12 @@
 #include "histogram.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 
 #define PER_POWER (UINT64_C(1) << HISTOGRAM_BITS)
 
 struct histogram *histogram_new(void)
 {
-    struct histogram *histogram = calloc(1, sizeof *histogram);
-    if (!histogram) {
-        fprintf(stderr, "no memory for a histogram\n");
-        exit(1);
-    }
-    return histogram;
+    return calloc(1, sizeof(struct histogram));
 }
 
 /* From HISTOGRAM_EXACT on, a value is known by its highest bit and the HISTOGRAM_BITS below it. */

@@ -33,8 +33,9 @@ struct brim_fairness {
     size_t windows;
 };
 
-/* To be called before the producers go. */
-void brim_sampler_start(struct brim_sampler *sampler, const struct brim_crowd *crowd);
+/* To be called before the producers go. False if there is no memory or no thread;
+ * brim_sampler_free() is due in any case. */
+bool brim_sampler_start(struct brim_sampler *sampler, const struct brim_crowd *crowd);
 void brim_sampler_stop(struct brim_sampler *sampler);
 void brim_sampler_free(struct brim_sampler *sampler);
 

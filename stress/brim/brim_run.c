@@ -31,7 +31,11 @@ struct run {
     struct brim_sampler sampler;
     struct brim_verifier verifier;
     struct brim_order order;
-    bool verifies; /* by file or pipe */
+    struct weir_thread_stats *rows;
+    uint32_t rows_max;
+    uint64_t *written; /* by producer */
+    bool is_started;   /* the session */
+    bool verifies;     /* by file or pipe */
     uint64_t failures_before;
     uint64_t start_cpu_ns;
 };
@@ -79,66 +83,89 @@ static struct weir_session_config config_of(struct run *run)
     return config;
 }
 
-static void give_up(enum weir_result result, const char *what, const char *text)
+/* In words, with the system's reason if there is one. */
+static enum weir_result fail(struct weir_error *error, enum weir_result result, const char *what,
+                             int reason)
 {
-    fprintf(stderr, "%s: %s: %s: %s\n", program_invocation_short_name, what,
-            weir_result_text(result), text);
-    if (result == WEIR_BAD_ARGUMENT)
-        fprintf(stderr, "Try `%s --help' for more information.\n", program_invocation_short_name);
-    exit(result == WEIR_BAD_ARGUMENT ? 2 : 1);
+    snprintf(error->text, sizeof error->text, "%s%s%s", what, reason ? ": " : "",
+             reason ? strerror(reason) : "");
+    return result;
 }
 
-/* The library checks what it is given; its words are better than a copy of its rules. */
-static void session_create(struct run *run)
+static enum weir_result session_start(struct run *run, struct weir_error *error)
 {
-    struct weir_session_config config = config_of(run);
-    struct weir_error error = {""};
-    enum weir_result result = weir_session_create(&config, &run->session, &error);
-    if (result != WEIR_OK)
-        give_up(result, "the session cannot be created", error.text);
-}
-
-static void session_start(struct run *run)
-{
-    struct weir_error error = {""};
-    enum weir_result result = weir_session_start(run->session, &error);
-    if (result != WEIR_OK)
-        give_up(result, "the session cannot be started", error.text);
-    if (!run->options->pins)
-        return;
+    enum weir_result result = weir_session_start(run->session, error);
+    run->is_started = result == WEIR_OK;
+    if (result != WEIR_OK || !run->options->pins)
+        return result;
     hs_check(brim_cpus_bind_drain(&run->cpus->first), "no drain thread that can be bound");
-    brim_cpus_bind_self(&run->cpus->others); /* and who is started from here on */
+    brim_cpus_bind_self(&run->cpus->others); /* and those that are started from here on */
+    return WEIR_OK;
 }
 
-static void sink_open(struct run *run)
+static enum weir_result sink_open(struct run *run, struct weir_error *error)
 {
     brim_sink_init(&run->sink, run->options, run->result->seed,
                    run->result->ceilings.bytes_per_event);
     if (isnan(run->sink.bytes_per_event))
         run->sink.bytes_per_event = (double)run->options->payload_bytes + 2;
     run->verifies = run->options->verifies || run->options->sink == BRIM_SINK_PIPE;
-    if (run->verifies)
-        brim_verifier_init(&run->verifier, run->options, run->result->seed);
-    if (run->options->sink == BRIM_SINK_PIPE)
+    if (run->verifies && !brim_verifier_init(&run->verifier, run->options, run->result->seed))
+        return fail(error, WEIR_NO_MEMORY, "no memory for what the reader sees", 0);
+    if (run->options->sink == BRIM_SINK_PIPE) {
         run->sink.fd = brim_verifier_pipe_start(&run->verifier);
-    if (run->options->verifies && !brim_sink_open_file(&run->sink, run->options->trace_folder)) {
-        fprintf(stderr, "%s: no file in %s: %s\n", program_invocation_short_name,
-                run->options->trace_folder, strerror(errno));
-        exit(1);
+        if (run->sink.fd < 0)
+            return fail(error, WEIR_IO, "no pipe into the reader", errno);
     }
+    const char *folder = run->options->trace_folder;
+    if (!run->options->verifies || brim_sink_open_file(&run->sink, folder))
+        return WEIR_OK;
+    snprintf(error->text, sizeof error->text, "no file in %s: %s", folder, strerror(errno));
+    return WEIR_IO;
 }
 
-static void begin(struct run *run, struct weir_event *event)
+/* What the run needs later, so that it does not fail half way. */
+static bool allocate(struct run *run)
+{
+    size_t producers = run->options->threads;
+    run->rows_max = (uint32_t)producers + 64; /* others may be there: this one, say */
+    run->rows = hs_try_allocate(run->rows_max * sizeof *run->rows);
+    run->written = hs_try_allocate(producers * sizeof *run->written);
+    run->result->waits = histogram_new();
+    bool is_ordered = run->options->mode == WEIR_MODE_BLOCK;
+    return run->rows && run->written && run->result->waits &&
+           (!is_ordered || brim_order_init(&run->order));
+}
+
+static enum weir_result crowd_start(struct run *run, struct weir_event *event,
+                                    struct weir_error *error)
 {
     bool is_ordered = run->options->mode == WEIR_MODE_BLOCK;
-    if (is_ordered)
-        brim_order_init(&run->order);
-    session_start(run);
     run->crowd =
         brim_crowd_new(run->options, event, run->result->seed, is_ordered ? &run->order : NULL);
-    brim_sampler_start(&run->sampler, run->crowd);
-    run->start_cpu_ns = process_cpu_ns();
-    brim_crowd_go(run->crowd);
+    if (!run->crowd)
+        return fail(error, WEIR_NO_MEMORY, "the producers cannot be started", 0);
+    if (brim_sampler_start(&run->sampler, run->crowd))
+        return WEIR_OK;
+    brim_crowd_dismiss(run->crowd);
+    return fail(error, WEIR_NO_MEMORY, "the sampler cannot be started", 0);
+}
+
+static enum weir_result begin(struct run *run, struct weir_event *event, struct weir_error *error)
+{
+    struct weir_session_config config = config_of(run);
+    /* First: it checks the options before anything is measured. */
+    enum weir_result result = weir_session_create(&config, &run->session, error);
+    if (result != WEIR_OK)
+        return result;
+    run->result->ceilings = brim_ceilings_measure(run->options, event, run->cpus);
+    result = sink_open(run, error);
+    if (result != WEIR_OK)
+        return result;
+    if (!allocate(run))
+        return fail(error, WEIR_NO_MEMORY, "no memory for the figures", 0);
+    result = session_start(run, error);
+    return result == WEIR_OK ? crowd_start(run, event, error) : result;
 }
 
 /* --- Waiting. -------------------------------------------------------------------------------- */
@@ -216,14 +243,12 @@ static void check_producer(const struct run *run, const struct brim_producer *pr
  * its own. */
 static void check_threads(const struct run *run)
 {
-    uint32_t max = run->crowd->count + 64, count = 0; /* others may be there: this one, say */
-    struct weir_thread_stats *rows = hs_allocate(max * sizeof *rows);
-    enum weir_result result = weir_session_thread_stats(run->session, rows, max, &count);
+    uint32_t max = run->rows_max, count = 0;
+    enum weir_result result = weir_session_thread_stats(run->session, run->rows, max, &count);
     hs_check(result == WEIR_OK && count <= max, "thread stats: %s", weir_result_text(result));
     for (uint32_t i = 0; i < run->crowd->count && count <= max; i++)
         check_producer(run, &run->crowd->producers[i],
-                       row_of(rows, count, run->crowd->producers[i].thread_id));
-    free(rows);
+                       row_of(run->rows, count, run->crowd->producers[i].thread_id));
 }
 
 static uint64_t calls_of(const struct brim_crowd *crowd)
@@ -295,7 +320,6 @@ static void verify(struct run *run)
     else
         brim_verifier_read(&run->verifier, run->sink.fd, stats);
     brim_verifier_compare(&run->verifier, run->crowd, stats);
-    brim_verifier_free(&run->verifier);
     run->result->verified =
         hs_failures() == run->failures_before ? BRIM_VERIFIED : BRIM_NOT_VERIFIED;
 }
@@ -312,7 +336,7 @@ static void figures_of_producers(struct run *run)
 {
     struct brim_result *result = run->result;
     uint32_t count = run->crowd->count;
-    uint64_t *written = hs_allocate(count * sizeof *written);
+    uint64_t *written = run->written;
     for (uint32_t i = 0; i < count; i++) {
         const struct brim_emitter *emitter = &run->crowd->producers[i].emitter;
         written[i] = emitter->written;
@@ -324,8 +348,7 @@ static void figures_of_producers(struct run *run)
     result->written_least = written[0];
     result->written_median = written[count / 2];
     result->written_most = written[count - 1];
-    free(written);
-    result->waits = brim_crowd_waits(run->crowd);
+    brim_crowd_waits(run->crowd, result->waits);
     if (result->waits->max > result->starvation_ns)
         result->starvation_ns = result->waits->max;
     if (run->sampler.standstill_ns_max > result->starvation_ns)
@@ -365,31 +388,37 @@ static void figures_of_session(struct run *run)
     result->inversions = is_block ? (double)brim_order_inversions(&run->order, stats->parks) : NAN;
 }
 
+/* The reader of a pipe ends with what was written. */
+static void verifier_free(struct run *run)
+{
+    static const struct weir_stats none;
+    if (!run->verifies)
+        return;
+    if (run->verifier.write_fd >= 0)
+        brim_verifier_pipe_end(&run->verifier, &none);
+    brim_verifier_free(&run->verifier);
+}
+
 static void run_free(struct run *run)
 {
     brim_sampler_free(&run->sampler);
-    brim_crowd_free(run->crowd);
-    if (run->options->mode == WEIR_MODE_BLOCK)
-        brim_order_fini(&run->order);
+    if (run->crowd)
+        brim_crowd_free(run->crowd);
+    brim_order_fini(&run->order);
+    verifier_free(run);
     if (run->options->sink != BRIM_SINK_PIPE) /* the verifier has closed that */
         brim_sink_close(&run->sink);
     weir_session_destroy(run->session);
     brim_cpus_bind_self(&run->cpus->all);
+    free(run->rows);
+    free(run->written);
+    free(run);
 }
 
-void brim_run(const struct brim_options *options, const struct brim_cpus *cpus,
-              struct weir_event *event, uint64_t seed, struct brim_result *result)
+static void run_whole(struct run *run)
 {
-    struct run *run = hs_allocate(sizeof *run);
-    *result = (struct brim_result){.options = options, .seed = seed};
-    run->options = options;
-    run->cpus = cpus;
-    run->result = result;
-    run->failures_before = hs_failures();
-    session_create(run); /* first: it tells wrong options before anything is measured */
-    result->ceilings = brim_ceilings_measure(options, event, cpus);
-    sink_open(run);
-    begin(run, event);
+    run->start_cpu_ns = process_cpu_ns();
+    brim_crowd_go(run->crowd);
     wait_for_end(run);
     stop(run);
     brim_crowd_release(run->crowd);
@@ -397,8 +426,31 @@ void brim_run(const struct brim_options *options, const struct brim_cpus *cpus,
     figures_of_session(run);
     check_sums(run);
     verify(run);
+}
+
+enum weir_result brim_run(const struct brim_options *options, const struct brim_cpus *cpus,
+                          struct weir_event *event, uint64_t seed, struct brim_result *result,
+                          struct weir_error *error)
+{
+    *result = (struct brim_result){.options = options, .seed = seed};
+    struct run *run = hs_try_allocate(sizeof *run);
+    if (!run)
+        return fail(error, WEIR_NO_MEMORY, "no memory for a run", 0);
+    run->options = options;
+    run->cpus = cpus;
+    run->result = result;
+    run->sink.fd = -1;
+    run->verifier.read_fd = run->verifier.write_fd = -1;
+    run->failures_before = hs_failures();
+    enum weir_result failure = begin(run, event, error);
+    if (failure == WEIR_OK)
+        run_whole(run);
+    else if (run->is_started)
+        weir_session_stop(run->session);
     run_free(run);
-    free(run);
+    if (failure != WEIR_OK)
+        brim_result_free(result);
+    return failure;
 }
 
 double brim_events_per_s(const struct brim_result *result)
@@ -420,4 +472,5 @@ double brim_park_ns(const struct brim_result *result, uint32_t per_mille)
 void brim_result_free(struct brim_result *result)
 {
     free(result->waits);
+    result->waits = NULL;
 }

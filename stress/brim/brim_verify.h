@@ -34,11 +34,12 @@ struct brim_verifier {
     pthread_t thread;
 };
 
-void brim_verifier_init(struct brim_verifier *verifier, const struct brim_options *options,
+/* False if there is no memory; brim_verifier_free() is due in any case. */
+bool brim_verifier_init(struct brim_verifier *verifier, const struct brim_options *options,
                         uint64_t seed);
 void brim_verifier_free(struct brim_verifier *verifier);
 
-/* Makes a pipe and starts reading it. Returns its other end; ends the program if there is none. */
+/* Makes a pipe and starts reading it. Returns its other end, or -1 with errno. */
 int brim_verifier_pipe_start(struct brim_verifier *verifier);
 /* Closes the other end and waits until all has been read. */
 void brim_verifier_pipe_end(struct brim_verifier *verifier, const struct weir_stats *stats);

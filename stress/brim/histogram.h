@@ -27,7 +27,7 @@ struct histogram {
     uint64_t bins[HISTOGRAM_BINS];
 };
 
-/* Ends the program if there is no memory. To be freed with free(). */
+/* NULL if there is no memory. To be freed with free(). */
 struct histogram *histogram_new(void);
 
 void histogram_add(struct histogram *histogram, uint64_t value);

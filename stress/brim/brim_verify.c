@@ -13,13 +13,14 @@
 #define PIPE_BYTES   (1 << 20)
 #define FIRST_NUMBER 2u /* of a thread's events; 1 introduces it */
 
-void brim_verifier_init(struct brim_verifier *verifier, const struct brim_options *options,
+bool brim_verifier_init(struct brim_verifier *verifier, const struct brim_options *options,
                         uint64_t seed)
 {
     *verifier =
         (struct brim_verifier){.options = options, .seed = seed, .read_fd = -1, .write_fd = -1};
-    verifier->seen = hs_allocate(options->threads * sizeof *verifier->seen);
-    verifier->next = hs_allocate(options->threads * sizeof *verifier->next);
+    verifier->seen = hs_try_allocate(options->threads * sizeof *verifier->seen);
+    verifier->next = hs_try_allocate(options->threads * sizeof *verifier->next);
+    return verifier->seen && verifier->next;
 }
 
 void brim_verifier_free(struct brim_verifier *verifier)
@@ -123,16 +124,18 @@ static void *pipe_read(void *context)
 int brim_verifier_pipe_start(struct brim_verifier *verifier)
 {
     int ends[2];
-    if (pipe2(ends, O_CLOEXEC) != 0) {
-        fprintf(stderr, "%s: no pipe: %s\n", program_invocation_short_name, strerror(errno));
-        exit(1);
-    }
+    if (pipe2(ends, O_CLOEXEC) != 0)
+        return -1;
     fcntl(ends[1], F_SETPIPE_SZ, PIPE_BYTES); /* refused: slower, no worse */
     verifier->read_fd = ends[0];
     verifier->write_fd = ends[1];
     path_set(verifier, ends[0]);
-    hs_thread_start(&verifier->thread, pipe_read, verifier);
-    return ends[1];
+    errno = pthread_create(&verifier->thread, NULL, pipe_read, verifier);
+    if (errno == 0)
+        return ends[1];
+    close(ends[1]);
+    verifier->write_fd = -1;
+    return -1;
 }
 
 /* The reader looks at this behind the end of the stream, which only the close tells it: an order
@@ -147,6 +150,7 @@ void brim_verifier_pipe_end(struct brim_verifier *verifier, const struct weir_st
 {
     bytes_tell(verifier, stats->bytes_sent);
     close(verifier->write_fd);
+    verifier->write_fd = -1;
     hs_thread_join(verifier->thread);
 }
 

@@ -40,9 +40,11 @@ struct brim_result {
     bool ended_early; /* its sink closed, or the file was full */
 };
 
-/* Ends the program if the run cannot begin; with status 2 if that is because of the options. */
-void brim_run(const struct brim_options *options, const struct brim_cpus *cpus,
-              struct weir_event *event, uint64_t seed, struct brim_result *result);
+/* WEIR_OK, or why the run could not begin, with a sentence in `error`; WEIR_BAD_ARGUMENT is about
+ * the options. What did not hold in a run that did begin is in hs_failures(). */
+enum weir_result brim_run(const struct brim_options *options, const struct brim_cpus *cpus,
+                          struct weir_event *event, uint64_t seed, struct brim_result *result,
+                          struct weir_error *error);
 void brim_result_free(struct brim_result *result);
 
 /* Of the events written. */

@@ -110,7 +110,7 @@ static void *sample(void *argument)
     return NULL;
 }
 
-void brim_sampler_start(struct brim_sampler *sampler, const struct brim_crowd *crowd)
+bool brim_sampler_start(struct brim_sampler *sampler, const struct brim_crowd *crowd)
 {
     *sampler = (struct brim_sampler){.crowd = crowd, .period_ns = PERIOD_NS};
     size_t bytes = crowd->count * sizeof(uint64_t);
@@ -118,15 +118,13 @@ void brim_sampler_start(struct brim_sampler *sampler, const struct brim_crowd *c
     if (sampler->capacity < ROWS_MIN)
         sampler->capacity = ROWS_MIN;
     sampler->rows = malloc(sampler->capacity * (bytes + 8)); /* its pages come as rows do */
-    if (!sampler->rows) {
-        hs_check(false, "no memory for samples");
-        exit(1);
-    }
-    sampler->written = hs_allocate(bytes);
-    sampler->since_ns = hs_allocate(bytes);
+    sampler->written = hs_try_allocate(bytes);
+    sampler->since_ns = hs_try_allocate(bytes);
+    if (!sampler->rows || !sampler->written || !sampler->since_ns)
+        return false;
     for (uint32_t i = 0; i < crowd->count; i++)
         sampler->since_ns[i] = hs_now_ns();
-    hs_thread_start(&sampler->thread, sample, sampler);
+    return pthread_create(&sampler->thread, NULL, sample, sampler) == 0;
 }
 
 void brim_sampler_stop(struct brim_sampler *sampler)
@@ -166,7 +164,9 @@ static int order(const void *left, const void *right)
 static struct brim_fairness over_windows(const struct brim_sampler *sampler, size_t rows)
 {
     struct brim_fairness fairness = {.median = NAN, .least = NAN, .window_ms = NAN};
-    double *found = hs_allocate((sampler->count / rows + 1) * sizeof *found);
+    double *found = hs_try_allocate((sampler->count / rows + 1) * sizeof *found);
+    if (!found)
+        return fairness;
     uint64_t ns = 0;
     for (size_t end = rows; end < sampler->count; end += rows) {
         const uint64_t *first = row(sampler, end - rows), *last = row(sampler, end);

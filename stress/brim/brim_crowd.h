@@ -48,7 +48,7 @@ struct brim_crowd {
     bool may_go, may_leave; /* LOCK */
 };
 
-/* Starts the threads; they wait. Ends the program with a message if that fails. */
+/* Starts the threads; they wait. NULL if there is no memory, or not all of them can be started. */
 struct brim_crowd *brim_crowd_new(const struct brim_options *options, struct weir_event *event,
                                   uint64_t seed, struct brim_order *order);
 void brim_crowd_go(struct brim_crowd *crowd);
@@ -58,13 +58,15 @@ void brim_crowd_end(struct brim_crowd *crowd);
 bool brim_crowd_wait(struct brim_crowd *crowd, uint64_t ns);
 /* Lets them exit, and waits until they have. */
 void brim_crowd_release(struct brim_crowd *crowd);
+/* The same before they were told to go: none of them emits. */
+void brim_crowd_dismiss(struct brim_crowd *crowd);
 void brim_crowd_free(struct brim_crowd *crowd);
 
 /* For on_park: on the thread that waited, which is one of ours. */
 void brim_crowd_on_park(void *unused, const struct weir_park *park);
 
-/* All waits of all producers; to be freed with free(). After the release. */
-struct histogram *brim_crowd_waits(const struct brim_crowd *crowd);
+/* Adds all waits of all producers. After the release. */
+void brim_crowd_waits(const struct brim_crowd *crowd, struct histogram *all);
 
 static inline bool brim_producer_has_ended(const struct brim_producer *producer)
 {

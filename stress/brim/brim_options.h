@@ -65,11 +65,4 @@ struct brim_options {
 /* A stream that is kept for the reader is at most this long. */
 #define BRIM_FILE_BYTES_MAX (UINT64_C(4) << 30)
 
-/* The words of the command line, and of the report. */
-const char *brim_mode_word(enum weir_mode mode);
-const char *brim_wake_word(enum weir_wake wake);
-
-/* Ends the program with status 2 if the options make no sense, with 0 after --help. */
-void brim_options_parse(int argc, char **argv, struct brim_options *options);
-
 #endif

@@ -1,4 +1,4 @@
-#include "brim_options.h"
+#include "weir_stress.h"
 
 #include <argp.h>
 #include <errno.h>

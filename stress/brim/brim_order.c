@@ -1,25 +1,22 @@
 #include "brim_order.h"
 
-#include <errno.h>
-#include <stdio.h>
-#include <stdlib.h>
+#include <stddef.h>
 #include <sys/mman.h>
 
 #define BYTES ((BRIM_ORDER_WAITS_MAX + 1) * sizeof(uint64_t))
 
-void brim_order_init(struct brim_order *order)
+bool brim_order_init(struct brim_order *order)
 {
-    order->grants = mmap(NULL, BYTES, PROT_READ | PROT_WRITE,
-                         MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-    if (order->grants == MAP_FAILED) {
-        fprintf(stderr, "%s: no memory for the order of waits\n", program_invocation_short_name);
-        exit(1);
-    }
+    void *memory = mmap(NULL, BYTES, PROT_READ | PROT_WRITE,
+                        MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    order->grants = memory == MAP_FAILED ? NULL : memory;
+    return order->grants != NULL;
 }
 
 void brim_order_fini(struct brim_order *order)
 {
-    munmap(order->grants, BYTES);
+    if (order->grants)
+        munmap(order->grants, BYTES);
 }
 
 void brim_order_note(struct brim_order *order, uint64_t queue_number, uint64_t grant_number)
