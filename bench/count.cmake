@@ -26,9 +26,9 @@ add_custom_target(weir-count DEPENDS weir-count-emit weir-count-drain weir_share
 
 # The committed baselines are of optimized builds.
 if(WEIR_BUILD_TESTS AND CMAKE_BUILD_TYPE STREQUAL "Release" AND NOT WEIR_SANITIZE)
-    add_test(NAME codegen_count COMMAND ${bench_python} -B
-        ${CMAKE_CURRENT_SOURCE_DIR}/judge/cmd_count.py --skip-code --build ${CMAKE_BINARY_DIR})
+    add_test(NAME codegen_count COMMAND ${bench_python} -B -m bench.judge.cmd_count
+        --skip-code --build ${CMAKE_BINARY_DIR} WORKING_DIRECTORY ${PROJECT_SOURCE_DIR})
     set_tests_properties(codegen_count PROPERTIES LABELS "codegen" SKIP_RETURN_CODE 77 TIMEOUT 120)
-    add_test(NAME bench_ab_long COMMAND ${bench_python} -B ${CMAKE_CURRENT_SOURCE_DIR}/judge/long_ab.py)
+    add_test(NAME bench_ab_long COMMAND ${bench_python} -B -m bench.judge.long_ab WORKING_DIRECTORY ${PROJECT_SOURCE_DIR})
     set_tests_properties(bench_ab_long PROPERTIES LABELS "long" TIMEOUT 7200 RUN_SERIAL TRUE)
 endif()

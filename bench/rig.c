@@ -17,8 +17,8 @@ struct bench_rig {
     struct weir_session *session;
     int fd; /* -1: the sink discards */
     struct gate gate;
-    bool has_failed; /* once is enough: nothing is waited for any more */
-    bool is_refused; /* the drain's, read after the stop: the file took no more */
+    bool has_failed;              /* once is enough: nothing is waited for any more */
+    bool is_refused;              /* the drain's, read after the stop: the file took no more */
     struct bench_emitted emitted; /* ANY, relaxed; read when nobody emits */
 };
 

@@ -5,14 +5,10 @@
 Each that is registered must have a row without an error and a name that follows the rules, the report must tell
 all of the machine, and all of it must be fit for results/history/.
 """
-import os
 import re
 import sys
 
-sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "judge"))
-import benchmark  # noqa: E402  pylint: disable=wrong-import-position
-import command  # noqa: E402  pylint: disable=wrong-import-position
-import convert  # noqa: E402  pylint: disable=wrong-import-position
+from bench.judge import benchmark, command, convert
 
 # What the bars of the architecture are about: these may not go away unnoticed.
 EXPECTED = (

@@ -22,10 +22,8 @@ from dataclasses import dataclass, field
 
 import numpy
 
-import benchmark
-import convert
-import verdict
-from command import runs
+from bench.judge import benchmark, convert, verdict
+from bench.judge.command import runs
 
 SIDES = ("base", "head", "control")
 LEAST, MEDIAN = 0.0, 0.5  # quantiles

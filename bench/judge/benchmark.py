@@ -11,8 +11,8 @@ import subprocess
 import tempfile
 import threading
 
-import convert
-from command import last_lines, runs
+from bench.judge import convert
+from bench.judge.command import last_lines, runs
 
 SECONDS_MAX = 3600  # a program that takes longer does not end
 ASK_SECONDS_MAX = 60

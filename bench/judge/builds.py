@@ -12,9 +12,9 @@ import shutil
 import subprocess
 import time
 
-import repository
-from command import Progress, Usage, last_lines, runs
-from points import ROOT
+from bench.judge import repository
+from bench.judge.command import Progress, Usage, last_lines, runs
+from bench.judge.points import ROOT
 
 FOLDER = os.path.join(ROOT, "out", "bench", "builds")
 LOG_LINES = 40

@@ -11,10 +11,9 @@ import shutil
 import subprocess
 import tempfile
 
-import borrow
-from borrow import runs
+from bench.stress import runs
 
-check, disassembly = (borrow.module("tests/codegen", name) for name in ("check", "disassembly"))
+from tests.codegen import check, disassembly
 
 # The C library has several memcpy and takes the one for the processor; here it takes the same one everywhere.
 HWCAPS = ("AVX", "AVX2", "AVX512F", "AVX512VL", "AVX512BW", "AVX_Fast_Unaligned_Load", "ERMS", "FSRM", "BMI1", "BMI2",

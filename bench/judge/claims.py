@@ -16,8 +16,8 @@ import os
 import string
 from typing import NamedTuple
 
-import points
-from points import Invalid
+from bench.judge import points
+from bench.judge.points import Invalid
 
 FILE = os.path.join(points.ROOT, "bench", "claims.json")
 FIELDS = {"id", "name", "quantity", "unit", "bar", "of", "each", "but", "when", "beside", "not_built"}

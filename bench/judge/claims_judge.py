@@ -6,10 +6,8 @@ whole 95 % interval of the median is on the wrong side.
 """
 import statistics
 
-import claims
-import entries
-import metrics
-from borrow import compare
+from bench.judge import claims, entries, metrics
+from bench.stress import compare
 
 # A claim has the first of these that one of its cells has: it is met only where all that it applies to were judged.
 OF_CLAIM = ("failed", "missed", "skipped", "met", "excluded")

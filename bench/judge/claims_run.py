@@ -12,24 +12,18 @@ import subprocess
 import sys
 import time
 
-import benchmark
-import builds
-import claims
-import claims_judge
-import convert
-import peers
-import peers_rig
-import points
-from borrow import matrix, runs
+from bench.judge import benchmark, builds, claims, claims_judge, convert, peers, peers_rig, points
+from bench.stress import matrix, runs
 
 QUICK_SAMPLE_S = 5  # what takes longer has no place in a quick run
 PROGRAMS = ("weir-bench", "weir-stress", "weir-footprint")
-COUNT = [sys.executable, "-B", os.path.join(points.ROOT, "bench", "judge", "cmd_count.py"), "--json"]
+COUNT = [sys.executable, "-B", "-m", "bench.judge.cmd_count", "--json"]
 
 
 def output_of(command, timeout_s, may_end_with=(0,)):
     try:
-        done = subprocess.run(command, capture_output=True, text=True, timeout=timeout_s, check=False)
+        done = subprocess.run(command, capture_output=True, text=True, timeout=timeout_s, check=False,
+                              cwd=points.ROOT)
     except OSError as error:
         raise runs.Failed(f"{command[0]}: {error.strerror}") from None
     except subprocess.TimeoutExpired:

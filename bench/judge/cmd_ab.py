@@ -20,15 +20,8 @@ import shlex
 import sys
 import time
 
-import alternate
-import builds
-import command
-import count
-import environment
-import gate
-import gate_text
-import points
-from command import Progress
+from bench.judge import alternate, builds, command, count, environment, gate, gate_text, points
+from bench.judge.command import Progress
 
 FOLDER = os.path.join(points.ROOT, "out", "bench", "ab")
 # Seconds in all, after the builds; the rest of them after the first run is for the repeat.

@@ -17,14 +17,11 @@ import shutil
 import subprocess
 import sys
 
-import builds
-import command
-import points
-import repository
-from command import Usage, runs
+from bench.judge import builds, command, points, repository
+from bench.judge.command import Usage, runs
 
 TREE = os.path.join(points.ROOT, "out", "bench", "bisect")
-AB = [sys.executable, "-B", os.path.join(points.ROOT, "bench", "judge", "cmd_ab.py")]
+AB = ["env", f"PYTHONPATH={points.ROOT}", sys.executable, "-B", "-m", "bench.judge.cmd_ab"]
 STEP = 'head=$(git rev-parse BISECT_HEAD) && exec "$@" --head "$head"'
 SECONDS = 60
 

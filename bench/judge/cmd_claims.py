@@ -13,13 +13,8 @@ import shlex
 import sys
 import time
 
-import claims
-import claims_judge
-import claims_run
-import command
-import environment
-import points
-from borrow import runs
+from bench.judge import claims, claims_judge, claims_run, command, environment, points
+from bench.stress import runs
 
 OUT = os.path.join("out", "bench", "claims.json")
 MINUTES_MAX = 20.0

@@ -13,10 +13,8 @@ import urllib.error
 import urllib.parse
 import urllib.request
 
-import command
-import comment
-import reports
-from points import Invalid
+from bench.judge import command, comment, reports
+from bench.judge.points import Invalid
 
 AUTHOR = "github-actions[bot]"  # whose comments are ours to edit; anybody can write the marker
 PAGES_MAX, PAGE = 30, 100

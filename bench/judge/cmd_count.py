@@ -10,13 +10,7 @@ import argparse
 import json
 import os
 
-import builds
-import command
-import count
-import environment
-import gate
-import gate_text
-import points
+from bench.judge import builds, command, count, environment, gate, gate_text, points
 
 SKIPPED = 77
 

@@ -8,9 +8,7 @@ import argparse
 import os
 import sys
 
-import command
-import figures
-import points
+from bench.judge import command, figures, points
 
 
 def usage(argv):

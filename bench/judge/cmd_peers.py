@@ -13,11 +13,8 @@ import argparse
 import json
 import os
 
-import command
-import environment
-import peers
-import points
-from peers import runs
+from bench.judge import command, environment, peers, points
+from bench.judge.peers import runs
 
 OUTPUT = os.path.join(points.ROOT, "out", "bench", "peers.json")
 

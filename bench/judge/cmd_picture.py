@@ -16,9 +16,9 @@ matplotlib.use("svg")
 import matplotlib.patches  # noqa: E402
 import matplotlib.pyplot as plt  # noqa: E402
 
-import command  # noqa: E402
-import points  # noqa: E402
-from peers import runs  # noqa: E402
+from bench.judge import command  # noqa: E402
+from bench.judge import points  # noqa: E402
+from bench.judge.peers import runs  # noqa: E402
 
 # Top to bottom: what the file calls it, and what it is called here.
 SYSTEMS = (("weir:block", "Weir BLOCK", "a full budget parks the thread"),

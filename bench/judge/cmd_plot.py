@@ -7,10 +7,8 @@ bench ab --report wrote: graph.svg and comment.md in a folder (default out/bench
 import argparse
 import os
 
-import command
-import points
-import series
-from points import Invalid
+from bench.judge import command, points, series
+from bench.judge.points import Invalid
 
 
 def usage(argv):
@@ -32,7 +30,7 @@ def usage(argv):
 
 
 def plot_history(arguments):
-    import page  # pylint: disable=import-outside-toplevel
+    from bench.judge import page  # pylint: disable=import-outside-toplevel
 
     folder, out = arguments.history or points.HISTORY, arguments.out or os.path.join(points.ROOT, "out", "bench",
                                                                                      "index.html")
@@ -49,9 +47,9 @@ def plot_history(arguments):
 
 
 def plot_report(arguments):
-    import comment  # pylint: disable=import-outside-toplevel
-    import graph  # pylint: disable=import-outside-toplevel
-    import reports  # pylint: disable=import-outside-toplevel
+    from bench.judge import comment  # pylint: disable=import-outside-toplevel
+    from bench.judge import graph  # pylint: disable=import-outside-toplevel
+    from bench.judge import reports  # pylint: disable=import-outside-toplevel
 
     folder = arguments.out or os.path.join(points.ROOT, "out", "bench", "pr")
     report = reports.read(arguments.report)

@@ -13,12 +13,7 @@ import shlex
 import sys
 import time
 
-import benchmark
-import builds
-import command
-import convert
-import metrics
-import points
+from bench.judge import benchmark, builds, command, convert, metrics, points
 
 REPORT = os.path.join(points.ROOT, "out", "bench", "quick.json")
 SECONDS = 110

@@ -12,12 +12,8 @@ import argparse
 import os
 import sys
 
-import command
-import convert
-import entries
-import points
-import series
-from points import Invalid
+from bench.judge import command, convert, entries, points, series
+from bench.judge.points import Invalid
 
 
 def usage(argv):

@@ -10,11 +10,7 @@ their number.
 import argparse
 import json
 
-import change_points
-import command
-import metrics
-import points
-import series
+from bench.judge import change_points, command, metrics, points, series
 
 MOVES = 5  # points that a change may move when more are known
 

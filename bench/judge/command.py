@@ -4,8 +4,8 @@ import contextlib
 import os
 import sys
 
-import points
-from borrow import runs  # how commands end, and what they show meanwhile
+from bench.judge import points
+from bench.stress import runs  # how commands end, and what they show meanwhile
 
 Progress = runs.Progress
 

@@ -7,7 +7,7 @@ Figures are written by us, and the command to repeat it is made here, not taken 
 import math
 import re
 
-import metrics
+from bench.judge import metrics
 
 MARKER = "<!-- weir-bench -->"
 ROWS_MAX = 20

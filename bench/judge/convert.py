@@ -11,11 +11,9 @@ import os
 import re
 import statistics
 
-import environment
-import metrics
-import points
-from command import runs
-from points import Invalid
+from bench.judge import environment, metrics, points
+from bench.judge.command import runs
+from bench.judge.points import Invalid
 
 NS = {"ns": 1.0, "us": 1e3, "ms": 1e6, "s": 1e9}
 # What Google Benchmark adds to a name to say how it measured. The number of threads stays: it is what was measured.

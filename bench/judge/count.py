@@ -11,9 +11,9 @@ twice; a figure that differs depends on time or on other threads, and is none.
 import os
 from dataclasses import dataclass, field
 
-import callgrind
-from callgrind import check, disassembly
-from command import runs
+from bench.judge import callgrind
+from bench.judge.callgrind import check, disassembly
+from bench.judge.command import runs
 
 TARGETS = ["weir-count"]
 PROGRAMS = ("weir-count-emit", "weir-count-drain")

@@ -6,10 +6,8 @@ import re
 import shutil
 import tempfile
 
-import command
-import metrics
-import points
-from points import Invalid
+from bench.judge import command, metrics, points
+from bench.judge.points import Invalid
 
 RESULTS = os.path.join(points.ROOT, "results")
 INDEX = "README.md"

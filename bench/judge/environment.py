@@ -4,8 +4,8 @@ import platform
 import re
 import subprocess
 
-import repository
-from command import runs
+from bench.judge import repository
+from bench.judge.command import runs
 
 
 def first_line(path):

@@ -9,9 +9,8 @@ The entry's claims.json is what ./dev bench claims wrote.
 import os
 import re
 
-import claims_judge
-import points
-from points import Invalid
+from bench.judge import claims_judge, points
+from bench.judge.points import Invalid
 
 REPORT = "claims.json"
 ROWS_MAX = 8  # of a short table

@@ -7,9 +7,8 @@ reviewed like code, so what it allows cannot creep: the tolerance is over it, no
 import json
 import os
 
-import count
-import points
-from points import ROOT
+from bench.judge import count, points
+from bench.judge.points import ROOT
 
 BASELINES = os.path.join(ROOT, "results", "baseline")
 

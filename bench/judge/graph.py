@@ -13,9 +13,9 @@ matplotlib.use("svg")
 
 import matplotlib.pyplot as pyplot  # noqa: E402  pylint: disable=wrong-import-position
 
-import comment  # noqa: E402  pylint: disable=wrong-import-position
-import metrics  # noqa: E402  pylint: disable=wrong-import-position
-import series  # noqa: E402  pylint: disable=wrong-import-position
+from bench.judge import comment  # noqa: E402  pylint: disable=wrong-import-position
+from bench.judge import metrics  # noqa: E402  pylint: disable=wrong-import-position
+from bench.judge import series  # noqa: E402  pylint: disable=wrong-import-position
 
 INK, FAINT, RULE, BAND = "#1f2328", "#57606a", "#d0d7de", "#d8dde3"
 # Colours that stay apart for the colour-blind (Okabe and Ito), and a mark for each, for print.

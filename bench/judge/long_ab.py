@@ -10,8 +10,8 @@ import subprocess
 import sys
 import tempfile
 
-import plant
-from points import ROOT
+from bench.judge import plant
+from bench.judge.points import ROOT
 
 DRAIN = "drain/encode/payload:32"
 RUNS_OF_ONE_RED = 20
@@ -37,8 +37,7 @@ class Clone:
         return self.git("rev-parse", "HEAD")
 
     def bench(self, command, *options):
-        program = os.path.join(self.tree, "bench", "judge", f"cmd_{command}.py")
-        done = subprocess.run([sys.executable, "-B", program, *options], cwd=self.tree, capture_output=True, text=True,
+        done = subprocess.run([sys.executable, "-B", "-m", f"bench.judge.cmd_{command}", *options], cwd=self.tree, capture_output=True, text=True,
                               check=False)
         if done.returncode not in (0, 1) or "Traceback" in done.stderr:
             raise SystemExit(f"{command} ended with {done.returncode}: {done.stderr}")

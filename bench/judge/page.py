@@ -6,11 +6,8 @@ import shutil
 import statistics
 import subprocess
 
-import change_points
-import metrics
-import points
-import series
-from points import Invalid
+from bench.judge import change_points, metrics, points, series
+from bench.judge.points import Invalid
 
 FOLDER = os.path.join(points.ROOT, "bench", "page")
 

@@ -17,12 +17,10 @@ import subprocess
 import time
 
 import jsonschema
-import peers_eventpipe
-import peers_lttng
-import peers_rig
-from borrow import runs
-from peers_rig import Failed, Missing
-from points import ROOT
+from bench.judge import peers_eventpipe, peers_lttng, peers_rig
+from bench.stress import runs
+from bench.judge.peers_rig import Failed, Missing
+from bench.judge.points import ROOT
 
 FOLDER = os.path.join(ROOT, "build", "bench")
 MIB = 1 << 20

@@ -3,9 +3,9 @@ import fcntl
 import hashlib
 import pathlib
 
-import borrow
-import points
-from peers_rig import Failed, Missing
+from bench.judge import points
+from bench.judge.peers_rig import Failed, Missing
+from tests.interop import run
 
 SOURCE = pathlib.Path(points.ROOT) / "bench" / "peers" / "eventpipe"
 CACHE = pathlib.Path(points.ROOT) / "build" / "eventpipe"
@@ -33,13 +33,12 @@ class EventPipe:
 
     def __init__(self, workplace):
         # The one place that knows how to get along with dotnet and its package sources.
-        module = borrow.module("tests/interop", "run")
         try:
-            readers = module.Readers(CACHE)
+            readers = run.Readers(CACHE)
             program = build(readers)
-        except module.Skip as error:
+        except run.Skip as error:
             raise Missing(" ".join(str(error).split())[:300]) from None
-        except module.Failed as error:
+        except run.Failed as error:
             raise Failed(" ".join(str(error).split())[:300]) from None
         self.command = [readers.dotnet, str(program)]
         # The program traces one that it starts itself; their sockets are in a folder of ours. What measures has none.

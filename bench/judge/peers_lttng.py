@@ -10,9 +10,9 @@ import re
 import shutil
 import time
 
-import peers_rig
-from command import last_lines
-from peers_rig import Failed, Missing
+from bench.judge import peers_rig
+from bench.judge.command import last_lines
+from bench.judge.peers_rig import Failed, Missing
 
 SUB_BUFFERS = 4
 START_S = 20

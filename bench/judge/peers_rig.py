@@ -7,7 +7,7 @@ import subprocess
 import tempfile
 import time
 
-from command import last_lines
+from bench.judge.command import last_lines
 
 BYTES_NEEDED = 2 << 30  # a long run's trace, with room
 GRACE_S = 3

@@ -5,7 +5,7 @@ The plants are edits of lines that must be there; where the code has moved, the 
 import os
 import shutil
 
-from points import ROOT
+from bench.judge.points import ROOT
 
 EMIT, DRAIN = "core/event/emit.c", "core/session/drain.c"
 IN_EMIT = "    uint64_t bytes = event->record_bytes, commit;\n"

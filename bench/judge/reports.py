@@ -5,10 +5,8 @@ request is not to be what the pull request says of itself. Hence the rules here 
 """
 import math
 
-import gate
-import points
-import verdict
-from points import Invalid
+from bench.judge import gate, points, verdict
+from bench.judge.points import Invalid
 
 # By how much the quotient of two medians may lie outside of the interval of the pairs' quotients.
 MEDIANS_FACTOR = 1.5

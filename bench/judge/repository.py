@@ -1,8 +1,8 @@
 """git, as all commands ask it: where, and what; what it says, or one reason."""
 import subprocess
 
-import command
-from command import runs
+from bench.judge import command
+from bench.judge.command import runs
 
 
 def done(root, *arguments):

@@ -7,9 +7,8 @@ import sys
 import tempfile
 import unittest
 
-import points
+from bench.judge import points
 
-HERE = os.path.dirname(os.path.abspath(__file__))
 ENVIRONMENT = {"runner": "test-x86_64-2cpu", "cpu": "AMD EPYC (family 25, model 17, stepping 1)", "cores": 2,
                "kernel": "Linux 6.1.0",
                "compiler": "GNU 12.2.0", "clock_source": "tsc", "governor": "performance",
@@ -108,9 +107,9 @@ class Folder(unittest.TestCase):
 
     def command(self, name, *arguments, code=0, **environment):
         """Runs cmd_NAME.py; whatever it is given, it never ends with a traceback."""
-        done = subprocess.run([sys.executable, "-B", os.path.join(HERE, f"cmd_{name}.py"), *map(str, arguments)],
+        done = subprocess.run([sys.executable, "-B", "-m", f"bench.judge.cmd_{name}", *map(str, arguments)],
                               capture_output=True,
-                              text=True, check=False, env={**os.environ, **environment}, cwd=self.folder)
+                              text=True, check=False, env={**os.environ, "PYTHONPATH": points.ROOT, **environment}, cwd=self.folder)
         self.assertNotIn("Traceback", done.stderr)
         self.assertEqual(done.returncode, code, f"{name} {arguments}\n{done.stdout}{done.stderr}")
         return done

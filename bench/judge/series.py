@@ -10,10 +10,8 @@ import os
 import re
 from typing import NamedTuple
 
-import command
-import points
-import repository
-from command import runs
+from bench.judge import command, points, repository
+from bench.judge.command import runs
 
 # Points of a series that a graph shows, and that history keeps whole.
 LAST = 200

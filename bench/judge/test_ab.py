@@ -9,12 +9,8 @@ import sys
 import unittest
 from unittest import mock
 
-import alternate
-import cmd_ab
-import count
-import points
-import samples
-from command import Usage, runs
+from bench.judge import alternate, cmd_ab, count, points, samples
+from bench.judge.command import Usage, runs
 
 REPEAT = alternate.repeat
 

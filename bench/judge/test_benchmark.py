@@ -1,13 +1,12 @@
 """benchmark.py: both syntaxes of the options, reports, and one line for each way of a program to misbehave."""
-import json
 import os
 import stat
 import sys
 import tempfile
 import unittest
 
-import benchmark
-from command import runs
+from bench.judge import benchmark
+from bench.judge.command import runs
 
 # A program of Google Benchmark as far as benchmark.py looks. FAKE is "old" (1.7.1), "new" (1.8), or a way to misbehave.
 FAKE = '''#!{python} -B

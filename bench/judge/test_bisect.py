@@ -6,10 +6,8 @@ import os
 import sys
 from unittest import mock
 
-import builds
-import cmd_bisect
-import samples
-from command import Usage, runs
+from bench.judge import builds, cmd_bisect, samples
+from bench.judge.command import Usage, runs
 
 # In the place of ./dev bench ab: a commit's file `value` against that of the base, one more is worse.
 AB = '''import subprocess, sys

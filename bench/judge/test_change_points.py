@@ -4,9 +4,7 @@ import unittest
 
 import numpy
 
-import change_points
-import samples
-import series
+from bench.judge import change_points, samples, series
 
 
 def noise(count, seed, share=0.03):

@@ -9,15 +9,9 @@ import time
 import unittest
 from unittest import mock
 
-import claims
-import claims_judge
-import claims_run
-import cmd_claims
-import command
-import peers
-import samples
-from points import Invalid
-from borrow import runs
+from bench.judge import claims, claims_judge, claims_run, cmd_claims, command, peers, samples
+from bench.judge.points import Invalid
+from bench.stress import runs
 
 SAMPLES = {"clock": {"run": "weir-bench floor/clock", "rounds": 5, "takes": 1},
            "fast": {"run": "weir-stress --threads $producers", "rounds": 5, "takes": 1},

@@ -7,10 +7,8 @@ import threading
 import unittest
 import xml.etree.ElementTree
 
-import comment
-import graph
-import samples
-from samples import clock_row, gate_row, report
+from bench.judge import comment, graph, samples
+from bench.judge.samples import clock_row, gate_row, report
 
 # What is alive in Markdown or HTML somewhere, in each field that takes words.
 HOSTILE = ["@everyone", "#1", "https://example.org/x", "www.example.org", "[a](https://example.org)",

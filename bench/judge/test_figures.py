@@ -3,11 +3,8 @@ import contextlib
 import io
 import unittest
 
-import cmd_figures
-import command
-import points
-import samples
-from points import Invalid
+from bench.judge import cmd_figures, command, points, samples
+from bench.judge.points import Invalid
 
 PEER = {"name": "DPDK", "unit": "x", "peer": True, "measured": {"median": 1.01, "least": 1, "greatest": 1, "rounds": 3}}
 CELL = {"cell": {}, "verdict": "missed", "reason": "", "interval": None, "bar": 1.05, "beside": [PEER],

@@ -11,13 +11,9 @@ import sys
 import tempfile
 import unittest
 
-import callgrind
-import count
-import gate
-import points
-from command import runs
+from bench.judge import callgrind, count, gate, points
+from bench.judge.command import runs
 
-HERE = os.path.dirname(os.path.abspath(__file__))
 BUILD = os.path.dirname(os.path.dirname(os.environ.get("WEIR_BENCH", "")))
 INSTRUCTIONS, LOCKED = "emit/enabled/payload:32/instructions", "emit/enabled/payload:32/locked"
 DRAIN, SYSTEM_CALLS = "drain/encode/payload:32/instructions", "drain/write/payload:32/system_calls"
@@ -196,7 +192,7 @@ class Counted(unittest.TestCase):
         cls.figures = count.measure(BUILD)
 
     def command(self, *options, code):
-        done = subprocess.run([sys.executable, "-B", os.path.join(HERE, "cmd_count.py"), "--build", BUILD, *options],
+        done = subprocess.run([sys.executable, "-B", "-m", "bench.judge.cmd_count", "--build", BUILD, *options],
                               capture_output=True, text=True, check=False)
         self.assertEqual(done.returncode, code, done.stdout + done.stderr)
         self.assertNotIn("Traceback", done.stderr)

@@ -11,10 +11,7 @@ import unittest
 
 import numpy
 
-import page
-import points
-import samples
-import series
+from bench.judge import page, points, samples, series
 
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
 OFFLINE = ("ENOTFOUND", "EAI_AGAIN", "ECONNREFUSED", "ECONNRESET", "ETIMEDOUT", "ENETUNREACH", "network")

@@ -5,10 +5,7 @@ import math
 import random
 import unittest
 
-import alternate
-import command
-import pairs
-import verdict
+from bench.judge import alternate, command, pairs, verdict
 
 NAMES = [f"suite/bench:{number}" for number in range(5)]
 

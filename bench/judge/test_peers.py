@@ -14,14 +14,10 @@ import tempfile
 import unittest
 from unittest import mock
 
-import peers
-import peers_lttng
-import peers_rig
-import points
-from peers import MIB, Case
-from peers_rig import Failed, Missing
+from bench.judge import peers, peers_lttng, peers_rig, points
+from bench.judge.peers import MIB, Case
+from bench.judge.peers_rig import Failed, Missing
 
-HERE = os.path.dirname(os.path.abspath(__file__))
 FOLDER = os.path.dirname(os.path.dirname(os.environ["WEIR_BENCH"])) if "WEIR_BENCH" in os.environ else peers.FOLDER
 PROGRAMS = ("floor", "weir", "ck-ring", "boost", "dpdk", "lttng")
 
@@ -275,9 +271,8 @@ class Figures(unittest.TestCase):
 # Starts a process that does not hear SIGTERM and has a child, says where, and waits.
 HOLDER = """
 import sys, time
-sys.path[:0] = [{here!r}]
-import peers_rig
-from peers import runs
+from bench.judge import peers_rig
+from bench.judge.peers import runs
 peers_rig.GRACE_S = 0.5
 def main():
     with peers_rig.Workplace() as place:
@@ -292,7 +287,7 @@ class Ends(unittest.TestCase):
     def held(self, number):
         with tempfile.TemporaryDirectory() as folder:
             mark = os.path.join(folder, "mark")
-            holder = subprocess.Popen([sys.executable, "-B", "-c", HOLDER.format(here=HERE, mark=mark)],
+            holder = subprocess.Popen([sys.executable, "-B", "-c", HOLDER.format(mark=mark)],
                                       stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
             with holder:
                 place, group = holder.stdout.readline().split()
@@ -325,13 +320,13 @@ class Command(unittest.TestCase):
         for words in (["--only", "weird"], ["--case", "calm"], ["--rounds", "0"], ["--threads", "1,300"],
                       ["--threads", "x"]):
             with self.subTest(words):
-                done = subprocess.run([sys.executable, "-B", os.path.join(HERE, "cmd_peers.py"), *words],
+                done = subprocess.run([sys.executable, "-B", "-m", "bench.judge.cmd_peers", *words],
                                       capture_output=True, text=True, timeout=60, check=False)
                 self.assertEqual(done.returncode, 2, done)
 
     def test_what_is_written(self):
         """The command with runs that are not made: its file, its table, and its exit code if a peer fails."""
-        import cmd_peers
+        from bench.judge import cmd_peers
         good = Figures().go(["floor", "weir:drop"], 2)[1]
         for failed, status in ((None, 0), ("it fell", 1)):
             rows = [row | {"failed": failed} for row in good.values()]

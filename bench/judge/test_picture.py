@@ -10,7 +10,7 @@ import unittest
 from unittest import mock
 import xml.etree.ElementTree
 
-import cmd_picture
+from bench.judge import cmd_picture
 
 ENVIRONMENT = {"runner": "x", "cpu": "Some <CPU> & more", "cores": 2, "kernel": "Linux 6", "compiler": "GNU 12",
                "clock_source": "tsc", "governor": "unknown", "load": "0"}

@@ -8,10 +8,7 @@ import re
 import tempfile
 import unittest
 
-import builds
-import count
-import gate
-import plant
+from bench.judge import builds, count, gate, plant
 
 BUILD = os.path.dirname(os.path.dirname(os.environ.get("WEIR_BENCH", "")))
 EMIT, DRAIN = "emit/enabled/payload:32/", "drain/encode/payload:32/"

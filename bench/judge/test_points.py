@@ -3,11 +3,8 @@ import json
 import os
 import unittest
 
-import points
-import reports
-import samples
-import series
-from samples import clock_row, gate_row
+from bench.judge import points, reports, samples, series
+from bench.judge.samples import clock_row, gate_row
 
 
 class Refuses(samples.Folder):

@@ -8,10 +8,8 @@ import sys
 import tempfile
 import unittest
 
-import cmd_quick
-import command
-import convert
-from command import runs
+from bench.judge import cmd_quick, command, convert
+from bench.judge.command import runs
 
 # Its n-th pass is n times as slow, but for the floor.
 FAKE = '''#!{python} -B

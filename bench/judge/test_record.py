@@ -3,21 +3,13 @@ import contextlib
 import io
 import json
 import os
-import sys
 import unittest
 import unittest.mock
 
-import cmd_record
-import convert
-import entries
-import metrics
-import points
-import samples
-import series
-from samples import aggregate, bench_report, repetition
+from bench.judge import cmd_record, convert, entries, metrics, points, samples, series
+from bench.judge.samples import aggregate, bench_report, repetition
 
-sys.path.append(os.path.join(points.ROOT, "stress"))
-import fake_program  # noqa: E402  pylint: disable=wrong-import-position
+from bench.stress import fake_program
 
 
 def figures(source):

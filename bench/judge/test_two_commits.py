@@ -6,10 +6,7 @@ import sys
 import unittest
 import xml.etree.ElementTree
 
-import points
-import reports
-import repository
-import samples
+from bench.judge import points, reports, repository, samples
 
 
 def git(*arguments):
@@ -33,7 +30,7 @@ class TwoCommits(samples.Folder):
         base, head = commits()
         path = self.path("report.json")
         # 1 is a verdict too: it is not speed that is tested here.
-        done = subprocess.run([sys.executable, "-B", f"{samples.HERE}/cmd_ab.py", "--base", base, "--head", head,
+        done = subprocess.run([sys.executable, "-B", "-m", "bench.judge.cmd_ab", "--base", base, "--head", head,
                                "--seconds", "10",
                                "--filter", "emit/dropped", "--report", path], capture_output=True, text=True,
                               check=False)

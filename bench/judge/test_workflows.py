@@ -3,7 +3,7 @@ import os
 import re
 import unittest
 
-import points
+from bench.judge import points
 
 try:
     import yaml
@@ -120,7 +120,7 @@ class Workflows(unittest.TestCase):
         self.assertIn("--not-measured", last["run"])
         self.assertEqual(last["if"], "${{ !cancelled() && steps.comment.outcome != 'success' }}")
         (before,) = [step for step in job["steps"] if step.get("id") == "comment"]
-        self.assertIn("cmd_comment.py", before["run"])
+        self.assertIn("bench.judge.cmd_comment", before["run"])
         (packages,) = [step for step in job["steps"] if step.get("name") == "Packages"]
         self.assertNotIn("if", packages)
 
@@ -140,8 +140,8 @@ class Workflows(unittest.TestCase):
             for what in re.findall(r"\./dev bench ([a-z]+)", text):
                 path = os.path.join(points.ROOT, "bench", "judge", f"cmd_{what}.py")
                 self.assertTrue(os.path.exists(path), f"{name}: {what}")
-            for path in re.findall(r"bench/judge/\S+\.py", text):
-                self.assertTrue(os.path.exists(os.path.join(points.ROOT, path)), path)
+            for module in re.findall(r"-m (bench\.\S+)", text):
+                self.assertTrue(os.path.exists(os.path.join(points.ROOT, *module.split(".")) + ".py"), module)
 
     def test_what_is_wrong_is_found(self):
         report, bench, tests = (self.texts[f"{name}.yml"] for name in ("bench-report", "bench", "test"))

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 import numpy
 
-import pairs
+from bench.judge import pairs
 
 LIMIT = 0.05
 CONTROL_FACTOR = 2

@@ -4,7 +4,7 @@ import subprocess
 import sys
 import tempfile
 
-import disassembly as dis
+from tests.codegen import disassembly as dis
 
 BARRIER = re.compile(r"^(dmb|dsb|isb|sb|svc)$")
 # Load-exclusive and store-exclusive; and the atomic instructions of ARMv8.1. Not ldar and stlr, which are a load and

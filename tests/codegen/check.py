@@ -6,8 +6,7 @@ import re
 import subprocess
 import sys
 
-import aarch64
-import disassembly as dis
+from tests.codegen import aarch64, disassembly as dis
 
 BOTH = ("x86-64", "aarch64")
 SLOW_PATHS = ("wr_emit_slow", "wr_emit_pinned_slow", "wr_emit_no_segment_slow")

@@ -5,12 +5,8 @@ import subprocess
 import unittest
 import xml.etree.ElementTree as ElementTree
 
-import compare
-import fake_program
-import matrix
-import plot
-import runs
-from test_runs import Folder
+from bench.stress import compare, fake_program, matrix, plot, runs
+from bench.stress.test_runs import Folder
 
 SVG = "{http://www.w3.org/2000/svg}"
 
@@ -68,7 +64,7 @@ class Plans(unittest.TestCase):
 class Matrix(Folder):
     def test_brim(self):
         out = self.folder / "out.ndjson"
-        self.command("matrix.py", self.program, out, "--seconds", "2")
+        self.command("matrix", self.program, out, "--seconds", "2")
         found = runs.load(out)
         self.assertEqual(len(found), 56)
         sinks = {run["sink"] for run in found}
@@ -86,7 +82,7 @@ class Matrix(Folder):
 
     def test_grants_have_relays_segment(self):
         out = self.folder / "out.ndjson"
-        self.command("matrix.py", self.program, out, "--plan", "grants", "--seconds", "2", "--repetitions", "2")
+        self.command("matrix", self.program, out, "--plan", "grants", "--seconds", "2", "--repetitions", "2")
         found = runs.load(out)
         self.assertEqual({(run.strategy, run["segment_bytes"]) for run in found},
                          {("BLOCK/RELAY", 32768), ("BLOCK/FIFO", 65536), ("BLOCK/AUTO_RESET", 65536)})
@@ -97,15 +93,15 @@ class Matrix(Folder):
     def test_a_bad_run_ends_it(self):
         for fake in ("lossy", "miscounts", "fails"):
             with self.subTest(fake=fake):
-                done = self.command("matrix.py", self.program, self.folder / "out", "--seconds", "2", code=1, fake=fake)
+                done = self.command("matrix", self.program, self.folder / "out", "--seconds", "2", code=1, fake=fake)
                 self.assertIn("--mode", done.stderr)
 
     def test_usage(self):
         out = self.folder / "out"
         for options in ([], [self.program], [self.program, out, "--seconds", "0"], [self.program, out, "--plan", "y"],
                         [self.program, out, "--seed", "-1"], [self.program, out, "--repetitions", "0"]):
-            self.command("matrix.py", *options, code=2)
-        self.command("matrix.py", self.program, self.folder / "no/such", "--seconds", "1", code=1)
+            self.command("matrix", *options, code=2)
+        self.command("matrix", self.program, self.folder / "no/such", "--seconds", "1", code=1)
 
     def test_eaters_end(self):
         started = []
@@ -119,16 +115,16 @@ class Matrix(Folder):
 
     def test_long(self):
         out = self.folder / "long.ndjson"
-        done = self.command("long.py", self.program, out)
+        done = self.command("long", self.program, out)
         self.assertEqual(done.stdout.count("verified"), len(runs.load(out)))
-        self.command("long.py", self.program, out, fake="unverified", code=1)
-        self.command("long.py", self.program, out, "--only", "all", code=2)
+        self.command("long", self.program, out, fake="unverified", code=1)
+        self.command("long", self.program, out, "--only", "all", code=2)
 
 
 class Plot(Folder):
     def draw(self, found, *options):
         path = self.folder / "brim.svg"
-        self.command("plot.py", self.write(*found), path, *options)
+        self.command("plot", self.write(*found), path, *options)
         root = ElementTree.parse(path).getroot()
         self.assertEqual(root.tag, f"{SVG}svg")
         return root, [element.text for element in root.iter(f"{SVG}text")]
@@ -179,7 +175,7 @@ class Plot(Folder):
             conditions.write_text(told, encoding="utf-8")
             texts = self.draw([fake_program.run()])[1]
             self.assertEqual(any("other programs used 1.3 processors" in text for text in texts), is_told, told)
-            compared = self.command("compare.py", self.folder / "runs.ndjson").stdout
+            compared = self.command("compare", self.folder / "runs.ndjson").stdout
             self.assertEqual("other programs used 1.3 processors" in compared, is_told, told)
 
     def test_little(self):
@@ -191,12 +187,12 @@ class Plot(Folder):
 
     def test_failures(self):
         out = self.folder / "x.svg"
-        self.assertIn("no run", self.command("plot.py", self.write(), out, code=1).stderr)
-        self.assertIn("ndjson:2", self.command("plot.py", self.write(fake_program.run(), "{]"), out, code=1).stderr)
-        self.command("plot.py", self.folder / "none", out, code=1)
-        self.command("plot.py", self.write(fake_program.run()), out, "--pinned", code=1)
-        self.command("plot.py", self.write(fake_program.run()), self.folder / "no/such.svg", code=1)
-        self.command("plot.py", code=2)
+        self.assertIn("no run", self.command("plot", self.write(), out, code=1).stderr)
+        self.assertIn("ndjson:2", self.command("plot", self.write(fake_program.run(), "{]"), out, code=1).stderr)
+        self.command("plot", self.folder / "none", out, code=1)
+        self.command("plot", self.write(fake_program.run()), out, "--pinned", code=1)
+        self.command("plot", self.write(fake_program.run()), self.folder / "no/such.svg", code=1)
+        self.command("plot", code=2)
         self.assertEqual(os.listdir(self.folder).count("x.svg"), 0)
 
 
@@ -225,7 +221,7 @@ class Compare(Folder):
         cells = self.report(found)["cells"]
         below = [(cell["producers"], cell["pinned"]) for cell in cells for one in cell["ratios"].values() if one["below"]]
         self.assertEqual(below, [(32, False)] * 4)
-        text = self.command("compare.py", self.write(*found), "--json", self.folder / "compared.json").stdout
+        text = self.command("compare", self.write(*found), "--json", self.folder / "compared.json").stdout
         self.assertIn("<0.", text)
         self.assertIn("MISSED", text)
         self.assertEqual(len(json.loads((self.folder / "compared.json").read_text())["cells"]), 24)
@@ -250,16 +246,16 @@ class Compare(Folder):
         found = [fake_program.run(wake=wake, pin=True, **nothing) for wake in ("relay", "fifo")]
         judged = {bar["bar"]: bar["met"] for bar in self.report(found)["bars"]}
         self.assertEqual(sum(met is None for met in judged.values()), 7)
-        self.assertIn("no data", self.command("compare.py", self.write(*found)).stdout)
+        self.assertIn("no data", self.command("compare", self.write(*found)).stdout)
 
     def test_failures(self):
-        self.assertIn("no run of BLOCK/RELAY", self.command("compare.py", self.write(fake_program.run(mode="drop")), code=1).stderr)
-        self.assertIn("no run", self.command("compare.py", self.write(), code=1).stderr)
-        self.assertIn("ndjson:1", self.command("compare.py", self.write("no"), code=1).stderr)
+        self.assertIn("no run of BLOCK/RELAY", self.command("compare", self.write(fake_program.run(mode="drop")), code=1).stderr)
+        self.assertIn("no run", self.command("compare", self.write(), code=1).stderr)
+        self.assertIn("ndjson:1", self.command("compare", self.write("no"), code=1).stderr)
         two = self.write(fake_program.run(), fake_program.run(commit="other"))
-        self.assertIn("different machines", self.command("compare.py", two, code=1).stderr)
-        self.command("compare.py", self.write(fake_program.run()), "--json", self.folder / "no/such", code=1)
-        self.command("compare.py", code=2)
+        self.assertIn("different machines", self.command("compare", two, code=1).stderr)
+        self.command("compare", self.write(fake_program.run()), "--json", self.folder / "no/such", code=1)
+        self.command("compare", code=2)
 
 
 if __name__ == "__main__":

@@ -9,7 +9,7 @@ printed, and the command fails. Exit codes: 0, 1 failed, 2 usage.
 import argparse
 import json
 
-import runs
+from bench.stress import runs
 
 REPEATS_MAX = 500
 

@@ -10,7 +10,7 @@ import math
 import os
 from xml.sax.saxutils import escape
 
-import runs
+from bench.stress import runs
 
 # Colours that stay apart for the colour-blind (Okabe and Ito).
 COLOURS = {"DROP": "#3d3d3d", runs.AUTO_RESET: "#d55e00", runs.FIFO: "#0072b2", runs.RELAY: "#009e73"}

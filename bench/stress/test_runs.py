@@ -11,8 +11,7 @@ import tempfile
 import unittest
 from pathlib import Path
 
-import fake_program
-import runs
+from bench.stress import fake_program, runs
 
 HERE = Path(__file__).resolve().parent
 
@@ -34,7 +33,7 @@ class Folder(unittest.TestCase):
         return path
 
     def command(self, name, *arguments, code=0, fake=""):
-        done = subprocess.run([sys.executable, "-B", HERE / name, *map(str, arguments)], capture_output=True, text=True, check=False,
+        done = subprocess.run([sys.executable, "-B", "-m", f"bench.stress.{name}", *map(str, arguments)], capture_output=True, text=True, check=False,
                               env=os.environ | {"FAKE": fake})
         self.assertEqual(done.returncode, code, f"{name} {arguments}\n{done.stdout}{done.stderr}")
         self.assertNotIn("Traceback", done.stderr)
@@ -160,7 +159,7 @@ class Start(Folder):
 
 class Differential(Folder):
     def test_table(self):
-        out = self.command("differential.py", self.program, "--seconds", "0.5").stdout
+        out = self.command("differential", self.program, "--seconds", "0.5").stdout
         lines = {line.split()[0]: line for line in out.splitlines() if line}
         for strategy in runs.STRATEGIES:
             self.assertIn(strategy, lines)
@@ -169,7 +168,7 @@ class Differential(Folder):
         self.assertRegex(lines["BLOCK/RELAY"], r" 0 .* 2\.00 ")
 
     def test_json_pools(self):
-        out = self.command("differential.py", self.program, "--seconds", "0.5", "--json").stdout
+        out = self.command("differential", self.program, "--seconds", "0.5", "--json").stdout
         rows = [json.loads(line) for line in out.splitlines()]
         self.assertEqual([row["strategy"] for row in rows], list(runs.STRATEGIES))
         relay = rows[-1]  # three repeats of 0.2 s: 300 waits in the lower bin, 600 in the upper
@@ -181,14 +180,14 @@ class Differential(Folder):
         for fake, words in (("unverified", "independent reader"), ("lossy", "BLOCK lost 1"), ("miscounts", "emitted"),
                             ("no bins", "park_bins"), ("fails", "exit code 1"), ("broken", "not JSON")):
             with self.subTest(fake=fake):
-                done = self.command("differential.py", self.program, "--seconds", "0.5", code=1, fake=fake)
+                done = self.command("differential", self.program, "--seconds", "0.5", code=1, fake=fake)
                 self.assertIn(words, done.stderr)
                 self.assertEqual(done.stdout, "")
 
     def test_usage(self):
-        self.command("differential.py", code=2)
-        self.command("differential.py", self.program, "--seconds", "0", code=2)
-        self.command("differential.py", self.program, "--seconds", "x", code=2)
+        self.command("differential", code=2)
+        self.command("differential", self.program, "--seconds", "0", code=2)
+        self.command("differential", self.program, "--seconds", "x", code=2)
 
 
 if __name__ == "__main__":

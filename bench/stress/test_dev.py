@@ -5,7 +5,7 @@ import tempfile
 import unittest
 from pathlib import Path
 
-DEV = Path(__file__).resolve().parent.parent / "dev"
+DEV = Path(__file__).resolve().parent.parent.parent / "dev"
 
 
 class Usage(unittest.TestCase):

@@ -12,7 +12,7 @@ import random
 import statistics
 from collections import Counter
 
-import runs
+from bench.stress import runs
 
 RESAMPLES = 4000
 PAIRS_WANTED = 7  # for a claim

@@ -8,7 +8,7 @@ import resource
 import subprocess
 import unittest
 
-import runs
+from bench.stress import runs
 
 PROGRAM, EVENTS = None, 0
 

@@ -7,7 +7,7 @@ Prints a line per run and keeps what weir-stress printed. Exit codes: 0, 1 faile
 import argparse
 import time
 
-import runs
+from bench.stress import runs
 
 BLOCK = ["--mode", "block", "--budget", "1M", "--threads", "8"]
 DROP = ["--mode", "drop", "--budget", "1M", "--threads", "8"]

@@ -20,7 +20,7 @@ import sys
 import time
 from typing import NamedTuple
 
-import runs
+from bench.stress import runs
 
 PRODUCERS = (1, 2, 4, 8, 16, 32, 64)
 PRODUCERS_OF_BARS = (1, 2, 8, 32, 64)
