@@ -12,7 +12,7 @@ import textwrap
 import matplotlib.patches
 
 from bench.judge import command, picture, points
-from bench.judge.peers import runs
+from bench.stress import runs
 from bench.judge.picture import FAINT, INK
 
 # Top to bottom: what the file calls it, and what it is called here.

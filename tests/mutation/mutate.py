@@ -33,7 +33,7 @@ HERE = Path(__file__).resolve().parent
 ROOT = HERE.parent.parent
 SCOPE = ("lane/*.[ch]", "wait/*.[ch]", "buffers/*.[ch]", "event/emit*.c", "session/drain.c", "session/point.c",
          "session/snapshot.c")
-COPIED = ("core", "stress", "tests", "tools")
+COPIED = ("bench/stress", "core", "stress", "tests", "tools")
 HANGS_MAX = 2  # after these, only models are asked: they see a thread that waits for ever
 FAULTS = (signal.SIGSEGV, signal.SIGBUS, signal.SIGABRT, signal.SIGILL, signal.SIGTRAP, signal.SIGFPE)
 CHECK_FAILED = re.compile(r"^\[  (ERROR|FAILED)  |: FAILED: ", re.M)
