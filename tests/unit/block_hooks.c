@@ -102,7 +102,7 @@ static void hooks_remove(void)
 
 /* --- A session that stands still. ------------------------------------------------------------ */
 
-static struct gate gate = {.lock = PTHREAD_MUTEX_INITIALIZER, .changed = PTHREAD_COND_INITIALIZER};
+static struct gate gate = GATE_INIT;
 
 static bool write_through_gate(void *context, const void *bytes, size_t count)
 {
