@@ -32,6 +32,12 @@ struct gate {
     uint64_t let_wall_ns, let_cpu_ns; /* when the drain was let go */
 };
 
+/* For a static one, which needs no init and no fini. */
+#define GATE_INIT                                                              \
+    {                                                                          \
+        .lock = PTHREAD_MUTEX_INITIALIZER, .changed = PTHREAD_COND_INITIALIZER \
+    }
+
 /* Open. */
 void gate_init(struct gate *gate);
 void gate_fini(struct gate *gate);

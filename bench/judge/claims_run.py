@@ -12,7 +12,8 @@ import subprocess
 import sys
 import time
 
-from bench.judge import benchmark, builds, claims, claims_judge, convert, peers, peers_rig, points
+from bench.judge import benchmark, builds, claims, claims_judge, convert, points
+from bench.peers import rig, runner as peers
 from bench.stress import matrix, runs
 
 QUICK_SAMPLE_S = 5  # what takes longer has no place in a quick run
@@ -73,7 +74,7 @@ class Sources:
             self.settings["grant_kib"] = matrix.grants_found(self.stress(), self.settings["bottleneck_sink"], 1)
         if any(each[0] == "peer" for each in words):
             translated(peers.build)
-            self.runner = peers.Runner(self.stack.enter_context(peers_rig.Workplace()))
+            self.runner = peers.Runner(self.stack.enter_context(rig.Workplace()))
 
     def close(self):
         self.stack.close()

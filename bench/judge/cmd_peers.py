@@ -13,8 +13,9 @@ import argparse
 import json
 import os
 
-from bench.judge import command, environment, peers, points
-from bench.judge.peers import runs
+from bench.judge import command, environment, points
+from bench.peers import runner as peers
+from bench.stress import runs
 
 OUTPUT = os.path.join(points.ROOT, "out", "bench", "peers.json")
 

@@ -7,18 +7,13 @@ be drawn, 2 usage.
     ./dev bench peers --case flood --rounds 9 -o peers.json && ./dev bench picture peers.json -o delivered.svg
 """
 import argparse
-import io
 import textwrap
 
-import matplotlib
+import matplotlib.patches
 
-matplotlib.use("svg")
-import matplotlib.patches  # noqa: E402
-import matplotlib.pyplot as plt  # noqa: E402
-
-from bench.judge import command  # noqa: E402
-from bench.judge import points  # noqa: E402
-from bench.judge.peers import runs  # noqa: E402
+from bench.judge import command, picture, points
+from bench.stress import runs
+from bench.judge.picture import FAINT, INK
 
 # Top to bottom: what the file calls it, and what it is called here.
 SYSTEMS = (("weir:block", "Weir BLOCK", "a full budget parks the thread"),
@@ -28,11 +23,8 @@ SYSTEMS = (("weir:block", "Weir BLOCK", "a full budget parks the thread"),
            ("lttng:discard", "LTTng-UST", "discard"),
            ("eventpipe:1MB", ".NET EventPipe", "circularBufferMB=1"))
 
-# Okabe and Ito's blue and vermilion stay apart for the colour-blind; the hatch says it without colour.
-DELIVERED, LOST, LOST_FILL = "#0072b2", "#d55e00", "#fbe3d3"
-INK, FAINT, PAPER = "#1f2328", "#59636e", "#ffffff"
-STYLE = {"svg.fonttype": "none", "svg.hashsalt": "weir", "font.size": 9, "hatch.linewidth": 0.7, "text.color": INK,
-         "figure.facecolor": PAPER, "axes.facecolor": PAPER}
+# The hatch says it without colour.
+DELIVERED, LOST, LOST_FILL = picture.BLUE, picture.RED, "#fbe3d3"
 
 INCHES, ROW_INCHES, HEAD_INCHES, FOOT_INCHES, LABEL_SHARE = 10.4, 0.56, 0.92, 0.74, 0.185
 
@@ -143,8 +135,8 @@ def draw(result, drawn):
     counts = sorted({threads for _, threads in drawn})
     first = next(iter(drawn.values()))
     height = HEAD_INCHES + FOOT_INCHES + ROW_INCHES * len(SYSTEMS)
-    with plt.rc_context(STYLE):
-        figure = plt.figure(figsize=(INCHES, height))
+
+    def fill(figure):
         grid = figure.add_gridspec(1, len(counts) + 1, left=0.02, right=0.99, bottom=FOOT_INCHES / height, wspace=0.05,
                                    top=1 - HEAD_INCHES / height,
                                    width_ratios=[LABEL_SHARE * len(counts) / (1 - LABEL_SHARE), *(1 for _ in counts)])
@@ -159,10 +151,8 @@ def draw(result, drawn):
                       bbox_to_anchor=(0.995, 1 - 0.08 / height), borderaxespad=0)
         figure.text(0.02, 0.12 / height, textwrap.fill(foot_of(result, drawn), 172), fontsize=8, color=FAINT,
                     va="bottom", linespacing=1.4)
-        text = io.StringIO()
-        figure.savefig(text, format="svg", metadata={"Date": None, "Creator": None})
-        plt.close(figure)
-    return text.getvalue()
+
+    return picture.svg_of(INCHES, height, fill)
 
 
 def main():

@@ -136,15 +136,6 @@ def suite_rows(suite, benches):
                *(cell(figures.get(metric), False) for metric in others)]
 
 
-def table(rows):
-    """Lines with the first column to the left and the others to the right."""
-    rows = list(rows)
-    widths = [max(len(row[column]) for row in rows) for column in range(len(rows[0]))]
-    for row in rows:
-        cells = [text.rjust(width) for text, width in zip(row[1:], widths[1:])]
-        yield "  ".join([row[0].ljust(widths[0]), *cells]).rstrip()
-
-
 def tell(source, passes):
     benches = by_bench(source.points)
     environment = source.environment
@@ -154,7 +145,7 @@ def tell(source, passes):
           f"load {environment['load']}{calibration}; {passes} {'pass' if passes == 1 else 'passes'}")
     for suite in dict.fromkeys(name.partition("/")[0] for name in benches):
         print()
-        for line in table(suite_rows(suite, benches)):
+        for line in command.runs.table(list(suite_rows(suite, benches))):
             print(line)
 
 

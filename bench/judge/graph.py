@@ -4,30 +4,17 @@ table.
 Right is always worse: for figures of which more is better, the axis has base / head. The file is the same for the same
 report, to the byte, so that it can be compared.
 """
-import io
 import math
 
-import matplotlib
+from bench.judge import comment, metrics, picture, series
+from bench.judge.picture import BLUE, FAINT, GREEN, INK, PURPLE, RED, RULE
 
-matplotlib.use("svg")
-
-import matplotlib.pyplot as pyplot  # noqa: E402  pylint: disable=wrong-import-position
-
-from bench.judge import comment  # noqa: E402  pylint: disable=wrong-import-position
-from bench.judge import metrics  # noqa: E402  pylint: disable=wrong-import-position
-from bench.judge import series  # noqa: E402  pylint: disable=wrong-import-position
-
-INK, FAINT, RULE, BAND = "#1f2328", "#57606a", "#d0d7de", "#d8dde3"
-# Colours that stay apart for the colour-blind (Okabe and Ito), and a mark for each, for print.
-LOOK = {"regressed": ("#d55e00", ">"), "improved": ("#009e73", "<"), "unstable": ("#cc79a7", "D"),
-        "same": ("#0072b2", "o"),
+BAND = "#d8dde3"
+# A colour, and a mark for print.
+LOOK = {"regressed": (RED, ">"), "improved": (GREEN, "<"), "unstable": (PURPLE, "D"), "same": (BLUE, "o"),
         "not_compared": (FAINT, "o")}
 WIDTH, ROW, NAMES, FIGURES = 11.5, 0.235, 4.0, 3.6  # inches
 COUNTS_MAX = 24
-
-STYLE = {"svg.fonttype": "none", "svg.hashsalt": "weir", "text.parse_math": False, "font.family": "sans-serif",
-         "font.sans-serif": ["DejaVu Sans"], "font.size": 9, "text.color": INK, "axes.edgecolor": RULE,
-         "xtick.color": FAINT}
 
 
 def plain(text, length):
@@ -171,8 +158,8 @@ def draw(report):
         parts.insert(0, ("gate", "", counts, (len(counts) + 1.8) * ROW))
     gap = 0.42
     height = 0.9 + sum(part[3] + gap for part in parts) + 0.35
-    with pyplot.rc_context(STYLE):
-        figure = pyplot.figure(figsize=(WIDTH, height))
+
+    def panels(figure):
         heading(figure, report, height)
         at = height - 0.9
         for kind, name, rows, tall in parts:
@@ -183,7 +170,5 @@ def draw(report):
                 draw_counts(axes, rows, same, len(report["gate"]))
             else:
                 draw_suite(axes, name, rows, span, name == list(groups)[-1])
-        text = io.StringIO()
-        figure.savefig(text, format="svg", facecolor="white", metadata={"Date": None, "Creator": None})
-        pyplot.close(figure)
-    return "\n".join(line.rstrip() for line in text.getvalue().splitlines()) + "\n"
+
+    return picture.svg_of(WIDTH, height, panels)

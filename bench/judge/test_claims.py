@@ -9,7 +9,8 @@ import time
 import unittest
 from unittest import mock
 
-from bench.judge import claims, claims_judge, claims_run, cmd_claims, command, peers, samples
+from bench.judge import claims, claims_judge, claims_run, cmd_claims, command, samples
+from bench.peers import runner as peers
 from bench.judge.points import Invalid
 from bench.stress import runs
 

@@ -11,6 +11,7 @@
  * usage: interop_writer DIRECTORY
  */
 #define _GNU_SOURCE
+#include <gate.h>
 #include <inttypes.h>
 #include <pthread.h>
 #include <stdio.h>
@@ -50,14 +51,13 @@ static char *path_of(char *path, size_t capacity, const char *name, const char *
     return path;
 }
 
-/* A file whose writer stands still while the gate is locked. */
-static pthread_mutex_t gate = PTHREAD_MUTEX_INITIALIZER;
+/* A file whose writer stands still while the gate is closed. */
+static struct gate gate = GATE_INIT;
 static FILE *trace;
 
 static bool write_through_gate(void *file, const void *bytes, size_t count)
 {
-    pthread_mutex_lock(&gate);
-    pthread_mutex_unlock(&gate);
+    gate_pass(&gate, count);
     return fwrite(bytes, 1, count, file) == count && fflush(file) == 0;
 }
 
@@ -205,9 +205,9 @@ static void run_producers(struct producer *producers, int count, int at_once, in
     pthread_t threads[64];
     for (int first = 0; first < count; first += at_once) {
         if (first == stalled_from && stalled_from < stalled_to)
-            pthread_mutex_lock(&gate);
+            gate_close(&gate);
         if (first == stalled_to && stalled_from < stalled_to)
-            pthread_mutex_unlock(&gate);
+            gate_open(&gate);
         for (int i = first; i < first + at_once; i++)
             if (pthread_create(&threads[i], NULL, produce, &producers[i]))
                 fail("thread", "cannot be started");

@@ -33,7 +33,7 @@ HERE = Path(__file__).resolve().parent
 ROOT = HERE.parent.parent
 SCOPE = ("lane/*.[ch]", "wait/*.[ch]", "buffers/*.[ch]", "event/emit*.c", "event/scope.c", "event/values.c",
          "session/drain.c", "session/point.c", "session/read.c", "session/report.c", "session/snapshot.c")
-COPIED = ("core", "stress", "tests", "tools")
+COPIED = ("bench/stress", "core", "stress", "tests", "tools")
 FAST_EXECUTIONS = 20_000  # of each model, with --fast
 HANGS_MAX = 2  # after these, run only models: they detect a thread that waits for ever
 FAULTS = (signal.SIGSEGV, signal.SIGBUS, signal.SIGABRT, signal.SIGILL, signal.SIGTRAP, signal.SIGFPE)

@@ -23,7 +23,7 @@ WEIR_PROVIDER_DEFINE(Unit, UNIT_EVENTS)
 
 /* --- A session whose sink blocks. ------------------------------------------------------------ */
 
-static struct gate gate = {.lock = PTHREAD_MUTEX_INITIALIZER, .changed = PTHREAD_COND_INITIALIZER};
+static struct gate gate = GATE_INIT;
 
 static bool write_through_gate(void *context, const void *bytes, size_t count)
 {

@@ -7,6 +7,7 @@
 #include "wait/strategies.h"
 
 #include <errno.h>
+#include <gate.h>
 #include <pthread.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -101,15 +102,13 @@ static void hooks_remove(void)
 
 /* --- A session whose sink blocks. ------------------------------------------------------------ */
 
-static uint64_t gate_is_closed; /* ANY */
+static struct gate gate = GATE_INIT;
 
 static bool write_through_gate(void *context, const void *bytes, size_t count)
 {
     (void)context;
     (void)bytes;
-    (void)count;
-    while (get(&gate_is_closed))
-        usleep(200);
+    gate_pass(&gate, count);
     return true;
 }
 
@@ -138,7 +137,7 @@ static struct weir_stats stats_of(struct weir_session *session)
 /* Returns with the gate closed and the counts of hook calls at 0. */
 static struct weir_session *start_full(const struct weir_session_config *config)
 {
-    set(&gate_is_closed, 1);
+    gate_close(&gate);
     struct weir_session *session = unit_start(config);
     uint64_t calls = get(&all_before);
     weir_no_block_begin();
@@ -237,7 +236,7 @@ static void test_set_during_a_wait(void **state)
     wait_parked(session, 1);
     assert_true(await(&all_before, 1));
     assert_int_equal(weir_park_hooks_set(&others), WEIR_OK);
-    set(&gate_is_closed, 0);
+    gate_open(&gate);
     ones_join(&one, 1);
     assert_true(one.is_written);
     assert_int_equal(one.before, 1);
@@ -272,13 +271,13 @@ static void one_wait(enum weir_wake wake, enum ending ending)
     if (ending != DEADLINE)
         wait_parked(session, 1);
     if (ending == GRANTED)
-        set(&gate_is_closed, 0);
+        gate_open(&gate);
     if (ending == ABORTED)
         assert_int_equal(pthread_create(&stopper, NULL, stop, session), 0);
     ones_join(&one, 1);
     if (ending != ABORTED) /* otherwise the event may be off before a hook emits */
         assert_int_equal(unit_counts(session).lost[WEIR_LOSS_NESTED], 2);
-    set(&gate_is_closed, 0);
+    gate_open(&gate);
     if (ending != ABORTED)
         assert_int_equal(pthread_create(&stopper, NULL, stop, session), 0);
     assert_int_equal(pthread_join(stopper, NULL), 0);
@@ -332,7 +331,7 @@ static void test_hooks_take_no_time(void **state)
         assert_int_equal(one.loss, WEIR_LOSS_DEADLINE);
         assert_true(told.parked_ns >= config.max_block_ns);
         assert_true(one.took_ns >= 5 * config.max_block_ns);
-        set(&gate_is_closed, 0);
+        gate_open(&gate);
         assert_int_equal(weir_session_stop(session), WEIR_OK);
         hooks_remove();
         weir_session_destroy(session);
@@ -349,7 +348,7 @@ static struct weir_session *start_held(const struct weir_session_config *config,
     set(&is_held, 1);
     ones_start(ones, SEGMENTS);
     wait_parked(session, SEGMENTS);
-    set(&gate_is_closed, 0);
+    gate_open(&gate);
     assert_true(await(&all_after, SEGMENTS));
     wait_parked(session, 0);
     return session;
@@ -534,7 +533,7 @@ static void test_fork_in_a_hook(void **state)
             assert_int_equal(weir_park_hooks_set(&hooks), WEIR_OK);
             assert_int_equal(pthread_create(&one.thread, NULL, emit_and_fork, &one), 0);
             wait_parked(session, 1);
-            set(&gate_is_closed, 0);
+            gate_open(&gate);
             ones_join(&one, 1);
             assert_true(one.is_written);
             assert_int_equal(weir_park_hooks_set(NULL), WEIR_OK);

@@ -2,6 +2,7 @@
 #define _GNU_SOURCE
 #include "unit.h"
 
+#include <gate.h>
 #include <pthread.h>
 #include <time.h>
 #include <unistd.h>
@@ -95,14 +96,12 @@ static uint64_t now_ms(void)
 static bool stuck(void *context, const void *bytes, size_t count)
 {
     (void)bytes;
-    (void)count;
-    pthread_mutex_lock(context);
-    pthread_mutex_unlock(context);
+    gate_pass(context, count);
     return true;
 }
 
-/* A sink that blocks while the gate is locked. */
-static struct weir_session_config stuck_config(pthread_mutex_t *gate)
+/* A sink that blocks while the gate is closed. */
+static struct weir_session_config stuck_config(struct gate *gate)
 {
     struct weir_session_config config = unit_config();
     config.memory_bytes_max = 0;
@@ -115,19 +114,19 @@ static struct weir_session_config stuck_config(pthread_mutex_t *gate)
 static void test_stop_with_a_stuck_sink(void **state)
 {
     (void)state;
-    static pthread_mutex_t gate = PTHREAD_MUTEX_INITIALIZER;
+    static struct gate gate = GATE_INIT;
     struct weir_session_config config = stuck_config(&gate);
     config.stop_ms_max = 200;
     config.flush_ms = 10;
     struct weir_session *session = unit_start(&config);
-    pthread_mutex_lock(&gate);
+    gate_close(&gate);
     WEIR_EMIT(Unit, Plain);
     uint64_t before = now_ms();
     assert_int_equal(weir_session_stop(session), WEIR_TIMEOUT);
     assert_true(now_ms() - before < 5000);
     assert_false(weir_event_is_enabled(&weir_events_Unit.Plain));
     assert_int_equal(weir_session_stop(session), WEIR_TIMEOUT);
-    pthread_mutex_unlock(&gate); /* the sink goes on: another stop finds the stream complete */
+    gate_open(&gate); /* the sink goes on: another stop finds the stream complete */
     while (weir_session_stop(session) == WEIR_TIMEOUT) {
     }
     assert_int_equal(weir_session_stop(session), WEIR_OK);
@@ -148,17 +147,17 @@ static void test_stops_after_a_timeout(void **state)
 {
     (void)state;
     for (int round = 0; round < 20; round++) {
-        static pthread_mutex_t gate = PTHREAD_MUTEX_INITIALIZER;
+        static struct gate gate = GATE_INIT;
         struct weir_session_config config = stuck_config(&gate);
         config.stop_ms_max = 20;
         struct weir_session *session = unit_start(&config);
-        pthread_mutex_lock(&gate);
+        gate_close(&gate);
         WEIR_EMIT(Unit, Plain);
         assert_int_equal(weir_session_stop(session), WEIR_TIMEOUT);
         pthread_t threads[3];
         for (int i = 0; i < 3; i++)
             assert_int_equal(pthread_create(&threads[i], NULL, stop_until_done, session), 0);
-        pthread_mutex_unlock(&gate);
+        gate_open(&gate);
         for (int i = 0; i < 3; i++) {
             void *result;
             pthread_join(threads[i], &result);
@@ -172,12 +171,12 @@ static void test_stops_after_a_timeout(void **state)
 static void test_start_with_a_stuck_sink(void **state)
 {
     (void)state;
-    static pthread_mutex_t gate = PTHREAD_MUTEX_INITIALIZER;
+    static struct gate gate = GATE_INIT;
     struct weir_session_config config = stuck_config(&gate);
-    pthread_mutex_lock(&gate);
+    gate_close(&gate);
     struct weir_session *session = unit_start(&config);
     assert_true(WEIR_EMIT(Unit, Plain));
-    pthread_mutex_unlock(&gate);
+    gate_open(&gate);
     assert_int_equal(weir_session_stop(session), WEIR_OK);
     weir_session_destroy(session);
 }

@@ -10,9 +10,9 @@ import re
 import shutil
 import time
 
-from bench.judge import peers_rig
+from bench.peers import rig
 from bench.judge.command import last_lines
-from bench.judge.peers_rig import Failed, Missing
+from bench.peers.rig import Failed, Missing
 
 SUB_BUFFERS = 4
 START_S = 20
@@ -49,11 +49,11 @@ def note_of(sub_buffer):
 
 class Lttng:
     def __init__(self, workplace, program):
-        peers_rig.need("lttng-sessiond", "lttng", package="lttng-tools")
-        peers_rig.need("babeltrace2", package="babeltrace2")
+        rig.need("lttng-sessiond", "lttng", package="lttng-tools")
+        rig.need("babeltrace2", package="babeltrace2")
         self.workplace, self.runs = workplace, 0
         is_root = os.geteuid() == 0
-        self.owner = peers_rig.NOBODY if is_root else None
+        self.owner = rig.NOBODY if is_root else None
         self.waits = set(glob.glob("/dev/shm/lttng-ust-wait-*"))
         self.home = workplace.make_folder("lttng", self.owner)
         self.program = shutil.copy(program, workplace.make_program_folder())  # where nobody may run it
@@ -96,7 +96,7 @@ class Lttng:
 
     def bind(self, processor):
         """The daemons' threads; those of the consumer exist once a session has started."""
-        for process in peers_rig.members(self.daemon.pid):
+        for process in rig.members(self.daemon.pid):
             with contextlib.suppress(OSError):
                 for thread in os.listdir(f"/proc/{process}/task"):
                     os.sched_setaffinity(int(thread), processor)
@@ -114,9 +114,9 @@ class Lttng:
             self.command("stop", name)
             lost = re.search(r"<discarded_events>(\d+)<", self.command("--mi", "xml", "list", name))
             self.command("destroy", name)
-            known = {"delivered": peers_rig.ctf_events(self.workplace, trace, timeout_s),
+            known = {"delivered": rig.ctf_events(self.workplace, trace, timeout_s),
                      "told_lost": int(lost[1]) % COUNT_WRAP if lost else None,
-                     "bytes": peers_rig.trace_bytes(trace, "channel_"),
+                     "bytes": rig.trace_bytes(trace, "channel_"),
                      "buffer_bytes": sub_buffer * SUB_BUFFERS * processors(),
                      "note": note}
         finally:

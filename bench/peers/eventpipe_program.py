@@ -4,7 +4,7 @@ import hashlib
 import pathlib
 
 from bench.judge import points
-from bench.judge.peers_rig import Failed, Missing
+from bench.peers.rig import Failed, Missing
 from tests.interop import run
 
 SOURCE = pathlib.Path(points.ROOT) / "bench" / "peers" / "eventpipe"

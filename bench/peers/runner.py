@@ -17,9 +17,9 @@ import subprocess
 import time
 
 import jsonschema
-from bench.judge import peers_eventpipe, peers_lttng, peers_rig
+from bench.peers import eventpipe_program, lttng, rig
 from bench.stress import runs
-from bench.judge.peers_rig import Failed, Missing
+from bench.peers.rig import Failed, Missing
 from bench.judge.points import ROOT
 
 FOLDER = os.path.join(ROOT, "build", "bench")
@@ -173,10 +173,10 @@ class Runner:
     def prepare(self, peer):
         """Raises Missing if the peer cannot run here."""
         if peer.program == "eventpipe":
-            return self.surrounding("eventpipe", lambda: peers_eventpipe.EventPipe(self.workplace))
+            return self.surrounding("eventpipe", lambda: eventpipe_program.EventPipe(self.workplace))
         program = program_of(self.folder, peer.program)
         if peer.program == "lttng":
-            return self.surrounding("lttng", lambda: peers_lttng.Lttng(self.workplace, program))
+            return self.surrounding("lttng", lambda: lttng.Lttng(self.workplace, program))
         return program
 
     def arguments(self, peer, of):
@@ -223,8 +223,8 @@ class Runner:
         if peer.program == "dpdk":
             if not shutil.which("babeltrace2"):
                 return {"note": "what was delivered is not known: there is no babeltrace2"}
-            return {"delivered": peers_rig.ctf_events(self.workplace, folder, self.timeout_s),
-                    "bytes": peers_rig.trace_bytes(folder, "channel")}
+            return {"delivered": rig.ctf_events(self.workplace, folder, self.timeout_s),
+                    "bytes": rig.trace_bytes(folder, "channel")}
         return {}
 
     def weir_events(self, path):
@@ -329,7 +329,7 @@ def measure(cases, rounds, names=None, *, threads=None, pins=False, seconds=None
         build()
     started_s, longest_s = time.monotonic(), 0
     with contextlib.ExitStack() as stack:
-        workplace = stack.enter_context(peers_rig.Workplace())
+        workplace = stack.enter_context(rig.Workplace())
         going = Rounds(Runner(workplace, pins), peers, wanted, show or (lambda _text: None))
         while going.done < rounds:
             before_s = time.monotonic()

@@ -14,9 +14,10 @@ import tempfile
 import unittest
 from unittest import mock
 
-from bench.judge import peers, peers_lttng, peers_rig, points
-from bench.judge.peers import MIB, Case
-from bench.judge.peers_rig import Failed, Missing
+from bench.judge import points
+from bench.peers import lttng, rig, runner as peers
+from bench.peers.runner import MIB, Case
+from bench.peers.rig import Failed, Missing
 
 FOLDER = os.path.dirname(os.path.dirname(os.environ["WEIR_BENCH"])) if "WEIR_BENCH" in os.environ else peers.FOLDER
 PROGRAMS = ("floor", "weir", "ck-ring", "boost", "dpdk", "lttng")
@@ -29,7 +30,7 @@ class Programs(unittest.TestCase):
     def setUpClass(cls):
         cls.stack = contextlib.ExitStack()
         cls.addClassCleanup(cls.stack.close)
-        cls.runner = peers.Runner(cls.stack.enter_context(peers_rig.Workplace()), folder=FOLDER)
+        cls.runner = peers.Runner(cls.stack.enter_context(rig.Workplace()), folder=FOLDER)
 
     def run_peer(self, peer, of):
         try:
@@ -139,7 +140,7 @@ class Skips(unittest.TestCase):
     def setUp(self):
         self.folder = tempfile.mkdtemp()
         self.addCleanup(lambda: subprocess.run(["rm", "-rf", self.folder], check=True))
-        self.place = self.enter(peers_rig.Workplace())
+        self.place = self.enter(rig.Workplace())
         self.runner = peers.Runner(self.place, folder=self.folder)
 
     def enter(self, context):
@@ -259,23 +260,23 @@ class Figures(unittest.TestCase):
                 peers.Runner.report(weir, text, known)
 
     def test_sub_buffers(self):
-        with mock.patch.object(peers_lttng, "processors", return_value=2):
-            self.assertEqual(peers_lttng.sub_buffer_bytes("flood", MIB), 128 << 10)
-            self.assertEqual(peers_lttng.sub_buffer_bytes("burst", MIB), MIB)
-        with mock.patch.object(peers_lttng, "processors", return_value=6):
-            self.assertEqual(peers_lttng.sub_buffer_bytes("flood", MIB), 32 << 10)
-        with mock.patch.object(peers_lttng, "processors", return_value=4096):
-            self.assertEqual(peers_lttng.sub_buffer_bytes("flood", MIB), 4096)
+        with mock.patch.object(lttng, "processors", return_value=2):
+            self.assertEqual(lttng.sub_buffer_bytes("flood", MIB), 128 << 10)
+            self.assertEqual(lttng.sub_buffer_bytes("burst", MIB), MIB)
+        with mock.patch.object(lttng, "processors", return_value=6):
+            self.assertEqual(lttng.sub_buffer_bytes("flood", MIB), 32 << 10)
+        with mock.patch.object(lttng, "processors", return_value=4096):
+            self.assertEqual(lttng.sub_buffer_bytes("flood", MIB), 4096)
 
 
 # Starts a process that does not hear SIGTERM and has a child, says where, and waits.
 HOLDER = """
 import sys, time
-from bench.judge import peers_rig
-from bench.judge.peers import runs
-peers_rig.GRACE_S = 0.5
+from bench.peers import rig
+from bench.stress import runs
+rig.GRACE_S = 0.5
 def main():
-    with peers_rig.Workplace() as place:
+    with rig.Workplace() as place:
         process = place.start(["sh", "-c", "trap '' TERM; sleep 1000 & echo > {mark}; wait"])
         print(place.folder, process.pid, flush=True)
         time.sleep(100)
@@ -293,10 +294,10 @@ class Ends(unittest.TestCase):
                 place, group = holder.stdout.readline().split()
                 while not os.path.exists(mark):
                     self.assertIsNone(holder.poll())
-                self.assertEqual(len(list(peers_rig.members(int(group)))), 2)
+                self.assertEqual(len(list(rig.members(int(group)))), 2)
                 holder.send_signal(number)
                 status = holder.wait(timeout=30)
-        self.assertEqual(list(peers_rig.members(int(group))), [])
+        self.assertEqual(list(rig.members(int(group))), [])
         self.assertFalse(os.path.exists(place))
         return status
 
@@ -304,13 +305,13 @@ class Ends(unittest.TestCase):
         self.assertEqual(self.held(signal.SIGINT), 130)
 
     def test_too_long(self):
-        with peers_rig.Workplace() as place:
+        with rig.Workplace() as place:
             with self.assertRaisesRegex(Failed, "not done after 0 s: sleep"):
                 place.run(["sleep", "100"], 0.2)
             self.assertEqual(place.groups, [])
 
     def test_words_of_a_failure(self):
-        with peers_rig.Workplace() as place:
+        with rig.Workplace() as place:
             with self.assertRaisesRegex(Failed, "sh: exit code 3: second"):
                 place.run(["sh", "-c", "echo first >&2; echo second >&2; exit 3"], 10)
 
