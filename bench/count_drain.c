@@ -94,11 +94,11 @@ static void count_encode(const char *name, uint64_t events, bench_kernel kernel)
 static void count_write(const char *name, uint64_t events)
 {
     struct weir_session_config config = config_of(WEIR_MODE_DROP);
-    config.fd = open("/dev/null", O_WRONLY | O_CLOEXEC);
-    if (config.fd < 0)
+    config.descriptor = open("/dev/null", O_WRONLY | O_CLOEXEC);
+    if (config.descriptor < 0)
         count_fail(name, "there is no /dev/null");
     count_drain(name, events, bench_emit_32, &config);
-    close(config.fd);
+    close(config.descriptor);
 }
 
 /* --- The brim. ------------------------------------------------------------------------------- */

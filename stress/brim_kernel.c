@@ -133,7 +133,7 @@ struct weir_event *brim_event_define(uint64_t payload_bytes, uint64_t seed)
     if (!is_fixed)
         fields[count++] = (struct weir_field){"Data", WEIR_TYPE_array_u8};
     struct weir_schema schema = {.name = "Event",
-                                 .id = ++defined,
+                                 .event_id = ++defined,
                                  .level = WEIR_LEVEL_INFO,
                                  .fields = fields,
                                  .field_count = count};

@@ -118,7 +118,7 @@ bool hs_pipe_start(struct hs_pipe *pipe, struct weir_session_config config, uint
     pipe->count = count;
     pipe->next = hs_allocate(count * sizeof *pipe->next);
     pipe->captures = hs_allocate(count * sizeof *pipe->captures);
-    config.fd = pipe->write_fd;
+    config.descriptor = pipe->write_fd;
     hs_thread_start(&pipe->thread, read_all, pipe);
     enum weir_result result = weir_session_create(&config, &pipe->session, &error);
     if (result == WEIR_OK)

@@ -380,7 +380,7 @@ static void reader_leaves(enum weir_wake wake, bool while_parked)
     int ends[2];
     if (!hs_check(pipe(ends) == 0, "no pipe"))
         return;
-    config.fd = ends[1];
+    config.descriptor = ends[1];
     config.on_error = on_broken_pipe;
     config.on_error_context = &told;
     trace = (struct hs_trace){.session = NULL};

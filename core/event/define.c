@@ -16,7 +16,7 @@ static enum weir_result schema_check(const char *provider_name, const struct wei
         return wr_fail(error, WEIR_BAD_ARGUMENT,
                        "an event of provider '%s' has no name, or one over %d bytes", provider_name,
                        WR_NAME_BYTES_MAX);
-    if (schema->id == 0)
+    if (schema->event_id == 0)
         return wr_fail(error, WEIR_BAD_ARGUMENT, "event '%s': id 0; ids go from 1 to 65535",
                        schema->name);
     if (schema->level > WEIR_LEVEL_VERBOSE)
@@ -100,10 +100,10 @@ enum weir_result wr_definition_new(const char *provider_name, const struct weir_
 bool wr_definitions_equal(const struct wr_event_definition *a, const struct wr_event_definition *b)
 {
     const struct weir_schema *x = &a->schema, *y = &b->schema;
-    bool is_equal = strcmp(a->provider_name, b->provider_name) == 0 &&
-                    strcmp(x->name, y->name) == 0 && x->keywords == y->keywords && x->id == y->id &&
-                    x->version == y->version && x->level == y->level && x->opcode == y->opcode &&
-                    x->field_count == y->field_count;
+    bool is_equal =
+        strcmp(a->provider_name, b->provider_name) == 0 && strcmp(x->name, y->name) == 0 &&
+        x->keywords == y->keywords && x->event_id == y->event_id && x->version == y->version &&
+        x->level == y->level && x->opcode == y->opcode && x->field_count == y->field_count;
     for (uint32_t i = 0; is_equal && i < x->field_count; i++)
         is_equal = x->fields[i].type == y->fields[i].type &&
                    strcmp(x->fields[i].name, y->fields[i].name) == 0;

@@ -37,7 +37,7 @@ static uint64_t mask_of(const struct weir_event *event)
 
 /* Counts the event in each session that wants it, and nothing else: whatever was interrupted may
  * hold any lock and be between any two stores. */
-static bool emit_nested(struct weir_event *event)
+static bool emit_nested(const struct weir_event *event)
 {
     struct wr_thread *thread = wr_self.thread;
     /* relaxed: this thread's own pin */
@@ -134,7 +134,7 @@ enum outcome {
 
 /* An event on its way. */
 struct attempt {
-    struct weir_event *event;
+    const struct weir_event *event;
     const void *payload;
     struct wr_payload_size size;
     uint64_t ticks; /* 0 until the clock has been read: once per event, and again after a wait */
@@ -232,7 +232,7 @@ static bool emit_to_slot(struct wr_thread *thread, uint32_t slot, struct attempt
 
 /* Sessions that may park the thread come last: the others get the event before. The mask is loaded
  * again for each of those, because a wait is long enough for sessions to come and go. */
-static bool emit_to_all(struct wr_thread *thread, uint64_t mask, struct weir_event *event,
+static bool emit_to_all(struct wr_thread *thread, uint64_t mask, const struct weir_event *event,
                         const void *payload)
 {
     if (!mask)
@@ -263,7 +263,7 @@ static uint64_t pin_again(struct wr_thread *thread, const struct weir_event *eve
 
 /* From the fast path, which has entered the pin and found something to do. It has found `ready`
  * set, so that is what it leaves behind. */
-WR_NOINLINE bool wr_emit_pinned_slow(struct weir_event *event, const void *payload)
+WR_NOINLINE bool wr_emit_pinned_slow(const struct weir_event *event, const void *payload)
 {
     struct wr_thread *thread = wr_self.thread;
     wr_self.pending = mask_load(event); /* before the depth: see weir_thread_reset() */
@@ -285,7 +285,7 @@ WR_NOINLINE bool wr_emit_pinned_slow(struct weir_event *event, const void *paylo
  * is for, and the pin among them, because all the rest would wait for a load of what was just
  * stored. Everything else, and the first of such events, goes the whole way. A fixed payload fits
  * into every segment, so the cause is the lane's. */
-WR_NOINLINE bool wr_emit_no_segment_slow(struct weir_event *event, struct wr_thread *thread,
+WR_NOINLINE bool wr_emit_no_segment_slow(const struct weir_event *event, struct wr_thread *thread,
                                          struct wr_lane *lane, uint64_t pin, const void *payload)
 {
     if (event->record_bytes > WR_SEGMENT_BYTES_MIN - WR_SEGMENT_HEADER_BYTES ||
@@ -300,7 +300,7 @@ WR_NOINLINE bool wr_emit_no_segment_slow(struct weir_event *event, struct wr_thr
 
 /* --- Outside the pin. ------------------------------------------------------------------------ */
 
-static bool emit_entered(struct weir_event *event, const void *payload)
+static bool emit_entered(const struct weir_event *event, const void *payload)
 {
     wr_self.patience_ns = WR_PATIENCE_NS;
     struct wr_thread *thread = wr_thread_attach();
@@ -316,7 +316,7 @@ static bool emit_entered(struct weir_event *event, const void *payload)
     return is_written;
 }
 
-WR_NOINLINE bool wr_emit_slow(struct weir_event *event, const void *payload)
+WR_NOINLINE bool wr_emit_slow(const struct weir_event *event, const void *payload)
 {
     if (wr_self.capture)
         return wr_self.capture(wr_self.capture_context, event, payload);
@@ -354,7 +354,7 @@ WEIR_API void weir_no_block_end(void)
 const unsigned char wr_payload_mismatch;
 
 /* Counts the loss as the event's other losses are counted. */
-static bool lose_mismatch(struct weir_event *event)
+static bool lose_mismatch(const struct weir_event *event)
 {
     if (wr_self.capture)
         return wr_self.capture(wr_self.capture_context, event, &wr_payload_mismatch);
@@ -392,7 +392,7 @@ static uint32_t append(struct built_payload *built, uint32_t at, const void *byt
 static uint32_t append_reference(struct built_payload *built, uint32_t at,
                                  const struct weir_value *value)
 {
-    at = append(built, at, &value->as.ptr, sizeof value->as.ptr);
+    at = append(built, at, &value->pointer, sizeof value->pointer);
     return wr_type_is_array(value->type) ? append(built, at, &value->count, sizeof value->count)
                                          : at;
 }
@@ -405,19 +405,19 @@ static uint32_t append_value(struct built_payload *built, uint32_t at,
     if (!wr_type_is_fixed(value->type))
         return append_reference(built, at, value);
     if (value->type == WEIR_TYPE_guid)
-        return append(built, at, value->as.ptr ? value->as.ptr : &no_guid, sizeof no_guid);
+        return append(built, at, value->pointer ? value->pointer : &no_guid, sizeof no_guid);
     if (value->type == WEIR_TYPE_bool) {
-        uint32_t flag = value->as.boolean;
+        uint32_t flag = value->boolean;
         return append(built, at, &flag, sizeof flag);
     }
     if (value->type == WEIR_TYPE_f32) {
-        float single = (float)value->as.f;
+        float single = (float)value->float_value;
         return append(built, at, &single, sizeof single);
     }
-    return append(built, at, &value->as, wr_type_bytes(value->type));
+    return append(built, at, &value->unsigned_value, wr_type_bytes(value->type));
 }
 
-WEIR_API bool weir_event_emit(struct weir_event *event, const struct weir_value *values,
+WEIR_API bool weir_event_emit(const struct weir_event *event, const struct weir_value *values,
                               uint32_t count)
 {
     if (!weir_event_is_enabled(event) && !wr_self.capture)

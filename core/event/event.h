@@ -105,9 +105,9 @@ void wr_payload_put(const struct wr_event_definition *definition, const void *pa
 extern const unsigned char wr_payload_mismatch;
 
 /* The paths of weir_emit() that are not hot; each does the whole job. */
-bool wr_emit_slow(struct weir_event *event, const void *payload);
-bool wr_emit_pinned_slow(struct weir_event *event, const void *payload);
-bool wr_emit_no_segment_slow(struct weir_event *event, struct wr_thread *thread,
+bool wr_emit_slow(const struct weir_event *event, const void *payload);
+bool wr_emit_pinned_slow(const struct weir_event *event, const void *payload);
+bool wr_emit_no_segment_slow(const struct weir_event *event, struct wr_thread *thread,
                              struct wr_lane *lane, uint64_t pin, const void *payload);
 
 /* One session's copy of an event whose record is larger than a segment. Inside the pin; `*ticks` is

@@ -495,10 +495,10 @@ static enum weir_result definition_insert_locked(struct weir_provider *provider,
 {
     struct wr_event_definition *new = *definition;
     for (struct wr_event_definition *d = provider->definitions; d; d = d->next)
-        if (d->schema.id == new->schema.id)
+        if (d->schema.event_id == new->schema.event_id)
             return wr_fail(error, WEIR_EXISTS,
-                           "event %u of provider '%s' is defined already ('%s')", d->schema.id,
-                           provider->name, d->schema.name);
+                           "event %u of provider '%s' is defined already ('%s')",
+                           d->schema.event_id, provider->name, d->schema.name);
     struct wr_event_definition *orphan = orphan_take_locked(new);
     if (orphan) {
         wr_definition_free(new);
@@ -627,13 +627,14 @@ static enum weir_result declaration_insert(const struct weir_provider_declaratio
     registry_lock();
     enum weir_result result = provider_insert_locked(provider, error);
     bool is_inserted = result == WEIR_OK;
+    struct weir_event *events = declaration->events;
     uint32_t count = 0;
     while (result == WEIR_OK && count < declaration->event_count) {
         result = definition_insert_locked(provider, &made[count], error);
         count += result == WEIR_OK;
     }
     for (uint32_t i = 0; result == WEIR_OK && i < count; i++)
-        event_connect_locked(made[i], &declaration->events[i]);
+        event_connect_locked(made[i], &events[i]);
     if (result != WEIR_OK && is_inserted)
         provider_remove_locked(provider);
     registry_unlock();

@@ -158,11 +158,12 @@ static enum weir_result mode_check(const struct weir_session_config *config,
 static enum weir_result sink_check(const struct weir_session_config *config,
                                    struct weir_error *error)
 {
-    int sinks = (config->file != NULL) + (config->fd >= 0) + (config->write != NULL) +
+    int sinks = (config->file != NULL) + (config->descriptor >= 0) + (config->write != NULL) +
                 (config->memory_bytes_max != 0);
     if (sinks != 1)
         return wr_fail(error, WEIR_BAD_ARGUMENT,
-                       "%d sinks; name exactly one of file, fd, write, memory_bytes_max", sinks);
+                       "%d sinks; name exactly one of file, descriptor, write, memory_bytes_max",
+                       sinks);
     if (config->file && !config->file[0])
         return wr_fail(error, WEIR_BAD_ARGUMENT, "file is an empty path");
     return WEIR_OK;

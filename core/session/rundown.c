@@ -12,7 +12,8 @@ static bool lose(struct weir_session *session, enum weir_loss cause)
     return false;
 }
 
-static bool encode(struct weir_session *session, struct weir_event *event, const void *payload)
+static bool encode(struct weir_session *session, const struct weir_event *event,
+                   const void *payload)
 {
     struct wr_drain *drain = &session->drain;
     const struct wr_event_definition *definition = event->definition;
@@ -41,7 +42,7 @@ static bool encode(struct weir_session *session, struct weir_event *event, const
 }
 
 /* What the sink's function emits meanwhile is not part of the rundown: it is counted as nested. */
-static bool capture(void *context, struct weir_event *event, const void *payload)
+static bool capture(void *context, const struct weir_event *event, const void *payload)
 {
     wr_self.capture = NULL;
     bool is_written = encode(context, event, payload);

@@ -348,7 +348,7 @@ static enum weir_result sink_open(struct wr_snapshot *snapshot, const struct wei
                                   struct weir_error *error)
 {
     struct weir_session_config config = {.file = sink->file,
-                                         .fd = sink->fd,
+                                         .descriptor = sink->descriptor,
                                          .write = sink->write,
                                          .write_context = sink->write_context};
     snapshot->error.text[0] = 0;
@@ -394,10 +394,10 @@ static enum weir_result sink_check(const struct weir_sink *sink, struct weir_err
     if (sink->size != sizeof *sink)
         return wr_fail(error, WEIR_BAD_ARGUMENT, "sink.size is %zu; start from WEIR_SINK_INIT",
                        sink->size);
-    int sinks = (sink->file != NULL) + (sink->fd >= 0) + (sink->write != NULL);
+    int sinks = (sink->file != NULL) + (sink->descriptor >= 0) + (sink->write != NULL);
     if (sinks != 1)
-        return wr_fail(error, WEIR_BAD_ARGUMENT, "%d sinks; name exactly one of file, fd, write",
-                       sinks);
+        return wr_fail(error, WEIR_BAD_ARGUMENT,
+                       "%d sinks; name exactly one of file, descriptor, write", sinks);
     if (sink->file && !sink->file[0])
         return wr_fail(error, WEIR_BAD_ARGUMENT, "file is an empty path");
     return WEIR_OK;

@@ -26,9 +26,9 @@ static enum weir_result fd_open(struct wr_stream *stream, int fd, struct weir_er
 {
     int copy = wr_os_fd_duplicate(fd);
     if (copy == -EBADF)
-        return wr_fail(error, WEIR_BAD_ARGUMENT, "fd is %d, which is not open", fd);
+        return wr_fail(error, WEIR_BAD_ARGUMENT, "descriptor is %d, which is not open", fd);
     if (copy < 0)
-        return wr_fail(error, WEIR_IO, "cannot duplicate fd %d: %s", fd, strerror(-copy));
+        return wr_fail(error, WEIR_IO, "cannot duplicate descriptor %d: %s", fd, strerror(-copy));
     stream->fd = copy;
     return WEIR_OK;
 }
@@ -44,7 +44,7 @@ enum weir_result wr_stream_open(struct wr_stream *stream, const struct weir_sess
     stream->memory_bytes_max = config->memory_bytes_max;
     if (config->file)
         return file_open(stream, config->file, error);
-    return config->fd >= 0 ? fd_open(stream, config->fd, error) : WEIR_OK;
+    return config->descriptor >= 0 ? fd_open(stream, config->descriptor, error) : WEIR_OK;
 }
 
 enum weir_result wr_stream_publish(struct wr_stream *stream, struct weir_error *error)

@@ -125,8 +125,11 @@ static void emit_dynamic(void)
                                                {"Text", WEIR_TYPE_str},
                                                {"Single", WEIR_TYPE_f32},
                                                {"List", WEIR_TYPE_array_u16}};
-    static const struct weir_schema schema = {
-        .name = "Dynamic", .id = 9, .level = WEIR_LEVEL_INFO, .fields = fields, .field_count = 4};
+    static const struct weir_schema schema = {.name = "Dynamic",
+                                              .event_id = 9,
+                                              .level = WEIR_LEVEL_INFO,
+                                              .fields = fields,
+                                              .field_count = 4};
     static const uint16_t list[] = {3, 4};
     struct weir_provider *provider;
     struct weir_event *event = NULL;
@@ -134,10 +137,10 @@ static void emit_dynamic(void)
     if (weir_provider_create("InteropDynamic", NULL, NULL, &provider, &error) != WEIR_OK ||
         weir_event_define(provider, &schema, &event, &error) != WEIR_OK)
         fail("dynamic", error.text);
-    const struct weir_value values[] = {{.type = WEIR_TYPE_i32, .as.i = -5},
-                                        {.type = WEIR_TYPE_str, .as.ptr = "text"},
-                                        {.type = WEIR_TYPE_f32, .as.f = 1.5},
-                                        {.type = WEIR_TYPE_array_u16, .count = 2, .as.ptr = list}};
+    const struct weir_value values[] = {{.type = WEIR_TYPE_i32, .signed_value = -5},
+                                        {.type = WEIR_TYPE_str, .pointer = "text"},
+                                        {.type = WEIR_TYPE_f32, .float_value = 1.5},
+                                        {.type = WEIR_TYPE_array_u16, .count = 2, .pointer = list}};
     weir_event_emit(event, values, 4);
     weir_provider_destroy(provider);
 }

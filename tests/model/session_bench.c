@@ -18,7 +18,7 @@ static bool with_clock;
 
 static _Alignas(64) unsigned char encode_buffer[WR_NETTRACE_BUFFER_BYTES];
 static struct wr_event_definition definition = {.provider_name = "Model",
-                                                .schema = {.name = "Event", .id = 1},
+                                                .schema = {.name = "Event", .event_id = 1},
                                                 .index = 1,
                                                 .payload_bytes = PAYLOAD_BYTES,
                                                 .is_fixed = true};

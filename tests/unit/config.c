@@ -133,8 +133,8 @@ static void test_sinks(void **state)
     config.file = "/tmp/";
     refused(&config, WEIR_IO, "directory");
     config.file = NULL;
-    config.fd = 1 << 20; /* beyond any limit of a test's process */
-    refused(&config, WEIR_BAD_ARGUMENT, "fd");
+    config.descriptor = 1 << 20; /* beyond any limit of a test's process */
+    refused(&config, WEIR_BAD_ARGUMENT, "descriptor");
 }
 
 static void *allocate(void *context, size_t bytes)

@@ -136,7 +136,7 @@ static void test_child_closes_its_copy(void **state)
     assert_int_equal(pipe(hold), 0);
     struct weir_session_config config = unit_config();
     config.memory_bytes_max = 0;
-    config.fd = ends[1];
+    config.descriptor = ends[1];
     struct weir_session *session = unit_start(&config);
     pid_t child = fork();
     if (child == 0)

@@ -30,7 +30,7 @@ static void test_nested_events_are_counted(void **state)
     (void)state;
     static const struct weir_field fields[] = {{"A", WEIR_TYPE_u32}};
     const struct weir_schema schema = {
-        .name = "E", .id = 1, .level = 4, .fields = fields, .field_count = 1};
+        .name = "E", .event_id = 1, .level = 4, .fields = fields, .field_count = 1};
     struct weir_provider *provider;
     assert_int_equal(weir_provider_create("Handler", NULL, NULL, &provider, NULL), WEIR_OK);
     assert_int_equal(weir_event_define(provider, &schema, &dynamic_event, NULL), WEIR_OK);

@@ -175,17 +175,17 @@ static void test_values(void **state)
     static const struct weir_guid id = {{1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16}};
     static const uint16_t numbers[] = {1, 20000, 3}, wide[] = {'w', 0x20ac, 0};
     struct weir_value values[] = {
-        {.type = WEIR_TYPE_bool, .as.u = UINT64_MAX},
-        {.type = WEIR_TYPE_i8, .as.i = -5},
-        {.type = WEIR_TYPE_str, .as.ptr = "narrow"},
-        {.type = WEIR_TYPE_f32, .as.f = 1.5},
-        {.type = WEIR_TYPE_array_u16, .count = 3, .as.ptr = numbers},
-        {.type = WEIR_TYPE_f64, .as.f = -2.25},
-        {.type = WEIR_TYPE_guid, .as.ptr = &id},
-        {.type = WEIR_TYPE_str16, .as.ptr = wide},
-        {.type = WEIR_TYPE_u8, .as.u = 200},
+        {.type = WEIR_TYPE_bool, .unsigned_value = UINT64_MAX},
+        {.type = WEIR_TYPE_i8, .signed_value = -5},
+        {.type = WEIR_TYPE_str, .pointer = "narrow"},
+        {.type = WEIR_TYPE_f32, .float_value = 1.5},
+        {.type = WEIR_TYPE_array_u16, .count = 3, .pointer = numbers},
+        {.type = WEIR_TYPE_f64, .float_value = -2.25},
+        {.type = WEIR_TYPE_guid, .pointer = &id},
+        {.type = WEIR_TYPE_str16, .pointer = wide},
+        {.type = WEIR_TYPE_u8, .unsigned_value = 200},
     };
-    values[0].as.boolean = true; /* a byte of the eight */
+    values[0].boolean = true; /* a byte of the eight */
     struct wt_handlers handlers = {.event = on_values};
     struct wt_memory_source memory = {0};
     struct weir_session_config config = unit_config();

@@ -32,12 +32,12 @@ static void test_bad_schemas(void **state)
     static const struct weir_field bad_type[] = {{"Field", (enum weir_type)77}};
     static const struct weir_field array_of_floats[] = {{"Field", (enum weir_type)(13 | 256)}};
     static const struct weir_field no_name[] = {{NULL, WEIR_TYPE_u32}};
-    struct weir_schema good = {.name = "Good", .id = 1, .level = 4};
+    struct weir_schema good = {.name = "Good", .event_id = 1, .level = 4};
     struct weir_schema schema = good;
     schema.name = "";
     schema_refused(provider, schema, WEIR_BAD_ARGUMENT, "no name");
     schema = good;
-    schema.id = 0;
+    schema.event_id = 0;
     schema_refused(provider, schema, WEIR_BAD_ARGUMENT, "id 0");
     schema = good;
     schema.level = 6;
@@ -132,10 +132,10 @@ static void test_late_provider(void **state)
     config.unknown_providers_allowed = true;
     struct weir_session *session = unit_start(&config);
     struct weir_provider *provider = created("late");
-    struct weir_schema schema = {.name = "In", .id = 1, .level = 4, .keywords = 0x30};
+    struct weir_schema schema = {.name = "In", .event_id = 1, .level = 4, .keywords = 0x30};
     struct weir_event *in, *out;
     assert_int_equal(weir_event_define(provider, &schema, &in, NULL), WEIR_OK);
-    schema.id = 2;
+    schema.event_id = 2;
     schema.keywords = 0x20;
     assert_int_equal(weir_event_define(provider, &schema, &out, NULL), WEIR_OK);
     assert_true(weir_event_is_enabled(in));
@@ -154,14 +154,14 @@ static void test_mismatch(void **state)
     struct weir_provider *provider = created("Mismatch");
     static const struct weir_field fields[] = {{"A", WEIR_TYPE_u32}, {"B", WEIR_TYPE_str}};
     struct weir_schema schema = {
-        .name = "E", .id = 1, .level = 4, .fields = fields, .field_count = 2};
+        .name = "E", .event_id = 1, .level = 4, .fields = fields, .field_count = 2};
     struct weir_event *event;
     assert_int_equal(weir_event_define(provider, &schema, &event, NULL), WEIR_OK);
     struct weir_session_config config = unit_config();
     config.providers = "Mismatch";
     struct weir_session *session = unit_start(&config);
-    struct weir_value values[] = {{.type = WEIR_TYPE_u32, .as.u = 1},
-                                  {.type = WEIR_TYPE_str, .as.ptr = "x"}};
+    struct weir_value values[] = {{.type = WEIR_TYPE_u32, .unsigned_value = 1},
+                                  {.type = WEIR_TYPE_str, .pointer = "x"}};
     assert_true(weir_event_emit(event, values, 2));
     assert_false(weir_event_emit(event, values, 1));
     values[0].type = WEIR_TYPE_u64;
@@ -179,7 +179,7 @@ static void test_mismatch(void **state)
 static void test_register_many_times(void **state)
 {
     (void)state;
-    struct weir_schema schema = {.name = "E", .id = 1, .level = 4};
+    struct weir_schema schema = {.name = "E", .event_id = 1, .level = 4};
     for (int i = 0; i < 33000; i++) {
         struct weir_provider *provider = created("ComesAndGoes");
         struct weir_event *event;

@@ -114,7 +114,7 @@ static void test_pipe_without_reader(void **state)
     struct weir_session_config config = unit_config();
     assert_int_equal(pipe(ends), 0);
     config.memory_bytes_max = 0;
-    config.fd = ends[1];
+    config.descriptor = ends[1];
     struct weir_session *session = start_with(&config, &failures);
     close(ends[0]);
     uint64_t emitted = emit_until_failure(&failures);
@@ -151,7 +151,7 @@ static void test_descriptor_that_is_used_again(void **state)
     assert_int_equal(pipe2(ends, O_CLOEXEC), 0);
     assert_true(fcntl(ends[0], F_SETFL, O_NONBLOCK) == 0 && fcntl(ends[1], F_SETPIPE_SZ, 4096) > 0);
     config.memory_bytes_max = 0;
-    config.fd = ends[1];
+    config.descriptor = ends[1];
     config.flush_ms = 5;
     config.stop_ms_max = 50;
     struct weir_session *session = unit_start(&config);

@@ -293,7 +293,7 @@ static void test_bad_arguments(void **state)
     refused(session, NULL, WEIR_BAD_ARGUMENT, "sink");
     refused(session, &sink, WEIR_BAD_ARGUMENT, "0 sinks");
     sink.write = unit_discard;
-    sink.fd = 1;
+    sink.descriptor = 1;
     refused(session, &sink, WEIR_BAD_ARGUMENT, "2 sinks");
     sink = weir_sink_init();
     sink.file = "";
@@ -301,8 +301,8 @@ static void test_bad_arguments(void **state)
     sink.file = "/no/such/directory/file.nettrace";
     refused(session, &sink, WEIR_IO, "/no/such/directory");
     sink.file = NULL;
-    sink.fd = 1 << 20; /* beyond any limit of a test's process */
-    refused(session, &sink, WEIR_BAD_ARGUMENT, "fd");
+    sink.descriptor = 1 << 20; /* beyond any limit of a test's process */
+    refused(session, &sink, WEIR_BAD_ARGUMENT, "descriptor");
     sink.size = 8;
     refused(session, &sink, WEIR_BAD_ARGUMENT, "sink.size");
     take(session, 0); /* none of them is in the way */
@@ -458,7 +458,7 @@ static void test_sink_that_fails(void **state)
     assert_int_equal(pipe(ends), 0);
     close(ends[0]);
     sink = weir_sink_init();
-    sink.fd = ends[1];
+    sink.descriptor = ends[1];
     refused(session, &sink, WEIR_IO, "Broken pipe");
     assert_int_equal(fcntl(ends[1], F_GETFD) >= 0, 1); /* still the caller's */
     close(ends[1]);

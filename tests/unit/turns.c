@@ -85,7 +85,7 @@ static bool emit_span(void)
 {
     static const unsigned char bytes[SEGMENT + SEGMENT / 2]; /* takes two segments */
     struct weir_value value = {.type = WEIR_TYPE_array_u8, .count = sizeof bytes};
-    value.as.ptr = bytes;
+    value.pointer = bytes;
     return weir_event_emit(&weir_events_Unit.Bytes, &value, 1);
 }
 

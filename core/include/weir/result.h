@@ -5,6 +5,17 @@
 #ifndef WEIR_RESULT_H
 #define WEIR_RESULT_H
 
+#include <stddef.h>
+
+/* For the headers' own macros. */
+#ifdef __cplusplus
+#define WEIR_NULL_          nullptr
+#define WEIR_STATIC_ASSERT_ static_assert
+#else
+#define WEIR_NULL_          NULL
+#define WEIR_STATIC_ASSERT_ _Static_assert
+#endif
+
 #ifdef __cplusplus
 extern "C" {
 #endif

@@ -89,8 +89,8 @@ typedef bool (*weir_write)(void *context, const void *bytes, size_t count);
 
 /*
  * All pointers are used during weir_session_create() only, except contexts and functions. Start
- * from WEIR_SESSION_CONFIG_INIT, which sets the size and the defaults. Exactly one of file, fd,
- * write and memory_bytes_max names the sink.
+ * from WEIR_SESSION_CONFIG_INIT, which sets the size and the defaults. Exactly one of file,
+ * descriptor, write and memory_bytes_max names the sink.
  */
 struct weir_session_config {
     size_t size; /* sizeof(struct weir_session_config) */
@@ -107,7 +107,7 @@ struct weir_session_config {
     const char *file;
     /* -1: none. Duplicated by create; yours stays yours, and may be closed at any time after. The
      * duplicate shares its file's position and flags with it, and is closed by the stop. */
-    int fd;
+    int descriptor;
     weir_write write;
     void *write_context;
     uint64_t memory_bytes_max; /* keep the stream in memory, up to this; weir_session_memory() */
@@ -167,7 +167,7 @@ struct weir_session_config {
 #else
 #define WEIR_SESSION_CONFIG_INIT                                                    \
     {                                                                               \
-        .size = sizeof(struct weir_session_config), .fd = -1,                       \
+        .size = sizeof(struct weir_session_config), .descriptor = -1,               \
         .budget_bytes = WEIR_SESSION_CONFIG_DEFAULT_BUDGET, .segment_bytes = 32768, \
         .flush_ms = 100, .stop_ms_max = 5000                                        \
     }
@@ -179,7 +179,7 @@ static inline struct weir_session_config weir_session_config_init(void)
     struct weir_session_config config;
     __builtin_memset(&config, 0, sizeof config);
     config.size = sizeof config;
-    config.fd = -1;
+    config.descriptor = -1;
     config.budget_bytes = WEIR_SESSION_CONFIG_DEFAULT_BUDGET;
     config.segment_bytes = 32768;
     config.flush_ms = 100;
@@ -190,9 +190,9 @@ static inline struct weir_session_config weir_session_config_init(void)
 /*
  * Checks the configuration, reserves the memory and opens the sink (a file under a temporary name).
  * Nothing is enabled, no thread is started, no callback runs. Any thread; may block on the file
- * system. `error` may be NULL. WEIR_BAD_ARGUMENT (a field; an fd that is not open), WEIR_NOT_FOUND
- * (provider), WEIR_IO (the file cannot be created, or no more descriptors are available),
- * WEIR_NO_MEMORY.
+ * system. `error` may be NULL. WEIR_BAD_ARGUMENT (a field; a descriptor that is not open),
+ * WEIR_NOT_FOUND (provider), WEIR_IO (the file cannot be created, or no more descriptors are
+ * available), WEIR_NO_MEMORY.
  */
 WEIR_API enum weir_result weir_session_create(const struct weir_session_config *config,
                                               struct weir_session **session,
@@ -290,15 +290,15 @@ WEIR_API enum weir_result weir_session_thread_stats(struct weir_session *session
                                                     uint32_t *count);
 
 /*
- * OVERWRITE: where a snapshot goes. Start from WEIR_SINK_INIT; exactly one of file, fd and write
- * names the sink. `file` is used during the call only.
+ * OVERWRITE: where a snapshot goes. Start from WEIR_SINK_INIT; exactly one of file, descriptor and
+ * write names the sink. `file` is used during the call only.
  */
 struct weir_sink {
     size_t size; /* sizeof(struct weir_sink) */
     /* A path; a relative one is of the directory at the call. A regular file appears there, in the
      * place of an older one, when the snapshot is whole; it is readable by its owner only. */
     const char *file;
-    int fd; /* -1: none; duplicated for the call, yours stays yours */
+    int descriptor; /* -1: none; duplicated for the call, yours stays yours */
     weir_write write;
     void *write_context;
 };
@@ -306,9 +306,9 @@ struct weir_sink {
 #ifdef __cplusplus
 #define WEIR_SINK_INIT weir_sink_init()
 #else
-#define WEIR_SINK_INIT                              \
-    {                                               \
-        .size = sizeof(struct weir_sink), .fd = -1, \
+#define WEIR_SINK_INIT                                      \
+    {                                                       \
+        .size = sizeof(struct weir_sink), .descriptor = -1, \
     }
 #endif
 
@@ -318,7 +318,7 @@ static inline struct weir_sink weir_sink_init(void)
     struct weir_sink sink;
     __builtin_memset(&sink, 0, sizeof sink);
     sink.size = sizeof sink;
-    sink.fd = -1;
+    sink.descriptor = -1;
     return sink;
 }
 
@@ -339,9 +339,9 @@ static inline struct weir_sink weir_sink_init(void)
  *
  * Any thread, but not the session's own callbacks (WEIR_BAD_STATE). Blocks until the sink has taken
  * everything; the drain thread does the writing. Memory is allocated by create only. `error` may be
- * NULL. WEIR_BAD_ARGUMENT (no sink, or two; an fd that is not open), WEIR_BAD_STATE (not OVERWRITE,
- * or not running), WEIR_BUSY (one at a time: another snapshot of this session is being written),
- * WEIR_IO (the sink failed; the session is none the worse).
+ * NULL. WEIR_BAD_ARGUMENT (no sink, or two; a descriptor that is not open), WEIR_BAD_STATE (not
+ * OVERWRITE, or not running), WEIR_BUSY (one at a time: another snapshot of this session is being
+ * written), WEIR_IO (the sink failed; the session is none the worse).
  */
 WEIR_API enum weir_result weir_snapshot(struct weir_session *session, const struct weir_sink *sink,
                                         uint64_t last_ns, struct weir_error *error);
@@ -391,9 +391,9 @@ struct weir_park_hooks {
     void *context;
 };
 
-#define WEIR_PARK_HOOKS_INIT                             \
-    {                                                    \
-        sizeof(struct weir_park_hooks), NULL, NULL, NULL \
+#define WEIR_PARK_HOOKS_INIT                                               \
+    {                                                                      \
+        sizeof(struct weir_park_hooks), WEIR_NULL_, WEIR_NULL_, WEIR_NULL_ \
     }
 
 /*
