@@ -2,8 +2,8 @@
  * weir-count-drain: the drain and the reader, what an emitter does at the brim, and how many bytes
  * an event takes: all that depends on the time, or on when the drain looks.
  *
- * The library is the single-threaded one, with a fixed clock: weir_poll() is the drain thread's
- * look, on this thread, whenever this program says so.
+ * The library is the single-threaded one, with a fixed clock: weir_session_poll() is the drain
+ * thread's look, on this thread, whenever this program says so.
  */
 #include <fcntl.h>
 #include <stdio.h>
@@ -58,7 +58,7 @@ static bool poll_once(void *context, uint64_t events)
 {
     struct stream *stream = context;
     (void)events;
-    return weir_poll(stream->session) == WEIR_OK;
+    return weir_session_poll(stream->session, NULL) == WEIR_OK;
 }
 
 static uint64_t bytes_sent(struct weir_session *session)
@@ -76,7 +76,7 @@ static void count_drain(const char *name, uint64_t events, bench_kernel kernel,
     count_twice(name, events, fill, poll_once, &stream);
     if (bytes_sent(stream.session) < (WARM_EVENTS + 3 * events) * STREAM_BYTES_MIN)
         count_fail(name, "the drain has not written all");
-    weir_session_stop(stream.session);
+    weir_session_stop(stream.session, NULL);
     weir_session_destroy(stream.session);
 }
 
@@ -125,7 +125,7 @@ static void count_at_brim(const char *name, uint64_t events, enum weir_mode mode
     struct weir_session *session = count_session(config, SMALL_BYTES, SEGMENT_BYTES);
     bench_emit_32(SMALL_BYTES / PAYLOAD_BYTES);
     count_twice(name, events, NULL, work, NULL);
-    weir_session_stop(session);
+    weir_session_stop(session, NULL);
     weir_session_destroy(session);
 }
 
@@ -141,7 +141,7 @@ static uint64_t events_in(uint64_t budget_bytes)
     struct weir_session *session = count_session(config, budget_bytes, SEGMENT_BYTES);
     while (bench_emit_32(1))
         events++;
-    weir_session_stop(session);
+    weir_session_stop(session, NULL);
     weir_session_destroy(session);
     return events;
 }
@@ -160,7 +160,7 @@ static struct recording recorded(uint64_t events)
     struct weir_session_config config = config_of(WEIR_MODE_DROP);
     config.memory_bytes_max = BUDGET_BYTES;
     struct weir_session *session = count_session(config, BUDGET_BYTES, SEGMENT_BYTES);
-    if (bench_emit_32(events) != events || weir_session_stop(session) != WEIR_OK ||
+    if (bench_emit_32(events) != events || weir_session_stop(session, NULL) != WEIR_OK ||
         weir_session_memory(session, &bytes, &recording.size) != WEIR_OK)
         count_fail("stream", "it is not whole");
     recording.bytes = malloc(recording.size);

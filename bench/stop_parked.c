@@ -106,7 +106,7 @@ static double stop_timed_s(struct weir_session *session, struct crowd *crowd,
     struct weir_stats stats = {.size = sizeof stats};
     double start_s = bench_now_s(CLOCK_MONOTONIC);
     __atomic_store_n(&crowd->must_end, 1, __ATOMIC_RELAXED);
-    *is_whole = weir_session_stop(session) == WEIR_OK;
+    *is_whole = weir_session_stop(session, NULL) == WEIR_OK;
     for (uint32_t i = 0; i < count; i++)
         pthread_join(producers[i].thread, NULL);
     double seconds = bench_now_s(CLOCK_MONOTONIC) - start_s;

@@ -194,7 +194,7 @@ static double median(double *values, uint32_t count)
 static void figures_take(struct gate *gate, struct rounds *rounds, struct brim_ceilings *ceilings)
 {
     struct weir_stats stats = {.size = sizeof stats};
-    if (weir_session_stop(gate->session) != WEIR_OK ||
+    if (weir_session_stop(gate->session, NULL) != WEIR_OK ||
         weir_session_stats(gate->session, &stats) != WEIR_OK || stats.counts.written == 0)
         return;
     ceilings->bytes_per_event = (double)stats.bytes_sent / (double)stats.counts.written;

@@ -8,6 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 #include "brim_kernel.h"
+#include "wait/ablation.h"
 
 #define EVENTS_DEFAULT 1000000
 #define THREADS_MAX    10000
@@ -283,13 +284,13 @@ static error_t take_flag(struct brim_options *options, int key)
 {
     switch (key) {
     case KEY_NO_HAND_ON:
-        options->wake_flags |= WEIR_WAKE_NO_HAND_ON;
+        options->wake_flags |= WR_WAKE_NO_HAND_ON;
         return 0;
     case KEY_NO_SPIN:
-        options->wake_flags |= WEIR_WAKE_NO_SPIN;
+        options->wake_flags |= WR_WAKE_NO_SPIN;
         return 0;
     case KEY_NO_CAP:
-        options->wake_flags |= WEIR_WAKE_NO_CAP;
+        options->wake_flags |= WR_WAKE_NO_CAP;
         return 0;
     case KEY_PIN:
         return options->pins = true, 0;

@@ -12,6 +12,7 @@
 #include "brim_sink.h"
 #include "brim_verify.h"
 #include "harness.h"
+#include "session/ablation.h"
 
 #define NS_PER_MS       UINT64_C(1000000)
 #define NS_PER_S        1e9
@@ -67,7 +68,6 @@ static struct weir_session_config config_of(struct run *run)
     config.write_context = &run->sink;
     config.mode = options->mode;
     config.wake = options->mode == WEIR_MODE_BLOCK ? options->wake : WEIR_WAKE_RELAY;
-    config.wake_flags = options->wake_flags;
     config.grant_bytes = options->grant_bytes;
     config.max_block_ns = options->max_block_ms * NS_PER_MS;
     config.budget_bytes = options->budget_bytes;
@@ -96,6 +96,8 @@ static void session_create(struct run *run)
     enum weir_result result = weir_session_create(&config, &run->session, &error);
     if (result != WEIR_OK)
         give_up(result, "the session cannot be created", error.text);
+    if (run->options->wake_flags)
+        wr_session_ablate(run->session, run->options->wake_flags);
 }
 
 static void session_start(struct run *run)
@@ -267,7 +269,7 @@ static void stop(struct run *run)
 {
     struct brim_result *result = run->result;
     uint64_t ended_ns = hs_now_ns();
-    enum weir_result stopped = weir_session_stop(run->session);
+    enum weir_result stopped = weir_session_stop(run->session, NULL);
     bool may_fail = run->options->sink == BRIM_SINK_RANDOM_CLOSE && stopped == WEIR_IO;
     hs_check(stopped == WEIR_OK || may_fail, "stop: %s", weir_result_text(stopped));
     hs_check(run->sink.error == 0, "the stream cannot be written: %s", strerror(run->sink.error));

@@ -22,7 +22,7 @@ static bool session_refused(void)
         return true;
     bool is_refused = weir_session_start(session, NULL) == WEIR_BAD_STATE;
     if (!is_refused)
-        weir_session_stop(session);
+        weir_session_stop(session, NULL);
     weir_session_destroy(session);
     return is_refused;
 }

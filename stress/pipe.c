@@ -148,7 +148,7 @@ static void verify(const struct hs_pipe *pipe, const struct hs_emitter *emitters
 
 void hs_pipe_stop(struct hs_pipe *pipe, const struct hs_emitter *emitters)
 {
-    enum weir_result result = weir_session_stop(pipe->session);
+    enum weir_result result = weir_session_stop(pipe->session, NULL);
     hs_check(result == WEIR_OK, "stop: %s", weir_result_text(result));
     pipe->stats.size = sizeof pipe->stats;
     hs_check(weir_session_stats(pipe->session, &pipe->stats) == WEIR_OK, "stats");

@@ -14,6 +14,7 @@
 #include "emitter.h"
 #include "harness.h"
 #include "park.h"
+#include "session/ablation.h"
 #include "sink.h"
 
 #define SLOTS       6u
@@ -108,8 +109,11 @@ static void session_run(uint64_t random)
         hs_block_config(wake, (random & 64 ? 64u : 512u) << 10, random & 128 ? 4096 : 32768);
     config.flush_ms = (uint32_t)(1 + random % 30);
     config.max_block_ns = random & 256 ? 100000 : 0;
-    config.wake_flags = wake == WEIR_WAKE_RELAY ? random >> 9 & 7 : 0;
-    if (!hs_trace_start(&trace, config, random & 1024 ? HS_SINK_FILE : HS_SINK_MEMORY, NULL))
+    if (!hs_trace_create(&trace, config, random & 1024 ? HS_SINK_FILE : HS_SINK_MEMORY, NULL))
+        return;
+    if (wake == WEIR_WAKE_RELAY)
+        wr_session_ablate(trace.session, random >> 9 & 7);
+    if (!hs_trace_begin(&trace))
         return;
     hs_sleep_us(random >> 16 & 0x3FFF);
     if (hs_trace_stop(&trace))

@@ -52,7 +52,7 @@ static void stop_at_exit(void)
     uint64_t start_ns = hs_now_ns();
     if (way_to_go == WAY_ATEXIT_OPEN)
         hs_gate_open(&gate);
-    enum weir_result result = weir_session_stop(trace.session);
+    enum weir_result result = weir_session_stop(trace.session, NULL);
     fail_unless(result == (way_to_go == WAY_ATEXIT_OPEN ? WEIR_OK : WEIR_TIMEOUT));
     fail_unless(hs_now_ns() - start_ns < UINT64_C(10000000000));
     uint64_t aborted = hs_stats(trace.session).counts.lost[WEIR_LOSS_ABORTED];

@@ -90,7 +90,7 @@ static void *stop_run(void *argument)
 {
     struct stop *stop = argument;
     uint64_t start_ns = hs_now_ns();
-    stop->result = weir_session_stop(trace.session);
+    stop->result = weir_session_stop(trace.session, NULL);
     stop->took_ns = hs_now_ns() - start_ns;
     return NULL;
 }
@@ -149,7 +149,7 @@ static void stop_at_deadline(enum weir_wake wake)
     hs_figure("stop_at_300_ms", (double)stop.took_ns / 1e6);
     losers_join();
     hs_gate_open(&gate);
-    while (weir_session_stop(trace.session) == WEIR_TIMEOUT) {
+    while (weir_session_stop(trace.session, NULL) == WEIR_TIMEOUT) {
     }
     hs_trace_stop(&trace);
     hs_gate_finish(&gate, &trace);
@@ -256,7 +256,7 @@ static void on_error(void *context, enum weir_result result, const char *text)
     struct failing *sink = context;
     hs_check(result == WEIR_IO && strstr(text, "returned false"), "on_error: %s",
              weir_result_text(result));
-    hs_check(weir_session_stop(trace.session) == WEIR_BAD_STATE, "a stop in on_error");
+    hs_check(weir_session_stop(trace.session, NULL) == WEIR_BAD_STATE, "a stop in on_error");
     __atomic_fetch_add(&sink->told, 1, __ATOMIC_RELEASE);
 }
 
@@ -320,7 +320,7 @@ static bool start_failing(enum weir_wake wake, uint64_t takes, bool fails_at_onc
 
 static void stop_failed(void)
 {
-    enum weir_result result = weir_session_stop(trace.session);
+    enum weir_result result = weir_session_stop(trace.session, NULL);
     hs_check(result == WEIR_IO, "stop of a session whose sink has failed: %s",
              weir_result_text(result));
     trace.stats.size = sizeof trace.stats;

@@ -128,7 +128,7 @@ static void callback_is_aborted(enum weir_wake wake)
 static struct hs_emitter *last; /* emits in the rundown */
 
 /* Each eighth event is large: of up to 16 segments, which is all of the budget. */
-static void rundown(struct weir_session *session, void *context)
+static void rundown(void *context, struct weir_session *session)
 {
     (void)context;
     hs_check(hs_stats(session).parked_now == 0, "a rundown, but somebody is parked");

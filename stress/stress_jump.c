@@ -260,7 +260,7 @@ static void scenario_run(const struct scenario *which)
     hs_thread_start(&thread, subject, NULL);
     hs_thread_join(thread);
     for (int i = 0; i < (which->has_two_sessions ? 2 : 1); i++) {
-        enum weir_result result = weir_session_stop(sessions[i]);
+        enum weir_result result = weir_session_stop(sessions[i], NULL);
         hs_check(result == WEIR_OK, "%s: the stop returns %d", which->name, result);
         if (which->mode == WEIR_MODE_BLOCK)
             hs_check(stats_of(sessions[i]).budget_bytes_used == 0,
@@ -306,7 +306,7 @@ static void jump_out_of_a_wait(void)
         hs_check(stats.counts.lost[WEIR_LOSS_NESTED] == 1, "out of a wait: %llu nested",
                  (unsigned long long)stats.counts.lost[WEIR_LOSS_NESTED]);
         pthread_mutex_unlock(&sink);
-        hs_check(weir_session_stop(sessions[0]) == WEIR_OK, "out of a wait: the stop");
+        hs_check(weir_session_stop(sessions[0], NULL) == WEIR_OK, "out of a wait: the stop");
         weir_session_destroy(sessions[0]);
         hs_progress();
     }

@@ -255,7 +255,7 @@ static void snapshot_take(struct snapshot *snapshot, uint64_t last_ns)
     snapshot->last_ns = last_ns;
     progress_note(snapshot, true);
     uint64_t begin = hs_now_ns();
-    enum weir_result result = weir_snapshot(trace.session, &sink, last_ns, &error);
+    enum weir_result result = weir_session_snapshot(trace.session, &sink, last_ns, &error);
     hs_figure("snapshot_ms", (double)(hs_now_ns() - begin) / 1e6);
     progress_note(snapshot, false);
     hs_check(result == WEIR_OK, "snapshot: %s: %s", weir_result_text(result), error.text);
@@ -480,7 +480,7 @@ static void churn_run(void)
         struct weir_sink sink = WEIR_SINK_INIT;
         snprintf(snapshot.path, sizeof snapshot.path, "%s.snapshot", trace.path);
         sink.file = snapshot.path;
-        hs_check(weir_snapshot(trace.session, &sink, 0, NULL) == WEIR_OK, "snapshot");
+        hs_check(weir_session_snapshot(trace.session, &sink, 0, NULL) == WEIR_OK, "snapshot");
         churn_verify(snapshot.path, (uint64_t)(at + CHURN_GROUP) * CHURN_EVENTS);
         unlink(snapshot.path);
         budget_check();

@@ -151,7 +151,7 @@ static struct weir_session *session_start(void)
 static void session_end(struct weir_session *session)
 {
     struct weir_stats stats = {.size = sizeof stats};
-    enum weir_result result = weir_session_stop(session);
+    enum weir_result result = weir_session_stop(session, NULL);
     uint64_t attempted = collector.attempted, written = collector.written;
     for (uint64_t i = 0; i < mutator_count; i++) {
         attempted += mutators[i].attempted;

@@ -30,8 +30,8 @@ static void path_choose(struct hs_trace *trace, const char *path)
                  __atomic_fetch_add(&number, 1, __ATOMIC_RELAXED));
 }
 
-bool hs_trace_start(struct hs_trace *trace, struct weir_session_config config, enum hs_sink sink,
-                    const char *path)
+bool hs_trace_create(struct hs_trace *trace, struct weir_session_config config, enum hs_sink sink,
+                     const char *path)
 {
     struct weir_error error = {""};
     memset(trace, 0, sizeof *trace);
@@ -42,16 +42,27 @@ bool hs_trace_start(struct hs_trace *trace, struct weir_session_config config, e
         config.memory_bytes_max = MEMORY_SINK_BYTES;
     }
     enum weir_result result = weir_session_create(&config, &trace->session, &error);
-    if (!hs_check(result == WEIR_OK, "create: %s: %s", weir_result_text(result), error.text))
-        return false;
-    result = weir_session_start(trace->session, &error);
+    return hs_check(result == WEIR_OK, "create: %s: %s", weir_result_text(result), error.text);
+}
+
+bool hs_trace_begin(struct hs_trace *trace)
+{
+    struct weir_error error = {""};
+    enum weir_result result = weir_session_start(trace->session, &error);
     return hs_check(result == WEIR_OK, "start: %s: %s", weir_result_text(result), error.text);
+}
+
+bool hs_trace_start(struct hs_trace *trace, struct weir_session_config config, enum hs_sink sink,
+                    const char *path)
+{
+    return hs_trace_create(trace, config, sink, path) && hs_trace_begin(trace);
 }
 
 bool hs_trace_stop(struct hs_trace *trace)
 {
-    enum weir_result result = weir_session_stop(trace->session);
-    bool holds = hs_check(result == WEIR_OK, "stop: %s", weir_result_text(result));
+    struct weir_error error = {""};
+    enum weir_result result = weir_session_stop(trace->session, &error);
+    bool holds = hs_check(result == WEIR_OK, "stop: %s: %s", weir_result_text(result), error.text);
     trace->stats.size = sizeof trace->stats;
     result = weir_session_stats(trace->session, &trace->stats);
     return hs_check(result == WEIR_OK, "stats: %s", weir_result_text(result)) && holds;

@@ -56,7 +56,7 @@ static void emit_weir(uint32_t thread, uint64_t first, uint64_t count)
 static void close_weir(struct peer_outcome *outcome)
 {
     struct weir_stats stats = {.size = sizeof stats};
-    if (weir_session_stop(session) != WEIR_OK)
+    if (weir_session_stop(session, NULL) != WEIR_OK)
         peer_fail("the trace is not whole");
     weir_session_stats(session, &stats);
     weir_session_destroy(session);

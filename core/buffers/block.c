@@ -21,7 +21,6 @@ static struct wr_segment *segment_of(struct wr_unit *unit)
 void wr_block_init(struct wr_buffers *buffers, const struct weir_session_config *config)
 {
     struct wr_gate_config gate = {.wake = config->wake,
-                                  .flags = config->wake_flags,
                                   .grant_units =
                                       (uint32_t)(config->grant_bytes / config->segment_bytes),
                                   .processors = wr_os_processor_count(),

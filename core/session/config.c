@@ -120,7 +120,6 @@ static enum weir_result sizes_check(const struct weir_session_config *config,
 static enum weir_result mode_check(const struct weir_session_config *config,
                                    struct weir_error *error)
 {
-    uint32_t flags = WEIR_WAKE_NO_HAND_ON | WEIR_WAKE_NO_SPIN | WEIR_WAKE_NO_CAP;
 #ifdef WEIR_SINGLE_THREADED
     if (config->mode == WEIR_MODE_BLOCK)
         return wr_fail(error, WEIR_BAD_ARGUMENT,
@@ -131,20 +130,15 @@ static enum weir_result mode_check(const struct weir_session_config *config,
         return wr_fail(error, WEIR_BAD_ARGUMENT, "mode is %d; it is DROP, BLOCK or OVERWRITE",
                        (int)config->mode);
     if (config->mode != WEIR_MODE_BLOCK &&
-        (config->max_block_ns || config->wake || config->wake_flags || config->grant_bytes ||
-         config->on_park))
-        return wr_fail(
-            error, WEIR_BAD_ARGUMENT,
-            "max_block_ns, wake, wake_flags, grant_bytes and on_park are for mode BLOCK");
+        (config->max_block_ns || config->wake || config->grant_bytes || config->on_park))
+        return wr_fail(error, WEIR_BAD_ARGUMENT,
+                       "max_block_ns, wake, grant_bytes and on_park are for mode BLOCK");
     if (config->wake > WEIR_WAKE_AUTO_RESET)
         return wr_fail(error, WEIR_BAD_ARGUMENT, "wake is %d; it is RELAY, FIFO or AUTO_RESET",
                        (int)config->wake);
-    if ((config->wake_flags & ~flags) ||
-        (config->wake != WEIR_WAKE_RELAY && (config->wake_flags || config->grant_bytes)))
-        return wr_fail(error, WEIR_BAD_ARGUMENT,
-                       "wake_flags is 0x%x and grant_bytes %llu; they are for RELAY, which knows "
-                       "flags up to 0x%x",
-                       config->wake_flags, (unsigned long long)config->grant_bytes, flags);
+    if (config->wake != WEIR_WAKE_RELAY && config->grant_bytes)
+        return wr_fail(error, WEIR_BAD_ARGUMENT, "grant_bytes is %llu; it is for RELAY",
+                       (unsigned long long)config->grant_bytes);
     if (config->grant_bytes &&
         (config->grant_bytes < config->segment_bytes ||
          config->grant_bytes > wr_max_u64(config->budget_bytes / 4, config->segment_bytes)))

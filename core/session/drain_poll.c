@@ -1,6 +1,6 @@
 /*
- * When the drain looks in a single-threaded build: when the host says so, by weir_poll(). No other
- * thread exists, so nothing is waited for; a budget that fills between two polls drops.
+ * When the drain looks in a single-threaded build: when the host says so, by weir_session_poll().
+ * No other thread exists, so nothing is waited for; a budget that fills between two polls drops.
  */
 #include "buffers/block.h"
 #include "os/os.h"
@@ -40,13 +40,14 @@ bool wr_drain_is_self(const struct weir_session *session)
     return session->is_draining;
 }
 
-enum weir_result weir_poll(struct weir_session *session)
+enum weir_result weir_session_poll(struct weir_session *session, struct weir_error *error)
 {
     if (!session)
-        return WEIR_BAD_ARGUMENT;
+        return wr_fail(error, WEIR_BAD_ARGUMENT, "session must not be NULL");
     if (session->generation != wr_process_generation() || session->is_draining ||
         wr_u32_load_relaxed(&session->state) != WR_SESSION_ENABLED || wr_self.depth > 0)
-        return WEIR_BAD_STATE;
+        return wr_fail(error, WEIR_BAD_STATE,
+                       "the session does not run, or this is a callback of the library");
     uint64_t now = wr_os_monotonic_ns();
     bool is_timed = now >= session->drain.timer_ns;
     if (is_timed)
@@ -56,5 +57,6 @@ enum weir_result weir_poll(struct weir_session *session)
     wr_drain_look(session, is_timed);
     session->is_draining = false;
     wr_self_leave();
-    return session->stream.has_failed ? WEIR_IO : WEIR_OK;
+    return session->stream.has_failed ? wr_fail(error, WEIR_IO, "%s", session->stream.reason)
+                                      : WEIR_OK;
 }

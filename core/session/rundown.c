@@ -56,6 +56,6 @@ void wr_rundown_run(struct weir_session *session)
         return;
     wr_self.capture_context = session;
     wr_self.capture = capture;
-    session->config.rundown(session, session->config.rundown_context);
+    session->config.rundown(session->config.rundown_context, session);
     wr_self.capture = NULL;
 }

@@ -403,8 +403,8 @@ static enum weir_result sink_check(const struct weir_sink *sink, struct weir_err
     return WEIR_OK;
 }
 
-enum weir_result weir_snapshot(struct weir_session *session, const struct weir_sink *sink,
-                               uint64_t last_ns, struct weir_error *error)
+enum weir_result weir_session_snapshot(struct weir_session *session, const struct weir_sink *sink,
+                                       uint64_t last_ns, struct weir_error *error)
 {
     WR_OS_NO_CANCEL;
     if (!session || session->generation != wr_process_generation())

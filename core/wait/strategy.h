@@ -4,6 +4,7 @@
 #ifndef WR_WAIT_STRATEGY_H
 #define WR_WAIT_STRATEGY_H
 
+#include "wait/ablation.h"
 #include "wait/gate.h"
 
 /* Waiters to be woken once the lock is free, linked by `next`; they are out of the queue. */

@@ -31,9 +31,9 @@ static void on_error(void *context, enum weir_result result, const char *text)
 /* The stopper's thread: the process is about to die of a signal. */
 static void stop_for_signal(void)
 {
-    enum weir_result result = weir_session_stop(session);
-    if (result != WEIR_OK)
-        complain("the trace is not whole", weir_result_text(result));
+    struct weir_error error = {""};
+    if (weir_session_stop(session, &error) != WEIR_OK)
+        complain("the trace is not whole", error.text);
 }
 
 static void finish_at_exit(void)
@@ -119,10 +119,11 @@ int trace_finish(int status)
 {
     if (session == NULL)
         return status;
-    enum weir_result result = weir_session_stop(session);
+    struct weir_error error = {""};
+    enum weir_result result = weir_session_stop(session, &error);
     stopper_end(); /* if a signal is being handled, the process ends here */
     if (result != WEIR_OK)
-        complain("the trace is not whole", weir_result_text(result));
+        complain("the trace is not whole", error.text);
     tell_losses();
     discard();
     free(trace_file);

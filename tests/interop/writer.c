@@ -84,7 +84,7 @@ static struct weir_session *session_begin(const char *name, uint64_t budget_byte
 static FILE *session_end(struct weir_session *session, const char *name)
 {
     char path[4096];
-    enum weir_result result = weir_session_stop(session);
+    enum weir_result result = weir_session_stop(session, NULL);
     if (result != WEIR_OK || (trace && fclose(trace) != 0))
         fail(name, weir_result_text(result));
     trace = NULL;
@@ -280,7 +280,7 @@ static void write_snapshot(void)
     }
     run_producers(producers, 8, 2, 0, 0);
     sink.file = path_of(path, sizeof path, "snapshot", "nettrace");
-    if (weir_snapshot(session, &sink, 0, &error) != WEIR_OK)
+    if (weir_session_snapshot(session, &sink, 0, &error) != WEIR_OK)
         fail("snapshot", error.text);
     weir_session_stats(session, &stats);
     FILE *file = session_end(session, "snapshot");

@@ -60,9 +60,9 @@ MUTANTS = [
      [edit(GATE, "return is_queued ? WR_WAITED_DEADLINE : leave(gate, waiter);", "return WR_WAITED_DEADLINE;",
            after="static enum wr_waited give_up(")]),
     ("no_rule_5", "going idle does not beat the cap", "relay_cap",
-     [edit(RELAY, "return why == WR_SERVE_IDLE || (gate->flags & WEIR_WAKE_NO_CAP) || gate->running < gate->cap ||\n"
+     [edit(RELAY, "return why == WR_SERVE_IDLE || (gate->flags & WR_WAKE_NO_CAP) || gate->running < gate->cap ||\n"
                   "           drain_is_away(gate);",
-           "return (gate->flags & WEIR_WAKE_NO_CAP) || gate->running < gate->cap || drain_is_away(gate);")]),
+           "return (gate->flags & WR_WAKE_NO_CAP) || gate->running < gate->cap || drain_is_away(gate);")]),
     ("quiet_for_ever", "the drain sleeps past waiters if somebody may take what is free", "idle_fifo",
      [edit(DRAIN, "return wr_block_has_parked(buffers) ? wr_os_monotonic_ns() + SWEEP_NS_WHEN_STUCK\n"
                   "                                            : UINT64_MAX;",

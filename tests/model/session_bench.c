@@ -3,6 +3,7 @@
 #include <string.h>
 #include "buffers/turn.h"
 #include "event/hooks.h"
+#include "wait/ablation.h"
 
 #define PAYLOAD_BYTES 120u
 #define RECORD_BYTES  (WR_RECORD_HEADER_BYTES + PAYLOAD_BYTES)
@@ -30,9 +31,10 @@ static void prepare_block(struct wr_buffers *buffers, enum weir_wake wake, uint3
     buffers->wake_at = 1;
     config->mode = WEIR_MODE_BLOCK;
     config->wake = wake;
-    config->wake_flags = WEIR_WAKE_NO_SPIN;
     config->grant_bytes = (uint64_t)grant * session_bench.segment_bytes;
     wr_block_init(buffers, config);
+    if (wake == WEIR_WAKE_RELAY)
+        wr_gate_ablate(&buffers->gate, WR_WAKE_NO_SPIN);
     product_bell(&buffers->bell);
     product_without_lock(&buffers->lock);
 }

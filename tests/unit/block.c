@@ -83,7 +83,7 @@ static struct weir_session *start_full(const struct weir_session_config *config,
 static void stop_ok(struct weir_session *session)
 {
     gate_set(false);
-    assert_int_equal(weir_session_stop(session), WEIR_OK);
+    assert_int_equal(weir_session_stop(session, NULL), WEIR_OK);
 }
 
 static void wait_parked(struct weir_session *session, uint64_t threads)
@@ -349,7 +349,7 @@ static void test_signal_in_a_wait(void **state)
         one_join(&one);
         assert_true(one.is_written);
         assert_int_equal(one.error, ERRNO_MARK);
-        assert_int_equal(weir_session_stop(session), WEIR_OK);
+        assert_int_equal(weir_session_stop(session, NULL), WEIR_OK);
         weir_session_destroy(session);
     }
 }
@@ -404,7 +404,7 @@ static void test_sizes_that_wait(void **state)
         gate_set(false);
         pthread_join(thread, NULL);
         assert_true(is_written);
-        assert_int_equal(weir_session_stop(session), WEIR_OK);
+        assert_int_equal(weir_session_stop(session, NULL), WEIR_OK);
         assert_int_equal(unit_counts(session).written, written + 5);
         weir_session_destroy(session);
     }
@@ -431,13 +431,13 @@ static void test_drop_session_has_it_first(void **state)
         assert_int_equal(unit_counts(beside).written, before + 1);
         assert_int_equal(unit_counts(session).written, written);
         uint64_t start_ns = now_ns();
-        assert_int_equal(weir_session_stop(beside), WEIR_OK);
+        assert_int_equal(weir_session_stop(beside, NULL), WEIR_OK);
         assert_true(now_ns() - start_ns < UINT64_C(4000000000));
         assert_int_equal(stats_of(session).parked_now, 1);
         gate_set(false);
         one_join(&one);
         assert_true(one.is_written);
-        assert_int_equal(weir_session_stop(session), WEIR_OK);
+        assert_int_equal(weir_session_stop(session, NULL), WEIR_OK);
         assert_int_equal(unit_counts(session).written, written + 1);
         weir_session_destroy(session);
         weir_session_destroy(beside);
@@ -470,7 +470,7 @@ static void test_parked_before_the_first_write(void **state)
         gate_set(false);
         pthread_join(thread, NULL);
         assert_int_equal(written, 100000);
-        assert_int_equal(weir_session_stop(session), WEIR_OK);
+        assert_int_equal(weir_session_stop(session, NULL), WEIR_OK);
         assert_int_equal(unit_counts(session).written, 100000);
         weir_session_destroy(session);
     }
@@ -483,7 +483,7 @@ static void test_never_started(void **state)
     struct weir_session *session;
     assert_int_equal(weir_session_create(&config, &session, NULL), WEIR_OK);
     assert_int_equal(stats_of(session).budget_bytes_used, 0);
-    assert_int_equal(weir_session_stop(session), WEIR_BAD_STATE);
+    assert_int_equal(weir_session_stop(session, NULL), WEIR_BAD_STATE);
     weir_session_destroy(session);
 }
 
@@ -503,7 +503,7 @@ static void ask_for_another(struct asked *to)
     struct weir_session *other = NULL;
     to->create_other = weir_session_create(&config, &other, NULL);
     to->start_other = weir_session_start(other, NULL);
-    to->stop_other = weir_session_stop(other);
+    to->stop_other = weir_session_stop(other, NULL);
     weir_session_destroy(other);
 }
 
@@ -518,7 +518,7 @@ static void ask_in_park(void *context, const struct weir_park *park)
     for (int ms = 0; ms < 20000 && __atomic_load_n(&parked_inside, __ATOMIC_ACQUIRE) < PARKED; ms++)
         usleep(1000);
     to->are_all_inside = __atomic_load_n(&parked_inside, __ATOMIC_ACQUIRE) >= PARKED;
-    to->stop = weir_session_stop(own);
+    to->stop = weir_session_stop(own, NULL);
     weir_session_destroy(own); /* does nothing here */
     to->is_enabled = weir_event_is_enabled(&weir_events_Unit.Pair);
     to->start = weir_session_start(own, NULL);
@@ -526,7 +526,7 @@ static void ask_in_park(void *context, const struct weir_park *park)
     to->stats = weir_session_stats(own, &stats);
     struct weir_sink sink = WEIR_SINK_INIT;
     sink.write = unit_discard;
-    while ((to->snapshot = weir_snapshot(recorder, &sink, 0, NULL)) == WEIR_BUSY) {
+    while ((to->snapshot = weir_session_snapshot(recorder, &sink, 0, NULL)) == WEIR_BUSY) {
     }
     ask_for_another(to);
 }
@@ -564,7 +564,8 @@ static void test_calls_in_on_park(void **state)
         assert_int_equal(asked[i].start_other, WEIR_OK);
         assert_int_equal(asked[i].stop_other, WEIR_OK);
     }
-    assert_int_equal(weir_session_stop(own), WEIR_OK); /* the mark is gone with the callback */
+    assert_int_equal(weir_session_stop(own, NULL),
+                     WEIR_OK); /* the mark is gone with the callback */
     assert_int_equal(unit_counts(own).written, written + PARKED);
     weir_session_destroy(own);
     weir_session_destroy(recorder);

@@ -243,7 +243,7 @@ static void test_set_during_a_wait(void **state)
     assert_int_equal(one.before, 1);
     assert_int_equal(one.after, 1);
     assert_int_equal(get(&other_calls), 0);
-    assert_int_equal(weir_session_stop(session), WEIR_OK);
+    assert_int_equal(weir_session_stop(session, NULL), WEIR_OK);
     assert_int_equal(get(&other_calls), 2);
     hooks_remove();
     weir_session_destroy(session);
@@ -255,7 +255,7 @@ enum ending { GRANTED, DEADLINE, ABORTED, ENDINGS };
 
 static void *stop(void *session)
 {
-    assert_int_equal(weir_session_stop(session), WEIR_OK);
+    assert_int_equal(weir_session_stop(session, NULL), WEIR_OK);
     assert_true(own_before == 1 && own_after == 1);
     return NULL;
 }
@@ -309,7 +309,7 @@ static void on_park(void *context, const struct weir_park *park)
     told = *park;
     struct weir_session_config config = unit_config();
     struct weir_session *session = unit_start(&config);
-    assert_int_equal(weir_session_stop(session), WEIR_OK);
+    assert_int_equal(weir_session_stop(session, NULL), WEIR_OK);
     weir_session_destroy(session);
     assert_int_equal(own_before, own_after + 1);
 }
@@ -333,7 +333,7 @@ static void test_hooks_take_no_time(void **state)
         assert_true(told.parked_ns >= config.max_block_ns);
         assert_true(one.took_ns >= 5 * config.max_block_ns);
         set(&gate_is_closed, 0);
-        assert_int_equal(weir_session_stop(session), WEIR_OK);
+        assert_int_equal(weir_session_stop(session, NULL), WEIR_OK);
         hooks_remove();
         weir_session_destroy(session);
     }
@@ -375,7 +375,7 @@ static void test_grants_are_revoked(void **state)
             assert_true(ones[i].is_written && ones[i].before == ones[i].after);
         /* What was taken is free, but for the one segment of this thread. */
         assert_true(stats_of(session).parks <= parks + 1);
-        assert_int_equal(weir_session_stop(session), WEIR_OK);
+        assert_int_equal(weir_session_stop(session, NULL), WEIR_OK);
         struct weir_counts counts = unit_counts(session);
         assert_int_equal(counts.attempted, counts.written + counts.lost[WEIR_LOSS_FULL] +
                                                counts.lost[WEIR_LOSS_NESTED]);
@@ -394,7 +394,7 @@ static void test_stop_does_not_wait_for_the_hook(void **state)
         struct one ones[SEGMENTS] = {{.before = 0}};
         struct weir_session *session = start_held(&config, ones);
         is_native = true;
-        assert_int_equal(weir_session_stop(session), WEIR_OK);
+        assert_int_equal(weir_session_stop(session, NULL), WEIR_OK);
         assert_int_equal(unit_counts(session).lost[WEIR_LOSS_ABORTED], SEGMENTS);
         weir_session_destroy(session);
         session = unit_start(&config);
@@ -405,7 +405,7 @@ static void test_stop_does_not_wait_for_the_hook(void **state)
             assert_true(!ones[i].is_written && ones[i].loss == WEIR_LOSS_ABORTED);
         struct weir_counts counts = unit_counts(session);
         assert_int_equal(counts.attempted, counts.lost[WEIR_LOSS_NESTED]);
-        assert_int_equal(weir_session_stop(session), WEIR_OK);
+        assert_int_equal(weir_session_stop(session, NULL), WEIR_OK);
         hooks_remove();
         weir_session_destroy(session);
     }
@@ -431,9 +431,9 @@ static void test_stop_and_destroy(void **state)
         struct weir_session *session = unit_start(&config);
         hooks_set();
         if (!destroys) {
-            assert_int_equal(weir_session_stop(session), WEIR_OK);
+            assert_int_equal(weir_session_stop(session, NULL), WEIR_OK);
             assert_int_equal(own_before, 1);
-            assert_int_equal(weir_session_stop(session), WEIR_OK); /* nothing to wait for */
+            assert_int_equal(weir_session_stop(session, NULL), WEIR_OK); /* nothing to wait for */
         }
         weir_session_destroy(session);
         assert_int_equal(own_before, 1);
@@ -452,13 +452,13 @@ static void test_snapshot(void **state)
     sink.write_context = &all_before;
     struct weir_session *session = unit_start(&config);
     hooks_set();
-    assert_int_equal(weir_snapshot(session, &sink, 0, NULL), WEIR_OK);
+    assert_int_equal(weir_session_snapshot(session, &sink, 0, NULL), WEIR_OK);
     assert_int_equal(own_before, 1);
     assert_int_equal(own_after, 1);
     sink.write = NULL;
-    assert_int_equal(weir_snapshot(session, &sink, 0, NULL), WEIR_BAD_ARGUMENT);
+    assert_int_equal(weir_session_snapshot(session, &sink, 0, NULL), WEIR_BAD_ARGUMENT);
     assert_int_equal(own_before, 1);
-    assert_int_equal(weir_session_stop(session), WEIR_OK);
+    assert_int_equal(weir_session_stop(session, NULL), WEIR_OK);
     hooks_remove();
     weir_session_destroy(session);
 }
@@ -474,7 +474,7 @@ static void test_start(void **state)
         uint64_t calls = own_before;
         assert_true(calls <= 1 && own_after == calls);
         weir_no_block_begin(); /* nothing is called in a scope */
-        assert_int_equal(weir_session_stop(session), WEIR_OK);
+        assert_int_equal(weir_session_stop(session, NULL), WEIR_OK);
         weir_no_block_end();
         assert_int_equal(own_before, calls);
         weir_session_destroy(session);
@@ -538,7 +538,7 @@ static void test_fork_in_a_hook(void **state)
             ones_join(&one, 1);
             assert_true(one.is_written);
             assert_int_equal(weir_park_hooks_set(NULL), WEIR_OK);
-            assert_int_equal(weir_session_stop(session), WEIR_OK);
+            assert_int_equal(weir_session_stop(session, NULL), WEIR_OK);
             weir_session_destroy(session);
         }
 }

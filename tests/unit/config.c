@@ -108,7 +108,7 @@ static void test_tiny_budget_works(void **state)
     struct weir_session *session = unit_start(&config);
     for (int i = 0; i < 1000; i++)
         WEIR_EMIT(Unit, Pair, 1, 2);
-    assert_int_equal(weir_session_stop(session), WEIR_OK);
+    assert_int_equal(weir_session_stop(session, NULL), WEIR_OK);
     assert_int_equal(unit_counts(session).attempted, 1000);
     weir_session_destroy(session);
 }
@@ -162,7 +162,7 @@ static void test_null(void **state)
     assert_int_equal(weir_session_create(NULL, &session, NULL), WEIR_BAD_ARGUMENT);
     assert_int_equal(weir_session_create(&config, NULL, NULL), WEIR_BAD_ARGUMENT);
     assert_int_equal(weir_session_start(NULL, NULL), WEIR_BAD_STATE);
-    assert_int_equal(weir_session_stop(NULL), WEIR_BAD_STATE);
+    assert_int_equal(weir_session_stop(NULL, NULL), WEIR_BAD_STATE);
     weir_session_destroy(NULL);
     assert_int_equal(weir_session_stats(NULL, NULL), WEIR_BAD_ARGUMENT);
     assert_string_equal(weir_result_text(WEIR_IO), "input/output error");

@@ -49,7 +49,7 @@ static void test_nested_events_are_counted(void **state)
     }
     timer_set(0);
     signal(SIGALRM, SIG_IGN);
-    assert_int_equal(weir_session_stop(session), WEIR_OK);
+    assert_int_equal(weir_session_stop(session, NULL), WEIR_OK);
     struct weir_counts counts = unit_counts(session);
     assert_int_equal(counts.attempted, emitted + handler_emits);
     assert_int_equal(counts.written, written + handler_written);

@@ -15,7 +15,7 @@ static void test_created_is_inert(void **state)
     struct weir_session *session;
     assert_int_equal(weir_session_create(&config, &session, NULL), WEIR_OK);
     assert_false(weir_event_is_enabled(&weir_events_Unit.Plain));
-    assert_int_equal(weir_session_stop(session), WEIR_BAD_STATE);
+    assert_int_equal(weir_session_stop(session, NULL), WEIR_BAD_STATE);
     assert_int_equal(unit_counts(session).attempted, 0);
     weir_session_destroy(session);
 }
@@ -31,7 +31,7 @@ static void test_start_twice_and_after_stop(void **state)
     const void *bytes;
     uint64_t count;
     assert_int_equal(weir_session_memory(session, &bytes, &count), WEIR_BAD_STATE);
-    assert_int_equal(weir_session_stop(session), WEIR_OK);
+    assert_int_equal(weir_session_stop(session, NULL), WEIR_OK);
     assert_int_equal(weir_session_start(session, &error), WEIR_BAD_STATE);
     assert_int_equal(weir_session_memory(session, &bytes, &count), WEIR_OK);
     assert_true(count > 100);
@@ -55,7 +55,7 @@ static void test_sixty_four_sessions(void **state)
     assert_non_null(strstr(error.text, "64"));
     assert_true(WEIR_EMIT(Unit, Pair, 1, 2));
     for (int i = 0; i < 64; i++) {
-        assert_int_equal(weir_session_stop(sessions[i]), WEIR_OK);
+        assert_int_equal(weir_session_stop(sessions[i], NULL), WEIR_OK);
         assert_int_equal(unit_counts(sessions[i]).written, 1);
     }
     for (int i = 0; i < 65; i++)
@@ -64,7 +64,7 @@ static void test_sixty_four_sessions(void **state)
 
 static void *stop(void *session)
 {
-    return (void *)(uintptr_t)weir_session_stop(session);
+    return (void *)(uintptr_t)weir_session_stop(session, NULL);
 }
 
 static void test_two_stops_at_once(void **state)
@@ -76,7 +76,7 @@ static void test_two_stops_at_once(void **state)
         WEIR_EMIT(Unit, Plain);
         pthread_t other;
         assert_int_equal(pthread_create(&other, NULL, stop, session), 0);
-        assert_int_equal(weir_session_stop(session), WEIR_OK);
+        assert_int_equal(weir_session_stop(session, NULL), WEIR_OK);
         void *result;
         pthread_join(other, &result);
         assert_int_equal((uintptr_t)result, WEIR_OK);
@@ -123,23 +123,23 @@ static void test_stop_with_a_stuck_sink(void **state)
     pthread_mutex_lock(&gate);
     WEIR_EMIT(Unit, Plain);
     uint64_t before = now_ms();
-    assert_int_equal(weir_session_stop(session), WEIR_TIMEOUT);
+    assert_int_equal(weir_session_stop(session, NULL), WEIR_TIMEOUT);
     assert_true(now_ms() - before < 5000);
     assert_false(weir_event_is_enabled(&weir_events_Unit.Plain));
-    assert_int_equal(weir_session_stop(session), WEIR_TIMEOUT);
+    assert_int_equal(weir_session_stop(session, NULL), WEIR_TIMEOUT);
     pthread_mutex_unlock(&gate); /* the sink goes on: another stop finds the stream whole */
-    while (weir_session_stop(session) == WEIR_TIMEOUT) {
+    while (weir_session_stop(session, NULL) == WEIR_TIMEOUT) {
     }
-    assert_int_equal(weir_session_stop(session), WEIR_OK);
+    assert_int_equal(weir_session_stop(session, NULL), WEIR_OK);
     assert_int_equal(unit_counts(session).written, 1);
     weir_session_destroy(session);
 }
 
 static void *stop_until_done(void *session)
 {
-    enum weir_result result = weir_session_stop(session);
+    enum weir_result result = weir_session_stop(session, NULL);
     while (result == WEIR_TIMEOUT)
-        result = weir_session_stop(session);
+        result = weir_session_stop(session, NULL);
     return (void *)(uintptr_t)result;
 }
 
@@ -154,7 +154,7 @@ static void test_stops_after_a_timeout(void **state)
         struct weir_session *session = unit_start(&config);
         pthread_mutex_lock(&gate);
         WEIR_EMIT(Unit, Plain);
-        assert_int_equal(weir_session_stop(session), WEIR_TIMEOUT);
+        assert_int_equal(weir_session_stop(session, NULL), WEIR_TIMEOUT);
         pthread_t threads[3];
         for (int i = 0; i < 3; i++)
             assert_int_equal(pthread_create(&threads[i], NULL, stop_until_done, session), 0);
@@ -178,7 +178,7 @@ static void test_start_with_a_stuck_sink(void **state)
     struct weir_session *session = unit_start(&config);
     assert_true(WEIR_EMIT(Unit, Plain));
     pthread_mutex_unlock(&gate);
-    assert_int_equal(weir_session_stop(session), WEIR_OK);
+    assert_int_equal(weir_session_stop(session, NULL), WEIR_OK);
     weir_session_destroy(session);
 }
 
@@ -189,11 +189,11 @@ struct rundown {
 };
 
 /* On the drain thread: results are checked by the test itself. */
-static void rundown(struct weir_session *session, void *context)
+static void rundown(void *context, struct weir_session *session)
 {
     struct rundown *rundown = context;
     static char large[40000];
-    rundown->stop_result = weir_session_stop(session);
+    rundown->stop_result = weir_session_stop(session, NULL);
     weir_session_destroy(session); /* does nothing here */
     for (uint64_t i = 0; i < rundown->events; i++)
         rundown->written += Unit_Pair(i, i);
@@ -213,7 +213,7 @@ static void test_rundown(void **state)
     config.rundown = rundown;
     config.rundown_context = &context;
     struct weir_session *session = unit_start(&config);
-    assert_int_equal(weir_session_stop(session), WEIR_OK);
+    assert_int_equal(weir_session_stop(session, NULL), WEIR_OK);
     assert_int_equal(context.stop_result, WEIR_BAD_STATE);
     struct weir_counts counts = unit_counts(session);
     assert_int_equal(context.written, context.events + 1);
@@ -259,7 +259,7 @@ static bool ask_and_take(void *context, const void *bytes, size_t count)
         return true;
     sink->written += WEIR_EMIT(Unit, Pair, 1, 2);
     sink->loss = weir_last_loss();
-    sink->stop = weir_session_stop(session);
+    sink->stop = weir_session_stop(session, NULL);
     weir_session_destroy(session); /* does nothing here */
     __atomic_store_n(&sink->is_done, 1, __ATOMIC_RELEASE);
     return true;
@@ -284,7 +284,7 @@ static void test_calls_in_a_sink(void **state)
     assert_int_equal(sink.stop, WEIR_BAD_STATE);
     assert_int_equal(sink.loss, WEIR_LOSS_NESTED);
     assert_int_equal(sink.written, 0);
-    assert_int_equal(weir_session_stop(session), WEIR_OK);
+    assert_int_equal(weir_session_stop(session, NULL), WEIR_OK);
     assert_int_equal(unit_counts(session).lost[WEIR_LOSS_NESTED], 1);
     assert_int_equal(unit_counts(session).written, written);
     weir_session_destroy(session);
@@ -302,7 +302,7 @@ static void test_rundown_into_a_sink_that_emits(void **state)
     config.rundown = rundown;
     config.rundown_context = &context;
     struct weir_session *session = unit_start(&config);
-    assert_int_equal(weir_session_stop(session), WEIR_OK);
+    assert_int_equal(weir_session_stop(session, NULL), WEIR_OK);
     assert_true(sink.calls > 2);
     assert_int_equal(sink.written, 0);
     assert_int_equal(sink.last, 1); /* the end tag */

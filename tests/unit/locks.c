@@ -91,11 +91,11 @@ static struct weir_session_config config_of(enum weir_mode mode)
 /* What it could not do, it says, and a stop behind the lock finds all of it. */
 static void stop_twice(struct weir_session *session, struct holder *holder)
 {
-    assert_int_equal(weir_session_stop(session), WEIR_TIMEOUT);
-    assert_int_equal(weir_session_stop(session), WEIR_TIMEOUT);
+    assert_int_equal(weir_session_stop(session, NULL), WEIR_TIMEOUT);
+    assert_int_equal(weir_session_stop(session, NULL), WEIR_TIMEOUT);
     hold_end(holder);
     enum weir_result result;
-    while ((result = weir_session_stop(session)) == WEIR_TIMEOUT) {
+    while ((result = weir_session_stop(session, NULL)) == WEIR_TIMEOUT) {
     }
     assert_int_equal(result, WEIR_OK);
 }

@@ -41,7 +41,7 @@ static void test_text_at_the_limit(void **state)
     assert_false(emit_text(1u << 20));
     assert_int_equal(weir_last_loss(), WEIR_LOSS_TOO_LARGE);
     assert_true(emit_text(1));
-    assert_int_equal(weir_session_stop(session), WEIR_OK);
+    assert_int_equal(weir_session_stop(session, NULL), WEIR_OK);
     assert_int_equal(unit_counts(session).written, 4);
     assert_int_equal(unit_counts(session).lost[WEIR_LOSS_TOO_LARGE], 2);
     weir_session_destroy(session);
@@ -58,7 +58,7 @@ static void test_bytes_at_the_limits(void **state)
     assert_false(WEIR_EMIT(Unit, Bytes, bytes, 70000));
     assert_true(WEIR_EMIT(Unit, Bytes, NULL, 5)); /* no data: an empty array */
     assert_true(WEIR_EMIT(Unit, Bytes, bytes, 0));
-    assert_int_equal(weir_session_stop(session), WEIR_OK);
+    assert_int_equal(weir_session_stop(session, NULL), WEIR_OK);
     assert_int_equal(unit_counts(session).written, 3);
     assert_int_equal(unit_counts(session).lost[WEIR_LOSS_TOO_LARGE], 2);
     weir_session_destroy(session);
@@ -77,7 +77,7 @@ static void test_refused_events_leave_room(void **state)
         assert_true(WEIR_EMIT(Unit, Pair, 1, 2));
         assert_false(emit_text(40000));
     }
-    assert_int_equal(weir_session_stop(session), WEIR_OK);
+    assert_int_equal(weir_session_stop(session, NULL), WEIR_OK);
     assert_int_equal(unit_counts(session).written, 80);
     assert_int_equal(unit_counts(session).lost[WEIR_LOSS_TOO_LARGE], 80);
     weir_session_destroy(session);
@@ -117,7 +117,7 @@ static void test_string_that_changes(void **state)
         WEIR_EMIT(Unit, Text, changing.text);
     __atomic_store_n(&changing.is_done, 1, __ATOMIC_RELAXED);
     pthread_join(thread, NULL);
-    assert_int_equal(weir_session_stop(session), WEIR_OK);
+    assert_int_equal(weir_session_stop(session, NULL), WEIR_OK);
     assert_int_equal(unit_counts(session).attempted, 100000);
     weir_session_destroy(session);
 }
@@ -136,9 +136,9 @@ static void test_two_sessions_have_a_copy_each(void **state)
     assert_true(WEIR_EMIT(Unit, Pair, 1, 2));
     assert_true(WEIR_EMIT(Unit, Text, "both"));
     assert_false(emit_text(5000)); /* half of the small one's budget is one segment */
-    weir_session_stop(all);
-    weir_session_stop(text);
-    weir_session_stop(small);
+    weir_session_stop(all, NULL);
+    weir_session_stop(text, NULL);
+    weir_session_stop(small, NULL);
     assert_int_equal(unit_counts(all).written, 3);
     assert_int_equal(unit_counts(text).written, 2);
     assert_int_equal(unit_counts(small).written, 1);
@@ -196,7 +196,7 @@ static void test_values(void **state)
     assert_true(
         WEIR_EMIT(Values, All, true, -5, "narrow", 1.5f, numbers, 3, -2.25, &id, wide, 200));
     assert_true(weir_event_emit(&weir_events_Values.All, values, 9));
-    assert_int_equal(weir_session_stop(session), WEIR_OK);
+    assert_int_equal(weir_session_stop(session, NULL), WEIR_OK);
     assert_int_equal(weir_session_memory(session, (const void **)&memory.bytes, &memory.size),
                      WEIR_OK);
     struct wt_source source = wt_source_memory(&memory);

@@ -270,7 +270,7 @@ static void test_side_by_side(void **state)
     if (child == 0)
         _exit(WEIR_EMIT(Unit, Pair, 0, 0) || plugin->emit(0));
     expect_child_ok(child);
-    assert_int_equal(weir_session_stop(session), WEIR_OK);
+    assert_int_equal(weir_session_stop(session, NULL), WEIR_OK);
     assert_true(plugin->stop());
     expect_stream(own_fd, "Unit", 2 * EVENTS);
     expect_stream(plugin_fd, "Plugin", 2 * EVENTS);

@@ -143,7 +143,8 @@ static void test_late_provider(void **state)
     assert_true(weir_event_emit(in, NULL, 0));
     weir_provider_destroy(provider);
     assert_false(weir_event_is_enabled(in));
-    assert_int_equal(weir_session_stop(session), WEIR_OK); /* the record outlives its provider */
+    assert_int_equal(weir_session_stop(session, NULL),
+                     WEIR_OK); /* the record outlives its provider */
     assert_int_equal(unit_counts(session).written, 1);
     weir_session_destroy(session);
 }
@@ -167,7 +168,7 @@ static void test_mismatch(void **state)
     values[0].type = WEIR_TYPE_u64;
     assert_false(weir_event_emit(event, values, 2));
     assert_int_equal(weir_last_loss(), WEIR_LOSS_MISMATCH);
-    assert_int_equal(weir_session_stop(session), WEIR_OK);
+    assert_int_equal(weir_session_stop(session, NULL), WEIR_OK);
     struct weir_counts counts = unit_counts(session);
     assert_int_equal(counts.written, 1);
     assert_int_equal(counts.lost[WEIR_LOSS_MISMATCH], 2);
@@ -213,7 +214,7 @@ static void on_change(void *context, bool enabled, uint8_t level, uint64_t keywo
     told->level = level;
     told->keywords = keywords;
     if (told->stop_in_callback && enabled)
-        assert_int_equal(weir_session_stop(told->stop_in_callback), WEIR_OK);
+        assert_int_equal(weir_session_stop(told->stop_in_callback, NULL), WEIR_OK);
     if (told->destroy_in_callback)
         weir_provider_destroy(told->destroy_in_callback);
 }
@@ -256,7 +257,7 @@ static void test_stop_in_a_callback(void **state)
     assert_int_equal(weir_session_start(session, NULL), WEIR_OK);
     assert_int_equal(told.calls, 2);
     assert_false(told.enabled);
-    assert_int_equal(weir_session_stop(session), WEIR_OK); /* again: as it ended */
+    assert_int_equal(weir_session_stop(session, NULL), WEIR_OK); /* again: as it ended */
     weir_session_destroy(session);
     weir_provider_destroy(provider);
 }

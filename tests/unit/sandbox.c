@@ -306,8 +306,8 @@ static void expect_ended(struct weir_session *session, const struct told *told)
     WAIT_FOR(load(&told->calls) != 0);
     CHECK(told->result == WEIR_SYSTEM && strstr(told->text, "membarrier") &&
           strstr(told->text, strerror(EPERM)));
-    CHECK(weir_session_stop(session) == WEIR_SYSTEM);
-    CHECK(weir_session_stop(session) == WEIR_SYSTEM);
+    CHECK(weir_session_stop(session, NULL) == WEIR_SYSTEM);
+    CHECK(weir_session_stop(session, NULL) == WEIR_SYSTEM);
     CHECK(load(&told->calls) == 1);
     weir_session_destroy(session); /* keeps the memory */
     CHECK(counts_of(session).attempted > 0);
@@ -329,7 +329,7 @@ static void expect_exact(enum weir_mode mode)
     CHECK(pthread_join(sources[EMITTERS].thread, NULL) == 0);
     phase_end();
     timer_set(0);
-    CHECK(weir_session_stop(session) == WEIR_OK);
+    CHECK(weir_session_stop(session, NULL) == WEIR_OK);
     for (uint32_t i = 0; i < SOURCES; i++) {
         attempts += sources[i].attempts;
         written += sources[i].written;
@@ -367,7 +367,7 @@ static int enter_with_one(enum weir_mode mode)
     /* A recorder needs no barrier until there is something to take back, or to write. */
     struct weir_sink sink = WEIR_SINK_INIT;
     sink.write = unit_discard;
-    CHECK(mode != WEIR_MODE_OVERWRITE || weir_snapshot(session, &sink, 0, NULL) == WEIR_OK);
+    CHECK(mode != WEIR_MODE_OVERWRITE || weir_session_snapshot(session, &sink, 0, NULL) == WEIR_OK);
     WAIT_FOR(load(&told.calls) != 0);
     CHECK(!weir_event_is_enabled(&weir_events_Unit.Pair));
     phase_end();
@@ -421,9 +421,10 @@ static int enter_with_three(void)
     CHECK(!weir_event_is_enabled(&weir_events_Unit.Pair));
     CHECK(load(&told[WEIR_MODE_BLOCK].calls) == 0);
     CHECK(counts_of(sessions[WEIR_MODE_BLOCK]).lost[WEIR_LOSS_ABORTED] == EMITTERS);
-    CHECK(weir_session_stop(sessions[WEIR_MODE_BLOCK]) == WEIR_TIMEOUT); /* its drain is not done */
+    CHECK(weir_session_stop(sessions[WEIR_MODE_BLOCK], NULL) ==
+          WEIR_TIMEOUT); /* its drain is not done */
     __atomic_store_n(&sink_stands, false, __ATOMIC_RELEASE);
-    while (weir_session_stop(sessions[WEIR_MODE_BLOCK]) == WEIR_TIMEOUT) {
+    while (weir_session_stop(sessions[WEIR_MODE_BLOCK], NULL) == WEIR_TIMEOUT) {
     }
     for (int mode = WEIR_MODE_DROP; mode <= WEIR_MODE_OVERWRITE; mode++)
         expect_ended(sessions[mode], &told[mode]);
@@ -442,7 +443,7 @@ static int enter_with_none(void)
     struct weir_session_config config = config_of(WEIR_MODE_DROP, &told);
     struct weir_session *session = start(&config);
     emit(&sources[0]);
-    CHECK(weir_session_stop(session) == WEIR_OK);
+    CHECK(weir_session_stop(session, NULL) == WEIR_OK);
     weir_session_destroy(session);
     if (!sandbox_enter())
         return NO_SANDBOX;

@@ -60,7 +60,7 @@ static uint64_t emit_until_failure(const struct failures *failures)
 static void expect_failure(struct weir_session *session, const struct failures *failures,
                            uint64_t emitted, const char *text)
 {
-    assert_int_equal(weir_session_stop(session), WEIR_IO);
+    assert_int_equal(weir_session_stop(session, NULL), WEIR_IO);
     assert_int_equal(failures->calls, 1);
     assert_int_equal(failures->result, WEIR_IO);
     if (!strstr(failures->text, text))
@@ -157,14 +157,14 @@ static void test_descriptor_that_is_used_again(void **state)
     struct weir_session *session = unit_start(&config);
     for (uint64_t i = 0; i < 20000; i++)
         WEIR_EMIT(Unit, Pair, i, i);
-    assert_int_equal(weir_session_stop(session), WEIR_TIMEOUT);
+    assert_int_equal(weir_session_stop(session, NULL), WEIR_TIMEOUT);
     close(ends[1]);
     int other = mkstemp(path);
     assert_true(other >= 0 && dup2(other, ends[1]) == ends[1]);
-    while (weir_session_stop(session) == WEIR_TIMEOUT)
+    while (weir_session_stop(session, NULL) == WEIR_TIMEOUT)
         while (pipe_take(ends[0], &received) && received.count % 4096 == 0) {
         }
-    assert_int_equal(weir_session_stop(session), WEIR_OK);
+    assert_int_equal(weir_session_stop(session, NULL), WEIR_OK);
     while (pipe_take(ends[0], &received)) { /* to the end: no copy of the descriptor is left */
     }
     assert_memory_equal(received.begin, "Nettrace", sizeof received.begin);
@@ -214,7 +214,7 @@ static void test_file_is_replaced_by_start(void **state)
     weir_session_destroy(session);
     expect_begins(path, "precious");
     session = unit_start(&config);
-    assert_int_equal(weir_session_stop(session), WEIR_OK);
+    assert_int_equal(weir_session_stop(session, NULL), WEIR_OK);
     expect_begins(path, "Nettrace");
     struct stat status;
     assert_int_equal(stat(path, &status), 0);
@@ -241,7 +241,7 @@ static void test_relative_file(void **state)
     assert_int_equal(weir_session_create(&config, &unused, NULL), WEIR_OK);
     assert_int_equal(fchdir(before), 0);
     assert_int_equal(weir_session_start(session, NULL), WEIR_OK);
-    assert_int_equal(weir_session_stop(session), WEIR_OK);
+    assert_int_equal(weir_session_stop(session, NULL), WEIR_OK);
     weir_session_destroy(session);
     expect_begins(path, "Nettrace");
     weir_session_destroy(unused);
@@ -261,7 +261,7 @@ static int fill_disk(const char *directory)
     config.file = path;
     struct weir_session *session = start_with(&config, &failures);
     uint64_t emitted = emit_until_failure(&failures);
-    enum weir_result result = weir_session_stop(session);
+    enum weir_result result = weir_session_stop(session, NULL);
     struct weir_counts counts = unit_counts(session);
     printf("stop: %s; %d call of on_error: %s\n", weir_result_text(result), failures.calls,
            failures.text);

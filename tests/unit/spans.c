@@ -164,7 +164,7 @@ static void stop_and_check(struct weir_session *session)
 {
     const void *bytes;
     uint64_t count;
-    assert_int_equal(weir_session_stop(session), WEIR_OK);
+    assert_int_equal(weir_session_stop(session, NULL), WEIR_OK);
     assert_int_equal(weir_session_memory(session, &bytes, &count), WEIR_OK);
     check_stream(session, bytes, count);
     weir_session_destroy(session);
@@ -247,7 +247,7 @@ static void test_characters_at_the_boundary(void **state)
     }
     const void *bytes;
     uint64_t count;
-    assert_int_equal(weir_session_stop(session), WEIR_OK);
+    assert_int_equal(weir_session_stop(session, NULL), WEIR_OK);
     assert_int_equal(weir_session_memory(session, &bytes, &count), WEIR_OK);
     read_stream(bytes, count, on_euros);
     assert_int_equal(oracle.read, 3);
@@ -336,7 +336,7 @@ static void test_fields_at_the_boundary(void **state)
     }
     const void *bytes;
     uint64_t count;
-    assert_int_equal(weir_session_stop(session), WEIR_OK);
+    assert_int_equal(weir_session_stop(session, NULL), WEIR_OK);
     assert_int_equal(weir_session_memory(session, &bytes, &count), WEIR_OK);
     read_stream(bytes, count, on_mixed);
     assert_int_equal(oracle.read, MIXED_LAST - MIXED_FIRST + 1);
@@ -413,7 +413,7 @@ static void test_losses_around(void **state)
     gate_open();
     while (!emit_small()) /* once the drain has read them, there is room again */
         ;
-    assert_int_equal(weir_session_stop(session), WEIR_OK);
+    assert_int_equal(weir_session_stop(session, NULL), WEIR_OK);
     check_stream(session, gate.bytes, gate.count);
     weir_session_destroy(session);
 }
@@ -431,7 +431,7 @@ static void test_sessions_of_two_sizes(void **state)
     assert_true(emit_small());
     const void *bytes;
     uint64_t count;
-    assert_int_equal(weir_session_stop(large), WEIR_OK);
+    assert_int_equal(weir_session_stop(large, NULL), WEIR_OK);
     assert_int_equal(weir_session_memory(large, &bytes, &count), WEIR_OK);
     check_stream(large, bytes, count);
     oracle.read = 0;

@@ -60,11 +60,11 @@ static void test_a_long_wait_sleeps(void **state)
     struct weir_session *session = unit_start(&config);
     pthread_t thread = thread_inside();
     long before = switches();
-    assert_int_equal(weir_session_stop(session), WEIR_TIMEOUT);
+    assert_int_equal(weir_session_stop(session, NULL), WEIR_TIMEOUT);
     assert_in_range(switches() - before, 10, 3000);
     sem_post(&go_on);
     pthread_join(thread, NULL);
-    assert_int_equal(weir_session_stop(session), WEIR_IO); /* its event came after the end */
+    assert_int_equal(weir_session_stop(session, NULL), WEIR_IO); /* its event came after the end */
     weir_session_destroy(session);
 }
 
@@ -80,7 +80,7 @@ static void *control(void *result)
     results[0] = weir_session_create(&config, &session, NULL);
     results[1] = weir_session_start(session, NULL);
     WEIR_EMIT(Unit, Pair, 1, 2);
-    results[2] = weir_session_stop(session);
+    results[2] = weir_session_stop(session, NULL);
     weir_session_destroy(session);
     results[3] = WEIR_OK;
     pthread_testcancel();
@@ -131,7 +131,7 @@ static void test_jump_out_of_a_callback(void **state)
     if (setjmp(out) == 0)
         weir_session_start(session, NULL);
     weir_thread_reset();
-    assert_int_equal(weir_session_stop(session), WEIR_OK);
+    assert_int_equal(weir_session_stop(session, NULL), WEIR_OK);
     assert_int_equal(calls, 2);
     weir_session_destroy(session);
     weir_provider_destroy(provider);
@@ -166,7 +166,7 @@ static void test_signals_are_let_in(void **state)
             check_mask(&before);
         }
         unit_counts(session);
-        assert_int_equal(weir_session_stop(session), WEIR_OK);
+        assert_int_equal(weir_session_stop(session, NULL), WEIR_OK);
         weir_session_destroy(session);
         check_mask(&before);
     }
@@ -238,7 +238,7 @@ static void check_jump_out_of_hook(void)
     pthread_mutex_unlock(&sink);
     pthread_join(thread, &is_written);
     assert_non_null(is_written);
-    assert_int_equal(weir_session_stop(session), WEIR_OK);
+    assert_int_equal(weir_session_stop(session, NULL), WEIR_OK);
     struct weir_counts counts = unit_counts(session);
     assert_int_equal(counts.attempted, attempted);
     assert_int_equal(counts.written, attempted - 1);

@@ -139,7 +139,7 @@ static void members_end(struct weir_session *session, uint32_t first)
     let_go();
     for (uint32_t i = first; i < MEMBERS; i++)
         tell(i, LEAVE);
-    assert_int_equal(weir_session_stop(session), WEIR_OK);
+    assert_int_equal(weir_session_stop(session, NULL), WEIR_OK);
     struct weir_counts counts = unit_counts(session);
     assert_int_equal(counts.attempted, counts.written + counts.lost[WEIR_LOSS_FULL] +
                                            counts.lost[WEIR_LOSS_NO_SEGMENT]);

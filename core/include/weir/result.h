@@ -45,7 +45,8 @@ enum weir_result {
     WEIR_BUSY          /* another call does the same for the same object; try again later */
 };
 
-/* The detail behind a result code: what was wrong and what to do. Filled only on failure. */
+/* The detail behind a result code, from the functions that take one: what was wrong and what to do.
+ * Filled only on failure. */
 struct weir_error {
     char text[256];
 };

@@ -9,8 +9,8 @@
  *     config.file = "vm.nettrace";
  *     struct weir_session *session;
  *     if (weir_session_create(&config, &session, &error) == WEIR_OK &&
- *         weir_session_start(session, &error) == WEIR_OK) { ... weir_session_stop(session); }
- *     weir_session_destroy(session);
+ *         weir_session_start(session, &error) == WEIR_OK) { ... weir_session_stop(session, &error);
+ * } weir_session_destroy(session);
  *
  * The functions here disable cancellation of the calling thread until they return.
  *
@@ -49,7 +49,7 @@ enum weir_mode {
      * no-block scope (weir/trace.h) drop instead. */
     WEIR_MODE_BLOCK,
     /* The oldest full segment of any thread makes room: the newest events are kept, in memory,
-     * until weir_snapshot() or the stop writes them. */
+     * until weir_session_snapshot() or the stop writes them. */
     WEIR_MODE_OVERWRITE
 };
 
@@ -62,14 +62,6 @@ enum weir_wake {
     WEIR_WAKE_FIFO,
     /* One event for all: any thread may take the segment, whoever comes first. */
     WEIR_WAKE_AUTO_RESET
-};
-
-/* Parts of RELAY to be switched off, to measure what each is worth. Without hand-on, spinning and
- * cap, and with grant_bytes set, what is left is a plain quantum hand-off. */
-enum weir_wake_flags {
-    WEIR_WAKE_NO_HAND_ON = 1, /* a thread that parks leaves waking others to the drain */
-    WEIR_WAKE_NO_SPIN = 2,    /* the head of the queue does not wait awake */
-    WEIR_WAKE_NO_CAP = 4      /* any number of granted threads may run at once */
 };
 
 /* One wait of a thread in BLOCK. */
@@ -116,7 +108,6 @@ struct weir_session_config {
     uint64_t max_block_ns; /* BLOCK: longest wait of one event, also for a lock that a suspended
                             * thread holds; 0: until stop or sink failure */
     enum weir_wake wake;   /* BLOCK: default RELAY */
-    uint32_t wake_flags;   /* RELAY: enum weir_wake_flags; default 0 */
     uint64_t grant_bytes;  /* RELAY: most that one grant gives, from a segment to a quarter of the
                             * budget; 0, the default: found at run time */
 
@@ -125,13 +116,15 @@ struct weir_session_config {
     uint32_t flush_ms;      /* what was recorded reaches the sink within this; default 100 */
     uint32_t stop_ms_max;   /* deadline of weir_session_stop(); default 5,000 */
 
+    /* Each callback gets its context first. */
+
     /* Called at stop, on the drain thread, after the last recorded event: emit the state that a
      * reader needs (names for ids, say). Any volume; nothing is lost while the sink takes it, but
      * for an event that is larger than 65,535 bytes in the file (TOO_LARGE), such as one with a
      * string of 40,000 bytes, or whose values do not match (MISMATCH). Only this session gets it,
      * and only events that it wants by provider, level and keywords. Use the emitters P_Name(), not
      * WEIR_EMIT: the events are already off. */
-    void (*rundown)(struct weir_session *session, void *context);
+    void (*rundown)(void *context, struct weir_session *session);
     void *rundown_context;
 
     /* Told once per kind of failure outside a call: a sink that failed (WEIR_IO), or membarrier
@@ -218,18 +211,20 @@ WEIR_API enum weir_result weir_session_start(struct weir_session *session,
  * are not in the stream. WEIR_TIMEOUT if the drain or an emitter is not done, or a suspended thread
  * holds a lock that the stop needs: the session's memory is kept, and another stop takes up what is
  * left. WEIR_SYSTEM if membarrier has failed under the session (see the top): its stream is ended,
- * and another stop returns the same.
+ * and another stop returns the same. `error`, which may be NULL, says what failed: the system's
+ * reason, or who is not done.
  */
-WEIR_API enum weir_result weir_session_stop(struct weir_session *session);
+WEIR_API enum weir_result weir_session_stop(struct weir_session *session, struct weir_error *error);
 
 /*
  * For hosts without threads (the library built with WEIR_SINGLE_THREADED): does what the drain
  * thread does elsewhere, once: reads what was recorded and, every flush_ms, hands it to the sink,
  * which may block. To be called often enough that the budget does not fill: what finds no room
  * meanwhile is dropped. Not in a callback of the library. WEIR_BAD_STATE if the session does not
- * run, WEIR_IO once its sink has failed. In other builds it does nothing and returns WEIR_OK.
+ * run, WEIR_IO once its sink has failed. `error` may be NULL. In other builds it does nothing and
+ * returns WEIR_OK.
  */
-WEIR_API enum weir_result weir_poll(struct weir_session *session);
+WEIR_API enum weir_result weir_session_poll(struct weir_session *session, struct weir_error *error);
 
 /* Stops the session if it runs and frees it. NULL is allowed. If the stop returns WEIR_TIMEOUT or
  * WEIR_SYSTEM the memory is kept for good. Does nothing in the session's own callbacks. In a forked
@@ -343,8 +338,9 @@ static inline struct weir_sink weir_sink_init(void)
  * OVERWRITE, or not running), WEIR_BUSY (one at a time: another snapshot of this session is being
  * written), WEIR_IO (the sink failed; the session is none the worse).
  */
-WEIR_API enum weir_result weir_snapshot(struct weir_session *session, const struct weir_sink *sink,
-                                        uint64_t last_ns, struct weir_error *error);
+WEIR_API enum weir_result weir_session_snapshot(struct weir_session *session,
+                                                const struct weir_sink *sink, uint64_t last_ns,
+                                                struct weir_error *error);
 
 /*
  * For a host with a global lock, or with a collector that waits until all threads are at a safe
@@ -353,10 +349,11 @@ WEIR_API enum weir_result weir_snapshot(struct weir_session *session, const stru
  * the lock back, or leaves the region; it may block for as long as a whole collection takes.
  *
  * They are called around each wait of an emitting thread for room in a BLOCK session, and around
- * the waits of weir_session_start, weir_session_stop, weir_session_destroy and weir_snapshot for
- * other threads. They are not called for an event or a call that does not wait, nor for the short
- * locks of the library; not in a no-block scope, where no event waits, and a control call waits
- * without them; not on the library's own threads; and never in single-threaded builds.
+ * the waits of weir_session_start, weir_session_stop, weir_session_destroy and
+ * weir_session_snapshot for other threads. They are not called for an event or a call that does not
+ * wait, nor for the short locks of the library; not in a no-block scope, where no event waits, and
+ * a control call waits without them; not on the library's own threads; and never in single-threaded
+ * builds.
  *
  * They are called on the thread that waits, inside its call but without any lock of the library,
  * and also on threads that do not have the host's lock: the hooks have to know. Each `before` is
