@@ -63,7 +63,7 @@ static bool poll_once(void *context, uint64_t events)
 
 static uint64_t bytes_sent(struct weir_session *session)
 {
-    struct weir_stats stats = {.size = sizeof stats};
+    struct weir_stats stats = WEIR_STATS_INIT;
     return weir_session_stats(session, &stats) == WEIR_OK ? stats.bytes_sent : 0;
 }
 
@@ -85,8 +85,8 @@ static void count_encode(const char *name, uint64_t events, bench_kernel kernel)
 {
     uint64_t bytes = 0;
     struct weir_session_config config = config_of(WEIR_MODE_DROP);
-    config.write = discard;
-    config.write_context = &bytes;
+    config.sink.write = discard;
+    config.sink.context = &bytes;
     count_drain(name, events, kernel, &config);
 }
 
@@ -94,11 +94,11 @@ static void count_encode(const char *name, uint64_t events, bench_kernel kernel)
 static void count_write(const char *name, uint64_t events)
 {
     struct weir_session_config config = config_of(WEIR_MODE_DROP);
-    config.descriptor = open("/dev/null", O_WRONLY | O_CLOEXEC);
-    if (config.descriptor < 0)
+    config.sink.descriptor = open("/dev/null", O_WRONLY | O_CLOEXEC);
+    if (config.sink.descriptor < 0)
         count_fail(name, "there is no /dev/null");
     count_drain(name, events, bench_emit_32, &config);
-    close(config.descriptor);
+    close(config.sink.descriptor);
 }
 
 /* --- The brim. ------------------------------------------------------------------------------- */
@@ -120,8 +120,8 @@ static void count_at_brim(const char *name, uint64_t events, enum weir_mode mode
 {
     uint64_t bytes = 0;
     struct weir_session_config config = config_of(mode);
-    config.write = discard;
-    config.write_context = &bytes;
+    config.sink.write = discard;
+    config.sink.context = &bytes;
     struct weir_session *session = count_session(config, SMALL_BYTES, SEGMENT_BYTES);
     bench_emit_32(SMALL_BYTES / PAYLOAD_BYTES);
     count_twice(name, events, NULL, work, NULL);
@@ -136,8 +136,8 @@ static uint64_t events_in(uint64_t budget_bytes)
 {
     uint64_t bytes = 0, events = 0;
     struct weir_session_config config = config_of(WEIR_MODE_DROP);
-    config.write = discard;
-    config.write_context = &bytes;
+    config.sink.write = discard;
+    config.sink.context = &bytes;
     struct weir_session *session = count_session(config, budget_bytes, SEGMENT_BYTES);
     while (bench_emit_32(1))
         events++;

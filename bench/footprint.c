@@ -51,14 +51,14 @@ static struct weir_session *session_new(void)
     struct weir_session_config config = WEIR_SESSION_CONFIG_INIT;
     struct weir_session *session = NULL;
     config.providers = "Footprint";
-    config.write = discard;
+    config.sink.write = discard;
     must(weir_session_create(&config, &session, NULL) == WEIR_OK, "creating a session");
     return session;
 }
 
 static struct weir_stats stats_of(struct weir_session *session)
 {
-    struct weir_stats stats = {.size = sizeof stats};
+    struct weir_stats stats = WEIR_STATS_INIT;
     must(weir_session_stats(session, &stats) == WEIR_OK, "asking for figures");
     return stats;
 }

@@ -103,8 +103,8 @@ static bool session_start(struct gate *gate, const struct brim_options *options)
 {
     struct weir_session_config config = WEIR_SESSION_CONFIG_INIT;
     config.providers = BRIM_PROVIDER_NAME;
-    config.write = gate_write;
-    config.write_context = gate;
+    config.sink.write = gate_write;
+    config.sink.context = gate;
     config.budget_bytes = options->budget_bytes;
     config.segment_bytes = (uint32_t)options->segment_bytes;
     config.flush_ms = 10; /* for bursts that are too small to wake the drain */
@@ -193,7 +193,7 @@ static double median(double *values, uint32_t count)
 
 static void figures_take(struct gate *gate, struct rounds *rounds, struct brim_ceilings *ceilings)
 {
-    struct weir_stats stats = {.size = sizeof stats};
+    struct weir_stats stats = WEIR_STATS_INIT;
     if (weir_session_stop(gate->session, NULL) != WEIR_OK ||
         weir_session_stats(gate->session, &stats) != WEIR_OK || stats.counts.written == 0)
         return;

@@ -64,8 +64,8 @@ static struct weir_session_config config_of(struct run *run)
     const struct brim_options *options = run->options;
     struct weir_session_config config = WEIR_SESSION_CONFIG_INIT;
     config.providers = BRIM_PROVIDER_NAME;
-    config.write = brim_sink_write;
-    config.write_context = &run->sink;
+    config.sink.write = brim_sink_write;
+    config.sink.context = &run->sink;
     config.mode = options->mode;
     config.wake = options->mode == WEIR_MODE_BLOCK ? options->wake : WEIR_WAKE_RELAY;
     config.grant_bytes = options->grant_bytes;
@@ -218,9 +218,12 @@ static void check_producer(const struct run *run, const struct brim_producer *pr
  * its own. */
 static void check_threads(const struct run *run)
 {
-    uint32_t max = run->crowd->count + 64, count = 0; /* others may be there: this one, say */
-    struct weir_thread_stats *rows = hs_allocate(max * sizeof *rows);
-    enum weir_result result = weir_session_thread_stats(run->session, rows, max, &count);
+    struct weir_thread_table table = WEIR_THREAD_TABLE_INIT;
+    uint32_t max = table.threads_max =
+        run->crowd->count + 64; /* there may be others, as this one */
+    struct weir_thread_stats *rows = table.threads = hs_allocate(max * sizeof *rows);
+    enum weir_result result = weir_session_thread_stats(run->session, &table);
+    uint32_t count = table.thread_count;
     hs_check(result == WEIR_OK && count <= max, "thread stats: %s", weir_result_text(result));
     for (uint32_t i = 0; i < run->crowd->count && count <= max; i++)
         check_producer(run, &run->crowd->producers[i],
@@ -280,7 +283,7 @@ static void stop(struct run *run)
     if (run->options->mode != WEIR_MODE_OVERWRITE && run->sink.last_ns > ended_ns)
         ended_ns = run->sink.last_ns;
     result->seconds = (double)(ended_ns - run->crowd->start_ns) / NS_PER_S;
-    result->stats.size = sizeof result->stats;
+    result->stats = (struct weir_stats)WEIR_STATS_INIT;
     stopped = weir_session_stats(run->session, &result->stats);
     hs_check(stopped == WEIR_OK, "stats: %s", weir_result_text(stopped));
 }

@@ -211,8 +211,8 @@ static void signals_run(enum weir_wake wake)
     struct hs_trace trace;
     pthread_t threads[SHOT_AT];
     hs_gate_init(&gate, NULL);
-    config.write = hs_gate_write;
-    config.write_context = &gate;
+    config.sink.write = hs_gate_write;
+    config.sink.context = &gate;
     signals_trace = &trace;
     __atomic_store_n(&is_over, false, __ATOMIC_RELEASE);
     __atomic_store_n(&shots_at_parked, 0, __ATOMIC_RELAXED);
@@ -353,8 +353,8 @@ static void forks_run(enum weir_wake wake)
     struct hs_trace trace;
     pthread_t threads[PARKED];
     hs_gate_init(&gate, NULL);
-    config.write = hs_gate_write;
-    config.write_context = &gate;
+    config.sink.write = hs_gate_write;
+    config.sink.context = &gate;
     config.on_park = on_park;
     forking = (struct forking){.emitters = emitters};
     __atomic_store_n(&is_over, false, __ATOMIC_RELEASE);

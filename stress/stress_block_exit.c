@@ -106,8 +106,8 @@ static void process_end(void)
     uint32_t first = way_to_go == WAY_OTHER_THREAD ? 1 : 0;
     emitters = hs_emitters_new(PRODUCERS, 10000000);
     hs_gate_init(&gate, NULL);
-    config.write = hs_gate_write;
-    config.write_context = &gate;
+    config.sink.write = hs_gate_write;
+    config.sink.context = &gate;
     config.stop_ms_max = way_to_go == WAY_ATEXIT_STOP ? 300 : 10000;
     fail_unless(hs_trace_start(&trace, config, HS_SINK_MEMORY, NULL));
     hs_gate_close(&gate);

@@ -71,8 +71,8 @@ static bool stand_still(struct hs_sink_gate *gate, enum weir_wake wake, uint32_t
 {
     struct weir_session_config config = hs_block_config(wake, BUDGET, SEGMENT);
     hs_gate_init(gate, NULL);
-    config.write = hs_gate_write;
-    config.write_context = gate;
+    config.sink.write = hs_gate_write;
+    config.sink.context = gate;
     config.stop_ms_max = stop_ms;
     if (!hs_trace_start(&trace, config, HS_SINK_MEMORY, NULL))
         return false;
@@ -311,8 +311,8 @@ static bool start_failing(enum weir_wake wake, uint64_t takes, bool fails_at_onc
     struct weir_session_config config = hs_block_config(wake, BUDGET, SEGMENT);
     unsigned char *bytes = failing.bytes ? failing.bytes : hs_allocate(8u << 20);
     failing = (struct failing){.takes = takes, .bytes = bytes, .may_fail = fails_at_once};
-    config.write = take_some;
-    config.write_context = &failing;
+    config.sink.write = take_some;
+    config.sink.context = &failing;
     config.on_error = on_error;
     config.on_error_context = &failing;
     return hs_trace_start(&trace, config, HS_SINK_MEMORY, NULL);
@@ -323,7 +323,7 @@ static void stop_failed(void)
     enum weir_result result = weir_session_stop(trace.session, NULL);
     hs_check(result == WEIR_IO, "stop of a session whose sink has failed: %s",
              weir_result_text(result));
-    trace.stats.size = sizeof trace.stats;
+    trace.stats = (struct weir_stats)WEIR_STATS_INIT;
     hs_check(weir_session_stats(trace.session, &trace.stats) == WEIR_OK, "stats");
 }
 
@@ -380,7 +380,7 @@ static void reader_leaves(enum weir_wake wake, bool while_parked)
     int ends[2];
     if (!hs_check(pipe(ends) == 0, "no pipe"))
         return;
-    config.descriptor = ends[1];
+    config.sink.descriptor = ends[1];
     config.on_error = on_broken_pipe;
     config.on_error_context = &told;
     trace = (struct hs_trace){.session = NULL};

@@ -59,8 +59,8 @@ static bool start_parked(enum weir_wake wake, struct hs_sink_gate *gate, pthread
     struct weir_session_config config = config_of(wake);
     hs_gate_init(gate, NULL);
     hs_gate_close(gate);
-    config.write = hs_gate_write;
-    config.write_context = gate;
+    config.sink.write = hs_gate_write;
+    config.sink.context = gate;
     trace = (struct hs_trace){.session = NULL};
     if (!hs_check(weir_session_create(&config, &trace.session, NULL) == WEIR_OK, "create"))
         return false;

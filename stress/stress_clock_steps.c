@@ -358,8 +358,8 @@ static struct weir_session_config configuration(void)
     config.flush_ms = 5;
     config.mode = run.mode;
     config.wake = run.wake;
-    config.write = hs_gate_write;
-    config.write_context = &gate;
+    config.sink.write = hs_gate_write;
+    config.sink.context = &gate;
     return config;
 }
 

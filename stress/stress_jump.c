@@ -107,7 +107,7 @@ static struct weir_session *session_start(void)
     config.mode = scenario->mode;
     config.budget_bytes = SEGMENTS * SEGMENT_BYTES;
     config.segment_bytes = SEGMENT_BYTES;
-    config.write = take;
+    config.sink.write = take;
     config.flush_ms = 1;
     config.block_signals = true;
     bool is_started = weir_session_create(&config, &session, &error) == WEIR_OK &&
@@ -118,7 +118,7 @@ static struct weir_session *session_start(void)
 
 static struct weir_stats stats_of(struct weir_session *session)
 {
-    struct weir_stats stats = {.size = sizeof stats};
+    struct weir_stats stats = WEIR_STATS_INIT;
     weir_session_stats(session, &stats);
     return stats;
 }

@@ -136,7 +136,7 @@ static struct weir_session *session_start(void)
     config.mode = scenario->mode;
     config.budget_bytes = 256u << 10;
     config.segment_bytes = 4096;
-    config.write = discard;
+    config.sink.write = discard;
     config.max_block_ns = scenario->max_block_ns;
     config.block_signals = scenario->block_signals;
     config.stop_ms_max = 20000;
@@ -150,7 +150,7 @@ static struct weir_session *session_start(void)
 /* What was emitted is written or lost, as the emitters were told. */
 static void session_end(struct weir_session *session)
 {
-    struct weir_stats stats = {.size = sizeof stats};
+    struct weir_stats stats = WEIR_STATS_INIT;
     enum weir_result result = weir_session_stop(session, NULL);
     uint64_t attempted = collector.attempted, written = collector.written;
     for (uint64_t i = 0; i < mutator_count; i++) {

@@ -159,7 +159,8 @@ enum wr_waited wr_block_wait(struct wr_lane *lane)
     wr_self.parked_in = buffers;
     enum wr_waited waited = wr_gate_wait(&buffers->gate, waiter, deadline_of(place));
     if (buffers->on_park) {
-        struct weir_park park = {.parked_ns = waiter->parked_ns,
+        struct weir_park park = {.size = sizeof park,
+                                 .parked_ns = waiter->parked_ns,
                                  .queue_number = waiter->queue_number,
                                  .grant_number = waiter->grant_number,
                                  .grant_bytes =

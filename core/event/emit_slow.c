@@ -6,6 +6,7 @@
 #include "event/event.h"
 
 #include <string.h>
+#include "base/host_struct.h"
 #include "base/types.h"
 #include "buffers/buffers.h"
 #include "buffers/turn.h"
@@ -351,6 +352,8 @@ WEIR_API void weir_no_block_end(void)
 
 /* --- Values. --------------------------------------------------------------------------------- */
 
+#define VALUE_BYTES_FIRST 16 /* sizeof(struct weir_value) in 0.2 */
+
 const unsigned char wr_payload_mismatch;
 
 /* Counts the loss as the event's other losses are counted. */
@@ -418,18 +421,21 @@ static uint32_t append_value(struct built_payload *built, uint32_t at,
 }
 
 WEIR_API bool weir_event_emit(const struct weir_event *event, const struct weir_value *values,
-                              uint32_t count)
+                              uint32_t count, uint32_t value_bytes)
 {
     if (!weir_event_is_enabled(event) && !wr_self.capture)
         return false;
     const struct wr_event_definition *definition = event->definition;
-    bool matches = definition && count == definition->schema.field_count;
+    bool matches = definition && count == definition->schema.field_count &&
+                   wr_host_size_is_known(value_bytes, VALUE_BYTES_FIRST, sizeof *values);
     struct built_payload built;
     uint32_t at = 0;
     for (uint32_t i = 0; matches && i < count; i++) {
-        matches = values[i].type == definition->schema.fields[i].type;
+        const struct weir_value *value =
+            (const void *)((const unsigned char *)values + (size_t)i * value_bytes);
+        matches = value->type == definition->schema.fields[i].type;
         if (matches)
-            at = append_value(&built, at, &values[i]);
+            at = append_value(&built, at, value);
     }
     return matches ? weir_emit(event, built.bytes) : lose_mismatch(event);
 }

@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include "base/host_struct.h"
 
 #define BUDGET_BYTES_MAX (UINT64_C(64) << 30)
 #define FLUSH_MS_MAX     60000u
@@ -149,18 +150,39 @@ static enum weir_result mode_check(const struct weir_session_config *config,
     return WEIR_OK;
 }
 
-static enum weir_result sink_check(const struct weir_session_config *config,
-                                   struct weir_error *error)
+enum weir_result wr_sink_check(const struct weir_sink *sink, uint64_t memory_bytes_max,
+                               struct weir_error *error)
 {
-    int sinks = (config->file != NULL) + (config->descriptor >= 0) + (config->write != NULL) +
-                (config->memory_bytes_max != 0);
+    _Static_assert(sizeof *sink == 64, "configurations embed it");
+    if (sink->size != sizeof *sink)
+        return wr_fail(error, WEIR_BAD_ARGUMENT, "sink.size is %zu; start from WEIR_SINK_INIT",
+                       sink->size);
+    if (sink->reserved_word || sink->reserved[0] || sink->reserved[1] || sink->reserved[2])
+        return wr_fail(error, WEIR_BAD_ARGUMENT, "sink: what is reserved is not 0");
+    int sinks = (sink->file != NULL) + (sink->descriptor >= 0) + (sink->write != NULL) +
+                (memory_bytes_max != 0);
     if (sinks != 1)
         return wr_fail(error, WEIR_BAD_ARGUMENT,
-                       "%d sinks; name exactly one of file, descriptor, write, memory_bytes_max",
+                       "%d sinks; name exactly one of file, descriptor, write, or a session's "
+                       "memory_bytes_max",
                        sinks);
-    if (config->file && !config->file[0])
+    if (sink->file && !sink->file[0])
         return wr_fail(error, WEIR_BAD_ARGUMENT, "file is an empty path");
     return WEIR_OK;
+}
+
+enum weir_result wr_session_config_take(struct weir_session_config *own,
+                                        const struct weir_session_config *host,
+                                        struct weir_error *error)
+{
+    static const struct wr_host_struct kind = {"config", "WEIR_SESSION_CONFIG_INIT", 208,
+                                               sizeof *own};
+    enum weir_result result = wr_host_struct_take(&kind, own, host, error);
+    if (result == WEIR_OK && own->reserved)
+        return wr_fail(error, WEIR_BAD_ARGUMENT, "config.reserved is not 0");
+    if (result == WEIR_OK && !own->allocate != !own->release)
+        return wr_fail(error, WEIR_BAD_ARGUMENT, "allocate and release come together");
+    return result;
 }
 
 enum weir_result wr_session_configure(struct weir_session *session,
@@ -171,11 +193,11 @@ enum weir_result wr_session_configure(struct weir_session *session,
     if (result == WEIR_OK)
         result = mode_check(config, error);
     if (result == WEIR_OK)
-        result = sink_check(config, error);
+        result = wr_sink_check(&config->sink, config->memory_bytes_max, error);
     if (result == WEIR_OK)
         result = filters_parse(session, config->providers, error);
     session->config = *config;
-    session->config.providers = NULL; /* the caller's; not kept */
+    session->config.providers = session->config.sink.file = NULL; /* the caller's; not kept */
     if (result == WEIR_OK)
         result = providers_check(session, error);
     return result;

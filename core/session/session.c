@@ -79,7 +79,7 @@ static enum weir_result session_build(struct weir_session *session,
     }
     if (config->mode == WEIR_MODE_OVERWRITE)
         wr_overwrite_init(&session->buffers);
-    result = wr_stream_open(&session->stream, config, error);
+    result = wr_stream_open(&session->stream, &config->sink, config->memory_bytes_max, error);
     if (result != WEIR_OK) {
         wr_buffers_fini(&session->buffers);
         drain_memory_release(&session->drain);
@@ -87,24 +87,24 @@ static enum weir_result session_build(struct weir_session *session,
     return result;
 }
 
-enum weir_result weir_session_create(const struct weir_session_config *config,
+enum weir_result weir_session_create(const struct weir_session_config *host_config,
                                      struct weir_session **out, struct weir_error *error)
 {
     WR_OS_NO_CANCEL;
     wr_init();
-    if (!config || !out)
+    if (!host_config || !out)
         return wr_fail(error, WEIR_BAD_ARGUMENT, "config and session must not be NULL");
-    if (config->size != sizeof *config)
-        return wr_fail(error, WEIR_BAD_ARGUMENT,
-                       "config.size is %zu; start from WEIR_SESSION_CONFIG_INIT", config->size);
-    if (!config->allocate != !config->release)
-        return wr_fail(error, WEIR_BAD_ARGUMENT, "allocate and release come together");
+    struct weir_session_config own = WEIR_SESSION_CONFIG_INIT;
+    const struct weir_session_config *config = &own;
+    enum weir_result result = wr_session_config_take(&own, host_config, error);
+    if (result != WEIR_OK)
+        return result;
     struct weir_session *session = session_allocate(config);
     if (!session)
         return wr_fail(error, WEIR_NO_MEMORY, "no memory for a session");
     wr_self_enter();
     session->generation = wr_process_generation();
-    enum weir_result result = session_build(session, config, error);
+    result = session_build(session, config, error);
     wr_self_leave();
     if (result == WEIR_OK)
         *out = session;
@@ -414,9 +414,4 @@ enum weir_result weir_session_memory(struct weir_session *session, const void **
     *bytes = session->stream.memory;
     *count = session->stream.memory_bytes;
     return WEIR_OK;
-}
-
-const char *weir_version(void)
-{
-    return WEIR_VERSION;
 }

@@ -28,11 +28,11 @@ struct wr_stream {
     char reason[160]; /* once it has failed */
 };
 
-/* From the sink that the configuration names. A descriptor is duplicated, so that the number's next
- * owner gets nothing of the stream. WEIR_BAD_ARGUMENT: it is not open, or the path is too long;
- * WEIR_IO: the file cannot be created, or no more descriptors are available. */
-enum weir_result wr_stream_open(struct wr_stream *stream, const struct weir_session_config *config,
-                                struct weir_error *error);
+/* To the sink, or to memory if `memory_bytes_max` is not 0. A descriptor is duplicated, so that the
+ * number's next owner gets nothing of the stream. WEIR_BAD_ARGUMENT: it is not open, or the path is
+ * too long; WEIR_IO: the file cannot be created, or no more descriptors are available. */
+enum weir_result wr_stream_open(struct wr_stream *stream, const struct weir_sink *sink,
+                                uint64_t memory_bytes_max, struct weir_error *error);
 /* Gives the file its name, replacing what is there. */
 enum weir_result wr_stream_publish(struct wr_stream *stream, struct weir_error *error);
 /* False once the sink has failed; nothing is written then. May block. */

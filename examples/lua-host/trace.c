@@ -56,7 +56,7 @@ static enum weir_result create(const struct options *options, struct weir_error 
 {
     struct weir_session_config config = WEIR_SESSION_CONFIG_INIT;
     config.providers = options->providers;
-    config.file = options->trace;
+    config.sink.file = options->trace;
     config.budget_bytes = options->budget_bytes;
     config.rundown = functions_rundown;
     config.on_error = on_error;
@@ -100,7 +100,7 @@ bool trace_is_on(void)
 
 static void tell_losses(void)
 {
-    struct weir_stats stats = {.size = sizeof stats};
+    struct weir_stats stats = WEIR_STATS_INIT;
     if (weir_session_stats(session, &stats) != WEIR_OK)
         return;
     uint64_t lost = stats.counts.attempted - stats.counts.written;

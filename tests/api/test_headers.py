@@ -64,9 +64,15 @@ void host_sessions(void)
     struct weir_session_config config = WEIR_SESSION_CONFIG_INIT;
     struct weir_sink sink = WEIR_SINK_INIT;
     struct weir_park_hooks hooks = WEIR_PARK_HOOKS_INIT;
+    struct weir_stats stats = WEIR_STATS_INIT;
+    struct weir_thread_table table = WEIR_THREAD_TABLE_INIT;
+    struct weir_schema schema = WEIR_SCHEMA_INIT;
     (void)config;
     (void)sink;
     (void)hooks;
+    (void)stats;
+    (void)table;
+    (void)schema;
 }
 """
 

@@ -46,14 +46,14 @@ static struct weir_session_config gate_config(enum weir_wake wake)
     config.segment_bytes = SEGMENT;
     config.budget_bytes = (uint64_t)SEGMENTS * SEGMENT;
     config.memory_bytes_max = 0;
-    config.write = write_through_gate;
+    config.sink.write = write_through_gate;
     config.flush_ms = 1;
     return config;
 }
 
 static struct weir_stats stats_of(struct weir_session *session)
 {
-    struct weir_stats stats = {.size = sizeof stats};
+    struct weir_stats stats = WEIR_STATS_INIT;
     assert_int_equal(weir_session_stats(session, &stats), WEIR_OK);
     return stats;
 }
@@ -522,7 +522,7 @@ static void ask_in_park(void *context, const struct weir_park *park)
     weir_session_destroy(own); /* does nothing here */
     to->is_enabled = weir_event_is_enabled(&weir_events_Unit.Pair);
     to->start = weir_session_start(own, NULL);
-    struct weir_stats stats = {.size = sizeof stats};
+    struct weir_stats stats = WEIR_STATS_INIT;
     to->stats = weir_session_stats(own, &stats);
     struct weir_sink sink = WEIR_SINK_INIT;
     sink.write = unit_discard;

@@ -138,9 +138,9 @@ static void test_sinks(void **state)
     struct weir_session_config config = block_config(WEIR_WAKE_RELAY);
     taken(&config); /* memory */
     config.memory_bytes_max = 0;
-    config.write = unit_discard;
+    config.sink.write = unit_discard;
     taken(&config);
-    config.write = NULL;
+    config.sink.write = NULL;
     refused(&config, "sinks");
 }
 

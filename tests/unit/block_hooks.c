@@ -122,7 +122,7 @@ static struct weir_session_config gate_config(enum weir_wake wake)
     config.budget_bytes = (uint64_t)SEGMENTS * SEGMENT;
     config.grant_bytes = wake == WEIR_WAKE_RELAY ? SEGMENT : 0;
     config.memory_bytes_max = 0;
-    config.write = write_through_gate;
+    config.sink.write = write_through_gate;
     config.flush_ms = 1;
     config.stop_ms_max = 20000;
     return config;
@@ -130,7 +130,7 @@ static struct weir_session_config gate_config(enum weir_wake wake)
 
 static struct weir_stats stats_of(struct weir_session *session)
 {
-    struct weir_stats stats = {.size = sizeof stats};
+    struct weir_stats stats = WEIR_STATS_INIT;
     assert_int_equal(weir_session_stats(session, &stats), WEIR_OK);
     return stats;
 }
@@ -425,8 +425,8 @@ static void test_stop_and_destroy(void **state)
 {
     (void)state;
     struct weir_session_config config = gate_config(WEIR_WAKE_RELAY);
-    config.write = write_after_hook;
-    config.write_context = &all_before;
+    config.sink.write = write_after_hook;
+    config.sink.context = &all_before;
     for (int destroys = 0; destroys < 2; destroys++) {
         struct weir_session *session = unit_start(&config);
         hooks_set();
@@ -449,7 +449,7 @@ static void test_snapshot(void **state)
     struct weir_sink sink = WEIR_SINK_INIT;
     config.mode = WEIR_MODE_OVERWRITE;
     sink.write = write_after_hook;
-    sink.write_context = &all_before;
+    sink.context = &all_before;
     struct weir_session *session = unit_start(&config);
     hooks_set();
     assert_int_equal(weir_session_snapshot(session, &sink, 0, NULL), WEIR_OK);

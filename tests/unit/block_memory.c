@@ -131,7 +131,7 @@ static enum verdict session_use(struct weir_session *session)
         pthread_join(thread, NULL);
     emit_some(&refused);
     enum weir_result result = weir_session_stop(session, NULL);
-    struct weir_stats stats = {.size = sizeof stats};
+    struct weir_stats stats = WEIR_STATS_INIT;
     if (weir_session_stats(session, &stats) != WEIR_OK)
         return NOT_COUNTED;
     const struct weir_counts *counts = &stats.counts;

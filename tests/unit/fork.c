@@ -21,7 +21,7 @@ static void expect_child_ok(pid_t child)
 
 static int child_checks(struct weir_session *inherited)
 {
-    struct weir_stats stats = {.size = sizeof stats};
+    struct weir_stats stats = WEIR_STATS_INIT;
     if (weir_event_is_enabled(&weir_events_Unit.Pair) || WEIR_EMIT(Unit, Pair, 1, 2) ||
         Unit_Pair(1, 2))
         return 1;
@@ -136,7 +136,7 @@ static void test_child_closes_its_copy(void **state)
     assert_int_equal(pipe(hold), 0);
     struct weir_session_config config = unit_config();
     config.memory_bytes_max = 0;
-    config.descriptor = ends[1];
+    config.sink.descriptor = ends[1];
     struct weir_session *session = unit_start(&config);
     pid_t child = fork();
     if (child == 0)
@@ -175,7 +175,7 @@ static void test_fork_under_load(void **state)
     (void)state;
     struct weir_session_config config = unit_config();
     config.memory_bytes_max = 0;
-    config.write = unit_discard;
+    config.sink.write = unit_discard;
     struct weir_session *session = unit_start(&config);
     struct emitter emitters[2] = {{0}};
     pthread_t threads[2];

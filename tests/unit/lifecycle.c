@@ -106,8 +106,8 @@ static struct weir_session_config stuck_config(pthread_mutex_t *gate)
 {
     struct weir_session_config config = unit_config();
     config.memory_bytes_max = 0;
-    config.write = stuck;
-    config.write_context = gate;
+    config.sink.write = stuck;
+    config.sink.context = gate;
     return config;
 }
 
@@ -271,8 +271,8 @@ static void test_calls_in_a_sink(void **state)
     struct asking_sink sink = {.loss = WEIR_LOSS_COUNT};
     struct weir_session_config config = unit_config();
     config.memory_bytes_max = 0;
-    config.write = ask_and_take;
-    config.write_context = &sink;
+    config.sink.write = ask_and_take;
+    config.sink.context = &sink;
     config.flush_ms = 1;
     struct weir_session *session = unit_start(&config);
     __atomic_store_n(&sink.session, session, __ATOMIC_RELEASE);
@@ -297,8 +297,8 @@ static void test_rundown_into_a_sink_that_emits(void **state)
     struct emitting_sink sink = {0};
     struct weir_session_config config = unit_config();
     config.memory_bytes_max = 0;
-    config.write = emit_and_take;
-    config.write_context = &sink;
+    config.sink.write = emit_and_take;
+    config.sink.context = &sink;
     config.rundown = rundown;
     config.rundown_context = &context;
     struct weir_session *session = unit_start(&config);

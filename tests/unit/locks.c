@@ -157,7 +157,7 @@ static void test_overwrite(void **state)
     more++;
     assert_false(WEIR_EMIT(Unit, Text, large)); /* several segments */
     assert_int_equal(weir_last_loss(), WEIR_LOSS_FULL);
-    struct weir_stats stats = {.size = sizeof stats};
+    struct weir_stats stats = WEIR_STATS_INIT;
     assert_int_equal(weir_session_stats(session, &stats), WEIR_TIMEOUT);
     hold_end(&holder);
     assert_int_equal(emit(10, WEIR_LOSS_FULL), 0); /* from the next event on */
@@ -174,7 +174,7 @@ static void check_session_lock(enum weir_mode mode)
     struct weir_session_config config = config_of(mode);
     struct weir_session *session = unit_start(&config);
     struct holder holder;
-    struct weir_stats stats = {.size = sizeof stats};
+    struct weir_stats stats = WEIR_STATS_INIT;
     assert_true(WEIR_EMIT(Unit, Pair, 0, 0));
     hold_begin(&holder, &session->buffers.take_lock);
     assert_int_equal(loss_of_first_event(), WRITTEN);
@@ -232,8 +232,8 @@ static struct weir_session *block_session(pthread_mutex_t *sink, enum weir_wake 
 {
     struct weir_session_config config = config_of(WEIR_MODE_BLOCK);
     config.memory_bytes_max = 0;
-    config.write = stand_still;
-    config.write_context = sink;
+    config.sink.write = stand_still;
+    config.sink.context = sink;
     config.wake = wake;
     config.max_block_ns = 200000000;
     config.flush_ms = 5;
@@ -242,7 +242,7 @@ static struct weir_session *block_session(pthread_mutex_t *sink, enum weir_wake 
 
 static void await_parked(struct weir_session *session)
 {
-    struct weir_stats stats = {.size = sizeof stats};
+    struct weir_stats stats = WEIR_STATS_INIT;
     do
         assert_int_equal(weir_session_stats(session, &stats), WEIR_OK);
     while (stats.parked_now == 0);
@@ -274,7 +274,7 @@ static void check_block(enum weir_wake wake)
     struct weir_counts counts = unit_counts(session);
     assert_int_equal(counts.lost[WEIR_LOSS_DEADLINE], 2);
     assert_int_equal(counts.attempted, counts.written + 3);
-    struct weir_stats stats = {.size = sizeof stats};
+    struct weir_stats stats = WEIR_STATS_INIT;
     assert_int_equal(weir_session_stats(session, &stats), WEIR_OK);
     assert_int_equal(stats.budget_bytes_used, 0);
     assert_int_equal(stats.parked_now, 0);
@@ -334,7 +334,7 @@ static void check_hook(enum weir_wake wake)
     stop_twice(session, &holder);
     struct weir_counts counts = unit_counts(session);
     assert_int_equal(counts.attempted, counts.written + 1);
-    struct weir_stats stats = {.size = sizeof stats};
+    struct weir_stats stats = WEIR_STATS_INIT;
     assert_int_equal(weir_session_stats(session, &stats), WEIR_OK);
     assert_int_equal(stats.budget_bytes_used, 0);
     weir_session_destroy(session);

@@ -108,7 +108,7 @@ static void test_string_that_changes(void **state)
     struct weir_session_config config = unit_config();
     config.segment_bytes = 4096;
     config.memory_bytes_max = 0;
-    config.write = unit_discard;
+    config.sink.write = unit_discard;
     struct weir_session *session = unit_start(&config);
     memset(changing.text, 'x', sizeof changing.text - 1);
     pthread_t thread;
@@ -195,7 +195,7 @@ static void test_values(void **state)
     struct weir_session *session = unit_start(&config);
     assert_true(
         WEIR_EMIT(Values, All, true, -5, "narrow", 1.5f, numbers, 3, -2.25, &id, wide, 200));
-    assert_true(weir_event_emit(&weir_events_Values.All, values, 9));
+    assert_true(weir_event_emit(&weir_events_Values.All, values, 9, sizeof values[0]));
     assert_int_equal(weir_session_stop(session, NULL), WEIR_OK);
     assert_int_equal(weir_session_memory(session, (const void **)&memory.bytes, &memory.size),
                      WEIR_OK);

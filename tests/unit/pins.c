@@ -124,9 +124,9 @@ static void test_event_behind_the_end(void **state)
     struct sigaction action = {.sa_handler = hold}, before;
     struct weir_session_config config = unit_config();
     config.memory_bytes_max = 0;
-    config.write = note_end;
+    config.sink.write = note_end;
     config.rundown = run_down;
-    config.write_context = config.rundown_context = &end;
+    config.sink.context = config.rundown_context = &end;
     config.stop_ms_max = 20;
     page = mmap(NULL, 4096, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     sigaction(SIGSEGV, &action, &before);

@@ -223,7 +223,7 @@ static struct weir_session *start(const struct weir_session_config *config)
 
 static struct weir_counts counts_of(struct weir_session *session)
 {
-    struct weir_stats stats = {.size = sizeof stats};
+    struct weir_stats stats = WEIR_STATS_INIT;
     CHECK(weir_session_stats(session, &stats) == WEIR_OK);
     return stats.counts;
 }
@@ -404,7 +404,7 @@ static int enter_with_three(void)
         struct weir_session_config config = config_of((enum weir_mode)mode, &told[mode]);
         if (mode == WEIR_MODE_BLOCK) {
             config.memory_bytes_max = 0;
-            config.write = write_when_free;
+            config.sink.write = write_when_free;
             config.stop_ms_max = 100;
         }
         sessions[mode] = start(&config);
@@ -412,7 +412,7 @@ static int enter_with_three(void)
     __atomic_store_n(&sink_stands, true, __ATOMIC_RELEASE);
     phase_begin(true);
     WAIT_FOR(load(&waiting) == 1);
-    struct weir_stats stats = {.size = sizeof stats};
+    struct weir_stats stats = WEIR_STATS_INIT;
     WAIT_FOR(weir_session_stats(sessions[WEIR_MODE_BLOCK], &stats) == WEIR_OK &&
              stats.parked_now == EMITTERS);
     if (!sandbox_enter())

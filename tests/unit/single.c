@@ -61,8 +61,8 @@ static void test_poll_makes_room(void **state)
     uint64_t sent = 0;
     struct weir_session_config config = unit_config();
     config.memory_bytes_max = 0;
-    config.write = count_bytes;
-    config.write_context = &sent;
+    config.sink.write = count_bytes;
+    config.sink.context = &sent;
     config.budget_bytes = 65536;
     config.segment_bytes = 8192;
     struct weir_session *session = unit_start(&config);

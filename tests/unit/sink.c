@@ -87,8 +87,8 @@ static void test_function_that_refuses(void **state)
     struct failures failures = {0};
     struct weir_session_config config = unit_config();
     config.memory_bytes_max = 0;
-    config.write = take_some;
-    config.write_context = &left;
+    config.sink.write = take_some;
+    config.sink.context = &left;
     struct weir_session *session = start_with(&config, &failures);
     uint64_t emitted = emit_until_failure(&failures);
     expect_failure(session, &failures, emitted, "returned false");
@@ -114,7 +114,7 @@ static void test_pipe_without_reader(void **state)
     struct weir_session_config config = unit_config();
     assert_int_equal(pipe(ends), 0);
     config.memory_bytes_max = 0;
-    config.descriptor = ends[1];
+    config.sink.descriptor = ends[1];
     struct weir_session *session = start_with(&config, &failures);
     close(ends[0]);
     uint64_t emitted = emit_until_failure(&failures);
@@ -151,7 +151,7 @@ static void test_descriptor_that_is_used_again(void **state)
     assert_int_equal(pipe2(ends, O_CLOEXEC), 0);
     assert_true(fcntl(ends[0], F_SETFL, O_NONBLOCK) == 0 && fcntl(ends[1], F_SETPIPE_SZ, 4096) > 0);
     config.memory_bytes_max = 0;
-    config.descriptor = ends[1];
+    config.sink.descriptor = ends[1];
     config.flush_ms = 5;
     config.stop_ms_max = 50;
     struct weir_session *session = unit_start(&config);
@@ -207,7 +207,7 @@ static void test_file_is_replaced_by_start(void **state)
     write_text(path, "precious");
     struct weir_session_config config = unit_config();
     config.memory_bytes_max = 0;
-    config.file = path;
+    config.sink.file = path;
     struct weir_session *session;
     assert_int_equal(weir_session_create(&config, &session, NULL), WEIR_OK);
     expect_begins(path, "precious");
@@ -234,7 +234,7 @@ static void test_relative_file(void **state)
     snprintf(path, sizeof path, "%s/rel.nettrace", directory);
     struct weir_session_config config = unit_config();
     config.memory_bytes_max = 0;
-    config.file = "rel.nettrace";
+    config.sink.file = "rel.nettrace";
     struct weir_session *session, *unused;
     assert_int_equal(chdir(directory), 0);
     assert_int_equal(weir_session_create(&config, &session, NULL), WEIR_OK);
@@ -258,7 +258,7 @@ static int fill_disk(const char *directory)
     snprintf(path, sizeof path, "%s/full.nettrace", directory);
     unit_setup(NULL);
     config.memory_bytes_max = 0;
-    config.file = path;
+    config.sink.file = path;
     struct weir_session *session = start_with(&config, &failures);
     uint64_t emitted = emit_until_failure(&failures);
     enum weir_result result = weir_session_stop(session, NULL);

@@ -98,7 +98,7 @@ static struct found take(struct weir_session *session, uint64_t last_ns)
     struct weir_sink sink = WEIR_SINK_INIT;
     bytes.count = 0;
     sink.write = append;
-    sink.write_context = &bytes;
+    sink.context = &bytes;
     if (weir_session_snapshot(session, &sink, last_ns, &error) != WEIR_OK)
         fail_msg("%s", error.text);
     return read_stream(bytes.at, bytes.count);
@@ -133,7 +133,7 @@ static void test_all_is_kept(void **state)
         assert_int_equal(found.lost, 0);
         assert_int_equal(found.last, 999);
     }
-    struct weir_stats stats = {.size = sizeof stats};
+    struct weir_stats stats = WEIR_STATS_INIT;
     assert_int_equal(weir_session_stats(session, &stats), WEIR_OK);
     assert_int_equal(stats.bytes_sent, 0);
     assert_int_equal(weir_session_stop(session, NULL), WEIR_OK);
@@ -225,9 +225,9 @@ static void test_thread_that_is_gone(void **state)
     for (uint64_t i = 0; i < 10000; i++)
         WEIR_EMIT(Unit, Pair, i, i);
     usleep(50000);
-    uint32_t count;
-    assert_int_equal(weir_session_thread_stats(session, NULL, 0, &count), WEIR_OK);
-    assert_int_equal(count, 1);
+    struct weir_thread_table table = WEIR_THREAD_TABLE_INIT;
+    assert_int_equal(weir_session_thread_stats(session, &table), WEIR_OK);
+    assert_int_equal(table.thread_count, 1);
     struct found found = take(session, 0);
     assert_int_equal(found.events + found.lost, 10003);
     assert_int_equal(weir_session_stop(session, NULL), WEIR_OK);
@@ -380,7 +380,7 @@ static void test_busy(void **state)
     config.budget_bytes = 65536;
     struct call call = {.session = unit_start(&config), .sink = WEIR_SINK_INIT};
     call.sink.write = slow;
-    call.sink.write_context = &slow_sink;
+    call.sink.context = &slow_sink;
     for (uint64_t i = 0; i < 10000; i++)
         WEIR_EMIT(Unit, Pair, i, i);
     pthread_t thread;
@@ -419,7 +419,7 @@ static void test_stop_during_a_snapshot(void **state)
     config.stop_ms_max = 50;
     struct call call = {.session = unit_start(&config), .sink = WEIR_SINK_INIT};
     call.sink.write = slow;
-    call.sink.write_context = &slow_sink;
+    call.sink.context = &slow_sink;
     WEIR_EMIT(Unit, Plain);
     pthread_t thread;
     pthread_mutex_lock(&slow_sink.gate);

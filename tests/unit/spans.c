@@ -401,8 +401,8 @@ static void test_losses_around(void **state)
     config.segment_bytes = SEGMENT_BYTES;
     config.budget_bytes = 8 * SEGMENT_BYTES;
     config.memory_bytes_max = 0;
-    config.write = gate_write;
-    config.write_context = &gate;
+    config.sink.write = gate_write;
+    config.sink.context = &gate;
     gate.is_closed = true;
     memset(&oracle, 0, sizeof oracle);
     struct weir_session *session = unit_start(&config);

@@ -74,7 +74,7 @@ static void *control(void *result)
     struct weir_session_config config = unit_config();
     struct weir_session *session = NULL;
     config.memory_bytes_max = 0;
-    config.file = "cancel.nettrace"; /* to open it is a point of cancellation */
+    config.sink.file = "cancel.nettrace"; /* to open it is a point of cancellation */
     pthread_cancel(pthread_self());
     enum weir_result *results = result;
     results[0] = weir_session_create(&config, &session, NULL);
@@ -221,7 +221,7 @@ static void check_jump_out_of_hook(void)
     struct weir_session_config config = unit_config();
     config.mode = WEIR_MODE_BLOCK;
     config.memory_bytes_max = 0;
-    config.write = stand_still;
+    config.sink.write = stand_still;
     config.budget_bytes = 64u << 10;
     config.segment_bytes = 4096;
     struct weir_session *session = unit_start(&config);
@@ -243,7 +243,7 @@ static void check_jump_out_of_hook(void)
     assert_int_equal(counts.attempted, attempted);
     assert_int_equal(counts.written, attempted - 1);
     assert_int_equal(counts.lost[WEIR_LOSS_NESTED], 1);
-    struct weir_stats stats = {.size = sizeof stats};
+    struct weir_stats stats = WEIR_STATS_INIT;
     assert_int_equal(weir_session_stats(session, &stats), WEIR_OK);
     assert_int_equal(stats.budget_bytes_used, 0);
     assert_int_equal(stats.parked_now, 0);

@@ -58,7 +58,7 @@ static struct weir_session *start_still(uint32_t segments)
 {
     struct weir_session_config config = unit_config();
     config.memory_bytes_max = 0;
-    config.write = write_when_allowed;
+    config.sink.write = write_when_allowed;
     config.segment_bytes = SEGMENT;
     config.budget_bytes = (uint64_t)segments * SEGMENT;
     config.flush_ms = FLUSH_MS;
@@ -86,7 +86,7 @@ static bool emit_span(void)
     static const unsigned char bytes[SEGMENT + SEGMENT / 2]; /* takes two segments */
     struct weir_value value = {.type = WEIR_TYPE_array_u8, .count = sizeof bytes};
     value.pointer = bytes;
-    return weir_event_emit(&weir_events_Unit.Bytes, &value, 1);
+    return weir_event_emit(&weir_events_Unit.Bytes, &value, 1, sizeof value);
 }
 
 static bool obey(enum order order)

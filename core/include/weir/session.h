@@ -6,7 +6,7 @@
  *
  *     struct weir_session_config config = WEIR_SESSION_CONFIG_INIT;
  *     config.providers = "MyVM:0xff:5";
- *     config.file = "vm.nettrace";
+ *     config.sink.file = "vm.nettrace";
  *     struct weir_session *session;
  *     if (weir_session_create(&config, &session, &error) == WEIR_OK &&
  *         weir_session_start(session, &error) == WEIR_OK) { ... weir_session_stop(session, &error);
@@ -33,10 +33,18 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <weir/result.h>
+#include <weir/version.h>
 
 #ifdef __cplusplus
 extern "C" {
 #endif
+
+/*
+ * Structs that begin with a size grow at their end. The host sets the size to that of its headers;
+ * the ..._INIT macros do. A library that is newer than the host's headers takes a smaller struct,
+ * with defaults for what it lacks, and fills one in up to the host's size. A size that is larger
+ * than the library's own is refused (WEIR_BAD_ARGUMENT), and so is one smaller than that of 0.2.
+ */
 
 struct weir_session; /* opaque */
 
@@ -66,6 +74,7 @@ enum weir_wake {
 
 /* One wait of a thread in BLOCK. */
 struct weir_park {
+    size_t size;           /* of the library's struct */
     uint64_t parked_ns;    /* from the full budget to the grant, or until it was given up */
     uint64_t queue_number; /* of this wait among the session's, in order of arrival, from 1 */
     uint64_t grant_number; /* of its grant, in order, from 1; 0: given up */
@@ -80,9 +89,36 @@ struct weir_park {
 typedef bool (*weir_write)(void *context, const void *bytes, size_t count);
 
 /*
+ * Where a stream goes. Start from WEIR_SINK_INIT and set exactly one of file, write and descriptor.
+ * `file` is used during the call only. A session's configuration embeds this struct, so its size
+ * stays: what is added takes the place of reserved words.
+ */
+struct weir_sink {
+    size_t size; /* sizeof(struct weir_sink) */
+    /* A path; a relative one is of the directory at the call. A regular file that is there is
+     * replaced: by a session when it starts, by a snapshot when it is whole. The new one is
+     * readable by its owner only. */
+    const char *file;
+    weir_write write;
+    void *context; /* of write */
+    /* -1: none. Duplicated by the call; yours stays yours, and may be closed at any time after. The
+     * duplicate shares its file's position and flags with it, and is closed when the stream ends.
+     */
+    int descriptor;
+    uint32_t reserved_word; /* 0 */
+    uint64_t reserved[3];   /* 0 */
+};
+
+/* clang-format off */
+#define WEIR_SINK_INIT                                                                             \
+    {                                                                                              \
+        sizeof(struct weir_sink), WEIR_NULL_, WEIR_NULL_, WEIR_NULL_, -1, 0, {0, 0, 0}             \
+    }
+/* clang-format on */
+
+/*
  * All pointers are used during weir_session_create() only, except contexts and functions. Start
- * from WEIR_SESSION_CONFIG_INIT, which sets the size and the defaults. Exactly one of file,
- * descriptor, write and memory_bytes_max names the sink.
+ * from WEIR_SESSION_CONFIG_INIT, which sets the sizes and the defaults.
  */
 struct weir_session_config {
     size_t size; /* sizeof(struct weir_session_config) */
@@ -90,50 +126,53 @@ struct weir_session_config {
     /* "Name[:keywords[:level]]", separated by commas: keywords hexadecimal or decimal (default
      * all), level 0 to 5 (default 5, verbose). */
     const char *providers;
-    /* Unknown provider names are an error unless this is set; then they take effect when a provider
-     * of that name is registered. */
-    bool unknown_providers_allowed;
 
-    /* A path; a relative one is of the directory at create. An existing regular file is replaced by
-     * a successful start; the new one is readable by its owner only. */
-    const char *file;
-    /* -1: none. Duplicated by create; yours stays yours, and may be closed at any time after. The
-     * duplicate shares its file's position and flags with it, and is closed by the stop. */
-    int descriptor;
-    weir_write write;
-    void *write_context;
-    uint64_t memory_bytes_max; /* keep the stream in memory, up to this; weir_session_memory() */
-
-    enum weir_mode mode;   /* default DROP */
-    uint64_t max_block_ns; /* BLOCK: longest wait of one event, also for a lock that a suspended
-                            * thread holds; 0: until stop or sink failure */
-    enum weir_wake wake;   /* BLOCK: default RELAY */
-    uint64_t grant_bytes;  /* RELAY: most that one grant gives, from a segment to a quarter of the
-                            * budget; 0, the default: found at run time */
+    /* Either the sink, or memory: the stream is kept there, up to so many bytes, for
+     * weir_session_memory(). */
+    struct weir_sink sink;
+    uint64_t memory_bytes_max;
 
     uint64_t budget_bytes;  /* for records; default 16 MiB, at least two segments, up to 64 GiB */
     uint32_t segment_bytes; /* default 32 KiB; 4 KiB to 1 MiB, a power of two */
-    uint32_t flush_ms;      /* what was recorded reaches the sink within this; default 100 */
-    uint32_t stop_ms_max;   /* deadline of weir_session_stop(); default 5,000 */
+    uint32_t flush_ms;      /* events reach the sink within this; default 100, up to 60,000 */
+    uint32_t stop_ms_max;   /* deadline of weir_session_stop(); default 5,000, up to 600,000 */
+    enum weir_mode mode;    /* default DROP */
+    enum weir_wake wake;    /* BLOCK: default RELAY */
 
-    /* Each callback gets its context first. */
+    /* Unknown provider names are an error unless this is set; then they take effect when a provider
+     * of that name is registered. */
+    bool unknown_providers_allowed;
+    /* For a host whose signal handlers suspend threads for long, or jump out of them
+     * (weir_thread_reset()): blocks an emitting thread's signals while it changes segments, two
+     * system calls each time, so that no handler interrupts it there. Without it, a thread that is
+     * suspended there may hold a lock, and events that others emit meanwhile can be lost as FULL.
+     * Signals that an instruction causes, such as SIGSEGV, are not blocked. */
+    bool block_signals;
+    uint16_t reserved; /* 0 */
+
+    uint64_t max_block_ns; /* BLOCK: longest wait of one event, also for a lock that a suspended
+                            * thread holds; 0: until stop or sink failure */
+    uint64_t grant_bytes;  /* RELAY: most that one grant gives, from a segment to a quarter of the
+                            * budget; 0, the default: found at run time */
+
+    /* Each callback gets its context as its first argument. */
 
     /* Called at stop, on the drain thread, after the last recorded event: emit the state that a
-     * reader needs (names for ids, say). Any volume; nothing is lost while the sink takes it, but
-     * for an event that is larger than 65,535 bytes in the file (TOO_LARGE), such as one with a
-     * string of 40,000 bytes, or whose values do not match (MISMATCH). Only this session gets it,
-     * and only events that it wants by provider, level and keywords. Use the emitters P_Name(), not
-     * WEIR_EMIT: the events are already off. */
+     * reader needs (names for ids, say). Any volume; nothing is lost while the sink takes it,
+     * except an event that is larger than 65,535 bytes in the file (TOO_LARGE), such as one with a
+     * string of 40,000 bytes, or whose values do not match (MISMATCH). Only this session gets the
+     * events, and only those that it wants by provider, level and keywords. Use the emitters
+     * P_Name(), not WEIR_EMIT: the events are already off. */
     void (*rundown)(void *context, struct weir_session *session);
     void *rundown_context;
 
-    /* Told once per kind of failure outside a call: a sink that failed (WEIR_IO), or membarrier
+    /* Called once per kind of failure outside a call: a sink that failed (WEIR_IO), or membarrier
      * that is no longer permitted (WEIR_SYSTEM). On the drain thread. */
     void (*on_error)(void *context, enum weir_result result, const char *text);
     void *on_error_context;
 
-    /* BLOCK: told of each wait, after it, on the thread that waited, inside its emit call: what it
-     * emits is counted as nested, and while it takes its time the thread does not write. Several
+    /* BLOCK: called after each wait, on the thread that waited, inside its emit call. Events that
+     * it emits are counted as NESTED, and until it returns the thread writes nothing. Several
      * threads may be in it at once. It may not stop or destroy its own session, which waits for all
      * of them (WEIR_BAD_STATE, at once; destroy does nothing). It may ask for figures, and create,
      * start, stop and destroy other sessions, and take their snapshots: what a provider's callback
@@ -145,38 +184,27 @@ struct weir_session_config {
     void *(*allocate)(void *context, size_t bytes);
     void (*release)(void *context, void *memory, size_t bytes);
     void *allocator_context;
-
-    /* For a host whose signal handlers suspend threads for long, or jump out of them
-     * (weir_thread_reset()): blocks an emitting thread's signals while it changes segments, two
-     * system calls each time, so that no handler interrupts it there. Without it, a thread that is
-     * suspended there may hold a lock, and what others emit meanwhile can be lost as FULL. Signals
-     * that an instruction causes, such as SIGSEGV, are not blocked. */
-    bool block_signals;
 };
 
-#define WEIR_SESSION_CONFIG_DEFAULT_BUDGET (16u << 20)
-#ifdef __cplusplus
-#define WEIR_SESSION_CONFIG_INIT weir_session_config_init()
-#else
-#define WEIR_SESSION_CONFIG_INIT                                                    \
-    {                                                                               \
-        .size = sizeof(struct weir_session_config), .descriptor = -1,               \
-        .budget_bytes = WEIR_SESSION_CONFIG_DEFAULT_BUDGET, .segment_bytes = 32768, \
-        .flush_ms = 100, .stop_ms_max = 5000                                        \
+/* clang-format off */
+#define WEIR_SESSION_CONFIG_INIT                                                                   \
+    {                                                                                              \
+        sizeof(struct weir_session_config), WEIR_NULL_, WEIR_SINK_INIT, 0, 16u << 20, 32768, 100,  \
+            5000, WEIR_MODE_DROP, WEIR_WAKE_RELAY, false, false, 0, 0, 0, WEIR_NULL_, WEIR_NULL_,  \
+            WEIR_NULL_, WEIR_NULL_, WEIR_NULL_, WEIR_NULL_, WEIR_NULL_, WEIR_NULL_, WEIR_NULL_     \
     }
-#endif
+/* clang-format on */
 
-/* The same as a function, for C++ and for bindings. */
+/* The same to be assigned. */
+static inline struct weir_sink weir_sink_init(void)
+{
+    struct weir_sink sink = WEIR_SINK_INIT;
+    return sink;
+}
+
 static inline struct weir_session_config weir_session_config_init(void)
 {
-    struct weir_session_config config;
-    __builtin_memset(&config, 0, sizeof config);
-    config.size = sizeof config;
-    config.descriptor = -1;
-    config.budget_bytes = WEIR_SESSION_CONFIG_DEFAULT_BUDGET;
-    config.segment_bytes = 32768;
-    config.flush_ms = 100;
-    config.stop_ms_max = 5000;
+    struct weir_session_config config = WEIR_SESSION_CONFIG_INIT;
     return config;
 }
 
@@ -233,24 +261,27 @@ WEIR_API enum weir_result weir_session_poll(struct weir_session *session, struct
  * call uses the session. */
 WEIR_API void weir_session_destroy(struct weir_session *session);
 
-/* Figures of a session, or of one thread in it: attempted = written + the sum of lost. */
+/* Figures of a session, or of one thread in it: attempted = written + the sum of lost, and of
+ * lost_other. Nothing but causes is ever added. */
 struct weir_counts {
     uint64_t attempted;
     uint64_t written;
     uint64_t lost[WEIR_LOSS_COUNT];
 };
 
+/* Start from WEIR_STATS_INIT. */
 struct weir_stats {
-    size_t size; /* in: sizeof(struct weir_stats) */
-    struct weir_counts counts;
+    size_t size;         /* in: sizeof(struct weir_stats) */
+    uint32_t lost_count; /* in: WEIR_LOSS_COUNT of the host's headers */
+    uint32_t reserved;
     uint64_t budget_bytes;
     uint64_t budget_bytes_used;
     uint64_t reserved_bytes; /* beside the budget: lanes, encode buffer, tables */
     uint64_t bytes_sent;     /* to the sink */
     uint64_t sequence_points;
-    /* Met after a sequence point that should have followed them, and stamped with its time: of
-     * threads that were preempted inside an event, and the first one of a thread behind a step of
-     * its clock that the library has not seen for all threads. */
+    /* Records that the drain found only after a sequence point that should have followed them, and
+     * that have its time: of threads that were preempted inside an event, and the first one of a
+     * thread behind a step of its clock that the library has not seen for all threads. */
     uint64_t late_records;
     uint64_t threads_seen;
 
@@ -263,59 +294,56 @@ struct weir_stats {
     uint64_t grant_bytes;     /* their sum */
     uint64_t grant_bytes_now; /* what a grant gives at most at this moment */
     uint64_t wakes;           /* system calls that woke an emitting thread */
+
+    uint64_t lost_other;       /* for causes that the host's headers do not have yet */
+    struct weir_counts counts; /* last, since the number of causes grows */
 };
+
+/* clang-format off */
+#define WEIR_STATS_INIT                                                                            \
+    {                                                                                              \
+        sizeof(struct weir_stats), WEIR_LOSS_COUNT, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0,   \
+            0, 0, {0, 0, {0}}                                                                      \
+    }
+/* clang-format on */
 
 /* Figures so far; while emitters run, those of one moment per thread. Any thread; takes the
  * session's locks for a walk over its lanes; emitters that have a lane do not wait for it.
- * WEIR_TIMEOUT if a lock is not free within stop_ms_max, because a thread that holds it is
- * suspended. */
+ * WEIR_BAD_ARGUMENT (an argument is NULL, or a size or count is not one of a known version),
+ * WEIR_BAD_STATE (a session of the process before fork), WEIR_TIMEOUT if a lock is not free within
+ * stop_ms_max, because a thread that holds it is suspended. */
 WEIR_API enum weir_result weir_session_stats(struct weir_session *session,
                                              struct weir_stats *stats);
 
 struct weir_thread_stats {
-    uint64_t thread_id;      /* of the system */
-    uint64_t capture_thread; /* of the stream; never reused */
-    struct weir_counts counts;
+    uint64_t thread_id;        /* of the system */
+    uint64_t capture_thread;   /* of the stream; never reused */
+    uint64_t lost_other;       /* as in struct weir_stats */
+    struct weir_counts counts; /* last, since the number of causes grows */
 };
 
-/* Figures of up to `max` threads that have not exited; `count` receives how many there are. Blocks
- * and fails as weir_session_stats(). */
-WEIR_API enum weir_result weir_session_thread_stats(struct weir_session *session,
-                                                    struct weir_thread_stats *threads, uint32_t max,
-                                                    uint32_t *count);
-
-/*
- * OVERWRITE: where a snapshot goes. Start from WEIR_SINK_INIT; exactly one of file, descriptor and
- * write names the sink. `file` is used during the call only.
- */
-struct weir_sink {
-    size_t size; /* sizeof(struct weir_sink) */
-    /* A path; a relative one is of the directory at the call. A regular file appears there, in the
-     * place of an older one, when the snapshot is whole; it is readable by its owner only. */
-    const char *file;
-    int descriptor; /* -1: none; duplicated for the call, yours stays yours */
-    weir_write write;
-    void *write_context;
+/* An array for the figures of threads. Start from WEIR_THREAD_TABLE_INIT. */
+struct weir_thread_table {
+    size_t size;           /* in: sizeof(struct weir_thread_table) */
+    uint32_t thread_bytes; /* in: sizeof(struct weir_thread_stats), from one thread to the next */
+    uint32_t lost_count;   /* in: WEIR_LOSS_COUNT of the host's headers */
+    struct weir_thread_stats *threads; /* in: the array; NULL if threads_max is 0 */
+    uint32_t threads_max;              /* in: how many it has room for */
+    uint32_t thread_count; /* out: threads that have not exited; may be more than threads_max */
 };
 
-#ifdef __cplusplus
-#define WEIR_SINK_INIT weir_sink_init()
-#else
-#define WEIR_SINK_INIT                                      \
-    {                                                       \
-        .size = sizeof(struct weir_sink), .descriptor = -1, \
+/* clang-format off */
+#define WEIR_THREAD_TABLE_INIT                                                                     \
+    {                                                                                              \
+        sizeof(struct weir_thread_table), sizeof(struct weir_thread_stats), WEIR_LOSS_COUNT,       \
+            WEIR_NULL_, 0, 0                                                                       \
     }
-#endif
+/* clang-format on */
 
-/* The same as a function, for C++ and for bindings. */
-static inline struct weir_sink weir_sink_init(void)
-{
-    struct weir_sink sink;
-    __builtin_memset(&sink, 0, sizeof sink);
-    sink.size = sizeof sink;
-    sink.descriptor = -1;
-    return sink;
-}
+/* Figures of up to threads_max threads that have not exited. Threads, locks and errors as
+ * weir_session_stats(). */
+WEIR_API enum weir_result weir_session_thread_stats(struct weir_session *session,
+                                                    struct weir_thread_table *table);
 
 /*
  * Writes what a running session of mode OVERWRITE keeps, as a whole nettrace stream of its own: the
@@ -388,10 +416,12 @@ struct weir_park_hooks {
     void *context;
 };
 
+/* clang-format off */
 #define WEIR_PARK_HOOKS_INIT                                               \
     {                                                                      \
         sizeof(struct weir_park_hooks), WEIR_NULL_, WEIR_NULL_, WEIR_NULL_ \
     }
+/* clang-format on */
 
 /*
  * Sets the hooks of the process, in place of those before; NULL removes them. At any time, on any
@@ -406,9 +436,6 @@ WEIR_API enum weir_result weir_park_hooks_set(const struct weir_park_hooks *hook
 /* The stream of a stopped session with a memory sink; valid until destroy. */
 WEIR_API enum weir_result weir_session_memory(struct weir_session *session, const void **bytes,
                                               uint64_t *count);
-
-/* The library's version, such as "0.1.0". */
-WEIR_API const char *weir_version(void);
 
 #ifdef __cplusplus
 }

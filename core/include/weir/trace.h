@@ -80,23 +80,34 @@ struct weir_guid {
     uint8_t bytes[16];
 };
 
+/* An array of these is read in steps of its schema's field_bytes. */
 struct weir_field {
     const char *name; /* UTF-8 */
     enum weir_type type;
 };
 
-/* What an event is. Names are UTF-8, up to 255 bytes. */
+/* What an event is. Names are UTF-8, up to 255 bytes. Start from WEIR_SCHEMA_INIT. */
 struct weir_schema {
+    size_t size; /* sizeof(struct weir_schema); see weir/session.h on sizes */
     const char *name;
+    const struct weir_field *fields;
+    uint32_t field_count; /* up to 64 */
+    uint32_t field_bytes; /* sizeof(struct weir_field) */
     uint64_t keywords; /* 0: wanted by every session that has the provider at this level */
     uint16_t event_id; /* 1 to 65,535; with the provider, the identity of the event */
     uint8_t version;
-    uint8_t level;  /* enum weir_level */
-    uint8_t opcode; /* 0: taken from a name that ends in Start (1) or Stop (2) */
-    uint8_t reserved[3];
-    const struct weir_field *fields;
-    uint32_t field_count; /* up to 64 */
+    uint8_t level;       /* enum weir_level */
+    uint8_t opcode;      /* 0: taken from a name that ends in Start (1) or Stop (2) */
+    uint8_t reserved[3]; /* 0 */
 };
+
+/* clang-format off */
+#define WEIR_SCHEMA_INIT                                                                           \
+    {                                                                                              \
+        sizeof(struct weir_schema), WEIR_NULL_, WEIR_NULL_, 0, sizeof(struct weir_field), 0, 0, 0, \
+            WEIR_LEVEL_INFO, 0, {0, 0, 0}                                                          \
+    }
+/* clang-format on */
 
 /* An event as the emitter sees it. Written by the library only; `enabled` has a bit per session
  * that wants the event. Reading it says only whether to enter: the library decides again. */
@@ -126,13 +137,22 @@ WEIR_API void weir_no_block_end(void);
 
 struct weir_provider; /* opaque */
 
-/* A provider declared by WEIR_PROVIDER_DEFINE. */
+/* What WEIR_PROVIDER_DEFINE compiles into a host. The sizes say how far apart the elements of its
+ * arrays are, so that a library with larger structs finds them. */
 struct weir_provider_declaration {
-    const char *name;
-    void *events; /* struct weir_event [event_count] */
-    const struct weir_schema *schemas;
+    size_t size;      /* sizeof(struct weir_provider_declaration) */
+    uint32_t version; /* WEIR_DECLARATION_VERSION */
     uint32_t event_count;
+    uint32_t event_bytes;  /* sizeof(struct weir_event) */
+    uint32_t schema_bytes; /* sizeof(struct weir_schema) */
+    const char *name;
+    void *events;        /* event_count of struct weir_event, which the library writes */
+    const void *schemas; /* event_count of struct weir_schema */
 };
+
+/* Of what the emitters do inline: how they read an event's `enabled`, and how they lay out the
+ * payload for weir_emit(). */
+#define WEIR_DECLARATION_VERSION 1u
 
 /*
  * Told when the set of sessions that want the provider changes: `enabled`, and the level and
@@ -156,7 +176,8 @@ typedef void (*weir_provider_callback)(void *context, bool enabled, uint8_t leve
  * `callback`, `provider` and `error` may be NULL. Any thread; takes the registry lock, for which it
  * waits as long as another such call has it; allocates.
  * WEIR_EXISTS: a provider of that name is registered (names are compared without case; "Weir" is
- * the library's own), or two events have one id. WEIR_BAD_ARGUMENT: an event is malformed.
+ * the library's own), or two events have one id. WEIR_BAD_ARGUMENT: an event is malformed, or the
+ * declaration is of a newer version than the library.
  * WEIR_LIMIT, WEIR_NO_MEMORY.
  */
 WEIR_API enum weir_result
@@ -243,10 +264,12 @@ struct weir_value {
 
 /*
  * Writes an event from an array of values, for events defined at run time. Values whose number or
- * types differ from the schema are not written and counted as MISMATCH. Otherwise as weir_emit().
+ * types differ from the schema are not written and counted as MISMATCH; so are those of a host whose
+ * struct weir_value the library does not know. `value_bytes`: sizeof(struct weir_value). Otherwise
+ * as weir_emit().
  */
 WEIR_API bool weir_event_emit(const struct weir_event *event, const struct weir_value *values,
-                              uint32_t count);
+                              uint32_t count, uint32_t value_bytes);
 
 /* ---- From here on: how the list becomes code. ------------------------------------------------
 
@@ -412,8 +435,9 @@ WEIR_API bool weir_event_emit(const struct weir_event *event, const struct weir_
     return weir_emit(&weir_events_##P.N, &weir_payload_);
 
 #define WEIR_SCHEMA_(P, N, number, version, level, keywords, ...)                              \
-    { #N, keywords, number, version, level, 0, { 0, 0, 0 }, weir_fields_##P##_##N,             \
-      sizeof weir_fields_##P##_##N / sizeof weir_fields_##P##_##N[0] - 1 },
+    { sizeof(struct weir_schema), #N, weir_fields_##P##_##N,                                   \
+      sizeof weir_fields_##P##_##N / sizeof weir_fields_##P##_##N[0] - 1,                      \
+      sizeof(struct weir_field), keywords, number, version, level, 0, { 0, 0, 0 } },
 #define WEIR_SCHEMA_ARGUMENTS_(...) WEIR_SCHEMA_(__VA_ARGS__, ~)
 
 /*
@@ -441,8 +465,9 @@ WEIR_API bool weir_event_emit(const struct weir_event *event, const struct weir_
     EVENTS(WEIR_FIELD_ARRAY_, P)                                                               \
     static const struct weir_schema weir_schemas_##P[] = { EVENTS(WEIR_SCHEMA_ARGUMENTS_, P) };\
     const struct weir_provider_declaration weir_provider_##P = {                               \
-        #P, &weir_events_##P, weir_schemas_##P,                                                \
-        sizeof weir_schemas_##P / sizeof weir_schemas_##P[0] };
+        sizeof(struct weir_provider_declaration), WEIR_DECLARATION_VERSION,                    \
+        sizeof weir_schemas_##P / sizeof weir_schemas_##P[0], sizeof(struct weir_event),       \
+        sizeof(struct weir_schema), #P, &weir_events_##P, weir_schemas_##P };
 
 /* WEIR_EMIT(P, Name, arguments...): emits if enabled; otherwise evaluates nothing. An event has up
  * to 32 arguments: two for each of 16 arrays. */
