@@ -76,7 +76,8 @@ static void count_drain(const char *name, uint64_t events, bench_kernel kernel,
     count_twice(name, events, fill, poll_once, &stream);
     if (bytes_sent(stream.session) < (WARM_EVENTS + 3 * events) * STREAM_BYTES_MIN)
         count_fail(name, "the drain has not written all");
-    weir_session_stop(stream.session, NULL);
+    if (weir_session_stop(stream.session, NULL) != WEIR_OK)
+        count_fail(name, "the stream is not whole");
     weir_session_destroy(stream.session);
 }
 
@@ -125,7 +126,8 @@ static void count_at_brim(const char *name, uint64_t events, enum weir_mode mode
     struct weir_session *session = count_session(config, SMALL_BYTES, SEGMENT_BYTES);
     bench_emit_32(SMALL_BYTES / PAYLOAD_BYTES);
     count_twice(name, events, NULL, work, NULL);
-    weir_session_stop(session, NULL);
+    if (weir_session_stop(session, NULL) != WEIR_OK)
+        count_fail(name, "the stream is not whole");
     weir_session_destroy(session);
 }
 
@@ -141,7 +143,6 @@ static uint64_t events_in(uint64_t budget_bytes)
     struct weir_session *session = count_session(config, budget_bytes, SEGMENT_BYTES);
     while (bench_emit_32(1))
         events++;
-    weir_session_stop(session, NULL);
     weir_session_destroy(session);
     return events;
 }

@@ -51,7 +51,6 @@ static void start(struct held *one, enum weir_mode mode)
 static void stop(struct held *one)
 {
     sem_post(&one->may_go);
-    weir_session_stop(one->session, NULL);
     weir_session_destroy(one->session);
     sem_destroy(&one->arrived);
     sem_destroy(&one->may_go);

@@ -119,7 +119,7 @@ static struct weir_session *session_start(void)
 static struct weir_stats stats_of(struct weir_session *session)
 {
     struct weir_stats stats = WEIR_STATS_INIT;
-    weir_session_stats(session, &stats);
+    hs_check(weir_session_stats(session, &stats) == WEIR_OK, "stats");
     return stats;
 }
 
@@ -337,7 +337,8 @@ int main(int argc, char **argv)
     sigaction(SIGTRAP, &action, NULL);
     struct sigaction jump = {.sa_handler = on_jump};
     sigaction(SIGUSR1, &jump, NULL);
-    weir_provider_register(&weir_provider_Jump, NULL, NULL, NULL, NULL);
+    hs_check(weir_provider_register(&weir_provider_Jump, NULL, NULL, NULL, NULL) == WEIR_OK,
+             "register");
     jumps_max = jumps_max ? jumps_max : 1;
     do {
         for (size_t i = 0; i < sizeof all / sizeof all[0]; i++)

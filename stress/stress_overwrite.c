@@ -265,7 +265,7 @@ static void snapshot_take(struct snapshot *snapshot, uint64_t last_ns)
 static void budget_check(void)
 {
     struct weir_stats stats = WEIR_STATS_INIT;
-    weir_session_stats(trace.session, &stats);
+    hs_check(weir_session_stats(trace.session, &stats) == WEIR_OK, "stats");
     hs_check(stats.budget_bytes_used <= stats.budget_bytes, "%llu bytes of a budget of %llu",
              (ull)stats.budget_bytes_used, (ull)stats.budget_bytes);
     hs_check(stats.counts.attempted == stats.counts.written + hs_lost(&stats.counts),

@@ -157,7 +157,7 @@ static void session_end(struct weir_session *session)
         attempted += mutators[i].attempted;
         written += mutators[i].written;
     }
-    weir_session_stats(session, &stats);
+    hs_check(weir_session_stats(session, &stats) == WEIR_OK, "%s: stats", scenario->name);
     uint64_t gone = stats.counts.lost[WEIR_LOSS_OVERWRITTEN];
     hs_check(result == WEIR_OK, "%s: the stop returns %d", scenario->name, result);
     hs_check(stats.counts.attempted == attempted, "%s: %llu of %llu events are accounted for",
@@ -223,7 +223,8 @@ int main(int argc, char **argv)
     sigaction(SIGUSR1, &action, NULL);
     action.sa_handler = on_resume;
     sigaction(SIGUSR2, &action, NULL);
-    weir_provider_register(&weir_provider_Suspend, NULL, NULL, NULL, NULL);
+    hs_check(weir_provider_register(&weir_provider_Suspend, NULL, NULL, NULL, NULL) == WEIR_OK,
+             "register");
     do {
         for (size_t i = 0; i < sizeof all / sizeof all[0]; i++)
             scenario_run(&all[i]);

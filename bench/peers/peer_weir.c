@@ -56,9 +56,9 @@ static void emit_weir(uint32_t thread, uint64_t first, uint64_t count)
 static void close_weir(struct peer_outcome *outcome)
 {
     struct weir_stats stats = WEIR_STATS_INIT;
-    if (weir_session_stop(session, NULL) != WEIR_OK)
+    if (weir_session_stop(session, NULL) != WEIR_OK ||
+        weir_session_stats(session, &stats) != WEIR_OK)
         peer_fail("the trace is not whole");
-    weir_session_stats(session, &stats);
     weir_session_destroy(session);
     if (stats.counts.attempted != emitted)
         peer_fail("%llu events were emitted, the session counts %llu", (unsigned long long)emitted,

@@ -13,7 +13,7 @@ import tempfile
 
 def main(readme, compiler, include, library, weir):
     text = pathlib.Path(readme).read_text(encoding="utf-8")
-    program = re.search(r"```c\n(#include <weir/weir.h>.*?)```", text, re.S)
+    program = re.search(r"```c\n((?:#include <[a-z]+\.h>\n)*#include <weir/weir.h>.*?)```", text, re.S)
     command = re.search(r"^cc app\.c .*? -o app && \./app$", text, re.M)
     if not program or not command:
         return "the README has no program, or no command that compiles it"

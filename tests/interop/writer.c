@@ -284,7 +284,8 @@ static void write_snapshot(void)
     sink.file = path_of(path, sizeof path, "snapshot", "nettrace");
     if (weir_session_snapshot(session, &sink, 0, &error) != WEIR_OK)
         fail("snapshot", error.text);
-    weir_session_stats(session, &stats);
+    if (weir_session_stats(session, &stats) != WEIR_OK)
+        fail("snapshot", "no figures");
     FILE *file = session_end(session, "snapshot");
     fprintf(file,
             "{\n \"rising\": true,\n \"ignore\": [\"Weir/1\"],\n \"events\": {\"Interop/5\": "

@@ -326,7 +326,7 @@ static void check_hook(enum weir_wake wake)
     while (sem_wait(&is_granted) != 0) {
     }
     __atomic_store_n(&hook_waits, false, __ATOMIC_RELEASE);
-    weir_park_hooks_set(NULL);
+    assert_int_equal(weir_park_hooks_set(NULL), WEIR_OK);
     hold_begin(&holder, &session->buffers.gate.lock);
     sem_post(&hook_ends);
     pthread_join(thread, NULL);

@@ -136,9 +136,9 @@ static void test_two_sessions_have_a_copy_each(void **state)
     assert_true(WEIR_EMIT(Unit, Pair, 1, 2));
     assert_true(WEIR_EMIT(Unit, Text, "both"));
     assert_false(emit_text(5000)); /* half of the small one's budget is one segment */
-    weir_session_stop(all, NULL);
-    weir_session_stop(text, NULL);
-    weir_session_stop(small, NULL);
+    assert_int_equal(weir_session_stop(all, NULL), WEIR_OK);
+    assert_int_equal(weir_session_stop(text, NULL), WEIR_OK);
+    assert_int_equal(weir_session_stop(small, NULL), WEIR_OK);
     assert_int_equal(unit_counts(all).written, 3);
     assert_int_equal(unit_counts(text).written, 2);
     assert_int_equal(unit_counts(small).written, 1);

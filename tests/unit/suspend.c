@@ -6,6 +6,7 @@
 #include <pthread.h>
 #include <semaphore.h>
 #include <signal.h>
+#include <stdlib.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
 #include <unistd.h>
@@ -129,7 +130,7 @@ static void test_jump_out_of_a_callback(void **state)
     assert_int_equal(weir_session_create(&config, &created, NULL), WEIR_OK);
     session = created;
     if (setjmp(out) == 0)
-        weir_session_start(session, NULL);
+        assert_int_equal(weir_session_start(session, NULL), WEIR_OK); /* it jumps */
     weir_thread_reset();
     assert_int_equal(weir_session_stop(session, NULL), WEIR_OK);
     assert_int_equal(calls, 2);
@@ -210,7 +211,8 @@ static void *emit_until_jump(void *argument)
             ++*attempted;
             WEIR_EMIT(Unit, Pair, 1, 2);
         }
-    weir_park_hooks_set(NULL);
+    if (weir_park_hooks_set(NULL) != WEIR_OK)
+        abort();
     weir_thread_reset();
     ++*attempted;
     return (void *)(uintptr_t)WEIR_EMIT(Unit, Pair, 1, 2);

@@ -7,24 +7,29 @@
  *     struct weir_session_config config = WEIR_SESSION_CONFIG_INIT;
  *     config.providers = "MyVM:0xff:5";
  *     config.sink.file = "vm.nettrace";
- *     struct weir_session *session;
- *     if (weir_session_create(&config, &session, &error) == WEIR_OK &&
- *         weir_session_start(session, &error) == WEIR_OK) { ... weir_session_stop(session, &error);
- * } weir_session_destroy(session);
+ *     struct weir_session *session = NULL;
+ *     struct weir_error error;
+ *     if (weir_session_create(&config, &session, &error) != WEIR_OK ||
+ *         weir_session_start(session, &error) != WEIR_OK)
+ *         complain(error.text);
+ *     ...
+ *     if (weir_session_stop(session, &error) != WEIR_OK)
+ *         complain(error.text);
+ *     weir_session_destroy(session);
  *
  * The functions here disable cancellation of the calling thread until they return.
  *
  * When its budget is full, a session does what its mode says: drop the new event, park its thread
- * until there is room, or overwrite the oldest events. What is lost is counted by cause and thread.
+ * until there is room, or overwrite the oldest events. Losses are counted by cause and thread.
  *
  * A process that enters a sandbox should do so before it starts a session, or allow membarrier(2)
  * there. If the call is first refused while sessions run, the library can no longer tell which
  * threads are inside their memory, and these sessions end: their events are off, parked threads go
- * on (ABORTED), and on_error gets WEIR_SYSTEM once. The stop still writes what was recorded, and
+ * on (ABORTED), and on_error gets WEIR_SYSTEM once. The stop still writes the recorded events, and
  * then returns WEIR_SYSTEM; the session's memory, and its place among the 64, stay taken. A record
- * of an emitter that was inside at that moment may be missing from the stream, and counts as
- * SINK_FAILED then, or may stand behind a sequence point that it should precede, with that point's
- * time. Sessions that start afterwards work as ever, but an event costs them a locked instruction.
+ * of an emitter that was inside at that moment may be missing from the stream and is then counted
+ * as SINK_FAILED, or may follow a sequence point that it should precede, with that point's time.
+ * Sessions that start later work as before, but each event costs them a locked instruction.
  */
 #ifndef WEIR_SESSION_H
 #define WEIR_SESSION_H
@@ -63,12 +68,12 @@ enum weir_mode {
 
 /* BLOCK: how parked threads get room again. */
 enum weir_wake {
-    /* In order of arrival, several segments at a time; a thread that parks hands on what is free,
-     * so that the drain rarely wakes anybody. */
+    /* In order of arrival, several segments at a time; a thread that parks passes free segments to
+     * the next one, so that the drain rarely wakes a thread. */
     WEIR_WAKE_RELAY,
     /* In order of arrival, one segment at a time; the drain wakes the head of the queue. */
     WEIR_WAKE_FIFO,
-    /* One event for all: any thread may take the segment, whoever comes first. */
+    /* One event for all: the first thread to run takes the segment. */
     WEIR_WAKE_AUTO_RESET
 };
 
@@ -83,15 +88,15 @@ struct weir_park {
 
 /* Takes bytes of the stream, in order; false fails the snapshot, or ends the session: its events
  * are switched off, parked threads go on, and the stop returns WEIR_IO. It may block, but a stop
- * waits for it only until its deadline. It runs on the session's drain thread: what it emits is
- * counted as NESTED, it may not stop its session (WEIR_BAD_STATE), and destroy does nothing there.
+ * waits for it only until its deadline. It runs on the session's drain thread: events that it emits
+ * are counted as NESTED, it may not stop its session (WEIR_BAD_STATE), and destroy does nothing.
  */
 typedef bool (*weir_write)(void *context, const void *bytes, size_t count);
 
 /*
  * Where a stream goes. Start from WEIR_SINK_INIT and set exactly one of file, write and descriptor.
  * `file` is used during the call only. A session's configuration embeds this struct, so its size
- * stays: what is added takes the place of reserved words.
+ * never changes: new members take the place of reserved words.
  */
 struct weir_sink {
     size_t size; /* sizeof(struct weir_sink) */
@@ -215,9 +220,9 @@ static inline struct weir_session_config weir_session_config_init(void)
  * WEIR_NOT_FOUND (provider), WEIR_IO (the file cannot be created, or no more descriptors are
  * available), WEIR_NO_MEMORY.
  */
-WEIR_API enum weir_result weir_session_create(const struct weir_session_config *config,
-                                              struct weir_session **session,
-                                              struct weir_error *error);
+WEIR_NODISCARD WEIR_API enum weir_result
+weir_session_create(const struct weir_session_config *config, struct weir_session **session,
+                    struct weir_error *error);
 
 /*
  * Starts the drain thread, waits until it runs, then enables the events, then calls the providers'
@@ -227,8 +232,8 @@ WEIR_API enum weir_result weir_session_create(const struct weir_session_config *
  * dlopen() for that. WEIR_BAD_STATE (not inert), WEIR_LIMIT (64 sessions run), WEIR_SYSTEM (no
  * thread), WEIR_IO (the file could not take its name).
  */
-WEIR_API enum weir_result weir_session_start(struct weir_session *session,
-                                             struct weir_error *error);
+WEIR_NODISCARD WEIR_API enum weir_result weir_session_start(struct weir_session *session,
+                                                            struct weir_error *error);
 
 /*
  * Disables the events, waits for emitters that are inside, drains, runs the rundown, ends the
@@ -240,25 +245,27 @@ WEIR_API enum weir_result weir_session_start(struct weir_session *session,
  * holds a lock that the stop needs: the session's memory is kept, and another stop takes up what is
  * left. WEIR_SYSTEM if membarrier has failed under the session (see the top): its stream is ended,
  * and another stop returns the same. `error`, which may be NULL, says what failed: the system's
- * reason, or who is not done.
+ * reason, or which part is not done.
  */
-WEIR_API enum weir_result weir_session_stop(struct weir_session *session, struct weir_error *error);
+WEIR_NODISCARD WEIR_API enum weir_result weir_session_stop(struct weir_session *session,
+                                                           struct weir_error *error);
 
 /*
- * For hosts without threads (the library built with WEIR_SINGLE_THREADED): does what the drain
- * thread does elsewhere, once: reads what was recorded and, every flush_ms, hands it to the sink,
- * which may block. To be called often enough that the budget does not fill: what finds no room
- * meanwhile is dropped. Not in a callback of the library. WEIR_BAD_STATE if the session does not
+ * For hosts without threads (the library built with WEIR_SINGLE_THREADED): does one round of the
+ * drain thread's work: reads the recorded events and, every flush_ms, hands them to the sink, which
+ * may block. Call it often enough that the budget does not fill: events that find no room are
+ * dropped. Do not call it in a callback of the library. WEIR_BAD_STATE if the session does not
  * run, WEIR_IO once its sink has failed. `error` may be NULL. In other builds it does nothing and
  * returns WEIR_OK.
  */
-WEIR_API enum weir_result weir_session_poll(struct weir_session *session, struct weir_error *error);
+WEIR_NODISCARD WEIR_API enum weir_result weir_session_poll(struct weir_session *session,
+                                                           struct weir_error *error);
 
 /* Stops the session if it runs and frees it. NULL is allowed. If the stop returns WEIR_TIMEOUT or
  * WEIR_SYSTEM the memory is kept for good. Does nothing in the session's own callbacks. In a forked
- * child, closes the child's copies of the descriptors of a session of the parent, which would keep
- * the reader of a pipe from its end, and does nothing else. The caller sees to it that no other
- * call uses the session. */
+ * child it only closes the child's copies of the descriptors of the parent's session, which would
+ * keep the reader of a pipe from seeing its end. The caller makes sure that no other call uses the
+ * session. */
 WEIR_API void weir_session_destroy(struct weir_session *session);
 
 /* Figures of a session, or of one thread in it: attempted = written + the sum of lost, and of
@@ -312,8 +319,8 @@ struct weir_stats {
  * WEIR_BAD_ARGUMENT (an argument is NULL, or a size or count is not one of a known version),
  * WEIR_BAD_STATE (a session of the process before fork), WEIR_TIMEOUT if a lock is not free within
  * stop_ms_max, because a thread that holds it is suspended. */
-WEIR_API enum weir_result weir_session_stats(struct weir_session *session,
-                                             struct weir_stats *stats);
+WEIR_NODISCARD WEIR_API enum weir_result weir_session_stats(struct weir_session *session,
+                                                            struct weir_stats *stats);
 
 struct weir_thread_stats {
     uint64_t thread_id;        /* of the system */
@@ -342,8 +349,8 @@ struct weir_thread_table {
 
 /* Figures of up to threads_max threads that have not exited. Threads, locks and errors as
  * weir_session_stats(). */
-WEIR_API enum weir_result weir_session_thread_stats(struct weir_session *session,
-                                                    struct weir_thread_table *table);
+WEIR_NODISCARD WEIR_API enum weir_result weir_session_thread_stats(struct weir_session *session,
+                                                                   struct weir_thread_table *table);
 
 /*
  * Writes what a running session of mode OVERWRITE keeps, as a whole nettrace stream of its own: the
@@ -352,13 +359,13 @@ WEIR_API enum weir_result weir_session_thread_stats(struct weir_session *session
  * what makes room is younger, and an emitter that finds nothing drops its event, counted as FULL.
  * The session's own sink gets nothing of it, and no rundown runs.
  *
- * All threads are cut at one moment. For each of them the file's events and the losses told in it
- * are all that it attempted up to its cut; events that were overwritten, and those older than
- * `last_ns`, are told as OVERWRITTEN. Whatever the clock does, what was kept at the call is in the
- * file; `last_ns` goes by each thread's own stamps, and what is behind a step back that this thread
- * alone has seen is not left out. The losses of threads that are gone, and of whom nothing is
- * kept, are told as those of the library's own thread. An emitter that is interrupted in the middle
- * of an event for more than 1 ms may keep this one event for the next snapshot.
+ * The snapshot is consistent: it holds each thread's events and losses up to one instant. Events
+ * that were overwritten, and those older than `last_ns`, are reported as OVERWRITTEN. Whatever the
+ * clock does, all that was kept at the call is in the file; `last_ns` goes by each thread's own
+ * stamps, and events behind a step back that only their thread has seen are not left out. The
+ * losses of threads that are gone, and that have no event left, are reported as those of the
+ * library's own thread. An emitter that is interrupted in the middle of an event for more than 1 ms
+ * may keep this one event for the next snapshot.
  *
  * Any thread, but not the session's own callbacks (WEIR_BAD_STATE). Blocks until the sink has taken
  * everything; the drain thread does the writing. Memory is allocated by create only. `error` may be
@@ -366,9 +373,10 @@ WEIR_API enum weir_result weir_session_thread_stats(struct weir_session *session
  * OVERWRITE, or not running), WEIR_BUSY (one at a time: another snapshot of this session is being
  * written), WEIR_IO (the sink failed; the session is none the worse).
  */
-WEIR_API enum weir_result weir_session_snapshot(struct weir_session *session,
-                                                const struct weir_sink *sink, uint64_t last_ns,
-                                                struct weir_error *error);
+WEIR_NODISCARD WEIR_API enum weir_result weir_session_snapshot(struct weir_session *session,
+                                                               const struct weir_sink *sink,
+                                                               uint64_t last_ns,
+                                                               struct weir_error *error);
 
 /*
  * For a host with a global lock, or with a collector that waits until all threads are at a safe
@@ -431,11 +439,11 @@ struct weir_park_hooks {
  * stopped and all control calls that are under way have returned, and best for good.
  * WEIR_BAD_ARGUMENT (the size is another one, or a function is NULL), WEIR_NO_MEMORY.
  */
-WEIR_API enum weir_result weir_park_hooks_set(const struct weir_park_hooks *hooks);
+WEIR_NODISCARD WEIR_API enum weir_result weir_park_hooks_set(const struct weir_park_hooks *hooks);
 
 /* The stream of a stopped session with a memory sink; valid until destroy. */
-WEIR_API enum weir_result weir_session_memory(struct weir_session *session, const void **bytes,
-                                              uint64_t *count);
+WEIR_NODISCARD WEIR_API enum weir_result weir_session_memory(struct weir_session *session,
+                                                             const void **bytes, uint64_t *count);
 
 #ifdef __cplusplus
 }

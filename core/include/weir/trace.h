@@ -93,8 +93,8 @@ struct weir_schema {
     const struct weir_field *fields;
     uint32_t field_count; /* up to 64 */
     uint32_t field_bytes; /* sizeof(struct weir_field) */
-    uint64_t keywords; /* 0: wanted by every session that has the provider at this level */
-    uint16_t event_id; /* 1 to 65,535; with the provider, the identity of the event */
+    uint64_t keywords;    /* 0: wanted by every session that has the provider at this level */
+    uint16_t event_id;    /* 1 to 65,535; with the provider, the identity of the event */
     uint8_t version;
     uint8_t level;       /* enum weir_level */
     uint8_t opcode;      /* 0: taken from a name that ends in Start (1) or Stop (2) */
@@ -155,17 +155,17 @@ struct weir_provider_declaration {
 #define WEIR_DECLARATION_VERSION 1u
 
 /*
- * Told when the set of sessions that want the provider changes: `enabled`, and the level and
- * keywords over all of them. It is called without any lock of the library, one call at a time per
+ * Called when the set of sessions that want the provider changes: `enabled`, and the union of their
+ * levels and keywords. It is called without any lock of the library, one call at a time per
  * provider, on the thread that starts or stops a session or registers the provider; never on a
  * thread that is emitting, unless that starts or stops a session in its on_park. It may emit, and
  * start or stop sessions. It returns: it must not throw, jump, or end its thread; see
  * weir_thread_reset().
  *
- * A forked child's events are off and none of the parent's sessions is its own, but no callback
- * says so there: what one has installed in the host stays installed. A child may ask
- * weir_event_is_enabled(), which is false for all events until it starts a session itself, and take
- * away what it finds; its own sessions call the callback as in a new process, with `enabled` set
+ * A forked child's events are off and none of the parent's sessions is its own, but no callback is
+ * called there: hooks that one has installed in the host stay installed. A child may ask
+ * weir_event_is_enabled(), which is false for all events until it starts a session itself, and
+ * remove such hooks; its own sessions call the callback as in a new process, with `enabled` set
  * first.
  */
 typedef void (*weir_provider_callback)(void *context, bool enabled, uint8_t level,
@@ -180,7 +180,7 @@ typedef void (*weir_provider_callback)(void *context, bool enabled, uint8_t leve
  * declaration is of a newer version than the library.
  * WEIR_LIMIT, WEIR_NO_MEMORY.
  */
-WEIR_API enum weir_result
+WEIR_NODISCARD WEIR_API enum weir_result
 weir_provider_register(const struct weir_provider_declaration *declaration,
                        weir_provider_callback callback, void *context,
                        struct weir_provider **provider, struct weir_error *error);
@@ -189,23 +189,24 @@ weir_provider_register(const struct weir_provider_declaration *declaration,
  * Creates a provider without events; weir_event_define() adds them. `name`: UTF-8, 1 to 255 bytes,
  * copied. Threads, blocking and errors as weir_provider_register().
  */
-WEIR_API enum weir_result weir_provider_create(const char *name, weir_provider_callback callback,
-                                               void *context, struct weir_provider **provider,
-                                               struct weir_error *error);
+WEIR_NODISCARD WEIR_API enum weir_result
+weir_provider_create(const char *name, weir_provider_callback callback, void *context,
+                     struct weir_provider **provider, struct weir_error *error);
 
 /*
  * Adds an event at run time. The schema is copied. The event lives as long as the process, so that
  * its records can be written after the provider is gone. Any thread; takes the registry lock;
  * allocates. WEIR_BAD_ARGUMENT, WEIR_EXISTS (the id is taken), WEIR_LIMIT, WEIR_NO_MEMORY.
  */
-WEIR_API enum weir_result weir_event_define(struct weir_provider *provider,
-                                            const struct weir_schema *schema,
-                                            struct weir_event **event, struct weir_error *error);
+WEIR_NODISCARD WEIR_API enum weir_result weir_event_define(struct weir_provider *provider,
+                                                           const struct weir_schema *schema,
+                                                           struct weir_event **event,
+                                                           struct weir_error *error);
 
 /*
  * Unregisters or destroys a provider. Its events are off when the call returns, and no callback of
  * it runs or will run (unless called from inside that callback, which then is the last). The caller
- * sees to it that no thread is inside an emitter of a declared provider whose memory goes away.
+ * makes sure that no thread is inside an emitter of a declared provider whose memory goes away.
  */
 WEIR_API void weir_provider_destroy(struct weir_provider *provider);
 
@@ -231,8 +232,8 @@ WEIR_API bool weir_emit(const struct weir_event *event, const void *payload);
 /*
  * Mends the calling thread after a jump out of an emit: a signal handler that left it by
  * siglongjmp(), or by an exception or pthread_exit() that unwinds through it. Without this call the
- * thread counts as inside for ever: its events are counted as NESTED, and no stop succeeds. To be
- * called after the jump, when nothing of what was interrupted goes on; a second call does nothing.
+ * thread counts as inside for ever: its events are counted as NESTED, and no stop succeeds. Call it
+ * after the jump, when nothing that was interrupted goes on; a second call does nothing.
  *
  * The unfinished event is counted as NESTED in each session that does not have it; what it held
  * goes back; if the thread was parked, its wait ends. A jump from before the event's first store or
@@ -264,9 +265,9 @@ struct weir_value {
 
 /*
  * Writes an event from an array of values, for events defined at run time. Values whose number or
- * types differ from the schema are not written and counted as MISMATCH; so are those of a host whose
- * struct weir_value the library does not know. `value_bytes`: sizeof(struct weir_value). Otherwise
- * as weir_emit().
+ * types differ from the schema are not written and counted as MISMATCH; so are those of a host
+ * whose struct weir_value the library does not know. `value_bytes`: sizeof(struct weir_value).
+ * Otherwise as weir_emit().
  */
 WEIR_API bool weir_event_emit(const struct weir_event *event, const struct weir_value *values,
                               uint32_t count, uint32_t value_bytes);
