@@ -45,9 +45,9 @@ extern "C" {
 #endif
 
 /*
- * Structs that begin with a size grow at their end. The host sets the size to that of its headers;
- * the ..._INIT macros do. A library that is newer than the host's headers takes a smaller struct,
- * with defaults for what it lacks, and fills one in up to the host's size. A size that is larger
+ * Structs that begin with a size grow at their end. The ..._INIT macros set the size to that of the
+ * host's headers. A library that is newer than these headers accepts the smaller struct, with
+ * defaults for the members that it lacks, and fills structs in up to the host's size. A size larger
  * than the library's own is refused (WEIR_BAD_ARGUMENT), and so is one smaller than that of 0.2.
  */
 
@@ -316,9 +316,10 @@ struct weir_stats {
 
 /* Figures so far; while emitters run, those of one moment per thread. Any thread; takes the
  * session's locks for a walk over its lanes; emitters that have a lane do not wait for it.
- * WEIR_BAD_ARGUMENT (an argument is NULL, or a size or count is not one of a known version),
- * WEIR_BAD_STATE (a session of the process before fork), WEIR_TIMEOUT if a lock is not free within
- * stop_ms_max, because a thread that holds it is suspended. */
+ * Filled in only if the result is WEIR_OK. Does not allocate. WEIR_BAD_ARGUMENT (an argument is
+ * NULL, or a size or count is not one of a known version), WEIR_BAD_STATE (a session of the process
+ * before fork), WEIR_TIMEOUT if a lock is not free within stop_ms_max, because a thread that holds
+ * it is suspended. */
 WEIR_NODISCARD WEIR_API enum weir_result weir_session_stats(struct weir_session *session,
                                                             struct weir_stats *stats);
 
@@ -437,11 +438,13 @@ struct weir_park_hooks {
  * different set of hooks. Waits that have begun end with the hooks that they began with, or
  * without: functions and context must stay valid until all sessions that run at the call have been
  * stopped and all control calls that are under way have returned, and best for good.
- * WEIR_BAD_ARGUMENT (the size is another one, or a function is NULL), WEIR_NO_MEMORY.
+ * WEIR_BAD_ARGUMENT (the size is not a known one, or a function is NULL), WEIR_NO_MEMORY.
  */
 WEIR_NODISCARD WEIR_API enum weir_result weir_park_hooks_set(const struct weir_park_hooks *hooks);
 
-/* The stream of a stopped session with a memory sink; valid until destroy. */
+/* The stream of a stopped session with a memory sink; valid until destroy. Any thread; neither
+ * blocks nor allocates. WEIR_BAD_ARGUMENT (an argument is NULL, or the session has another sink),
+ * WEIR_BAD_STATE (it is not stopped). */
 WEIR_NODISCARD WEIR_API enum weir_result weir_session_memory(struct weir_session *session,
                                                              const void **bytes, uint64_t *count);
 
