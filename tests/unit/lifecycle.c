@@ -15,7 +15,9 @@ static void test_created_is_inert(void **state)
     struct weir_session *session;
     assert_int_equal(weir_session_create(&config, &session, NULL), WEIR_OK);
     assert_false(weir_event_is_enabled(&weir_events_Unit.Plain));
-    assert_int_equal(weir_session_stop(session, NULL), WEIR_BAD_STATE);
+    struct weir_error error = {""};
+    assert_int_equal(weir_session_stop(session, &error), WEIR_BAD_STATE);
+    assert_string_equal(error.text, "the session was not started");
     assert_int_equal(unit_counts(session).attempted, 0);
     weir_session_destroy(session);
 }
@@ -123,7 +125,9 @@ static void test_stop_with_a_stuck_sink(void **state)
     pthread_mutex_lock(&gate);
     WEIR_EMIT(Unit, Plain);
     uint64_t before = now_ms();
-    assert_int_equal(weir_session_stop(session, NULL), WEIR_TIMEOUT);
+    struct weir_error error = {""};
+    assert_int_equal(weir_session_stop(session, &error), WEIR_TIMEOUT);
+    assert_non_null(strstr(error.text, "after stop_ms_max (200 ms) the drain is not done"));
     assert_true(now_ms() - before < 5000);
     assert_false(weir_event_is_enabled(&weir_events_Unit.Plain));
     assert_int_equal(weir_session_stop(session, NULL), WEIR_TIMEOUT);

@@ -148,12 +148,14 @@ static void test_poll_tells_a_failed_sink(void **state)
     config.memory_bytes_max = 2048;
     config.flush_ms = 1;
     struct weir_session *session = unit_start(&config);
+    struct weir_error error = {""};
     enum weir_result result = WEIR_OK;
     for (int round = 0; round < 10000 && result == WEIR_OK; round++) {
         WEIR_EMIT(Unit, Pair, 1, 2);
-        result = weir_session_poll(session, NULL);
+        result = weir_session_poll(session, &error);
     }
     assert_int_equal(result, WEIR_IO);
+    assert_non_null(strstr(error.text, "memory_bytes_max"));
     assert_false(weir_event_is_enabled(&weir_events_Unit.Pair));
     assert_int_equal(weir_session_stop(session, NULL), WEIR_IO);
     weir_session_destroy(session);

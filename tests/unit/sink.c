@@ -60,7 +60,9 @@ static uint64_t emit_until_failure(const struct failures *failures)
 static void expect_failure(struct weir_session *session, const struct failures *failures,
                            uint64_t emitted, const char *text)
 {
-    assert_int_equal(weir_session_stop(session, NULL), WEIR_IO);
+    struct weir_error error = {""};
+    assert_int_equal(weir_session_stop(session, &error), WEIR_IO);
+    assert_string_equal(error.text, failures->text); /* a stop says what on_error was given */
     assert_int_equal(failures->calls, 1);
     assert_int_equal(failures->result, WEIR_IO);
     if (!strstr(failures->text, text))
