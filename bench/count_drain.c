@@ -2,8 +2,8 @@
  * weir-count-drain: the drain and the reader, what an emitter does at the brim, and how many bytes
  * an event takes: all that depends on the time, or on when the drain looks.
  *
- * The library is the single-threaded one, with a fixed clock: weir_poll() is the drain thread's
- * look, on this thread, whenever this program says so.
+ * The library is the single-threaded one, with a fixed clock: weir_session_poll() is the drain
+ * thread's look, on this thread, whenever this program says so.
  */
 #include <fcntl.h>
 #include <stdio.h>
@@ -58,12 +58,12 @@ static bool poll_once(void *context, uint64_t events)
 {
     struct stream *stream = context;
     (void)events;
-    return weir_poll(stream->session) == WEIR_OK;
+    return weir_session_poll(stream->session, NULL) == WEIR_OK;
 }
 
 static uint64_t bytes_sent(struct weir_session *session)
 {
-    struct weir_stats stats = {.size = sizeof stats};
+    struct weir_stats stats = WEIR_STATS_INIT;
     return weir_session_stats(session, &stats) == WEIR_OK ? stats.bytes_sent : 0;
 }
 
@@ -76,7 +76,8 @@ static void count_drain(const char *name, uint64_t events, bench_kernel kernel,
     count_twice(name, events, fill, poll_once, &stream);
     if (bytes_sent(stream.session) < (WARM_EVENTS + 3 * events) * STREAM_BYTES_MIN)
         count_fail(name, "the drain has not written all");
-    weir_session_stop(stream.session);
+    if (weir_session_stop(stream.session, NULL) != WEIR_OK)
+        count_fail(name, "the stream is not whole");
     weir_session_destroy(stream.session);
 }
 
@@ -85,8 +86,8 @@ static void count_encode(const char *name, uint64_t events, bench_kernel kernel)
 {
     uint64_t bytes = 0;
     struct weir_session_config config = config_of(WEIR_MODE_DROP);
-    config.write = discard;
-    config.write_context = &bytes;
+    config.sink.write = discard;
+    config.sink.context = &bytes;
     count_drain(name, events, kernel, &config);
 }
 
@@ -94,11 +95,11 @@ static void count_encode(const char *name, uint64_t events, bench_kernel kernel)
 static void count_write(const char *name, uint64_t events)
 {
     struct weir_session_config config = config_of(WEIR_MODE_DROP);
-    config.fd = open("/dev/null", O_WRONLY | O_CLOEXEC);
-    if (config.fd < 0)
+    config.sink.descriptor = open("/dev/null", O_WRONLY | O_CLOEXEC);
+    if (config.sink.descriptor < 0)
         count_fail(name, "there is no /dev/null");
     count_drain(name, events, bench_emit_32, &config);
-    close(config.fd);
+    close(config.sink.descriptor);
 }
 
 /* --- The brim. ------------------------------------------------------------------------------- */
@@ -120,12 +121,13 @@ static void count_at_brim(const char *name, uint64_t events, enum weir_mode mode
 {
     uint64_t bytes = 0;
     struct weir_session_config config = config_of(mode);
-    config.write = discard;
-    config.write_context = &bytes;
+    config.sink.write = discard;
+    config.sink.context = &bytes;
     struct weir_session *session = count_session(config, SMALL_BYTES, SEGMENT_BYTES);
     bench_emit_32(SMALL_BYTES / PAYLOAD_BYTES);
     count_twice(name, events, NULL, work, NULL);
-    weir_session_stop(session);
+    if (weir_session_stop(session, NULL) != WEIR_OK)
+        count_fail(name, "the stream is not whole");
     weir_session_destroy(session);
 }
 
@@ -136,12 +138,11 @@ static uint64_t events_in(uint64_t budget_bytes)
 {
     uint64_t bytes = 0, events = 0;
     struct weir_session_config config = config_of(WEIR_MODE_DROP);
-    config.write = discard;
-    config.write_context = &bytes;
+    config.sink.write = discard;
+    config.sink.context = &bytes;
     struct weir_session *session = count_session(config, budget_bytes, SEGMENT_BYTES);
     while (bench_emit_32(1))
         events++;
-    weir_session_stop(session);
     weir_session_destroy(session);
     return events;
 }
@@ -160,7 +161,7 @@ static struct recording recorded(uint64_t events)
     struct weir_session_config config = config_of(WEIR_MODE_DROP);
     config.memory_bytes_max = BUDGET_BYTES;
     struct weir_session *session = count_session(config, BUDGET_BYTES, SEGMENT_BYTES);
-    if (bench_emit_32(events) != events || weir_session_stop(session) != WEIR_OK ||
+    if (bench_emit_32(events) != events || weir_session_stop(session, NULL) != WEIR_OK ||
         weir_session_memory(session, &bytes, &recording.size) != WEIR_OK)
         count_fail("stream", "it is not whole");
     recording.bytes = malloc(recording.size);

@@ -41,8 +41,8 @@ static void start(struct held *one, enum weir_mode mode)
     sem_init(&one->may_go, 0, 0);
     config.providers = "WeirBench,WeirCount";
     config.mode = mode;
-    config.write = hold;
-    config.write_context = one;
+    config.sink.write = hold;
+    config.sink.context = one;
     one->session = count_session(config, BUDGET_BYTES, SEGMENT_BYTES);
     while (sem_wait(&one->arrived) != 0) {
     }
@@ -51,7 +51,6 @@ static void start(struct held *one, enum weir_mode mode)
 static void stop(struct held *one)
 {
     sem_post(&one->may_go);
-    weir_session_stop(one->session);
     weir_session_destroy(one->session);
     sem_destroy(&one->arrived);
     sem_destroy(&one->may_go);

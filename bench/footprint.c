@@ -51,14 +51,14 @@ static struct weir_session *session_new(void)
     struct weir_session_config config = WEIR_SESSION_CONFIG_INIT;
     struct weir_session *session = NULL;
     config.providers = "Footprint";
-    config.write = discard;
+    config.sink.write = discard;
     must(weir_session_create(&config, &session, NULL) == WEIR_OK, "creating a session");
     return session;
 }
 
 static struct weir_stats stats_of(struct weir_session *session)
 {
-    struct weir_stats stats = {.size = sizeof stats};
+    struct weir_stats stats = WEIR_STATS_INIT;
     must(weir_session_stats(session, &stats) == WEIR_OK, "asking for figures");
     return stats;
 }
@@ -176,7 +176,7 @@ int main(int argc, char **argv)
     struct weir_session *session = session_new();
     double first_ms = first_start_ms(session), empty = (double)stats_of(session).reserved_bytes;
     double crowded = bytes_with_threads(session);
-    must(weir_session_stop(session) == WEIR_OK, "stopping a session");
+    must(weir_session_stop(session, NULL) == WEIR_OK, "stopping a session");
     weir_session_destroy(session);
     printf("{\"first_start_ms\": %.3f, \"reserved_bytes\": %.0f, \"bytes_of_85_threads\": %.0f, "
            "\"wake_side_ns\": %.1f, \"clock_ns\": %.2f, \"clock_serialized_ns\": %.2f}\n",

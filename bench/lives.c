@@ -64,7 +64,7 @@ struct bench_lives bench_lives_run(uint32_t threads)
 {
     struct weir_session_config config = WEIR_SESSION_CONFIG_INIT;
     config.mode = WEIR_MODE_BLOCK;
-    config.write = discard;
+    config.sink.write = discard;
     config.budget_bytes = BUDGET_BYTES;
     config.flush_ms = 20;
     uint32_t warm = threads / 10, rest = threads - warm;

@@ -49,8 +49,8 @@ bool bench_rig_drain(struct bench_rig *rig, uint64_t bytes, struct bench_drained
 static void session_start(struct bench_rig *rig, const struct bench_rig_options *options)
 {
     struct weir_session_config config = WEIR_SESSION_CONFIG_INIT;
-    config.write = take;
-    config.write_context = rig;
+    config.sink.write = take;
+    config.sink.context = rig;
     config.budget_bytes = options->budget_bytes;
     config.segment_bytes = options->segment_bytes;
     config.mode = options->blocks ? WEIR_MODE_BLOCK : WEIR_MODE_DROP;

@@ -36,8 +36,8 @@ bool bench_is_accounted_for(const struct weir_stats *stats, struct bench_emitted
 bool bench_session_stop(struct weir_session *session, struct bench_emitted emitted,
                         struct weir_stats *stats)
 {
-    bool is_whole = weir_session_stop(session) == WEIR_OK;
-    *stats = (struct weir_stats){.size = sizeof *stats};
+    bool is_whole = weir_session_stop(session, NULL) == WEIR_OK;
+    *stats = (struct weir_stats)WEIR_STATS_INIT;
     is_whole &= weir_session_stats(session, stats) == WEIR_OK;
     return is_whole && bench_is_accounted_for(stats, emitted);
 }

@@ -60,7 +60,7 @@ static bool wait_until_parked(struct weir_session *session, uint32_t count)
 {
     const struct timespec millisecond = {.tv_nsec = NS_PER_MS};
     for (int look = 0; look < PARK_LOOKS_MAX; look++) {
-        struct weir_stats stats = {.size = sizeof stats};
+        struct weir_stats stats = WEIR_STATS_INIT;
         if (weir_session_stats(session, &stats) == WEIR_OK && stats.parked_now == count)
             return true;
         nanosleep(&millisecond, NULL);
@@ -84,10 +84,10 @@ static bool all_were_aborted(const struct weir_stats *stats, const struct produc
 static double stop_timed_s(struct weir_session *session, struct crowd *crowd,
                            struct producer *producers, uint32_t count, bool *is_whole)
 {
-    struct weir_stats stats = {.size = sizeof stats};
+    struct weir_stats stats = WEIR_STATS_INIT;
     double start_s = bench_now_s(CLOCK_MONOTONIC);
     __atomic_store_n(&crowd->must_end, 1, __ATOMIC_RELAXED);
-    *is_whole = weir_session_stop(session) == WEIR_OK;
+    *is_whole = weir_session_stop(session, NULL) == WEIR_OK;
     for (uint32_t i = 0; i < count; i++)
         pthread_join(producers[i].thread, NULL);
     double seconds = bench_now_s(CLOCK_MONOTONIC) - start_s;
@@ -103,8 +103,8 @@ double bench_stop_parked_s(uint32_t count)
     struct producer *producers = calloc(count, sizeof *producers);
     struct weir_session_config config = WEIR_SESSION_CONFIG_INIT;
     config.mode = WEIR_MODE_BLOCK;
-    config.write = take;
-    config.write_context = &crowd.gate;
+    config.sink.write = take;
+    config.sink.context = &crowd.gate;
     config.budget_bytes = BUDGET_BYTES;
     if (!producers) {
         fprintf(stderr, "weir-bench: no memory for threads\n");

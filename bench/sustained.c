@@ -51,8 +51,8 @@ struct bench_sustained bench_sustain(uint32_t producers, uint64_t events_each)
     struct sink sink = {.fd = bench_tmpfs_open()};
     struct weir_session_config config = WEIR_SESSION_CONFIG_INIT;
     config.mode = WEIR_MODE_BLOCK;
-    config.write = take;
-    config.write_context = &sink;
+    config.sink.write = take;
+    config.sink.context = &sink;
     uint64_t warm_each = (config.budget_bytes / RECORD_BYTES + 1) / producers + 1;
     struct warm warm = {.sink = &sink, .bytes = warm_each * producers * (STREAM_MIN - 1)};
     struct bench_crowd crowd = {.kernel = bench_emit_32,

@@ -21,8 +21,6 @@ static bool session_refused(void)
     if (weir_session_create(&config, &session, NULL) != WEIR_OK)
         return true;
     bool is_refused = weir_session_start(session, NULL) == WEIR_BAD_STATE;
-    if (!is_refused)
-        weir_session_stop(session);
     weir_session_destroy(session);
     return is_refused;
 }

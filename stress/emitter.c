@@ -225,8 +225,8 @@ static bool emit_large(struct hs_emitter *emitter, uint64_t counter, uint64_t ra
 
 static bool emit_mismatch(const struct hs_emitter *emitter)
 {
-    struct weir_value value = {.type = WEIR_TYPE_u64, .as.u = 0};
-    return AROUND(emitter, weir_event_emit(&weir_events_Stress.Fixed, &value, 1));
+    struct weir_value value = {.type = WEIR_TYPE_u64, .unsigned_value = 0};
+    return AROUND(emitter, weir_event_emit(&weir_events_Stress.Fixed, &value, 1, sizeof value));
 }
 
 static enum hs_shape mix(uint64_t random)

@@ -28,7 +28,7 @@ struct weir_session_config hs_block_config(enum weir_wake wake, uint64_t budget_
 
 struct weir_stats hs_stats(struct weir_session *session)
 {
-    struct weir_stats stats = {.size = sizeof stats};
+    struct weir_stats stats = WEIR_STATS_INIT;
     enum weir_result result = weir_session_stats(session, &stats);
     hs_check(result == WEIR_OK, "stats: %s", weir_result_text(result));
     return stats;

@@ -118,7 +118,7 @@ bool hs_pipe_start(struct hs_pipe *pipe, struct weir_session_config config, uint
     pipe->count = count;
     pipe->next = hs_allocate(count * sizeof *pipe->next);
     pipe->captures = hs_allocate(count * sizeof *pipe->captures);
-    config.fd = pipe->write_fd;
+    config.sink.descriptor = pipe->write_fd;
     hs_thread_start(&pipe->thread, read_all, pipe);
     enum weir_result result = weir_session_create(&config, &pipe->session, &error);
     if (result == WEIR_OK)
@@ -148,9 +148,9 @@ static void verify(const struct hs_pipe *pipe, const struct hs_emitter *emitters
 
 void hs_pipe_stop(struct hs_pipe *pipe, const struct hs_emitter *emitters)
 {
-    enum weir_result result = weir_session_stop(pipe->session);
+    enum weir_result result = weir_session_stop(pipe->session, NULL);
     hs_check(result == WEIR_OK, "stop: %s", weir_result_text(result));
-    pipe->stats.size = sizeof pipe->stats;
+    pipe->stats = (struct weir_stats)WEIR_STATS_INIT;
     hs_check(weir_session_stats(pipe->session, &pipe->stats) == WEIR_OK, "stats");
     close(pipe->write_fd);
     hs_thread_join(pipe->thread);

@@ -14,6 +14,7 @@
 #include "emitter.h"
 #include "harness.h"
 #include "park.h"
+#include "session/ablation.h"
 #include "sink.h"
 
 #define SLOTS       6u
@@ -108,8 +109,11 @@ static void session_run(uint64_t random)
         hs_block_config(wake, (random & 64 ? 64u : 512u) << 10, random & 128 ? 4096 : 32768);
     config.flush_ms = (uint32_t)(1 + random % 30);
     config.max_block_ns = random & 256 ? 100000 : 0;
-    config.wake_flags = wake == WEIR_WAKE_RELAY ? random >> 9 & 7 : 0;
-    if (!hs_trace_start(&trace, config, random & 1024 ? HS_SINK_FILE : HS_SINK_MEMORY, NULL))
+    if (!hs_trace_create(&trace, config, random & 1024 ? HS_SINK_FILE : HS_SINK_MEMORY, NULL))
+        return;
+    if (wake == WEIR_WAKE_RELAY)
+        wr_session_ablate(trace.session, random >> 9 & 7);
+    if (!hs_trace_begin(&trace))
         return;
     hs_sleep_us(random >> 16 & 0x3FFF);
     if (hs_trace_stop(&trace))
@@ -207,8 +211,8 @@ static void signals_run(enum weir_wake wake)
     struct hs_trace trace;
     pthread_t threads[SHOT_AT];
     hs_gate_init(&gate, NULL);
-    config.write = hs_gate_write;
-    config.write_context = &gate;
+    config.sink.write = hs_gate_write;
+    config.sink.context = &gate;
     signals_trace = &trace;
     __atomic_store_n(&is_over, false, __ATOMIC_RELEASE);
     __atomic_store_n(&shots_at_parked, 0, __ATOMIC_RELAXED);
@@ -349,8 +353,8 @@ static void forks_run(enum weir_wake wake)
     struct hs_trace trace;
     pthread_t threads[PARKED];
     hs_gate_init(&gate, NULL);
-    config.write = hs_gate_write;
-    config.write_context = &gate;
+    config.sink.write = hs_gate_write;
+    config.sink.context = &gate;
     config.on_park = on_park;
     forking = (struct forking){.emitters = emitters};
     __atomic_store_n(&is_over, false, __ATOMIC_RELEASE);

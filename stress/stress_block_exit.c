@@ -52,7 +52,7 @@ static void stop_at_exit(void)
     uint64_t start_ns = hs_now_ns();
     if (way_to_go == WAY_ATEXIT_OPEN)
         hs_gate_open(&gate);
-    enum weir_result result = weir_session_stop(trace.session);
+    enum weir_result result = weir_session_stop(trace.session, NULL);
     fail_unless(result == (way_to_go == WAY_ATEXIT_OPEN ? WEIR_OK : WEIR_TIMEOUT));
     fail_unless(hs_now_ns() - start_ns < UINT64_C(10000000000));
     uint64_t aborted = hs_stats(trace.session).counts.lost[WEIR_LOSS_ABORTED];
@@ -106,8 +106,8 @@ static void process_end(void)
     uint32_t first = way_to_go == WAY_OTHER_THREAD ? 1 : 0;
     emitters = hs_emitters_new(PRODUCERS, 10000000);
     hs_gate_init(&gate, NULL);
-    config.write = hs_gate_write;
-    config.write_context = &gate;
+    config.sink.write = hs_gate_write;
+    config.sink.context = &gate;
     config.stop_ms_max = way_to_go == WAY_ATEXIT_STOP ? 300 : 10000;
     fail_unless(hs_trace_start(&trace, config, HS_SINK_MEMORY, NULL));
     hs_gate_close(&gate);

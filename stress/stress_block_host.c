@@ -114,8 +114,8 @@ static bool start(enum weir_wake wake, uint64_t budget_bytes, weir_write write,
 {
     struct weir_session_config config = hs_block_config(wake, budget_bytes, SEGMENT);
     hs_gate_init(&gate, NULL);
-    config.write = write;
-    config.write_context = &gate;
+    config.sink.write = write;
+    config.sink.context = &gate;
     config.max_block_ns = max_block_ns;
     config.on_park = max_block_ns ? NULL : on_park;
     config.on_park_context = wake == WEIR_WAKE_AUTO_RESET ? &big_mutex : NULL;

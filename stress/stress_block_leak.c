@@ -34,8 +34,8 @@ static bool start(enum weir_wake wake, uint64_t max_block_ns, uint64_t grant_byt
     hs_gate_init(&gate, NULL);
     config.max_block_ns = max_block_ns;
     config.grant_bytes = wake == WEIR_WAKE_RELAY ? grant_bytes : 0;
-    config.write = write_slowly;
-    config.write_context = &gate;
+    config.sink.write = write_slowly;
+    config.sink.context = &gate;
     config.flush_ms = 5;
     return hs_trace_start(&trace, config, HS_SINK_MEMORY, NULL);
 }

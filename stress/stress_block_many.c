@@ -263,7 +263,7 @@ static void drop_run(const struct setting *setting)
     struct hs_trace trace;
     uint64_t written = 0, attempts = 0;
     config.segment_bytes = setting->segment;
-    config.write = discard;
+    config.sink.write = discard;
     if (!hs_trace_start(&trace, config, HS_SINK_MEMORY, NULL))
         return;
     members_run(members, setting, trace.session);

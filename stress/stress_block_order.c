@@ -156,7 +156,7 @@ static struct weir_session_config config_of(enum weir_wake wake, uint64_t segmen
         hs_block_config(wake, segments * SEGMENT_BYTES, SEGMENT_BYTES);
     config.grant_bytes = wake == WEIR_WAKE_RELAY ? SEGMENT_BYTES : 0;
     config.on_park = hs_on_park;
-    config.write = take_dearly;
+    config.sink.write = take_dearly;
     return config;
 }
 
@@ -230,7 +230,7 @@ static void slow_run(enum weir_wake wake)
     struct producer *producers = producers_new(SLOW_THREADS, 20000);
     struct weir_session_config config = config_of(wake, 16);
     uint64_t count;
-    config.write = take_slowly;
+    config.sink.write = take_slowly;
     session_run(config, producers, SLOW_THREADS, slow_ms);
     struct hs_park *rows = merge(producers, SLOW_THREADS, &count);
     uint64_t inversions = inversions_by_clock(rows, count), longest_ns = 0;
@@ -323,8 +323,8 @@ static void one_by_one_run(void)
     config.grant_bytes = (uint64_t)2 * SEGMENT_BYTES;
     config.flush_ms = 5;
     hs_gate_init(&gate, NULL);
-    config.write = hs_gate_write;
-    config.write_context = &gate;
+    config.sink.write = hs_gate_write;
+    config.sink.context = &gate;
     hs_gate_close(&gate); /* the drain stands still from its first write on */
     if (!hs_trace_start(&trace, config, HS_SINK_MEMORY, NULL) ||
         !hs_check(hs_gate_wait(&gate), "the drain does not write"))

@@ -29,8 +29,8 @@ static struct hs_trace trace;
 static bool start(struct weir_session_config config, weir_write write)
 {
     hs_gate_init(&gate, NULL);
-    config.write = write;
-    config.write_context = &gate;
+    config.sink.write = write;
+    config.sink.context = &gate;
     return hs_trace_start(&trace, config, HS_SINK_MEMORY, NULL);
 }
 

@@ -71,8 +71,8 @@ static bool stand_still(struct hs_sink_gate *gate, enum weir_wake wake, uint32_t
 {
     struct weir_session_config config = hs_block_config(wake, BUDGET, SEGMENT);
     hs_gate_init(gate, NULL);
-    config.write = hs_gate_write;
-    config.write_context = gate;
+    config.sink.write = hs_gate_write;
+    config.sink.context = gate;
     config.stop_ms_max = stop_ms;
     if (!hs_trace_start(&trace, config, HS_SINK_MEMORY, NULL))
         return false;
@@ -90,7 +90,7 @@ static void *stop_run(void *argument)
 {
     struct stop *stop = argument;
     uint64_t start_ns = hs_now_ns();
-    stop->result = weir_session_stop(trace.session);
+    stop->result = weir_session_stop(trace.session, NULL);
     stop->took_ns = hs_now_ns() - start_ns;
     return NULL;
 }
@@ -149,7 +149,7 @@ static void stop_at_deadline(enum weir_wake wake)
     hs_figure("stop_at_300_ms", (double)stop.took_ns / 1e6);
     losers_join();
     hs_gate_open(&gate);
-    while (weir_session_stop(trace.session) == WEIR_TIMEOUT) {
+    while (weir_session_stop(trace.session, NULL) == WEIR_TIMEOUT) {
     }
     hs_trace_stop(&trace);
     hs_gate_finish(&gate, &trace);
@@ -256,7 +256,7 @@ static void on_error(void *context, enum weir_result result, const char *text)
     struct failing *sink = context;
     hs_check(result == WEIR_IO && strstr(text, "returned false"), "on_error: %s",
              weir_result_text(result));
-    hs_check(weir_session_stop(trace.session) == WEIR_BAD_STATE, "a stop in on_error");
+    hs_check(weir_session_stop(trace.session, NULL) == WEIR_BAD_STATE, "a stop in on_error");
     __atomic_fetch_add(&sink->told, 1, __ATOMIC_RELEASE);
 }
 
@@ -311,8 +311,8 @@ static bool start_failing(enum weir_wake wake, uint64_t takes, bool fails_at_onc
     struct weir_session_config config = hs_block_config(wake, BUDGET, SEGMENT);
     unsigned char *bytes = failing.bytes ? failing.bytes : hs_allocate(8u << 20);
     failing = (struct failing){.takes = takes, .bytes = bytes, .may_fail = fails_at_once};
-    config.write = take_some;
-    config.write_context = &failing;
+    config.sink.write = take_some;
+    config.sink.context = &failing;
     config.on_error = on_error;
     config.on_error_context = &failing;
     return hs_trace_start(&trace, config, HS_SINK_MEMORY, NULL);
@@ -320,10 +320,10 @@ static bool start_failing(enum weir_wake wake, uint64_t takes, bool fails_at_onc
 
 static void stop_failed(void)
 {
-    enum weir_result result = weir_session_stop(trace.session);
+    enum weir_result result = weir_session_stop(trace.session, NULL);
     hs_check(result == WEIR_IO, "stop of a session whose sink has failed: %s",
              weir_result_text(result));
-    trace.stats.size = sizeof trace.stats;
+    trace.stats = (struct weir_stats)WEIR_STATS_INIT;
     hs_check(weir_session_stats(trace.session, &trace.stats) == WEIR_OK, "stats");
 }
 
@@ -380,7 +380,7 @@ static void reader_leaves(enum weir_wake wake, bool while_parked)
     int ends[2];
     if (!hs_check(pipe(ends) == 0, "no pipe"))
         return;
-    config.fd = ends[1];
+    config.sink.descriptor = ends[1];
     config.on_error = on_broken_pipe;
     config.on_error_context = &told;
     trace = (struct hs_trace){.session = NULL};

@@ -59,8 +59,8 @@ static bool start_parked(enum weir_wake wake, struct hs_sink_gate *gate, pthread
     struct weir_session_config config = config_of(wake);
     hs_gate_init(gate, NULL);
     hs_gate_close(gate);
-    config.write = hs_gate_write;
-    config.write_context = gate;
+    config.sink.write = hs_gate_write;
+    config.sink.context = gate;
     trace = (struct hs_trace){.session = NULL};
     if (!hs_check(weir_session_create(&config, &trace.session, NULL) == WEIR_OK, "create"))
         return false;
@@ -128,7 +128,7 @@ static void callback_is_aborted(enum weir_wake wake)
 static struct hs_emitter *last; /* emits in the rundown */
 
 /* Each eighth event is large: of up to 16 segments, which is all of the budget. */
-static void rundown(struct weir_session *session, void *context)
+static void rundown(void *context, struct weir_session *session)
 {
     (void)context;
     hs_check(hs_stats(session).parked_now == 0, "a rundown, but somebody is parked");

@@ -227,7 +227,7 @@ static void snapshot_check(uint64_t last_ns, uint64_t at_least)
     struct figures figures = {0};
     snprintf(copy.path, sizeof copy.path, "%.240s.snapshot", gate.path);
     sink.file = copy.path;
-    enum weir_result result = weir_snapshot(trace.session, &sink, last_ns, &error);
+    enum weir_result result = weir_session_snapshot(trace.session, &sink, last_ns, &error);
     hs_check(result == WEIR_OK, "snapshot: %s: %s", weir_result_text(result), error.text);
     stat(copy.path, &status);
     copy.stats.bytes_sent = (uint64_t)status.st_size;
@@ -358,8 +358,8 @@ static struct weir_session_config configuration(void)
     config.flush_ms = 5;
     config.mode = run.mode;
     config.wake = run.wake;
-    config.write = hs_gate_write;
-    config.write_context = &gate;
+    config.sink.write = hs_gate_write;
+    config.sink.context = &gate;
     return config;
 }
 

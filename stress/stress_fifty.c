@@ -75,8 +75,8 @@ static void round_run(struct hs_emitter *emitters)
     hs_emitters_reset(emitters, (uint32_t)threads);
     struct weir_session_config config = hs_trace_config(1u << 20);
     hs_gate_init(&gate, trace_path);
-    config.write = hs_gate_write;
-    config.write_context = &gate;
+    config.sink.write = hs_gate_write;
+    config.sink.context = &gate;
     if (hs_trace_start(&trace, config, HS_SINK_MEMORY, NULL)) {
         uint64_t without = starve(emitters);
         one_after_the_other(emitters, FEEDERS + starved, threads);

@@ -107,7 +107,7 @@ static struct weir_session *session_start(void)
     config.mode = scenario->mode;
     config.budget_bytes = SEGMENTS * SEGMENT_BYTES;
     config.segment_bytes = SEGMENT_BYTES;
-    config.write = take;
+    config.sink.write = take;
     config.flush_ms = 1;
     config.block_signals = true;
     bool is_started = weir_session_create(&config, &session, &error) == WEIR_OK &&
@@ -118,8 +118,8 @@ static struct weir_session *session_start(void)
 
 static struct weir_stats stats_of(struct weir_session *session)
 {
-    struct weir_stats stats = {.size = sizeof stats};
-    weir_session_stats(session, &stats);
+    struct weir_stats stats = WEIR_STATS_INIT;
+    hs_check(weir_session_stats(session, &stats) == WEIR_OK, "stats");
     return stats;
 }
 
@@ -260,7 +260,7 @@ static void scenario_run(const struct scenario *which)
     hs_thread_start(&thread, subject, NULL);
     hs_thread_join(thread);
     for (int i = 0; i < (which->has_two_sessions ? 2 : 1); i++) {
-        enum weir_result result = weir_session_stop(sessions[i]);
+        enum weir_result result = weir_session_stop(sessions[i], NULL);
         hs_check(result == WEIR_OK, "%s: the stop returns %d", which->name, result);
         if (which->mode == WEIR_MODE_BLOCK)
             hs_check(stats_of(sessions[i]).budget_bytes_used == 0,
@@ -306,7 +306,7 @@ static void jump_out_of_a_wait(void)
         hs_check(stats.counts.lost[WEIR_LOSS_NESTED] == 1, "out of a wait: %llu nested",
                  (unsigned long long)stats.counts.lost[WEIR_LOSS_NESTED]);
         pthread_mutex_unlock(&sink);
-        hs_check(weir_session_stop(sessions[0]) == WEIR_OK, "out of a wait: the stop");
+        hs_check(weir_session_stop(sessions[0], NULL) == WEIR_OK, "out of a wait: the stop");
         weir_session_destroy(sessions[0]);
         hs_progress();
     }
@@ -337,7 +337,8 @@ int main(int argc, char **argv)
     sigaction(SIGTRAP, &action, NULL);
     struct sigaction jump = {.sa_handler = on_jump};
     sigaction(SIGUSR1, &jump, NULL);
-    weir_provider_register(&weir_provider_Jump, NULL, NULL, NULL, NULL);
+    hs_check(weir_provider_register(&weir_provider_Jump, NULL, NULL, NULL, NULL) == WEIR_OK,
+             "register");
     jumps_max = jumps_max ? jumps_max : 1;
     do {
         for (size_t i = 0; i < sizeof all / sizeof all[0]; i++)

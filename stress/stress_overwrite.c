@@ -255,7 +255,7 @@ static void snapshot_take(struct snapshot *snapshot, uint64_t last_ns)
     snapshot->last_ns = last_ns;
     progress_note(snapshot, true);
     uint64_t begin = hs_now_ns();
-    enum weir_result result = weir_snapshot(trace.session, &sink, last_ns, &error);
+    enum weir_result result = weir_session_snapshot(trace.session, &sink, last_ns, &error);
     hs_figure("snapshot_ms", (double)(hs_now_ns() - begin) / 1e6);
     progress_note(snapshot, false);
     hs_check(result == WEIR_OK, "snapshot: %s: %s", weir_result_text(result), error.text);
@@ -264,8 +264,8 @@ static void snapshot_take(struct snapshot *snapshot, uint64_t last_ns)
 
 static void budget_check(void)
 {
-    struct weir_stats stats = {.size = sizeof stats};
-    weir_session_stats(trace.session, &stats);
+    struct weir_stats stats = WEIR_STATS_INIT;
+    hs_check(weir_session_stats(trace.session, &stats) == WEIR_OK, "stats");
     hs_check(stats.budget_bytes_used <= stats.budget_bytes, "%llu bytes of a budget of %llu",
              (ull)stats.budget_bytes_used, (ull)stats.budget_bytes);
     hs_check(stats.counts.attempted == stats.counts.written + hs_lost(&stats.counts),
@@ -480,7 +480,7 @@ static void churn_run(void)
         struct weir_sink sink = WEIR_SINK_INIT;
         snprintf(snapshot.path, sizeof snapshot.path, "%s.snapshot", trace.path);
         sink.file = snapshot.path;
-        hs_check(weir_snapshot(trace.session, &sink, 0, NULL) == WEIR_OK, "snapshot");
+        hs_check(weir_session_snapshot(trace.session, &sink, 0, NULL) == WEIR_OK, "snapshot");
         churn_verify(snapshot.path, (uint64_t)(at + CHURN_GROUP) * CHURN_EVENTS);
         unlink(snapshot.path);
         budget_check();

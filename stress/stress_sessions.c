@@ -117,7 +117,7 @@ static void stream_check(struct watch *watch, struct hs_trace *trace)
 
 static void *stop_too(void *session)
 {
-    enum weir_result result = weir_session_stop(session);
+    enum weir_result result = weir_session_stop(session, NULL);
     hs_check(result == WEIR_OK, "a second stop: %s", weir_result_text(result));
     return NULL;
 }
@@ -171,7 +171,7 @@ static void on_provider(void *context, bool enabled, uint8_t level, uint64_t key
     struct weir_session *session = __atomic_load_n(&to_stop, __ATOMIC_ACQUIRE);
     if (!enabled || !session)
         return;
-    enum weir_result result = weir_session_stop(session);
+    enum weir_result result = weir_session_stop(session, NULL);
     hs_check(result == WEIR_OK, "a stop in a callback: %s", weir_result_text(result));
     __atomic_fetch_add(&stops_in_callback, 1, __ATOMIC_RELAXED);
 }

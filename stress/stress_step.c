@@ -218,8 +218,8 @@ static bool sessions_start(void)
     if (scenario->has_two_sessions && !hs_trace_start(&traces[1], config, HS_SINK_FILE, NULL))
         return false;
     hs_gate_init(&gate, NULL);
-    config.write = hs_gate_write;
-    config.write_context = &gate;
+    config.sink.write = hs_gate_write;
+    config.sink.context = &gate;
     return hs_trace_start(&traces[0], config, HS_SINK_MEMORY, NULL);
 }
 

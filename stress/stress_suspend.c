@@ -136,7 +136,7 @@ static struct weir_session *session_start(void)
     config.mode = scenario->mode;
     config.budget_bytes = 256u << 10;
     config.segment_bytes = 4096;
-    config.write = discard;
+    config.sink.write = discard;
     config.max_block_ns = scenario->max_block_ns;
     config.block_signals = scenario->block_signals;
     config.stop_ms_max = 20000;
@@ -150,14 +150,14 @@ static struct weir_session *session_start(void)
 /* What was emitted is written or lost, as the emitters were told. */
 static void session_end(struct weir_session *session)
 {
-    struct weir_stats stats = {.size = sizeof stats};
-    enum weir_result result = weir_session_stop(session);
+    struct weir_stats stats = WEIR_STATS_INIT;
+    enum weir_result result = weir_session_stop(session, NULL);
     uint64_t attempted = collector.attempted, written = collector.written;
     for (uint64_t i = 0; i < mutator_count; i++) {
         attempted += mutators[i].attempted;
         written += mutators[i].written;
     }
-    weir_session_stats(session, &stats);
+    hs_check(weir_session_stats(session, &stats) == WEIR_OK, "%s: stats", scenario->name);
     uint64_t gone = stats.counts.lost[WEIR_LOSS_OVERWRITTEN];
     hs_check(result == WEIR_OK, "%s: the stop returns %d", scenario->name, result);
     hs_check(stats.counts.attempted == attempted, "%s: %llu of %llu events are accounted for",
@@ -223,7 +223,8 @@ int main(int argc, char **argv)
     sigaction(SIGUSR1, &action, NULL);
     action.sa_handler = on_resume;
     sigaction(SIGUSR2, &action, NULL);
-    weir_provider_register(&weir_provider_Suspend, NULL, NULL, NULL, NULL);
+    hs_check(weir_provider_register(&weir_provider_Suspend, NULL, NULL, NULL, NULL) == WEIR_OK,
+             "register");
     do {
         for (size_t i = 0; i < sizeof all / sizeof all[0]; i++)
             scenario_run(&all[i]);

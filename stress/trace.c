@@ -30,29 +30,40 @@ static void path_choose(struct hs_trace *trace, const char *path)
                  __atomic_fetch_add(&number, 1, __ATOMIC_RELAXED));
 }
 
-bool hs_trace_start(struct hs_trace *trace, struct weir_session_config config, enum hs_sink sink,
-                    const char *path)
+bool hs_trace_create(struct hs_trace *trace, struct weir_session_config config, enum hs_sink sink,
+                     const char *path)
 {
     struct weir_error error = {""};
     memset(trace, 0, sizeof *trace);
     if (sink == HS_SINK_FILE) {
         path_choose(trace, path);
-        config.file = trace->path;
-    } else if (!config.write) {
+        config.sink.file = trace->path;
+    } else if (!config.sink.write) {
         config.memory_bytes_max = MEMORY_SINK_BYTES;
     }
     enum weir_result result = weir_session_create(&config, &trace->session, &error);
-    if (!hs_check(result == WEIR_OK, "create: %s: %s", weir_result_text(result), error.text))
-        return false;
-    result = weir_session_start(trace->session, &error);
+    return hs_check(result == WEIR_OK, "create: %s: %s", weir_result_text(result), error.text);
+}
+
+bool hs_trace_begin(struct hs_trace *trace)
+{
+    struct weir_error error = {""};
+    enum weir_result result = weir_session_start(trace->session, &error);
     return hs_check(result == WEIR_OK, "start: %s: %s", weir_result_text(result), error.text);
+}
+
+bool hs_trace_start(struct hs_trace *trace, struct weir_session_config config, enum hs_sink sink,
+                    const char *path)
+{
+    return hs_trace_create(trace, config, sink, path) && hs_trace_begin(trace);
 }
 
 bool hs_trace_stop(struct hs_trace *trace)
 {
-    enum weir_result result = weir_session_stop(trace->session);
-    bool holds = hs_check(result == WEIR_OK, "stop: %s", weir_result_text(result));
-    trace->stats.size = sizeof trace->stats;
+    struct weir_error error = {""};
+    enum weir_result result = weir_session_stop(trace->session, &error);
+    bool holds = hs_check(result == WEIR_OK, "stop: %s: %s", weir_result_text(result), error.text);
+    trace->stats = (struct weir_stats)WEIR_STATS_INIT;
     result = weir_session_stats(trace->session, &trace->stats);
     return hs_check(result == WEIR_OK, "stats: %s", weir_result_text(result)) && holds;
 }
@@ -78,11 +89,13 @@ uint64_t hs_lost(const struct weir_counts *counts)
 uint64_t hs_trace_self(const struct hs_trace *trace, struct weir_counts *counts)
 {
     struct weir_thread_stats rows[256];
-    uint32_t count = 0;
+    struct weir_thread_table table = WEIR_THREAD_TABLE_INIT;
+    table.threads = rows;
+    table.threads_max = 256;
     uint64_t self = (uint64_t)gettid(), capture = 0;
-    enum weir_result result = weir_session_thread_stats(trace->session, rows, 256, &count);
+    enum weir_result result = weir_session_thread_stats(trace->session, &table);
     hs_check(result == WEIR_OK, "thread stats: %s", weir_result_text(result));
-    for (uint32_t i = 0; i < count && i < 256; i++) {
+    for (uint32_t i = 0; i < table.thread_count && i < 256; i++) {
         if (rows[i].thread_id != self || rows[i].capture_thread < capture)
             continue;
         capture = rows[i].capture_thread;

@@ -21,7 +21,11 @@ struct hs_trace {
  * (the machine may be loaded; what a deadline does is not what is tested here). */
 struct weir_session_config hs_trace_config(uint64_t budget_bytes);
 
-/* Creates and starts a session. A file goes to `path`, or to a temporary one if that is NULL. */
+/* Creates a session, starts it, or both. A file goes to `path`, or to a temporary one if that is
+ * NULL. */
+bool hs_trace_create(struct hs_trace *trace, struct weir_session_config config, enum hs_sink sink,
+                     const char *path);
+bool hs_trace_begin(struct hs_trace *trace);
 bool hs_trace_start(struct hs_trace *trace, struct weir_session_config config, enum hs_sink sink,
                     const char *path);
 /* Stops it, which must succeed, and takes the statistics. */

@@ -9,6 +9,7 @@
 #include <unistd.h>
 #include "brim_kernel.h"
 #include "buffers/modes.h"
+#include "wait/ablation.h"
 #include "wait/strategies.h"
 
 #define EVENTS_DEFAULT 1000000
@@ -291,13 +292,13 @@ static error_t take_flag(struct brim_options *options, int key)
 {
     switch (key) {
     case KEY_NO_HAND_ON:
-        options->wake_flags |= WEIR_WAKE_NO_HAND_ON;
+        options->wake_flags |= WR_WAKE_NO_HAND_ON;
         return 0;
     case KEY_NO_SPIN:
-        options->wake_flags |= WEIR_WAKE_NO_SPIN;
+        options->wake_flags |= WR_WAKE_NO_SPIN;
         return 0;
     case KEY_NO_CAP:
-        options->wake_flags |= WEIR_WAKE_NO_CAP;
+        options->wake_flags |= WR_WAKE_NO_CAP;
         return 0;
     case KEY_PIN:
         return options->pins = true, 0;

@@ -36,9 +36,9 @@ static void open_weir(const struct peer_options *options)
     config.mode = mode_of(options->variant);
     config.budget_bytes = options->budget_bytes;
     if (options->output)
-        config.file = peer_output_path(options, "weir.nettrace");
+        config.sink.file = peer_output_path(options, "weir.nettrace");
     else
-        config.write = discard;
+        config.sink.write = discard;
     emitted = options->events * options->threads;
     if (!bench_events_register())
         peer_fail("no events");
@@ -55,10 +55,10 @@ static void emit_weir(uint32_t thread, uint64_t first, uint64_t count)
 
 static void close_weir(struct peer_outcome *outcome)
 {
-    struct weir_stats stats = {.size = sizeof stats};
-    if (weir_session_stop(session) != WEIR_OK)
+    struct weir_stats stats = WEIR_STATS_INIT;
+    if (weir_session_stop(session, NULL) != WEIR_OK ||
+        weir_session_stats(session, &stats) != WEIR_OK)
         peer_fail("the trace is not whole");
-    weir_session_stats(session, &stats);
     weir_session_destroy(session);
     if (stats.counts.attempted != emitted)
         peer_fail("%llu events were emitted, the session counts %llu", (unsigned long long)emitted,

@@ -64,7 +64,7 @@ class Usage(unittest.TestCase):
         (["--repeat", "0"], "--repeat"),
         (["--budget", "1Q"], "--budget: '1Q' is not a number of bytes"),
         (["--budget", "99999999999G"], "--budget"),
-        (["--budget", "4K"], "at least two segments"),
+        (["--budget", "4K"], "from two segments"),
         (["--segment", "5000"], "power of two"),
         (["--payload", "7"], "--payload"),
         (["--payload", "1M"], "--payload"),

@@ -2,6 +2,7 @@
 
 #include <stdarg.h>
 #include <stdio.h>
+#include <weir/version.h>
 
 enum weir_result wr_fail(struct weir_error *error, enum weir_result result, const char *format, ...)
 {
@@ -30,4 +31,17 @@ const char *weir_result_text(enum weir_result result)
         [WEIR_BUSY] = "busy",
     };
     return (unsigned)result < sizeof texts / sizeof texts[0] ? texts[result] : "unknown result";
+}
+
+#define TEXT(number)  TEXT2(number)
+#define TEXT2(number) #number
+
+const char *weir_version(void)
+{
+    return TEXT(WEIR_VERSION_MAJOR) "." TEXT(WEIR_VERSION_MINOR) "." TEXT(WEIR_VERSION_PATCH);
+}
+
+uint32_t weir_version_number(void)
+{
+    return WEIR_VERSION_NUMBER;
 }

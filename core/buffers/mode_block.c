@@ -29,7 +29,6 @@ static struct wr_segment *segment_of(struct wr_unit *unit)
 static void init(struct wr_buffers *buffers, const struct weir_session_config *config)
 {
     struct wr_gate_config gate = {.wake = config->wake,
-                                  .flags = config->wake_flags,
                                   .grant_units =
                                       (uint32_t)(config->grant_bytes / config->segment_bytes),
                                   .processors = wr_os_processor_count(),
@@ -187,7 +186,8 @@ static enum wr_waited wait_here(struct wr_lane *lane)
     wr_self.parked_in = buffers;
     enum wr_waited waited = wr_gate_wait(&buffers->gate, waiter, deadline_of(place));
     if (buffers->on_park) {
-        struct weir_park park = {.parked_ns = waiter->parked_ns,
+        struct weir_park park = {.size = sizeof park,
+                                 .parked_ns = waiter->parked_ns,
                                  .queue_number = waiter->queue_number,
                                  .grant_number = waiter->grant_number,
                                  .grant_bytes =

@@ -2,11 +2,28 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <weir/version.h>
+#include "base/host_struct.h"
 #include "nettrace/types.h"
+
+/* In 0.2. These never change. */
+#define DECLARATION_BYTES_FIRST 48
+#define EVENT_BYTES_FIRST       24
+#define SCHEMA_BYTES_FIRST      48
+#define FIELD_BYTES_FIRST       16
 
 bool wr_name_is_valid(const char *name)
 {
     return name && name[0] && strnlen(name, WR_NAME_BYTES_MAX + 1) <= WR_NAME_BYTES_MAX;
+}
+
+/* The host's fields are as far apart as its headers say. */
+static struct weir_field field_at(const struct weir_schema *schema, uint32_t index)
+{
+    struct weir_field field = {NULL, WEIR_TYPE_bool};
+    memcpy(&field, (const unsigned char *)schema->fields + (size_t)index * schema->field_bytes,
+           schema->field_bytes);
+    return field;
 }
 
 static enum weir_result schema_check(const char *provider_name, const struct weir_schema *schema,
@@ -16,7 +33,7 @@ static enum weir_result schema_check(const char *provider_name, const struct wei
         return wr_fail(error, WEIR_BAD_ARGUMENT,
                        "an event of provider '%s' has no name, or one over %d bytes", provider_name,
                        WR_NAME_BYTES_MAX);
-    if (schema->id == 0)
+    if (schema->event_id == 0)
         return wr_fail(error, WEIR_BAD_ARGUMENT, "event '%s': id 0; ids go from 1 to 65535",
                        schema->name);
     if (schema->level > WEIR_LEVEL_VERBOSE)
@@ -26,15 +43,16 @@ static enum weir_result schema_check(const char *provider_name, const struct wei
         return wr_fail(error, WEIR_BAD_ARGUMENT, "event '%s': %u fields; at most %d", schema->name,
                        schema->field_count, WR_FIELDS_MAX);
     for (uint32_t i = 0; i < schema->field_count; i++) {
-        enum weir_type type = schema->fields[i].type;
-        if (!wr_name_is_valid(schema->fields[i].name))
+        struct weir_field field = field_at(schema, i);
+        if (!wr_name_is_valid(field.name))
             return wr_fail(error, WEIR_BAD_ARGUMENT,
                            "event '%s': field %u has no name, or one over %d bytes", schema->name,
                            i, WR_NAME_BYTES_MAX);
-        if (!wr_type_is_fixed(type) && !wr_type_is_array(type) && !wr_type_is_string(type))
+        if (!wr_type_is_fixed(field.type) && !wr_type_is_array(field.type) &&
+            !wr_type_is_string(field.type))
             return wr_fail(error, WEIR_BAD_ARGUMENT,
                            "event '%s': field '%s' has the unknown type %d", schema->name,
-                           schema->fields[i].name, (int)type);
+                           field.name, (int)field.type);
     }
     return WEIR_OK;
 }
@@ -44,12 +62,13 @@ static bool copy_names(struct wr_event_definition *definition, const char *provi
 {
     struct weir_field *fields = calloc(schema->field_count + 1u, sizeof *fields);
     definition->schema.fields = fields;
+    definition->schema.field_bytes = sizeof *fields;
     definition->schema.name = strdup(schema->name);
     definition->provider_name = strdup(provider_name);
     bool is_complete = fields && definition->schema.name && definition->provider_name;
     for (uint32_t i = 0; is_complete && i < schema->field_count; i++) {
-        fields[i].type = schema->fields[i].type;
-        fields[i].name = strdup(schema->fields[i].name);
+        fields[i] = field_at(schema, i);
+        fields[i].name = strdup(fields[i].name);
         is_complete = fields[i].name != NULL;
     }
     return is_complete;
@@ -78,10 +97,53 @@ static void describe(struct wr_event_definition *definition)
                                                            : 0;
 }
 
-enum weir_result wr_definition_new(const char *provider_name, const struct weir_schema *schema,
+enum weir_result wr_declaration_take(struct weir_provider_declaration *own, const void *host,
+                                     struct weir_error *error)
+{
+    static const struct wr_host_struct kind = {"declaration", "WEIR_PROVIDER_DEFINE",
+                                               DECLARATION_BYTES_FIRST, sizeof *own};
+    if (!host)
+        return wr_fail(error, WEIR_BAD_ARGUMENT, "declaration must not be NULL");
+    enum weir_result result = wr_host_struct_take(&kind, own, host, error);
+    if (result != WEIR_OK)
+        return result;
+    if (own->version != WEIR_DECLARATION_VERSION ||
+        !wr_host_size_is_known(own->event_bytes, EVENT_BYTES_FIRST, sizeof(struct weir_event)) ||
+        !wr_host_size_is_known(own->schema_bytes, SCHEMA_BYTES_FIRST, sizeof(struct weir_schema)))
+        return wr_fail(error, WEIR_BAD_ARGUMENT,
+                       "a declaration of version %u with %u bytes an event and %u a schema is none "
+                       "that this library, %s, knows",
+                       own->version, own->event_bytes, own->schema_bytes, weir_version());
+    if (!wr_name_is_valid(own->name))
+        return wr_fail(error, WEIR_BAD_ARGUMENT,
+                       "a declaration needs a name of 1 to %d bytes of UTF-8", WR_NAME_BYTES_MAX);
+    return WEIR_OK;
+}
+
+static enum weir_result schema_take(struct weir_schema *own, const void *host,
+                                    struct weir_error *error)
+{
+    static const struct wr_host_struct kind = {"schema", "WEIR_SCHEMA_INIT", SCHEMA_BYTES_FIRST,
+                                               sizeof *own};
+    enum weir_result result = wr_host_struct_take(&kind, own, host, error);
+    if (result != WEIR_OK)
+        return result;
+    if (own->reserved[0] || own->reserved[1] || own->reserved[2])
+        return wr_fail(error, WEIR_BAD_ARGUMENT, "schema.reserved is not 0");
+    if (!wr_host_size_is_known(own->field_bytes, FIELD_BYTES_FIRST, sizeof(struct weir_field)))
+        return wr_fail(error, WEIR_BAD_ARGUMENT, "schema.field_bytes is %u; start from %s",
+                       own->field_bytes, kind.init);
+    return WEIR_OK;
+}
+
+enum weir_result wr_definition_new(const char *provider_name, const void *host_schema,
                                    struct wr_event_definition **out, struct weir_error *error)
 {
-    enum weir_result result = schema_check(provider_name, schema, error);
+    struct weir_schema own = WEIR_SCHEMA_INIT;
+    const struct weir_schema *schema = &own;
+    enum weir_result result = schema_take(&own, host_schema, error);
+    if (result == WEIR_OK)
+        result = schema_check(provider_name, schema, error);
     if (result != WEIR_OK)
         return result;
     struct wr_event_definition *definition = calloc(1, sizeof *definition);
@@ -100,10 +162,10 @@ enum weir_result wr_definition_new(const char *provider_name, const struct weir_
 bool wr_definitions_equal(const struct wr_event_definition *a, const struct wr_event_definition *b)
 {
     const struct weir_schema *x = &a->schema, *y = &b->schema;
-    bool is_equal = strcmp(a->provider_name, b->provider_name) == 0 &&
-                    strcmp(x->name, y->name) == 0 && x->keywords == y->keywords && x->id == y->id &&
-                    x->version == y->version && x->level == y->level && x->opcode == y->opcode &&
-                    x->field_count == y->field_count;
+    bool is_equal =
+        strcmp(a->provider_name, b->provider_name) == 0 && strcmp(x->name, y->name) == 0 &&
+        x->keywords == y->keywords && x->event_id == y->event_id && x->version == y->version &&
+        x->level == y->level && x->opcode == y->opcode && x->field_count == y->field_count;
     for (uint32_t i = 0; is_equal && i < x->field_count; i++)
         is_equal = x->fields[i].type == y->fields[i].type &&
                    strcmp(x->fields[i].name, y->fields[i].name) == 0;

@@ -25,7 +25,12 @@ bool wr_states_equal(const struct wr_provider_state *a, const struct wr_provider
 /* 1 to WR_NAME_BYTES_MAX bytes. */
 bool wr_name_is_valid(const char *name);
 
-enum weir_result wr_definition_new(const char *provider_name, const struct weir_schema *schema,
+/* Copies a host's declaration of any known version. */
+enum weir_result wr_declaration_take(struct weir_provider_declaration *own, const void *host,
+                                     struct weir_error *error);
+
+/* `host_schema`: a struct weir_schema of any known version. */
+enum weir_result wr_definition_new(const char *provider_name, const void *host_schema,
                                    struct wr_event_definition **out, struct weir_error *error);
 /* The same provider and schema. */
 bool wr_definitions_equal(const struct wr_event_definition *a, const struct wr_event_definition *b);

@@ -21,7 +21,7 @@ WR_INLINE void copy_words_before(unsigned char *to_end, const unsigned char *fro
         __builtin_memcpy(to_end + at, from_end + at, 8);
 }
 
-WEIR_API bool weir_emit(struct weir_event *event, const void *payload)
+WEIR_API bool weir_emit(const struct weir_event *event, const void *payload)
 {
     struct wr_thread *thread = wr_self.ready;
     if (WR_UNLIKELY(!thread))

@@ -37,7 +37,7 @@ static uint64_t mask_of(const struct weir_event *event)
 
 /* Counts the event in each session that wants it and does nothing else: the interrupted code may
  * hold any lock and be between any two stores. */
-static bool emit_nested(struct weir_event *event)
+static bool emit_nested(const struct weir_event *event)
 {
     struct wr_thread *thread = wr_self.thread;
     /* relaxed: this thread's own pin */
@@ -130,7 +130,7 @@ static void record_write(struct wr_segment *segment, uint64_t commit, uint64_t t
 
 /* The state of one weir_emit() call, shared by the sessions that it writes to. */
 struct attempt {
-    struct weir_event *event;
+    const struct weir_event *event;
     const void *payload;
     struct wr_payload_size size;
     uint64_t ticks; /* 0 until the clock has been read: once per event, and again after a wait */
@@ -225,9 +225,9 @@ static bool emit_to_slot(struct wr_thread *thread, uint32_t slot, struct attempt
     return room == WR_ROOM;
 }
 
-/* Sessions that may park the thread come last, so that the others get the event first. The mask is
- * loaded again after each of them: sessions may come and go during a wait. */
-static bool emit_to_all(struct wr_thread *thread, uint64_t mask, struct weir_event *event,
+/* Sessions that may park the thread come last: the others get the event before. The mask is loaded
+ * again for each of those, because a wait is long enough for sessions to come and go. */
+static bool emit_to_all(struct wr_thread *thread, uint64_t mask, const struct weir_event *event,
                         const void *payload)
 {
     if (!mask)
@@ -256,9 +256,9 @@ static uint64_t pin_again(struct wr_thread *thread, const struct weir_event *eve
     return mask_of(event);
 }
 
-/* Continues for the fast path, which has entered the pin and cannot finish the event. The fast path
- * found `ready` set, so this function sets it again. */
-WR_NOINLINE bool wr_emit_pinned_slow(struct weir_event *event, const void *payload)
+/* From the fast path, which has entered the pin and found something to do. It has found `ready`
+ * set, so that is what it leaves behind. */
+WR_NOINLINE bool wr_emit_pinned_slow(const struct weir_event *event, const void *payload)
 {
     struct wr_thread *thread = wr_self.thread;
     wr_self.pending = mask_load(event); /* before the depth: see weir_thread_reset() */
@@ -275,12 +275,12 @@ WR_NOINLINE bool wr_emit_pinned_slow(struct weir_event *event, const void *paylo
     return is_written;
 }
 
-/* Continues for the fast path when the only lane has no segment. When the session is out of
- * segments and the drain knows it, drops the event at a fraction of an event's cost. Everything is
- * passed in registers, the pin too, so nothing waits for a load of what was just stored. All other
- * cases, including the first event that is refused, take the whole path. A fixed payload fits into
- * every segment, so the loss has the cause that the lane recorded. */
-WR_NOINLINE bool wr_emit_no_segment_slow(struct weir_event *event, struct wr_thread *thread,
+/* From the fast path, whose only lane has no segment. While none is to be had, and the drain knows
+ * it, the event is lost at a fraction of an event's cost: that is what the order of the parameters
+ * is for, and the pin among them, because all the rest would wait for a load of what was just
+ * stored. Everything else, and the first of such events, goes the whole way. A fixed payload fits
+ * into every segment, so the cause is the lane's. */
+WR_NOINLINE bool wr_emit_no_segment_slow(const struct weir_event *event, struct wr_thread *thread,
                                          struct wr_lane *lane, uint64_t pin, const void *payload)
 {
     if (event->record_bytes > WR_SEGMENT_BYTES_MIN - WR_SEGMENT_HEADER_BYTES ||
@@ -295,7 +295,7 @@ WR_NOINLINE bool wr_emit_no_segment_slow(struct weir_event *event, struct wr_thr
 
 /* --- Outside the pin. ------------------------------------------------------------------------ */
 
-static bool emit_entered(struct weir_event *event, const void *payload)
+static bool emit_entered(const struct weir_event *event, const void *payload)
 {
     wr_self.patience_ns = WR_PATIENCE_NS;
     struct wr_thread *thread = wr_thread_attach();
@@ -311,7 +311,7 @@ static bool emit_entered(struct weir_event *event, const void *payload)
     return is_written;
 }
 
-WR_NOINLINE bool wr_emit_slow(struct weir_event *event, const void *payload)
+WR_NOINLINE bool wr_emit_slow(const struct weir_event *event, const void *payload)
 {
     if (wr_self.capture)
         return wr_self.capture(wr_self.capture_context, event, payload);
@@ -334,7 +334,7 @@ WEIR_API enum weir_loss weir_last_loss(void)
 
 const unsigned char wr_payload_mismatch;
 
-bool wr_emit_mismatch(struct weir_event *event)
+bool wr_emit_mismatch(const struct weir_event *event)
 {
     if (wr_self.capture)
         return wr_self.capture(wr_self.capture_context, event, &wr_payload_mismatch);

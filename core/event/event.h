@@ -107,15 +107,15 @@ void wr_payload_put(const struct wr_event_definition *definition, const void *pa
 /* What wr_self.capture gets as payload if the values do not match the schema. */
 extern const unsigned char wr_payload_mismatch;
 
-/* The slow paths of weir_emit(); each does the whole job. */
-bool wr_emit_slow(struct weir_event *event, const void *payload);
-bool wr_emit_pinned_slow(struct weir_event *event, const void *payload);
-bool wr_emit_no_segment_slow(struct weir_event *event, struct wr_thread *thread,
+/* The paths of weir_emit() that are not hot; each does the whole job. */
+bool wr_emit_slow(const struct weir_event *event, const void *payload);
+bool wr_emit_pinned_slow(const struct weir_event *event, const void *payload);
+bool wr_emit_no_segment_slow(const struct weir_event *event, struct wr_thread *thread,
                              struct wr_lane *lane, uint64_t pin, const void *payload);
 
 /* Counts an event whose values do not match its schema as lost, in each session that wants it, as
  * the event's other losses are counted. False. */
-bool wr_emit_mismatch(struct weir_event *event);
+bool wr_emit_mismatch(const struct weir_event *event);
 
 /* Writes one session's copy of an event whose record is larger than a segment. Call inside the pin;
  * `*ticks` is 0 until the clock has been read. */

@@ -9,6 +9,7 @@
 #include <pthread.h>
 #include <stdlib.h>
 #include "base/atomic.h"
+#include "base/host_struct.h"
 #include "lane/thread.h"
 
 struct copy {
@@ -47,9 +48,12 @@ static struct copy *copy_of(const struct weir_park_hooks *hooks)
 
 enum weir_result weir_park_hooks_set(const struct weir_park_hooks *hooks)
 {
-    if (hooks && (hooks->size != sizeof *hooks || !hooks->before || !hooks->after))
+    static const struct wr_host_struct kind = {"hooks", "WEIR_PARK_HOOKS_INIT", 32, sizeof *hooks};
+    struct weir_park_hooks own = WEIR_PARK_HOOKS_INIT;
+    if (hooks &&
+        (wr_host_struct_take(&kind, &own, hooks, NULL) != WEIR_OK || !own.before || !own.after))
         return WEIR_BAD_ARGUMENT;
-    struct copy *copy = hooks ? copy_of(hooks) : NULL;
+    struct copy *copy = hooks ? copy_of(&own) : NULL;
     if (hooks && !copy)
         return WEIR_NO_MEMORY;
     wr_ptr_store_release(&current, copy); /* edge HOOKS.release: the copy */

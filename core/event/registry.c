@@ -494,10 +494,10 @@ static enum weir_result definition_insert_locked(struct weir_provider *provider,
 {
     struct wr_event_definition *new = *definition;
     for (struct wr_event_definition *d = provider->definitions; d; d = d->next)
-        if (d->schema.id == new->schema.id)
+        if (d->schema.event_id == new->schema.event_id)
             return wr_fail(error, WEIR_EXISTS,
-                           "event %u of provider '%s' is defined already ('%s')", d->schema.id,
-                           provider->name, d->schema.name);
+                           "event %u of provider '%s' is defined already ('%s')",
+                           d->schema.event_id, provider->name, d->schema.name);
     struct wr_event_definition *orphan = orphan_take_locked(new);
     if (orphan) {
         wr_definition_free(new);
@@ -607,7 +607,10 @@ static enum weir_result declaration_define(const struct weir_provider_declaratio
 {
     enum weir_result result = WEIR_OK;
     for (uint32_t i = 0; i < declaration->event_count && result == WEIR_OK; i++)
-        result = wr_definition_new(declaration->name, &declaration->schemas[i], &made[i], error);
+        result = wr_definition_new(declaration->name,
+                                   (const unsigned char *)declaration->schemas +
+                                       (size_t)i * declaration->schema_bytes,
+                                   &made[i], error);
     return result;
 }
 
@@ -626,13 +629,14 @@ static enum weir_result declaration_insert(const struct weir_provider_declaratio
     registry_lock();
     enum weir_result result = provider_insert_locked(provider, error);
     bool is_inserted = result == WEIR_OK;
+    unsigned char *events = declaration->events;
     uint32_t count = 0;
     while (result == WEIR_OK && count < declaration->event_count) {
         result = definition_insert_locked(provider, &made[count], error);
         count += result == WEIR_OK;
     }
     for (uint32_t i = 0; result == WEIR_OK && i < count; i++)
-        event_connect_locked(made[i], &declaration->events[i]);
+        event_connect_locked(made[i], (void *)(events + (size_t)i * declaration->event_bytes));
     if (result != WEIR_OK && is_inserted)
         provider_remove_locked(provider);
     registry_unlock();
@@ -640,15 +644,17 @@ static enum weir_result declaration_insert(const struct weir_provider_declaratio
     return result;
 }
 
-enum weir_result weir_provider_register(const struct weir_provider_declaration *declaration,
+enum weir_result weir_provider_register(const struct weir_provider_declaration *host_declaration,
                                         weir_provider_callback callback, void *context,
                                         struct weir_provider **out, struct weir_error *error)
 {
     WR_OS_NO_CANCEL;
     wr_init();
-    if (!declaration || !wr_name_is_valid(declaration->name))
-        return wr_fail(error, WEIR_BAD_ARGUMENT,
-                       "a declaration needs a name of 1 to %d bytes of UTF-8", WR_NAME_BYTES_MAX);
+    struct weir_provider_declaration own = {0};
+    const struct weir_provider_declaration *declaration = &own;
+    enum weir_result result = wr_declaration_take(&own, host_declaration, error);
+    if (result != WEIR_OK)
+        return result;
     struct weir_provider *provider = provider_new(declaration->name, callback, context);
     struct wr_event_definition **made = calloc(declaration->event_count + 1u, sizeof *made);
     if (!provider || !made) {
@@ -657,7 +663,7 @@ enum weir_result weir_provider_register(const struct weir_provider_declaration *
         free(made);
         return wr_fail(error, WEIR_NO_MEMORY, "no memory for provider '%s'", declaration->name);
     }
-    enum weir_result result = declaration_define(declaration, made, error);
+    result = declaration_define(declaration, made, error);
     if (result == WEIR_OK)
         result = declaration_insert(declaration, provider, made, error);
     else

@@ -2,10 +2,13 @@
 #include "event/event.h"
 
 #include <string.h>
+#include "base/host_struct.h"
 #include "lane/thread.h"
 #include "nettrace/types.h"
 
-/* The payload that an emitter would build: at most 16 bytes a field. */
+#define VALUE_BYTES_FIRST 16 /* sizeof(struct weir_value) in 0.2 */
+
+/* The payload that an emitter would build: at most 16 bytes per field. */
 struct built_payload {
     _Alignas(8) unsigned char bytes[WR_FIELDS_MAX * 16 + 8];
 };
@@ -19,12 +22,12 @@ static uint32_t append(struct built_payload *built, uint32_t at, const void *byt
 static uint32_t append_reference(struct built_payload *built, uint32_t at,
                                  const struct weir_value *value)
 {
-    at = append(built, at, &value->as.ptr, sizeof value->as.ptr);
+    at = append(built, at, &value->pointer, sizeof value->pointer);
     return wr_type_is_array(value->type) ? append(built, at, &value->count, sizeof value->count)
                                          : at;
 }
 
-/* Little-endian, as the wire is: the low bytes of an integer are its narrower value. */
+/* Little-endian, like the wire format: the low bytes of an integer are its narrower value. */
 static uint32_t append_value(struct built_payload *built, uint32_t at,
                              const struct weir_value *value)
 {
@@ -32,31 +35,34 @@ static uint32_t append_value(struct built_payload *built, uint32_t at,
     if (!wr_type_is_fixed(value->type))
         return append_reference(built, at, value);
     if (value->type == WEIR_TYPE_guid)
-        return append(built, at, value->as.ptr ? value->as.ptr : &no_guid, sizeof no_guid);
+        return append(built, at, value->pointer ? value->pointer : &no_guid, sizeof no_guid);
     if (value->type == WEIR_TYPE_bool) {
-        uint32_t flag = value->as.boolean;
+        uint32_t flag = value->boolean;
         return append(built, at, &flag, sizeof flag);
     }
     if (value->type == WEIR_TYPE_f32) {
-        float single = (float)value->as.f;
+        float single = (float)value->float_value;
         return append(built, at, &single, sizeof single);
     }
-    return append(built, at, &value->as, wr_type_bytes(value->type));
+    return append(built, at, &value->unsigned_value, wr_type_bytes(value->type));
 }
 
-WEIR_API bool weir_event_emit(struct weir_event *event, const struct weir_value *values,
-                              uint32_t count)
+WEIR_API bool weir_event_emit(const struct weir_event *event, const struct weir_value *values,
+                              uint32_t count, uint32_t value_bytes)
 {
     if (!weir_event_is_enabled(event) && !wr_self.capture)
         return false;
     const struct wr_event_definition *definition = event->definition;
-    bool matches = definition && count == definition->schema.field_count;
+    bool matches = definition && count == definition->schema.field_count &&
+                   wr_host_size_is_known(value_bytes, VALUE_BYTES_FIRST, sizeof *values);
     struct built_payload built;
     uint32_t at = 0;
     for (uint32_t i = 0; matches && i < count; i++) {
-        matches = values[i].type == definition->schema.fields[i].type;
+        const struct weir_value *value =
+            (const void *)((const unsigned char *)values + (size_t)i * value_bytes);
+        matches = value->type == definition->schema.fields[i].type;
         if (matches)
-            at = append_value(&built, at, &values[i]);
+            at = append_value(&built, at, value);
     }
     return matches ? weir_emit(event, built.bytes) : wr_emit_mismatch(event);
 }

@@ -52,7 +52,7 @@ struct wr_self {
     uint32_t depth;   /* calls into the library on this thread's stack, except the fast path */
     uint64_t pending; /* while depth > 0: slots where the event is neither written nor counted */
     /* The drain thread during the rundown: events go to `capture` instead of a lane. */
-    bool (*capture)(void *context, struct weir_event *event, const void *payload);
+    bool (*capture)(void *context, const struct weir_event *event, const void *payload);
     void *capture_context;
     uint32_t last_loss;   /* enum weir_loss: why the most recent failed emit failed */
     uint32_t no_block;    /* no-block scopes that the thread is in */

@@ -251,7 +251,7 @@ static void put_definition(struct wr_nettrace *nettrace, uint32_t metadata_id,
 {
     put_u32(nettrace, metadata_id);
     put_utf16z(nettrace, provider_name);
-    put_u32(nettrace, schema->id);
+    put_u32(nettrace, schema->event_id);
     put_utf16z(nettrace, schema->name);
     put_u64(nettrace, schema->keywords);
     put_u32(nettrace, schema->version);

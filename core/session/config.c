@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "wait/strategies.h"
+#include "base/host_struct.h"
 
 #define BUDGET_BYTES_MAX (UINT64_C(64) << 30)
 #define FLUSH_MS_MAX     60000u
@@ -123,7 +124,6 @@ static enum weir_result sizes_check(const struct weir_session_config *config,
 static enum weir_result mode_check(const struct weir_session_config *config,
                                    struct weir_error *error)
 {
-    uint32_t flags = WEIR_WAKE_NO_HAND_ON | WEIR_WAKE_NO_SPIN | WEIR_WAKE_NO_CAP;
 #ifdef WEIR_SINGLE_THREADED
     if (config->mode == WEIR_MODE_BLOCK)
         return wr_fail(error, WEIR_BAD_ARGUMENT,
@@ -134,22 +134,17 @@ static enum weir_result mode_check(const struct weir_session_config *config,
         return wr_fail(error, WEIR_BAD_ARGUMENT, "mode is %d; it must be DROP, BLOCK or OVERWRITE",
                        (int)config->mode);
     if (config->mode != WEIR_MODE_BLOCK &&
-        (config->max_block_ns || config->wake || config->wake_flags || config->grant_bytes ||
-         config->on_park))
-        return wr_fail(
-            error, WEIR_BAD_ARGUMENT,
-            "max_block_ns, wake, wake_flags, grant_bytes and on_park are for mode BLOCK only");
+        (config->max_block_ns || config->wake || config->grant_bytes || config->on_park))
+        return wr_fail(error, WEIR_BAD_ARGUMENT,
+                       "max_block_ns, wake, grant_bytes and on_park are for mode BLOCK only");
 #define NAME(name, table, word) " " #name
     if ((uint32_t)config->wake >= WR_WAKE_COUNT)
         return wr_fail(error, WEIR_BAD_ARGUMENT,
                        "wake is %d; it is one of" WR_WAKE_STRATEGIES(NAME), (int)config->wake);
 #undef NAME
-    if ((config->wake_flags & ~flags) ||
-        (config->wake != WEIR_WAKE_RELAY && (config->wake_flags || config->grant_bytes)))
-        return wr_fail(error, WEIR_BAD_ARGUMENT,
-                       "wake_flags is 0x%x and grant_bytes is %llu; they are for RELAY only, with "
-                       "flags up to 0x%x",
-                       config->wake_flags, (unsigned long long)config->grant_bytes, flags);
+    if (config->wake != WEIR_WAKE_RELAY && config->grant_bytes)
+        return wr_fail(error, WEIR_BAD_ARGUMENT, "grant_bytes is %llu; it is for RELAY only",
+                       (unsigned long long)config->grant_bytes);
     if (config->grant_bytes &&
         (config->grant_bytes < config->segment_bytes ||
          config->grant_bytes > wr_max_u64(config->budget_bytes / 4, config->segment_bytes)))
@@ -160,17 +155,39 @@ static enum weir_result mode_check(const struct weir_session_config *config,
     return WEIR_OK;
 }
 
-static enum weir_result sink_check(const struct weir_session_config *config,
-                                   struct weir_error *error)
+enum weir_result wr_sink_check(const struct weir_sink *sink, uint64_t memory_bytes_max,
+                               struct weir_error *error)
 {
-    int sinks = (config->file != NULL) + (config->fd >= 0) + (config->write != NULL) +
-                (config->memory_bytes_max != 0);
+    _Static_assert(sizeof *sink == 64, "configurations embed it");
+    if (sink->size != sizeof *sink)
+        return wr_fail(error, WEIR_BAD_ARGUMENT, "sink.size is %zu; start from WEIR_SINK_INIT",
+                       sink->size);
+    if (sink->reserved_word || sink->reserved[0] || sink->reserved[1] || sink->reserved[2])
+        return wr_fail(error, WEIR_BAD_ARGUMENT, "sink: what is reserved is not 0");
+    int sinks = (sink->file != NULL) + (sink->descriptor >= 0) + (sink->write != NULL) +
+                (memory_bytes_max != 0);
     if (sinks != 1)
         return wr_fail(error, WEIR_BAD_ARGUMENT,
-                       "%d sinks; name exactly one of file, fd, write, memory_bytes_max", sinks);
-    if (config->file && !config->file[0])
+                       "%d sinks; name exactly one of file, descriptor, write, or a session's "
+                       "memory_bytes_max",
+                       sinks);
+    if (sink->file && !sink->file[0])
         return wr_fail(error, WEIR_BAD_ARGUMENT, "file is an empty path");
     return WEIR_OK;
+}
+
+enum weir_result wr_session_config_take(struct weir_session_config *own,
+                                        const struct weir_session_config *host,
+                                        struct weir_error *error)
+{
+    static const struct wr_host_struct kind = {"config", "WEIR_SESSION_CONFIG_INIT", 208,
+                                               sizeof *own};
+    enum weir_result result = wr_host_struct_take(&kind, own, host, error);
+    if (result == WEIR_OK && own->reserved)
+        return wr_fail(error, WEIR_BAD_ARGUMENT, "config.reserved is not 0");
+    if (result == WEIR_OK && !own->allocate != !own->release)
+        return wr_fail(error, WEIR_BAD_ARGUMENT, "allocate and release come together");
+    return result;
 }
 
 enum weir_result wr_session_configure(struct weir_session *session,
@@ -181,11 +198,11 @@ enum weir_result wr_session_configure(struct weir_session *session,
     if (result == WEIR_OK)
         result = mode_check(config, error);
     if (result == WEIR_OK)
-        result = sink_check(config, error);
+        result = wr_sink_check(&config->sink, config->memory_bytes_max, error);
     if (result == WEIR_OK)
         result = filters_parse(session, config->providers, error);
     session->config = *config;
-    session->config.providers = NULL; /* the caller's; not kept */
+    session->config.providers = session->config.sink.file = NULL; /* the caller's; not kept */
     if (result == WEIR_OK)
         result = providers_check(session, error);
     return result;

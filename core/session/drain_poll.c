@@ -1,5 +1,5 @@
 /*
- * In a single-threaded build, the drain looks when the host calls weir_poll(). There is no other
+ * In a single-threaded build, the drain looks when the host calls weir_session_poll(). There is no other
  * thread to wait for. If the budget fills up between two polls, events are dropped, or overwritten
  * in mode OVERWRITE.
  */
@@ -40,14 +40,15 @@ bool wr_drain_is_self(const struct weir_session *session)
     return session->is_draining;
 }
 
-enum weir_result weir_poll(struct weir_session *session)
+enum weir_result weir_session_poll(struct weir_session *session, struct weir_error *error)
 {
     if (!session)
-        return WEIR_BAD_ARGUMENT;
+        return wr_fail(error, WEIR_BAD_ARGUMENT, "session must not be NULL");
     /* relaxed: a build without threads */
     if (session->generation != wr_process_generation() || session->is_draining ||
         wr_u32_load_relaxed(&session->state) != WR_SESSION_ENABLED || wr_self.depth > 0)
-        return WEIR_BAD_STATE;
+        return wr_fail(error, WEIR_BAD_STATE,
+                       "the session does not run, or this is a callback of the library");
     uint64_t now = wr_os_monotonic_ns();
     bool is_timed = now >= session->drain.timer_ns;
     if (is_timed)
@@ -57,5 +58,6 @@ enum weir_result weir_poll(struct weir_session *session)
     wr_drain_look(session, is_timed);
     session->is_draining = false;
     wr_self_leave();
-    return session->stream.has_failed ? WEIR_IO : WEIR_OK;
+    return session->stream.has_failed ? wr_fail(error, WEIR_IO, "%s", session->stream.reason)
+                                      : WEIR_OK;
 }

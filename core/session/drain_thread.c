@@ -160,7 +160,9 @@ bool wr_drain_is_self(const struct weir_session *session)
            pthread_equal(pthread_self(), session->drain_thread);
 }
 
-enum weir_result weir_poll(struct weir_session *session)
+enum weir_result weir_session_poll(struct weir_session *session, struct weir_error *error)
 {
-    return session ? WEIR_OK : WEIR_BAD_ARGUMENT; /* the drain thread does it */
+    if (!session)
+        return wr_fail(error, WEIR_BAD_ARGUMENT, "session must not be NULL");
+    return WEIR_OK; /* the drain thread does it */
 }

@@ -27,8 +27,11 @@ static const struct weir_field loss_fields[] = {{"CaptureThread", WEIR_TYPE_u64}
                                                 {"After", WEIR_TYPE_u32},
                                                 {"Cause", WEIR_TYPE_str},
                                                 {"Count", WEIR_TYPE_u64}};
-static const struct weir_schema loss_schema = {
-    .name = "Loss", .id = 1, .level = WEIR_LEVEL_WARNING, .fields = loss_fields, .field_count = 4};
+static const struct weir_schema loss_schema = {.name = "Loss",
+                                               .event_id = 1,
+                                               .level = WEIR_LEVEL_WARNING,
+                                               .fields = loss_fields,
+                                               .field_count = 4};
 
 static uint32_t loss_payload(const struct wr_told_loss *loss, unsigned char *out)
 {

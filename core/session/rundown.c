@@ -17,7 +17,8 @@ static bool lose(struct weir_session *session, enum weir_loss cause)
     return false;
 }
 
-static bool encode(struct weir_session *session, struct weir_event *event, const void *payload)
+static bool encode(struct weir_session *session, const struct weir_event *event,
+                   const void *payload)
 {
     struct wr_drain *drain = &session->drain;
     const struct wr_event_definition *definition = event->definition;
@@ -46,7 +47,7 @@ static bool encode(struct weir_session *session, struct weir_event *event, const
 }
 
 /* What the sink's function emits meanwhile is not part of the rundown: it is counted as nested. */
-static bool capture(void *context, struct weir_event *event, const void *payload)
+static bool capture(void *context, const struct weir_event *event, const void *payload)
 {
     wr_self.capture = NULL;
     bool is_written = encode(context, event, payload);
@@ -60,6 +61,6 @@ void wr_rundown_run(struct weir_session *session)
         return;
     wr_self.capture_context = session;
     wr_self.capture = capture;
-    session->config.rundown(session, session->config.rundown_context);
+    session->config.rundown(session->config.rundown_context, session);
     wr_self.capture = NULL;
 }

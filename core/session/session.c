@@ -76,7 +76,7 @@ static enum weir_result session_build(struct weir_session *session,
         return wr_fail(error, WEIR_NO_MEMORY, "cannot reserve a budget of %llu bytes",
                        (unsigned long long)config->budget_bytes);
     }
-    result = wr_stream_open(&session->stream, config, error);
+    result = wr_stream_open(&session->stream, &config->sink, config->memory_bytes_max, error);
     if (result != WEIR_OK) {
         wr_buffers_fini(&session->buffers);
         drain_memory_release(&session->drain);
@@ -84,24 +84,24 @@ static enum weir_result session_build(struct weir_session *session,
     return result;
 }
 
-enum weir_result weir_session_create(const struct weir_session_config *config,
+enum weir_result weir_session_create(const struct weir_session_config *host_config,
                                      struct weir_session **out, struct weir_error *error)
 {
     WR_OS_NO_CANCEL;
     wr_init();
-    if (!config || !out)
+    if (!host_config || !out)
         return wr_fail(error, WEIR_BAD_ARGUMENT, "config and session must not be NULL");
-    if (config->size != sizeof *config)
-        return wr_fail(error, WEIR_BAD_ARGUMENT,
-                       "config.size is %zu; start from WEIR_SESSION_CONFIG_INIT", config->size);
-    if (!config->allocate != !config->release)
-        return wr_fail(error, WEIR_BAD_ARGUMENT, "allocate and release come together");
+    struct weir_session_config own = WEIR_SESSION_CONFIG_INIT;
+    const struct weir_session_config *config = &own;
+    enum weir_result result = wr_session_config_take(&own, host_config, error);
+    if (result != WEIR_OK)
+        return result;
     struct weir_session *session = session_allocate(config);
     if (!session)
         return wr_fail(error, WEIR_NO_MEMORY, "no memory for a session");
     wr_self_enter();
     session->generation = wr_process_generation();
-    enum weir_result result = session_build(session, config, error);
+    result = session_build(session, config, error);
     wr_self_leave();
     if (result == WEIR_OK)
         *out = session;
@@ -274,23 +274,47 @@ static bool is_lost_and_drained(const struct weir_session *session)
     return session->is_drained && wr_session_is_lost(session);
 }
 
-static enum weir_result stop_result(const struct weir_session *session)
+static enum weir_result fail_timeout(const struct weir_session *session, const char *what,
+                                     struct weir_error *error)
 {
+    return wr_fail(error, WEIR_TIMEOUT, "after stop_ms_max (%u ms) %s; stop again to go on",
+                   session->config.stop_ms_max, what);
+}
+
+/* While this thread has the state at STOPPING. */
+static enum weir_result stop_result(const struct weir_session *session, struct weir_error *error)
+{
+    if (session->is_quarantined && is_lost_and_drained(session))
+        return wr_fail(error, WEIR_SYSTEM,
+                       "membarrier is no longer permitted (%s): the stream is ended, and the "
+                       "session's memory is kept",
+                       strerror(wr_threads_membarrier_error()));
+    if (session->is_quarantined && !session->is_drained)
+        return fail_timeout(session,
+                            "the drain is not done: its sink blocks, or a thread that does not run "
+                            "holds a lock",
+                            error);
     if (session->is_quarantined)
-        return is_lost_and_drained(session) ? WEIR_SYSTEM : WEIR_TIMEOUT;
-    return session->stream.has_failed || session->has_unwritten ? WEIR_IO : WEIR_OK;
+        return fail_timeout(session, "an emitter is still inside", error);
+    if (session->stream.has_failed)
+        return wr_fail(error, WEIR_IO, "%s", session->stream.reason);
+    if (session->has_unwritten)
+        return wr_fail(error, WEIR_IO,
+                       "an emitter was so late that its events are not in the stream");
+    return WEIR_OK;
 }
 
 /* The thread that changed the state to STOPPING. The session is closed before the after hook, which
  * may block: other threads that stop or destroy it do not wait for that. */
-static enum weir_result stop_own(struct weir_session *session, uint64_t deadline_ns)
+static enum weir_result stop_own(struct weir_session *session, uint64_t deadline_ns,
+                                 struct weir_error *error)
 {
     const struct weir_park_hooks *hooks = wr_hooks_before();
     wr_self_enter();
     session->is_quarantined = !stop_by_deadline(session, deadline_ns);
     if (session->is_drained) /* whoever is still inside does not write to the stream */
         wr_stream_finish(&session->stream);
-    enum weir_result result = stop_result(session);
+    enum weir_result result = stop_result(session, error);
     wr_self_leave();
     state_set(session, WR_SESSION_CLOSED);
     wr_hooks_after(hooks);
@@ -300,18 +324,19 @@ static enum weir_result stop_own(struct weir_session *session, uint64_t deadline
 
 /* Another thread stops the session, or has stopped it. What it left is in `is_quarantined`, which
  * only the thread that has changed the state to STOPPING may touch. */
-static enum weir_result stop_of_other(struct weir_session *session, uint64_t deadline_ns)
+static enum weir_result stop_of_other(struct weir_session *session, uint64_t deadline_ns,
+                                      struct weir_error *error)
 {
     for (;;) {
         enum wr_session_state state = state_of(session);
         if (state != WR_SESSION_CLOSED &&
             !wr_session_wait_hooked(&session->state, state, deadline_ns))
-            return WEIR_TIMEOUT;
+            return fail_timeout(session, "another thread is still stopping the session", error);
         if (!state_change(session, WR_SESSION_CLOSED, WR_SESSION_STOPPING))
             continue;
         if (session->is_quarantined)
-            return stop_own(session, deadline_ns);
-        enum weir_result result = stop_result(session);
+            return stop_own(session, deadline_ns, error);
+        enum weir_result result = stop_result(session, error);
         state_set(session, WR_SESSION_CLOSED);
         return result;
     }
@@ -323,21 +348,23 @@ static bool is_own_callback(const struct weir_session *session)
     return wr_drain_is_self(session) || wr_self.parked_in == &session->buffers;
 }
 
-enum weir_result weir_session_stop(struct weir_session *session)
+enum weir_result weir_session_stop(struct weir_session *session, struct weir_error *error)
 {
     WR_OS_NO_CANCEL;
     if (!session || session->generation != wr_process_generation())
-        return WEIR_BAD_STATE;
-    if (state_of(session) == WR_SESSION_INERT || is_own_callback(session))
-        return WEIR_BAD_STATE;
+        return wr_fail(error, WEIR_BAD_STATE, "no session, or one of the process before fork");
+    if (state_of(session) == WR_SESSION_INERT)
+        return wr_fail(error, WEIR_BAD_STATE, "the session was not started");
+    if (is_own_callback(session))
+        return wr_fail(error, WEIR_BAD_STATE, "a session's own callback may not stop it");
     uint64_t deadline_ns =
         wr_os_monotonic_ns() + (uint64_t)session->config.stop_ms_max * WR_NS_PER_MS;
     /* The events are on a moment before the state says so: a callback may come that early. */
     if (!wr_session_wait_hooked(&session->state, WR_SESSION_STARTING, deadline_ns))
-        return WEIR_TIMEOUT;
+        return fail_timeout(session, "the session is still being started", error);
     if (state_change(session, WR_SESSION_ENABLED, WR_SESSION_STOPPING))
-        return stop_own(session, deadline_ns);
-    return stop_of_other(session, deadline_ns);
+        return stop_own(session, deadline_ns, error);
+    return stop_of_other(session, deadline_ns, error);
 }
 
 /* --- Destroy. -------------------------------------------------------------------------------- */
@@ -361,7 +388,8 @@ void weir_session_destroy(struct weir_session *session)
     enum wr_session_state state = state_of(session);
     if (is_own_callback(session) || state == WR_SESSION_STARTING)
         return;
-    enum weir_result result = state == WR_SESSION_INERT ? WEIR_OK : weir_session_stop(session);
+    enum weir_result result =
+        state == WR_SESSION_INERT ? WEIR_OK : weir_session_stop(session, NULL);
     if (result == WEIR_TIMEOUT || result == WEIR_SYSTEM)
         return;
     wr_self_enter();
@@ -383,9 +411,4 @@ enum weir_result weir_session_memory(struct weir_session *session, const void **
     *bytes = session->stream.memory;
     *count = session->stream.memory_bytes;
     return WEIR_OK;
-}
-
-const char *weir_version(void)
-{
-    return WEIR_VERSION;
 }

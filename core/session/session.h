@@ -60,10 +60,19 @@ struct weir_session {
     struct wr_snapshot snapshot; /* OVERWRITE */
 };
 
+/* config.c: the host's configuration, with defaults for what its version of the struct lacks. */
+enum weir_result wr_session_config_take(struct weir_session_config *own,
+                                        const struct weir_session_config *host,
+                                        struct weir_error *error);
+
 /* config.c: copies and checks; fills filters. */
 enum weir_result wr_session_configure(struct weir_session *session,
                                       const struct weir_session_config *config,
                                       struct weir_error *error);
+
+/* config.c: exactly one place to write to, memory included. */
+enum weir_result wr_sink_check(const struct weir_sink *sink, uint64_t memory_bytes_max,
+                               struct weir_error *error);
 
 /* Has membarrier failed under a session that needs it? Its events are off then, and a thread may be
  * inside whatever its pin says: what that thread could still touch is neither revoked nor freed,

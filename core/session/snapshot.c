@@ -347,12 +347,8 @@ static enum weir_result request(struct weir_session *session, enum wr_snapshot_s
 static enum weir_result sink_open(struct wr_snapshot *snapshot, const struct weir_sink *sink,
                                   struct weir_error *error)
 {
-    struct weir_session_config config = {.file = sink->file,
-                                         .fd = sink->fd,
-                                         .write = sink->write,
-                                         .write_context = sink->write_context};
     snapshot->error.text[0] = 0;
-    return wr_stream_open(&snapshot->stream, &config, error);
+    return wr_stream_open(&snapshot->stream, sink, 0, error);
 }
 
 /* A file gets its name when it is whole; what stood there before stays until then. */
@@ -387,29 +383,15 @@ static enum weir_result snapshot_take(struct weir_session *session, uint64_t las
     return sink_finish(snapshot, error);
 }
 
-static enum weir_result sink_check(const struct weir_sink *sink, struct weir_error *error)
-{
-    if (!sink)
-        return wr_fail(error, WEIR_BAD_ARGUMENT, "sink must not be NULL");
-    if (sink->size != sizeof *sink)
-        return wr_fail(error, WEIR_BAD_ARGUMENT, "sink.size is %zu; start from WEIR_SINK_INIT",
-                       sink->size);
-    int sinks = (sink->file != NULL) + (sink->fd >= 0) + (sink->write != NULL);
-    if (sinks != 1)
-        return wr_fail(error, WEIR_BAD_ARGUMENT, "%d sinks; name exactly one of file, fd, write",
-                       sinks);
-    if (sink->file && !sink->file[0])
-        return wr_fail(error, WEIR_BAD_ARGUMENT, "file is an empty path");
-    return WEIR_OK;
-}
-
-enum weir_result weir_snapshot(struct weir_session *session, const struct weir_sink *sink,
-                               uint64_t last_ns, struct weir_error *error)
+enum weir_result weir_session_snapshot(struct weir_session *session, const struct weir_sink *sink,
+                                       uint64_t last_ns, struct weir_error *error)
 {
     WR_OS_NO_CANCEL;
     if (!session || session->generation != wr_process_generation())
         return wr_fail(error, WEIR_BAD_STATE, "no session, or one of the process before fork");
-    enum weir_result result = sink_check(sink, error);
+    if (!sink)
+        return wr_fail(error, WEIR_BAD_ARGUMENT, "sink must not be NULL");
+    enum weir_result result = wr_sink_check(sink, 0, error);
     if (result != WEIR_OK)
         return result;
     if (!session->buffers.mode->keeps)

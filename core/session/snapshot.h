@@ -1,8 +1,8 @@
 /*
  * Mode OVERWRITE: what the drain does instead of draining, and how a snapshot is asked for.
  *
- * The thread that calls weir_snapshot() opens the sink and leaves a request; the drain thread does
- * the writing, with the buffers of its own that the final stream is written with too.
+ * The thread that calls weir_session_snapshot() opens the sink and leaves a request; the drain
+ * thread does the writing, with the buffers of its own that the final stream is written with too.
  *
  *     NONE --caller--> OPENING --caller--> ASKED --drain--> ANSWERED --caller--> NONE
  */

@@ -2,6 +2,7 @@
 #include "session/session.h"
 
 #include <string.h>
+#include "base/host_struct.h"
 #include "os/os.h"
 
 static uint64_t reserved_bytes(const struct weir_session *session)
@@ -47,58 +48,116 @@ static enum weir_result stats_take(struct weir_session *session, struct weir_sta
     return is_done ? WEIR_OK : WEIR_TIMEOUT;
 }
 
+/* --- In the layout of the host's headers. ---------------------------------------------------- */
+
+/* A struct of figures ends with its counts, and these end with the losses. In front of them is the
+ * head, which grows as well: a host's is as long as its size and its number of causes leave it. */
+#define HEAD_BYTES(kind)     (offsetof(struct kind, counts))
+#define STATS_HEAD_FIRST     144 /* in 0.2 */
+#define THREAD_HEAD_FIRST    24
+#define LOST_COUNT_FIRST     9
+#define COUNTS_BYTES(causes) (offsetof(struct weir_counts, lost) + (causes) * sizeof(uint64_t))
+
+static bool layout_is_known(size_t bytes, uint32_t causes, size_t head_first, size_t head)
+{
+    return causes >= LOST_COUNT_FIRST && causes <= WEIR_LOSS_COUNT &&
+           bytes >= COUNTS_BYTES(causes) &&
+           wr_host_size_is_known(bytes - COUNTS_BYTES(causes), head_first, head);
+}
+
+static uint64_t lost_beyond(const struct weir_counts *counts, uint32_t causes)
+{
+    uint64_t lost = 0;
+    for (uint32_t cause = causes; cause < WEIR_LOSS_COUNT; cause++)
+        lost += counts->lost[cause];
+    return lost;
+}
+
+static void figures_put(void *host, size_t bytes, uint32_t causes, const void *head,
+                        const struct weir_counts *counts)
+{
+    size_t head_bytes = bytes - COUNTS_BYTES(causes);
+    memcpy(host, head, head_bytes);
+    memcpy((unsigned char *)host + head_bytes, counts, COUNTS_BYTES(causes));
+}
+
+/* --- Calls. ---------------------------------------------------------------------------------- */
+
 enum weir_result weir_session_stats(struct weir_session *session, struct weir_stats *stats)
 {
     WR_OS_NO_CANCEL;
-    if (!session || !stats || stats->size != sizeof *stats)
+    if (!session || !stats ||
+        !layout_is_known(stats->size, stats->lost_count, STATS_HEAD_FIRST, HEAD_BYTES(weir_stats)))
         return WEIR_BAD_ARGUMENT;
     if (session->generation != wr_process_generation())
         return WEIR_BAD_STATE;
-    memset(stats, 0, sizeof *stats);
-    stats->size = sizeof *stats;
-    stats->budget_bytes = session->buffers.arena_bytes;
+    struct weir_stats own = WEIR_STATS_INIT;
+    size_t bytes = own.size = stats->size;
+    uint32_t causes = own.lost_count = stats->lost_count;
+    own.budget_bytes = session->buffers.arena_bytes;
     wr_self_enter();
-    enum weir_result result = stats_take(session, stats);
+    enum weir_result result = stats_take(session, &own);
     wr_self_leave();
+    own.lost_other = lost_beyond(&own.counts, causes);
+    if (result == WEIR_OK)
+        figures_put(stats, bytes, causes, &own, &own.counts);
     return result;
 }
 
-static bool threads_locked(struct weir_session *session, struct weir_thread_stats *threads,
-                           uint32_t max, uint32_t *count)
+static bool thread_put(struct weir_session *session, struct wr_lane *lane,
+                       const struct weir_thread_table *table, uint32_t at)
+{
+    struct weir_thread_stats own = {.thread_id = lane->track.thread_id,
+                                    .capture_thread = lane->track.capture_id};
+    if (!wr_lane_counts_locked(lane, &own.counts, limit_of(session)))
+        return false;
+    own.lost_other = lost_beyond(&own.counts, table->lost_count);
+    figures_put((unsigned char *)table->threads + (size_t)at * table->thread_bytes,
+                table->thread_bytes, table->lost_count, &own, &own.counts);
+    return true;
+}
+
+static bool threads_locked(struct weir_session *session, struct weir_thread_table *table)
 {
     for (struct wr_lane *lane = session->buffers.lanes; lane; lane = lane->next) {
         if (wr_u32_load_acquire(&lane->exited)) /* edge EXIT.acquire */
             continue;
-        if (*count < max) {
-            struct weir_thread_stats *thread = &threads[*count];
-            memset(thread, 0, sizeof *thread);
-            thread->thread_id = lane->track.thread_id;
-            thread->capture_thread = lane->track.capture_id;
-            if (!wr_lane_counts_locked(lane, &thread->counts, limit_of(session)))
-                return false;
-        }
-        ++*count;
+        if (table->thread_count < table->threads_max &&
+            !thread_put(session, lane, table, table->thread_count))
+            return false;
+        table->thread_count++;
     }
     return true;
 }
 
+/* The host's table; false if it is none of a known version. */
+static bool table_take(struct weir_thread_table *own, const struct weir_thread_table *host)
+{
+    static const struct wr_host_struct kind = {"table", "WEIR_THREAD_TABLE_INIT", 32, sizeof *own};
+    return host && wr_host_struct_take(&kind, own, host, NULL) == WEIR_OK &&
+           layout_is_known(own->thread_bytes, own->lost_count, THREAD_HEAD_FIRST,
+                           HEAD_BYTES(weir_thread_stats)) &&
+           (own->threads || own->threads_max == 0);
+}
+
 enum weir_result weir_session_thread_stats(struct weir_session *session,
-                                           struct weir_thread_stats *threads, uint32_t max,
-                                           uint32_t *count)
+                                           struct weir_thread_table *table)
 {
     WR_OS_NO_CANCEL;
-    if (!session || !count || (max && !threads))
+    struct weir_thread_table own = WEIR_THREAD_TABLE_INIT;
+    if (!session || !table_take(&own, table))
         return WEIR_BAD_ARGUMENT;
     if (session->generation != wr_process_generation())
         return WEIR_BAD_STATE;
-    *count = 0;
+    own.thread_count = 0;
     uint64_t signals;
     wr_self_enter();
     bool is_done = wr_buffers_lock(&session->buffers, limit_of(session), &signals);
     if (is_done) {
-        is_done = threads_locked(session, threads, max, count);
+        is_done = threads_locked(session, &own);
         wr_buffers_unlock(&session->buffers, signals);
     }
     wr_self_leave();
+    table->thread_count = own.thread_count;
     return is_done ? WEIR_OK : WEIR_TIMEOUT;
 }

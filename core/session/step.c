@@ -96,7 +96,7 @@ uint64_t wr_step_ticks_now(const struct weir_session *session)
 static const struct weir_field step_fields[] = {{"CaptureThread", WEIR_TYPE_u64},
                                                 {"Ticks", WEIR_TYPE_u64}};
 static const struct weir_schema step_schema = {.name = "ClockStep",
-                                               .id = 2,
+                                               .event_id = 2,
                                                .level = WEIR_LEVEL_WARNING,
                                                .fields = step_fields,
                                                .field_count = 2};

@@ -26,25 +26,25 @@ static enum weir_result fd_open(struct wr_stream *stream, int fd, struct weir_er
 {
     int copy = wr_os_fd_duplicate(fd);
     if (copy == -EBADF)
-        return wr_fail(error, WEIR_BAD_ARGUMENT, "fd is %d, which is not open", fd);
+        return wr_fail(error, WEIR_BAD_ARGUMENT, "descriptor is %d, which is not open", fd);
     if (copy < 0)
-        return wr_fail(error, WEIR_IO, "cannot duplicate fd %d: %s", fd, strerror(-copy));
+        return wr_fail(error, WEIR_IO, "cannot duplicate descriptor %d: %s", fd, strerror(-copy));
     stream->fd = copy;
     return WEIR_OK;
 }
 
-enum weir_result wr_stream_open(struct wr_stream *stream, const struct weir_session_config *config,
-                                struct weir_error *error)
+enum weir_result wr_stream_open(struct wr_stream *stream, const struct weir_sink *sink,
+                                uint64_t memory_bytes_max, struct weir_error *error)
 {
     stream->fd = -1;
     stream->sent = 0;
     stream->has_failed = false;
-    stream->write = config->write;
-    stream->write_context = config->write_context;
-    stream->memory_bytes_max = config->memory_bytes_max;
-    if (config->file)
-        return file_open(stream, config->file, error);
-    return config->fd >= 0 ? fd_open(stream, config->fd, error) : WEIR_OK;
+    stream->write = sink->write;
+    stream->write_context = sink->context;
+    stream->memory_bytes_max = memory_bytes_max;
+    if (sink->file)
+        return file_open(stream, sink->file, error);
+    return sink->descriptor >= 0 ? fd_open(stream, sink->descriptor, error) : WEIR_OK;
 }
 
 enum weir_result wr_stream_publish(struct wr_stream *stream, struct weir_error *error)

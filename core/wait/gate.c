@@ -71,9 +71,8 @@ void wr_gate_init(struct wr_gate *gate, const struct wr_gate_config *config, uns
     gate->unit_bytes = unit_bytes;
     gate->unit_count = unit_count;
     gate->free_count = unit_count;
-    gate->flags = config->flags;
     gate->grant_fixed = config->grant_units;
-    gate->head_spins = gate->strategy->spins && !(config->flags & WEIR_WAKE_NO_SPIN);
+    gate->head_spins = gate->strategy->spins;
     /* One processor is the drain's. */
     gate->cap = config->processors > 1 ? config->processors - 1 : 1;
     gate->blocks_signals = config->blocks_signals;
@@ -81,6 +80,13 @@ void wr_gate_init(struct wr_gate *gate, const struct wr_gate_config *config, uns
     wr_os_mutex_init(&gate->lock);
     gate->grant_bytes = GRANT_BYTES_FIRST;
     gate->grant_units = grant_units_of(gate);
+}
+
+void wr_gate_ablate(struct wr_gate *gate, uint32_t flags)
+{
+    WR_CHECK(gate->strategy == &wr_gate_relay);
+    gate->flags = flags;
+    gate->head_spins = !(flags & WR_WAKE_NO_SPIN);
 }
 
 void wr_gate_fini(struct wr_gate *gate)

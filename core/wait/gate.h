@@ -113,7 +113,7 @@ struct wr_gate {
     unsigned char *area;
     uint32_t unit_bytes;
     uint32_t unit_count;
-    uint32_t flags;       /* enum weir_wake_flags */
+    uint32_t flags;       /* enum wr_wake_flags; CONST after the first use */
     uint32_t grant_fixed; /* units; 0: found at run time */
     uint32_t cap;         /* how many granted threads should run at once */
     uint32_t process_id;
@@ -176,7 +176,6 @@ enum wr_gate_state {
 
 struct wr_gate_config {
     uint32_t wake;        /* enum weir_wake */
-    uint32_t flags;       /* enum weir_wake_flags */
     uint32_t grant_units; /* 0: found at run time */
     uint32_t processors;
     bool blocks_signals;

@@ -5,6 +5,7 @@
 #ifndef WR_WAIT_STRATEGY_H
 #define WR_WAIT_STRATEGY_H
 
+#include "wait/ablation.h"
 #include "wait/gate.h"
 #include "wait/strategies.h"
 

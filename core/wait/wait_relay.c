@@ -36,9 +36,9 @@ static bool may_grant(const struct wr_gate *gate, enum wr_serve why)
 {
     if (gate->free_count > gate->unit_count / 4) /* plenty is free: no cap */
         return true;
-    if (why == WR_SERVE_PARK && (gate->flags & WEIR_WAKE_NO_HAND_ON))
+    if (why == WR_SERVE_PARK && (gate->flags & WR_WAKE_NO_HAND_ON))
         return false;
-    return why == WR_SERVE_IDLE || (gate->flags & WEIR_WAKE_NO_CAP) || gate->running < gate->cap ||
+    return why == WR_SERVE_IDLE || (gate->flags & WR_WAKE_NO_CAP) || gate->running < gate->cap ||
            drain_is_away(gate);
 }
 

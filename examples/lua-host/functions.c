@@ -348,7 +348,7 @@ void functions_init(lua_State *L)
                                      "of its kind, as it does with short ones");
 }
 
-void functions_rundown(struct weir_session *session, void *context)
+void functions_rundown(void *context, struct weir_session *session)
 {
     (void)session;
     (void)context;

@@ -32,6 +32,6 @@ uint64_t functions_id(lua_State *L, lua_Debug *record);
 void functions_block_freed(const void *block);
 
 /* Emits every function again. On any thread, also while new ones appear. */
-void functions_rundown(struct weir_session *session, void *context);
+void functions_rundown(void *context, struct weir_session *session);
 
 #endif

@@ -31,9 +31,9 @@ static void on_error(void *context, enum weir_result result, const char *text)
 /* The stopper's thread: the process is about to die of a signal. */
 static void stop_for_signal(void)
 {
-    enum weir_result result = weir_session_stop(session);
-    if (result != WEIR_OK)
-        complain("the trace is not whole", weir_result_text(result));
+    struct weir_error error = {""};
+    if (weir_session_stop(session, &error) != WEIR_OK)
+        complain("the trace is not whole", error.text);
 }
 
 static void finish_at_exit(void)
@@ -56,7 +56,7 @@ static enum weir_result create(const struct options *options, struct weir_error 
 {
     struct weir_session_config config = WEIR_SESSION_CONFIG_INIT;
     config.providers = options->providers;
-    config.file = options->trace;
+    config.sink.file = options->trace;
     config.budget_bytes = options->budget_bytes;
     config.rundown = functions_rundown;
     config.on_error = on_error;
@@ -105,7 +105,7 @@ bool trace_is_on(void)
 
 static void tell_losses(void)
 {
-    struct weir_stats stats = {.size = sizeof stats};
+    struct weir_stats stats = WEIR_STATS_INIT;
     enum weir_result result = weir_session_stats(session, &stats);
     if (result != WEIR_OK) {
         complain("the number of lost events is unknown", weir_result_text(result));
@@ -127,10 +127,11 @@ int trace_finish(int status)
 {
     if (session == NULL)
         return status;
-    enum weir_result result = weir_session_stop(session);
+    struct weir_error error = {""};
+    enum weir_result result = weir_session_stop(session, &error);
     stopper_end(); /* if a signal is being handled, the process ends here */
     if (result != WEIR_OK)
-        complain("the trace is not whole", weir_result_text(result));
+        complain("the trace is not whole", error.text);
     tell_losses();
     discard();
     free(trace_file);

@@ -61,8 +61,8 @@ static bool session_start(struct rig *rig, const struct brim_options *options)
 {
     struct weir_session_config config = WEIR_SESSION_CONFIG_INIT;
     config.providers = BRIM_PROVIDER_NAME;
-    config.write = take;
-    config.write_context = rig;
+    config.sink.write = take;
+    config.sink.context = rig;
     config.budget_bytes = options->budget_bytes;
     config.segment_bytes = (uint32_t)options->segment_bytes;
     config.flush_ms = 10; /* for bursts that are too small to wake the drain */
@@ -150,8 +150,8 @@ static double median(double *values, uint32_t count)
 
 static void figures_take(struct rig *rig, struct rounds *rounds, struct brim_ceilings *ceilings)
 {
-    struct weir_stats stats = {.size = sizeof stats};
-    if (weir_session_stop(rig->session) != WEIR_OK ||
+    struct weir_stats stats = WEIR_STATS_INIT;
+    if (weir_session_stop(rig->session, NULL) != WEIR_OK ||
         weir_session_stats(rig->session, &stats) != WEIR_OK || stats.counts.written == 0)
         return;
     ceilings->bytes_per_event = (double)stats.bytes_sent / (double)stats.counts.written;

@@ -130,8 +130,10 @@ struct weir_event *brim_event_define(uint64_t payload_bytes, uint64_t seed,
     fields_fill(fields, names, count);
     if (!is_fixed)
         fields[count++] = (struct weir_field){"Data", WEIR_TYPE_array_u8};
-    struct weir_schema schema = {.name = "Event",
-                                 .id = ++defined,
+    struct weir_schema schema = {.size = sizeof(struct weir_schema),
+                                 .field_bytes = sizeof(struct weir_field),
+                                 .name = "Event",
+                                 .event_id = ++defined,
                                  .level = WEIR_LEVEL_INFO,
                                  .fields = fields,
                                  .field_count = count};

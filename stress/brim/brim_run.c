@@ -12,6 +12,7 @@
 #include "brim_sink.h"
 #include "brim_verify.h"
 #include "harness.h"
+#include "session/ablation.h"
 
 #define NS_PER_MS       UINT64_C(1000000)
 #define NS_PER_S        1e9
@@ -67,11 +68,10 @@ static struct weir_session_config config_of(struct run *run)
     const struct brim_options *options = run->options;
     struct weir_session_config config = WEIR_SESSION_CONFIG_INIT;
     config.providers = BRIM_PROVIDER_NAME;
-    config.write = brim_sink_write;
-    config.write_context = &run->sink;
+    config.sink.write = brim_sink_write;
+    config.sink.context = &run->sink;
     config.mode = options->mode;
     config.wake = options->mode == WEIR_MODE_BLOCK ? options->wake : WEIR_WAKE_RELAY;
-    config.wake_flags = options->wake_flags;
     config.grant_bytes = options->grant_bytes;
     config.max_block_ns = options->max_block_ms * NS_PER_MS;
     config.budget_bytes = options->budget_bytes;
@@ -158,6 +158,8 @@ static enum weir_result begin(struct run *run, struct weir_event *event, struct 
     enum weir_result result = weir_session_create(&config, &run->session, error);
     if (result != WEIR_OK)
         return result;
+    if (run->options->wake_flags)
+        wr_session_ablate(run->session, run->options->wake_flags);
     run->result->ceilings = brim_ceilings_measure(run->options, event, run->cpus);
     result = sink_open(run, error);
     if (result != WEIR_OK)
@@ -243,8 +245,11 @@ static void check_producer(const struct run *run, const struct brim_producer *pr
  * its own. */
 static void check_threads(const struct run *run)
 {
-    uint32_t max = run->rows_max, count = 0;
-    enum weir_result result = weir_session_thread_stats(run->session, run->rows, max, &count);
+    struct weir_thread_table table = WEIR_THREAD_TABLE_INIT;
+    table.threads = run->rows;
+    uint32_t max = table.threads_max = run->rows_max;
+    enum weir_result result = weir_session_thread_stats(run->session, &table);
+    uint32_t count = table.thread_count;
     hs_check(result == WEIR_OK && count <= max, "thread stats: %s", weir_result_text(result));
     for (uint32_t i = 0; i < run->crowd->count && count <= max; i++)
         check_producer(run, &run->crowd->producers[i],
@@ -292,7 +297,7 @@ static void stop(struct run *run)
 {
     struct brim_result *result = run->result;
     uint64_t ended_ns = hs_now_ns();
-    enum weir_result stopped = weir_session_stop(run->session);
+    enum weir_result stopped = weir_session_stop(run->session, NULL);
     bool may_fail = run->options->sink == BRIM_SINK_RANDOM_CLOSE && stopped == WEIR_IO;
     hs_check(stopped == WEIR_OK || may_fail, "stop: %s", weir_result_text(stopped));
     hs_check(run->sink.error == 0, "the stream cannot be written: %s", strerror(run->sink.error));
@@ -303,7 +308,7 @@ static void stop(struct run *run)
     if (run->options->mode != WEIR_MODE_OVERWRITE && run->sink.last_ns > ended_ns)
         ended_ns = run->sink.last_ns;
     result->seconds = (double)(ended_ns - run->crowd->start_ns) / NS_PER_S;
-    result->stats.size = sizeof result->stats;
+    result->stats = (struct weir_stats)WEIR_STATS_INIT;
     stopped = weir_session_stats(run->session, &result->stats);
     hs_check(stopped == WEIR_OK, "stats: %s", weir_result_text(stopped));
 }
@@ -446,7 +451,7 @@ enum weir_result brim_run(const struct brim_options *options, const struct brim_
     if (failure == WEIR_OK)
         run_whole(run);
     else if (run->is_started)
-        weir_session_stop(run->session);
+        hs_check(weir_session_stop(run->session, NULL) == WEIR_OK, "the session does not stop");
     run_free(run);
     if (failure != WEIR_OK)
         brim_result_free(result);

@@ -19,12 +19,12 @@ extern __thread struct lane *near_lane __attribute__((tls_model("initial-exec"),
 /* No model and default visibility: found through __tls_get_addr. */
 extern __thread struct lane *far_lane __attribute__((tls_model("global-dynamic")));
 
-__attribute__((visibility("hidden"))) bool wr_emit_slow(struct weir_event *event, const void *payload);
+__attribute__((visibility("hidden"))) bool wr_emit_slow(const struct weir_event *event, const void *payload);
 void other(void);
 
 #define EMIT(name)                                                                                 \
-    bool name(struct weir_event *event, const uint64_t *payload);                                  \
-    bool name(struct weir_event *event, const uint64_t *payload)
+    bool name(const struct weir_event *event, const uint64_t *payload);                                  \
+    bool name(const struct weir_event *event, const uint64_t *payload)
 
 #define BEGIN(thread_lane)                                                                         \
     struct lane *lane = thread_lane;                                                               \

@@ -2,6 +2,7 @@
 import argparse
 import json
 import os
+import pathlib
 import re
 import subprocess
 import sys
@@ -218,24 +219,36 @@ LINKER_SYMBOLS = ("_init", "_fini", "_edata", "_end", "__bss_start")
 
 def names_of(path, *options):
     lines = dis.output_of([dis.tool("nm"), *options, "--defined-only", path]).splitlines()
-    return {line.split()[-1].split("@")[0] for line in lines if len(line.split()) == 3}
+    words = [line.split() for line in lines]
+    return {row[2].split("@")[0] for row in words if len(row) == 3 and row[1] != "A"} # A: a version's node
 
 
 def exportable_of(path):
     """What a shared library or plug-in that links this archive would export."""
     lines = dis.output_of([dis.tool("readelf"), "-sW", path]).splitlines()
     rows = [line.split() for line in lines]
-    return {row[7] for row in rows if len(row) == 8 and row[4] in ("GLOBAL", "WEAK") and row[5] != "HIDDEN"
+    return {row[7].split("@")[0] for row in rows if len(row) == 8 and row[4] in ("GLOBAL", "WEAK") and row[5] != "HIDDEN"
             and row[6] not in ("UND", "Ndx")}
 
 
+def declared_in(folder):
+    """The functions of the public headers."""
+    names = set()
+    for header in pathlib.Path(folder, "weir").glob("*.h"):
+        text = header.read_text(encoding="utf-8")
+        names.update(re.findall(r"^(?:WEIR_NODISCARD )?WEIR_API\b[^;{]*?\b(weir_\w+)\(", text, re.M))
+    return names
+
+
 def check_symbols(arguments):
-    archive, shared = arguments.files
+    archive, shared, include = arguments.files
     exported = names_of(shared, "-D") - set(LINKER_SYMBOLS)
     visible = names_of(archive, "-g")
     if not exported or not visible:
         sys.exit("no symbols at all")
-    found = [f"exported: {name}" for name in sorted(exported) if not name.startswith("weir_")]
+    declared = declared_in(include)
+    found = [f"exported, but in no header: {name}" for name in sorted(exported - declared)]
+    found += [f"in a header, but not exported (core/weir.map): {name}" for name in sorted(declared - exported)]
     found += [f"global: {name}" for name in sorted(visible) if not name.startswith(("weir_", "wr_"))]
     found += [f"not hidden in the archive: {name}" for name in sorted(exportable_of(archive))]
     if not exported <= exportable_of(shared):

@@ -44,7 +44,7 @@ static int check(struct weir_session *session)
     failures += expect("enabled", 1, 1);
     WEIR_EMIT(Counted, Detail, number());
     failures += expect("above the session's level", 1, 1);
-    failures += weir_session_stop(session) != WEIR_OK;
+    failures += weir_session_stop(session, NULL) != WEIR_OK;
     WEIR_EMIT(Counted, Pair, number(), text());
     failures += expect("after stop", 1, 1);
     return failures;

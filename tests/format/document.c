@@ -15,7 +15,7 @@ static const struct wr_nettrace_header header = {.realtime_ns = UINT64_C(1768480
 
 static const struct weir_field tick_fields[] = {{"n", WEIR_TYPE_i32}};
 static const struct weir_schema tick = {.name = "Tick",
-                                        .id = 7,
+                                        .event_id = 7,
                                         .keywords = 1,
                                         .level = WEIR_LEVEL_INFO,
                                         .opcode = 10,
@@ -24,7 +24,7 @@ static const struct weir_schema tick = {.name = "Tick",
 
 static const struct weir_field load_fields[] = {{"v", WEIR_TYPE_array_i32}, {"s", WEIR_TYPE_str}};
 static const struct weir_schema load = {.name = "Load",
-                                        .id = 8,
+                                        .event_id = 8,
                                         .keywords = 1,
                                         .level = WEIR_LEVEL_INFO,
                                         .fields = load_fields,

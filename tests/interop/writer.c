@@ -68,11 +68,11 @@ static struct weir_session *session_begin(const char *name, uint64_t budget_byte
     struct weir_session *session;
     struct weir_session_config config = WEIR_SESSION_CONFIG_INIT;
     config.providers = "Interop";
-    config.write = write_through_gate;
+    config.sink.write = write_through_gate;
     trace = fopen(path_of(path, sizeof path, name, "nettrace"), "wb");
     if (!trace)
         fail(path, "cannot be written");
-    config.write_context = trace;
+    config.sink.context = trace;
     config.budget_bytes = budget_bytes;
     if (weir_session_create(&config, &session, &error) != WEIR_OK ||
         weir_session_start(session, &error) != WEIR_OK)
@@ -84,7 +84,7 @@ static struct weir_session *session_begin(const char *name, uint64_t budget_byte
 static FILE *session_end(struct weir_session *session, const char *name)
 {
     char path[4096];
-    enum weir_result result = weir_session_stop(session);
+    enum weir_result result = weir_session_stop(session, NULL);
     if (result != WEIR_OK || (trace && fclose(trace) != 0))
         fail(name, weir_result_text(result));
     trace = NULL;
@@ -125,8 +125,13 @@ static void emit_dynamic(void)
                                                {"Text", WEIR_TYPE_str},
                                                {"Single", WEIR_TYPE_f32},
                                                {"List", WEIR_TYPE_array_u16}};
-    static const struct weir_schema schema = {
-        .name = "Dynamic", .id = 9, .level = WEIR_LEVEL_INFO, .fields = fields, .field_count = 4};
+    static const struct weir_schema schema = {.size = sizeof(struct weir_schema),
+                                              .field_bytes = sizeof(struct weir_field),
+                                              .name = "Dynamic",
+                                              .event_id = 9,
+                                              .level = WEIR_LEVEL_INFO,
+                                              .fields = fields,
+                                              .field_count = 4};
     static const uint16_t list[] = {3, 4};
     struct weir_provider *provider;
     struct weir_event *event = NULL;
@@ -134,11 +139,11 @@ static void emit_dynamic(void)
     if (weir_provider_create("InteropDynamic", NULL, NULL, &provider, &error) != WEIR_OK ||
         weir_event_define(provider, &schema, &event, &error) != WEIR_OK)
         fail("dynamic", error.text);
-    const struct weir_value values[] = {{.type = WEIR_TYPE_i32, .as.i = -5},
-                                        {.type = WEIR_TYPE_str, .as.ptr = "text"},
-                                        {.type = WEIR_TYPE_f32, .as.f = 1.5},
-                                        {.type = WEIR_TYPE_array_u16, .count = 2, .as.ptr = list}};
-    weir_event_emit(event, values, 4);
+    const struct weir_value values[] = {{.type = WEIR_TYPE_i32, .signed_value = -5},
+                                        {.type = WEIR_TYPE_str, .pointer = "text"},
+                                        {.type = WEIR_TYPE_f32, .float_value = 1.5},
+                                        {.type = WEIR_TYPE_array_u16, .count = 2, .pointer = list}};
+    weir_event_emit(event, values, 4, sizeof values[0]);
     weir_provider_destroy(provider);
 }
 
@@ -150,7 +155,7 @@ static void write_fields(void)
     char path[4096];
     config.providers = "Interop,InteropDynamic:0x1:4";
     config.unknown_providers_allowed = true;
-    config.file = path_of(path, sizeof path, "fields", "nettrace");
+    config.sink.file = path_of(path, sizeof path, "fields", "nettrace");
     if (weir_session_create(&config, &session, &error) != WEIR_OK ||
         weir_session_start(session, &error) != WEIR_OK)
         fail("fields", error.text);
@@ -261,14 +266,14 @@ static void write_snapshot(void)
     struct producer producers[8] = {{0}};
     struct weir_session_config config = WEIR_SESSION_CONFIG_INIT;
     struct weir_sink sink = WEIR_SINK_INIT;
-    struct weir_stats stats = {.size = sizeof stats};
+    struct weir_stats stats = WEIR_STATS_INIT;
     uint64_t attempted = 0;
     config.providers = "Interop";
     config.mode = WEIR_MODE_OVERWRITE;
-    config.write = write_file;
-    config.write_context = tmpfile();
+    config.sink.write = write_file;
+    config.sink.context = tmpfile();
     config.budget_bytes = 1 << 20;
-    if (!config.write_context || weir_session_create(&config, &session, &error) != WEIR_OK ||
+    if (!config.sink.context || weir_session_create(&config, &session, &error) != WEIR_OK ||
         weir_session_start(session, &error) != WEIR_OK)
         fail("snapshot", error.text);
     for (int i = 0; i < 8; i++) {
@@ -277,16 +282,17 @@ static void write_snapshot(void)
     }
     run_producers(producers, 8, 2, 0, 0);
     sink.file = path_of(path, sizeof path, "snapshot", "nettrace");
-    if (weir_snapshot(session, &sink, 0, &error) != WEIR_OK)
+    if (weir_session_snapshot(session, &sink, 0, &error) != WEIR_OK)
         fail("snapshot", error.text);
-    weir_session_stats(session, &stats);
+    if (weir_session_stats(session, &stats) != WEIR_OK)
+        fail("snapshot", "no figures");
     FILE *file = session_end(session, "snapshot");
     fprintf(file,
             "{\n \"rising\": true,\n \"ignore\": [\"Weir/1\"],\n \"events\": {\"Interop/5\": "
             "%" PRIu64 "},\n \"events_lost\": %" PRIu64 "\n}\n",
             stats.counts.written, attempted - stats.counts.written);
     fclose(file);
-    fclose(config.write_context);
+    fclose(config.sink.context);
 }
 
 int main(int argc, char **argv)

@@ -2,6 +2,7 @@
 
 #include <string.h>
 #include <weir/session.h>
+#include "wait/ablation.h"
 
 /* Shorter than any other time that a thread sleeps. */
 #define DEADLINE_NS 1000000u
@@ -67,12 +68,13 @@ void gate_prepare(enum weir_wake wake, uint32_t flags, uint32_t grant, uint32_t 
     buffers->segment_count = GATE_SEGMENTS;
     buffers->arena = model_memory(GATE_SEGMENTS * (uint32_t)sizeof(struct wr_segment));
     struct weir_session_config config = {.wake = wake,
-                                         .wake_flags = flags,
                                          .max_block_ns = DEADLINE_NS,
                                          .segment_bytes = buffers->segment_bytes,
                                          .grant_bytes = grant * buffers->segment_bytes};
     buffers->mode = &wr_mode_block;
     buffers->mode->init(buffers, &config);
+    if (wake == WEIR_WAKE_RELAY)
+        wr_gate_ablate(&buffers->gate, flags);
     for (uint32_t i = 0; i < askers; i++)
         prepare_asker(i);
     take_all();

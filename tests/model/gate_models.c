@@ -8,6 +8,7 @@
 #include <weir/session.h>
 #include "gate_bench.h"
 #include "lane_models.h"
+#include "wait/ablation.h"
 
 enum { GRANT_OF_TWO = 2 };
 
@@ -25,13 +26,13 @@ static void fifo_setup(void)
 
 static void relay_setup(void)
 {
-    gate_prepare(WEIR_WAKE_RELAY, WEIR_WAKE_NO_SPIN | WEIR_WAKE_NO_CAP, 1, 2);
+    gate_prepare(WEIR_WAKE_RELAY, WR_WAKE_NO_SPIN | WR_WAKE_NO_CAP, 1, 2);
 }
 
 /* The head of the queue spins, and is roused for that. */
 static void relay_spin_setup(void)
 {
-    gate_prepare(WEIR_WAKE_RELAY, WEIR_WAKE_NO_CAP, 1, 2);
+    gate_prepare(WEIR_WAKE_RELAY, WR_WAKE_NO_CAP, 1, 2);
 }
 
 /* A waiting thread checks now and then whether any waiter could be served. */
@@ -86,7 +87,7 @@ static void give_three(void)
 /* One processor besides the drain's: the first thread that is granted fills the cap. */
 static void relay_cap_setup(void)
 {
-    gate_prepare(WEIR_WAKE_RELAY, WEIR_WAKE_NO_SPIN, 1, 2);
+    gate_prepare(WEIR_WAKE_RELAY, WR_WAKE_NO_SPIN, 1, 2);
     gate_bell();
 }
 
@@ -182,7 +183,7 @@ static void get_again_behind_deadline(void)
 /* A grant is two segments; the unused one goes back when its thread exits. */
 static void relay_grant_setup(void)
 {
-    gate_prepare(WEIR_WAKE_RELAY, WEIR_WAKE_NO_SPIN, 2, 2);
+    gate_prepare(WEIR_WAKE_RELAY, WR_WAKE_NO_SPIN, 2, 2);
 }
 
 static void get_and_exit(void)
@@ -198,7 +199,7 @@ static void give_pair(void)
 
 static void relay_grant_one_setup(void)
 {
-    gate_prepare(WEIR_WAKE_RELAY, WEIR_WAKE_NO_SPIN, 2, 1);
+    gate_prepare(WEIR_WAKE_RELAY, WR_WAKE_NO_SPIN, 2, 1);
 }
 
 /* Or the unused one is used, or taken back. */
@@ -246,7 +247,7 @@ static void fifo_unwanted_setup(void)
 
 static void relay_unwanted_setup(void)
 {
-    gate_prepare(WEIR_WAKE_RELAY, WEIR_WAKE_NO_SPIN, 1, 1);
+    gate_prepare(WEIR_WAKE_RELAY, WR_WAKE_NO_SPIN, 1, 1);
     gate_bench.is_wanted = false;
 }
 
@@ -263,7 +264,7 @@ static void fifo_one_setup(void)
 
 static void relay_one_setup(void)
 {
-    gate_prepare(WEIR_WAKE_RELAY, WEIR_WAKE_NO_SPIN, 1, 1);
+    gate_prepare(WEIR_WAKE_RELAY, WR_WAKE_NO_SPIN, 1, 1);
 }
 
 static void may_get_two(void)
@@ -472,7 +473,7 @@ static void give_two_and_sweep(void)
 /* The stop does not wait for a thread in a hook; that thread waits for the stop. */
 static void outside_abort_setup(void)
 {
-    gate_prepare(WEIR_WAKE_RELAY, WEIR_WAKE_NO_SPIN, 2, 1);
+    gate_prepare(WEIR_WAKE_RELAY, WR_WAKE_NO_SPIN, 2, 1);
     gate_bench.served = model_memory(2 * (uint32_t)sizeof *gate_bench.served);
     gate_hooks(be_busy, be_busy_until_other_is_served);
 }

@@ -61,9 +61,9 @@ MUTANTS = [
      [edit(GATE, "return is_queued ? WR_WAITED_DEADLINE : leave(gate, waiter);", "return WR_WAITED_DEADLINE;",
            after="static enum wr_waited give_up(")]),
     ("no_rule_5", "going idle does not lift the cap", "relay_cap",
-     [edit(RELAY, "return why == WR_SERVE_IDLE || (gate->flags & WEIR_WAKE_NO_CAP) || gate->running < gate->cap ||\n"
+     [edit(RELAY, "return why == WR_SERVE_IDLE || (gate->flags & WR_WAKE_NO_CAP) || gate->running < gate->cap ||\n"
                   "           drain_is_away(gate);",
-           "return (gate->flags & WEIR_WAKE_NO_CAP) || gate->running < gate->cap || drain_is_away(gate);")]),
+           "return (gate->flags & WR_WAKE_NO_CAP) || gate->running < gate->cap || drain_is_away(gate);")]),
     ("quiet_for_ever", "the drain sleeps past waiters if somebody may take what is free", "idle_fifo",
      [edit(BLOCK, "return has_waiting(buffers) ? WR_ATTENTION_SOON : WR_ATTENTION_NONE;", "return WR_ATTENTION_NONE;")]),
     ("no_sweep", "the drain takes nothing back from idle threads", "idle_relay",

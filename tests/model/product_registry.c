@@ -119,11 +119,12 @@ bool wr_stream_write(struct wr_stream *stream, const void *bytes, uint64_t count
     return !stream->has_failed;
 }
 
-enum weir_result wr_stream_open(struct wr_stream *stream, const struct weir_session_config *config,
-                                struct weir_error *error)
+enum weir_result wr_stream_open(struct wr_stream *stream, const struct weir_sink *sink,
+                                uint64_t memory_bytes_max, struct weir_error *error)
 {
     (void)stream;
-    (void)config;
+    (void)sink;
+    (void)memory_bytes_max;
     (void)error;
     return WEIR_OK;
 }
@@ -150,6 +151,16 @@ void wr_stream_close_inherited(struct wr_stream *stream)
     (void)stream;
 }
 
+enum weir_result wr_session_config_take(struct weir_session_config *own,
+                                        const struct weir_session_config *host,
+                                        struct weir_error *error)
+{
+    (void)own;
+    (void)host;
+    (void)error;
+    return WEIR_OK;
+}
+
 enum weir_result wr_session_configure(struct weir_session *session,
                                       const struct weir_session_config *config,
                                       struct weir_error *error)
@@ -158,6 +169,11 @@ enum weir_result wr_session_configure(struct weir_session *session,
     (void)config;
     (void)error;
     return WEIR_OK;
+}
+
+const char *weir_version(void)
+{
+    return "model";
 }
 
 enum weir_result wr_fail(struct weir_error *error, enum weir_result result, const char *format, ...)

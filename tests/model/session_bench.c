@@ -4,6 +4,7 @@
 #include "buffers/mode_drop.h"
 #include "event/hooks.h"
 #include "session/read.h"
+#include "wait/ablation.h"
 
 #define PAYLOAD_BYTES 120u
 #define RECORD_BYTES  (WR_RECORD_HEADER_BYTES + PAYLOAD_BYTES)
@@ -19,7 +20,7 @@ static bool with_clock;
 
 static _Alignas(64) unsigned char encode_buffer[WR_NETTRACE_BUFFER_BYTES];
 static struct wr_event_definition definition = {.provider_name = "Model",
-                                                .schema = {.name = "Event", .id = 1},
+                                                .schema = {.name = "Event", .event_id = 1},
                                                 .index = 1,
                                                 .payload_bytes = PAYLOAD_BYTES,
                                                 .is_fixed = true};
@@ -30,10 +31,11 @@ static void prepare_block(struct wr_buffers *buffers, enum weir_wake wake, uint3
     buffers->segment_count = session_bench.segments;
     buffers->wake_at = 1;
     config->wake = wake;
-    config->wake_flags = WEIR_WAKE_NO_SPIN;
     config->grant_bytes = (uint64_t)grant * session_bench.segment_bytes;
     buffers->mode = &wr_mode_block;
     buffers->mode->init(buffers, config);
+    if (wake == WEIR_WAKE_RELAY)
+        wr_gate_ablate(&buffers->gate, WR_WAKE_NO_SPIN);
     product_bell(&buffers->bell);
     product_without_lock(&buffers->lock);
 }

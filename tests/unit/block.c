@@ -41,14 +41,14 @@ static struct weir_session_config gate_config(enum weir_wake wake)
     config.segment_bytes = SEGMENT;
     config.budget_bytes = (uint64_t)SEGMENTS * SEGMENT;
     config.memory_bytes_max = 0;
-    config.write = write_through_gate;
+    config.sink.write = write_through_gate;
     config.flush_ms = 1;
     return config;
 }
 
 static struct weir_stats stats_of(struct weir_session *session)
 {
-    struct weir_stats stats = {.size = sizeof stats};
+    struct weir_stats stats = WEIR_STATS_INIT;
     assert_int_equal(weir_session_stats(session, &stats), WEIR_OK);
     return stats;
 }
@@ -79,7 +79,7 @@ static struct weir_session *start_full(const struct weir_session_config *config,
 static void stop_ok(struct weir_session *session)
 {
     gate_open(&gate);
-    assert_int_equal(weir_session_stop(session), WEIR_OK);
+    assert_int_equal(weir_session_stop(session, NULL), WEIR_OK);
 }
 
 static void wait_parked(struct weir_session *session, uint64_t threads)
@@ -347,7 +347,7 @@ static void test_signal_in_a_wait(void **state)
         one_join(&one);
         assert_true(one.is_written);
         assert_int_equal(one.error, ERRNO_MARK);
-        assert_int_equal(weir_session_stop(session), WEIR_OK);
+        assert_int_equal(weir_session_stop(session, NULL), WEIR_OK);
         weir_session_destroy(session);
     }
 }
@@ -403,7 +403,7 @@ static void test_sizes_that_wait(void **state)
         gate_open(&gate);
         pthread_join(thread, NULL);
         assert_true(is_written);
-        assert_int_equal(weir_session_stop(session), WEIR_OK);
+        assert_int_equal(weir_session_stop(session, NULL), WEIR_OK);
         assert_int_equal(unit_counts(session).written, written + 5);
         weir_session_destroy(session);
     }
@@ -430,13 +430,13 @@ static void test_drop_session_has_it_first(void **state)
         assert_int_equal(unit_counts(beside).written, before + 1);
         assert_int_equal(unit_counts(session).written, written);
         uint64_t start_ns = now_ns();
-        assert_int_equal(weir_session_stop(beside), WEIR_OK);
+        assert_int_equal(weir_session_stop(beside, NULL), WEIR_OK);
         assert_true(now_ns() - start_ns < UINT64_C(4000000000));
         assert_int_equal(stats_of(session).parked_now, 1);
         gate_open(&gate);
         one_join(&one);
         assert_true(one.is_written);
-        assert_int_equal(weir_session_stop(session), WEIR_OK);
+        assert_int_equal(weir_session_stop(session, NULL), WEIR_OK);
         assert_int_equal(unit_counts(session).written, written + 1);
         weir_session_destroy(session);
         weir_session_destroy(beside);
@@ -469,7 +469,7 @@ static void test_parked_before_the_first_write(void **state)
         gate_open(&gate);
         pthread_join(thread, NULL);
         assert_int_equal(written, 100000);
-        assert_int_equal(weir_session_stop(session), WEIR_OK);
+        assert_int_equal(weir_session_stop(session, NULL), WEIR_OK);
         assert_int_equal(unit_counts(session).written, 100000);
         weir_session_destroy(session);
     }
@@ -482,7 +482,7 @@ static void test_never_started(void **state)
     struct weir_session *session;
     assert_int_equal(weir_session_create(&config, &session, NULL), WEIR_OK);
     assert_int_equal(stats_of(session).budget_bytes_used, 0);
-    assert_int_equal(weir_session_stop(session), WEIR_BAD_STATE);
+    assert_int_equal(weir_session_stop(session, NULL), WEIR_BAD_STATE);
     weir_session_destroy(session);
 }
 
@@ -502,7 +502,7 @@ static void ask_for_another(struct asked *to)
     struct weir_session *other = NULL;
     to->create_other = weir_session_create(&config, &other, NULL);
     to->start_other = weir_session_start(other, NULL);
-    to->stop_other = weir_session_stop(other);
+    to->stop_other = weir_session_stop(other, NULL);
     weir_session_destroy(other);
 }
 
@@ -517,15 +517,15 @@ static void ask_in_park(void *context, const struct weir_park *park)
     for (int ms = 0; ms < 20000 && __atomic_load_n(&parked_inside, __ATOMIC_ACQUIRE) < PARKED; ms++)
         usleep(1000);
     to->are_all_inside = __atomic_load_n(&parked_inside, __ATOMIC_ACQUIRE) >= PARKED;
-    to->stop = weir_session_stop(own);
-    weir_session_destroy(own); /* has no effect here */
+    to->stop = weir_session_stop(own, NULL);
+    weir_session_destroy(own); /* does nothing here */
     to->is_enabled = weir_event_is_enabled(&weir_events_Unit.Pair);
     to->start = weir_session_start(own, NULL);
-    struct weir_stats stats = {.size = sizeof stats};
+    struct weir_stats stats = WEIR_STATS_INIT;
     to->stats = weir_session_stats(own, &stats);
     struct weir_sink sink = WEIR_SINK_INIT;
     sink.write = unit_discard;
-    while ((to->snapshot = weir_snapshot(recorder, &sink, 0, NULL)) == WEIR_BUSY) {
+    while ((to->snapshot = weir_session_snapshot(recorder, &sink, 0, NULL)) == WEIR_BUSY) {
     }
     ask_for_another(to);
 }
@@ -563,7 +563,8 @@ static void test_calls_in_on_park(void **state)
         assert_int_equal(asked[i].start_other, WEIR_OK);
         assert_int_equal(asked[i].stop_other, WEIR_OK);
     }
-    assert_int_equal(weir_session_stop(own), WEIR_OK); /* the refusal ended with the callback */
+    assert_int_equal(weir_session_stop(own, NULL),
+                     WEIR_OK); /* the mark is gone with the callback */
     assert_int_equal(unit_counts(own).written, written + PARKED);
     weir_session_destroy(own);
     weir_session_destroy(recorder);

@@ -27,7 +27,7 @@ static void taken(const struct weir_session_config *config)
 {
     struct weir_session *session = unit_start(config);
     assert_true(WEIR_EMIT(Unit, Pair, 1, 2));
-    assert_int_equal(weir_session_stop(session), WEIR_OK);
+    assert_int_equal(weir_session_stop(session, NULL), WEIR_OK);
     assert_int_equal(unit_counts(session).written, 1);
     weir_session_destroy(session);
 }
@@ -49,11 +49,6 @@ static void test_unknown_values(void **state)
         config = block_config((enum weir_wake)unknown[i]);
         refused(&config, "wake");
     }
-    struct weir_session_config config = block_config(WEIR_WAKE_RELAY);
-    for (uint32_t flag = 8; flag; flag <<= 1) {
-        config.wake_flags = flag | WEIR_WAKE_NO_SPIN;
-        refused(&config, "wake_flags");
-    }
 }
 
 /* A config that sets a field of mode BLOCK is meant for BLOCK, so another mode refuses it. */
@@ -70,9 +65,6 @@ static void test_other_modes_have_none_of_it(void **state)
         config.wake = WEIR_WAKE_FIFO;
         refused(&config, "wake");
         config.wake = WEIR_WAKE_RELAY;
-        config.wake_flags = WEIR_WAKE_NO_CAP;
-        refused(&config, "wake_flags");
-        config.wake_flags = 0;
         config.grant_bytes = config.segment_bytes;
         refused(&config, "grant_bytes");
         config.grant_bytes = 0;
@@ -81,16 +73,13 @@ static void test_other_modes_have_none_of_it(void **state)
     }
 }
 
-static void test_only_relay_has_flags_and_grants(void **state)
+static void test_only_relay_has_grants(void **state)
 {
     (void)state;
     for (size_t i = 0; i < WR_WAKE_COUNT; i++) {
         if (i == WEIR_WAKE_RELAY)
             continue;
         struct weir_session_config config = block_config((enum weir_wake)i);
-        config.wake_flags = WEIR_WAKE_NO_HAND_ON;
-        refused(&config, "RELAY");
-        config.wake_flags = 0;
         config.grant_bytes = config.segment_bytes;
         refused(&config, "RELAY");
     }
@@ -123,9 +112,6 @@ static void test_what_is_taken(void **state)
         config.budget_bytes = 8192;
         taken(&config);
     }
-    struct weir_session_config config = block_config(WEIR_WAKE_RELAY);
-    for (config.wake_flags = 0; config.wake_flags < 8; config.wake_flags++)
-        taken(&config);
 }
 
 static void test_grants_in_range(void **state)
@@ -150,9 +136,9 @@ static void test_sinks(void **state)
     struct weir_session_config config = block_config(WEIR_WAKE_RELAY);
     taken(&config); /* memory */
     config.memory_bytes_max = 0;
-    config.write = unit_discard;
+    config.sink.write = unit_discard;
     taken(&config);
-    config.write = NULL;
+    config.sink.write = NULL;
     refused(&config, "sinks");
 }
 
@@ -161,7 +147,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_unknown_values),
         cmocka_unit_test(test_other_modes_have_none_of_it),
-        cmocka_unit_test(test_only_relay_has_flags_and_grants),
+        cmocka_unit_test(test_only_relay_has_grants),
         cmocka_unit_test(test_grants_out_of_range),
         cmocka_unit_test(test_what_is_taken),
         cmocka_unit_test(test_grants_in_range),

@@ -121,7 +121,7 @@ static struct weir_session_config gate_config(enum weir_wake wake)
     config.budget_bytes = (uint64_t)SEGMENTS * SEGMENT;
     config.grant_bytes = wake == WEIR_WAKE_RELAY ? SEGMENT : 0;
     config.memory_bytes_max = 0;
-    config.write = write_through_gate;
+    config.sink.write = write_through_gate;
     config.flush_ms = 1;
     config.stop_ms_max = 20000;
     return config;
@@ -129,7 +129,7 @@ static struct weir_session_config gate_config(enum weir_wake wake)
 
 static struct weir_stats stats_of(struct weir_session *session)
 {
-    struct weir_stats stats = {.size = sizeof stats};
+    struct weir_stats stats = WEIR_STATS_INIT;
     assert_int_equal(weir_session_stats(session, &stats), WEIR_OK);
     return stats;
 }
@@ -242,7 +242,7 @@ static void test_set_during_a_wait(void **state)
     assert_int_equal(one.before, 1);
     assert_int_equal(one.after, 1);
     assert_int_equal(get(&other_calls), 0);
-    assert_int_equal(weir_session_stop(session), WEIR_OK);
+    assert_int_equal(weir_session_stop(session, NULL), WEIR_OK);
     assert_int_equal(get(&other_calls), 2);
     hooks_remove();
     weir_session_destroy(session);
@@ -254,7 +254,7 @@ enum ending { GRANTED, DEADLINE, ABORTED, ENDINGS };
 
 static void *stop(void *session)
 {
-    assert_int_equal(weir_session_stop(session), WEIR_OK);
+    assert_int_equal(weir_session_stop(session, NULL), WEIR_OK);
     assert_true(own_before == 1 && own_after == 1);
     return NULL;
 }
@@ -308,7 +308,7 @@ static void on_park(void *context, const struct weir_park *park)
     told = *park;
     struct weir_session_config config = unit_config();
     struct weir_session *session = unit_start(&config);
-    assert_int_equal(weir_session_stop(session), WEIR_OK);
+    assert_int_equal(weir_session_stop(session, NULL), WEIR_OK);
     weir_session_destroy(session);
     assert_int_equal(own_before, own_after + 1);
 }
@@ -332,7 +332,7 @@ static void test_hooks_take_no_time(void **state)
         assert_true(told.parked_ns >= config.max_block_ns);
         assert_true(one.took_ns >= 5 * config.max_block_ns);
         gate_open(&gate);
-        assert_int_equal(weir_session_stop(session), WEIR_OK);
+        assert_int_equal(weir_session_stop(session, NULL), WEIR_OK);
         hooks_remove();
         weir_session_destroy(session);
     }
@@ -374,7 +374,7 @@ static void test_grants_are_revoked(void **state)
             assert_true(ones[i].is_written && ones[i].before == ones[i].after);
         /* What was taken back is free, except this thread's one segment. */
         assert_true(stats_of(session).parks <= parks + 1);
-        assert_int_equal(weir_session_stop(session), WEIR_OK);
+        assert_int_equal(weir_session_stop(session, NULL), WEIR_OK);
         struct weir_counts counts = unit_counts(session);
         assert_int_equal(counts.attempted, counts.written + counts.lost[WEIR_LOSS_FULL] +
                                                counts.lost[WEIR_LOSS_NESTED]);
@@ -393,7 +393,7 @@ static void test_stop_does_not_wait_for_the_hook(void **state)
         struct one ones[SEGMENTS] = {{.before = 0}};
         struct weir_session *session = start_held(&config, ones);
         is_native = true;
-        assert_int_equal(weir_session_stop(session), WEIR_OK);
+        assert_int_equal(weir_session_stop(session, NULL), WEIR_OK);
         assert_int_equal(unit_counts(session).lost[WEIR_LOSS_ABORTED], SEGMENTS);
         weir_session_destroy(session);
         session = unit_start(&config);
@@ -404,7 +404,7 @@ static void test_stop_does_not_wait_for_the_hook(void **state)
             assert_true(!ones[i].is_written && ones[i].loss == WEIR_LOSS_ABORTED);
         struct weir_counts counts = unit_counts(session);
         assert_int_equal(counts.attempted, counts.lost[WEIR_LOSS_NESTED]);
-        assert_int_equal(weir_session_stop(session), WEIR_OK);
+        assert_int_equal(weir_session_stop(session, NULL), WEIR_OK);
         hooks_remove();
         weir_session_destroy(session);
     }
@@ -424,15 +424,15 @@ static void test_stop_and_destroy(void **state)
 {
     (void)state;
     struct weir_session_config config = gate_config(WEIR_WAKE_RELAY);
-    config.write = write_after_hook;
-    config.write_context = &all_before;
+    config.sink.write = write_after_hook;
+    config.sink.context = &all_before;
     for (int destroys = 0; destroys < 2; destroys++) {
         struct weir_session *session = unit_start(&config);
         hooks_set();
         if (!destroys) {
-            assert_int_equal(weir_session_stop(session), WEIR_OK);
+            assert_int_equal(weir_session_stop(session, NULL), WEIR_OK);
             assert_int_equal(own_before, 1);
-            assert_int_equal(weir_session_stop(session), WEIR_OK); /* nothing to wait for */
+            assert_int_equal(weir_session_stop(session, NULL), WEIR_OK); /* nothing to wait for */
         }
         weir_session_destroy(session);
         assert_int_equal(own_before, 1);
@@ -448,16 +448,16 @@ static void test_snapshot(void **state)
     struct weir_sink sink = WEIR_SINK_INIT;
     config.mode = WEIR_MODE_OVERWRITE;
     sink.write = write_after_hook;
-    sink.write_context = &all_before;
+    sink.context = &all_before;
     struct weir_session *session = unit_start(&config);
     hooks_set();
-    assert_int_equal(weir_snapshot(session, &sink, 0, NULL), WEIR_OK);
+    assert_int_equal(weir_session_snapshot(session, &sink, 0, NULL), WEIR_OK);
     assert_int_equal(own_before, 1);
     assert_int_equal(own_after, 1);
     sink.write = NULL;
-    assert_int_equal(weir_snapshot(session, &sink, 0, NULL), WEIR_BAD_ARGUMENT);
+    assert_int_equal(weir_session_snapshot(session, &sink, 0, NULL), WEIR_BAD_ARGUMENT);
     assert_int_equal(own_before, 1);
-    assert_int_equal(weir_session_stop(session), WEIR_OK);
+    assert_int_equal(weir_session_stop(session, NULL), WEIR_OK);
     hooks_remove();
     weir_session_destroy(session);
 }
@@ -472,8 +472,8 @@ static void test_start(void **state)
         struct weir_session *session = unit_start(&config);
         uint64_t calls = own_before;
         assert_true(calls <= 1 && own_after == calls);
-        weir_no_block_begin(); /* a scope calls no hooks */
-        assert_int_equal(weir_session_stop(session), WEIR_OK);
+        weir_no_block_begin(); /* nothing is called in a scope */
+        assert_int_equal(weir_session_stop(session, NULL), WEIR_OK);
         weir_no_block_end();
         assert_int_equal(own_before, calls);
         weir_session_destroy(session);
@@ -537,7 +537,7 @@ static void test_fork_in_a_hook(void **state)
             ones_join(&one, 1);
             assert_true(one.is_written);
             assert_int_equal(weir_park_hooks_set(NULL), WEIR_OK);
-            assert_int_equal(weir_session_stop(session), WEIR_OK);
+            assert_int_equal(weir_session_stop(session, NULL), WEIR_OK);
             weir_session_destroy(session);
         }
 }

@@ -131,8 +131,8 @@ static enum verdict session_use(struct weir_session *session)
     if (is_helped)
         pthread_join(thread, NULL);
     emit_some(&refused);
-    enum weir_result result = weir_session_stop(session);
-    struct weir_stats stats = {.size = sizeof stats};
+    enum weir_result result = weir_session_stop(session, NULL);
+    struct weir_stats stats = WEIR_STATS_INIT;
     if (weir_session_stats(session, &stats) != WEIR_OK)
         return NOT_COUNTED;
     const struct weir_counts *counts = &stats.counts;
@@ -268,7 +268,7 @@ static void test_destroy_unmaps_all(void **state)
         assert_int_equal(pthread_create(&thread, NULL, emit_some, &refused), 0);
         pthread_join(thread, NULL);
         emit_some(&refused);
-        assert_int_equal(weir_session_stop(session), WEIR_OK);
+        assert_int_equal(weir_session_stop(session, NULL), WEIR_OK);
         weir_session_destroy(session);
         if (i == 2)
             before = mapped_bytes;
@@ -370,7 +370,7 @@ static void test_thread_id_that_comes_again(void **state)
     time_t start = time(NULL);
     while (again.id != first.id && time(NULL) - start < 20)
         life_run(&again);
-    assert_int_equal(weir_session_stop(session), WEIR_OK);
+    assert_int_equal(weir_session_stop(session, NULL), WEIR_OK);
     struct captures captures = {.thread_id = (uint64_t)first.id};
     read_captures(session, &captures);
     weir_session_destroy(session);

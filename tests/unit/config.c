@@ -109,7 +109,7 @@ static void test_tiny_budget_works(void **state)
     struct weir_session *session = unit_start(&config);
     for (int i = 0; i < 1000; i++)
         WEIR_EMIT(Unit, Pair, 1, 2);
-    assert_int_equal(weir_session_stop(session), WEIR_OK);
+    assert_int_equal(weir_session_stop(session, NULL), WEIR_OK);
     assert_int_equal(unit_counts(session).attempted, 1000);
     weir_session_destroy(session);
 }
@@ -121,21 +121,56 @@ static void test_sinks(void **state)
     config.memory_bytes_max = 0;
     refused(&config, WEIR_BAD_ARGUMENT, "sinks");
     config.memory_bytes_max = 1;
-    config.write = unit_discard;
+    config.sink.write = unit_discard;
     refused(&config, WEIR_BAD_ARGUMENT, "sinks");
     config = unit_config();
     config.memory_bytes_max = 0;
-    config.file = "";
+    config.sink.file = "";
     refused(&config, WEIR_BAD_ARGUMENT, "empty path");
-    config.file = "/no/such/directory/file.nettrace";
+    config.sink.file = "/no/such/directory/file.nettrace";
     refused(&config, WEIR_IO, "/no/such/directory");
-    config.file = "/";
+    config.sink.file = "/";
     refused(&config, WEIR_IO, "directory");
-    config.file = "/tmp/";
+    config.sink.file = "/tmp/";
     refused(&config, WEIR_IO, "directory");
-    config.file = NULL;
-    config.fd = 1 << 20; /* beyond any descriptor limit of a test process */
-    refused(&config, WEIR_BAD_ARGUMENT, "fd");
+    config.sink.file = NULL;
+    config.sink.descriptor = 1 << 20; /* beyond any limit of a test's process */
+    refused(&config, WEIR_BAD_ARGUMENT, "descriptor");
+}
+
+/* A host that was compiled with newer headers: nothing that it sets is passed over. */
+static void test_newer_hosts(void **state)
+{
+    (void)state;
+    struct weir_session_config config = unit_config();
+    struct weir_stats stats = WEIR_STATS_INIT;
+    struct weir_thread_table table = WEIR_THREAD_TABLE_INIT;
+    config.size += 8;
+    refused(&config, WEIR_BAD_ARGUMENT, "older than the headers of its host");
+    config = unit_config();
+    config.sink.size += 8;
+    refused(&config, WEIR_BAD_ARGUMENT, "sink.size");
+    config = unit_config();
+    config.sink.reserved[2] = 1;
+    refused(&config, WEIR_BAD_ARGUMENT, "reserved");
+    config = unit_config();
+    config.reserved = 1;
+    refused(&config, WEIR_BAD_ARGUMENT, "reserved");
+    config.reserved = 0;
+    struct weir_session *session = unit_start(&config);
+    stats.size += 8;
+    assert_int_equal(weir_session_stats(session, &stats), WEIR_BAD_ARGUMENT);
+    stats.size -= 8;
+    stats.lost_count++;
+    assert_int_equal(weir_session_stats(session, &stats), WEIR_BAD_ARGUMENT);
+    stats.lost_count = 8; /* 0.2 has nine causes */
+    assert_int_equal(weir_session_stats(session, &stats), WEIR_BAD_ARGUMENT);
+    table.thread_bytes += 8;
+    assert_int_equal(weir_session_thread_stats(session, &table), WEIR_BAD_ARGUMENT);
+    table.thread_bytes -= 8;
+    table.threads_max = 1; /* without an array */
+    assert_int_equal(weir_session_thread_stats(session, &table), WEIR_BAD_ARGUMENT);
+    weir_session_destroy(session);
 }
 
 static void *allocate(void *context, size_t bytes)
@@ -163,9 +198,12 @@ static void test_null(void **state)
     assert_int_equal(weir_session_create(NULL, &session, NULL), WEIR_BAD_ARGUMENT);
     assert_int_equal(weir_session_create(&config, NULL, NULL), WEIR_BAD_ARGUMENT);
     assert_int_equal(weir_session_start(NULL, NULL), WEIR_BAD_STATE);
-    assert_int_equal(weir_session_stop(NULL), WEIR_BAD_STATE);
+    assert_int_equal(weir_session_stop(NULL, NULL), WEIR_BAD_STATE);
     weir_session_destroy(NULL);
     assert_int_equal(weir_session_stats(NULL, NULL), WEIR_BAD_ARGUMENT);
+    assert_int_equal(weir_session_thread_stats(NULL, NULL), WEIR_BAD_ARGUMENT);
+    assert_string_equal(weir_version(), "0.2.0");
+    assert_int_equal(weir_version_number(), WEIR_VERSION_NUMBER);
     assert_string_equal(weir_result_text(WEIR_IO), "input/output error");
     assert_string_equal(weir_result_text((enum weir_result)99), "unknown result");
     assert_string_equal(weir_loss_name(WEIR_LOSS_NO_SEGMENT), "NO_SEGMENT");
@@ -179,6 +217,7 @@ int main(void)
         cmocka_unit_test(test_good_providers),    cmocka_unit_test(test_sizes),
         cmocka_unit_test(test_tiny_budget_works), cmocka_unit_test(test_sinks),
         cmocka_unit_test(test_allocator),         cmocka_unit_test(test_null),
+        cmocka_unit_test(test_newer_hosts),
     };
     return cmocka_run_group_tests(tests, unit_setup, NULL);
 }

@@ -22,11 +22,11 @@ static void expect_child_ok(pid_t child)
 
 static int child_checks(struct weir_session *inherited)
 {
-    struct weir_stats stats = {.size = sizeof stats};
+    struct weir_stats stats = WEIR_STATS_INIT;
     if (weir_event_is_enabled(&weir_events_Unit.Pair) || WEIR_EMIT(Unit, Pair, 1, 2) ||
         Unit_Pair(1, 2))
         return 1;
-    if (weir_session_stop(inherited) != WEIR_BAD_STATE ||
+    if (weir_session_stop(inherited, NULL) != WEIR_BAD_STATE ||
         weir_session_stats(inherited, &stats) != WEIR_BAD_STATE)
         return 2;
     weir_session_destroy(inherited);
@@ -38,7 +38,7 @@ static int child_checks(struct weir_session *inherited)
     for (int i = 0; i < 1000; i++)
         if (!WEIR_EMIT(Unit, Pair, 3, 4))
             return 4;
-    if (weir_session_stop(own) != WEIR_OK || unit_counts(own).written != 1000)
+    if (weir_session_stop(own, NULL) != WEIR_OK || unit_counts(own).written != 1000)
         return 5;
     weir_session_destroy(own);
     return 0;
@@ -56,7 +56,7 @@ static void test_child(void **state)
         _exit(child_checks(session));
     expect_child_ok(child);
     assert_true(WEIR_EMIT(Unit, Pair, 1, 2));
-    assert_int_equal(weir_session_stop(session), WEIR_OK);
+    assert_int_equal(weir_session_stop(session, NULL), WEIR_OK);
     assert_int_equal(unit_counts(session).written, 2);
     weir_session_destroy(session);
 }
@@ -138,13 +138,13 @@ static void test_child_closes_its_copy(void **state)
     assert_int_equal(pipe(hold), 0);
     struct weir_session_config config = unit_config();
     config.memory_bytes_max = 0;
-    config.fd = ends[1];
+    config.sink.descriptor = ends[1];
     struct weir_session *session = unit_start(&config);
     pid_t child = fork();
     if (child == 0)
         _exit(child_lets_go(session, ends[1], hold));
     assert_true(WEIR_EMIT(Unit, Pair, 1, 2));
-    assert_int_equal(weir_session_stop(session), WEIR_OK);
+    assert_int_equal(weir_session_stop(session, NULL), WEIR_OK);
     weir_session_destroy(session);
     close(ends[1]);
     assert_true(reads_to_the_end(ends[0]));
@@ -178,7 +178,7 @@ static void test_fork_under_load(void **state)
     (void)state;
     struct weir_session_config config = unit_config();
     config.memory_bytes_max = 0;
-    config.write = unit_discard;
+    config.sink.write = unit_discard;
     struct weir_session *session = unit_start(&config);
     struct emitter emitters[2] = {{0}};
     pthread_t threads[2];
@@ -194,7 +194,7 @@ static void test_fork_under_load(void **state)
         __atomic_store_n(&emitters[i].is_done, 1, __ATOMIC_RELAXED);
         pthread_join(threads[i], NULL);
     }
-    assert_int_equal(weir_session_stop(session), WEIR_OK);
+    assert_int_equal(weir_session_stop(session, NULL), WEIR_OK);
     struct weir_counts counts = unit_counts(session);
     assert_int_equal(counts.attempted, emitters[0].emitted + emitters[1].emitted);
     assert_int_equal(counts.written, emitters[0].written + emitters[1].written);
@@ -240,7 +240,7 @@ static void test_fork_within_a_fork(void **state)
     struct weir_provider *provider;
     assert_int_equal(weir_provider_create("AfterFork", NULL, NULL, &provider, NULL), WEIR_OK);
     weir_provider_destroy(provider); /* no lock is held */
-    assert_int_equal(weir_session_stop(session), WEIR_OK);
+    assert_int_equal(weir_session_stop(session, NULL), WEIR_OK);
     assert_int_equal(unit_counts(session).written, 2);
     weir_session_destroy(session);
 }

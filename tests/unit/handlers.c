@@ -16,7 +16,7 @@ static void on_timer(int number)
 {
     (void)number;
     handler_written += WEIR_EMIT(Unit, Pair, 1, 2);
-    handler_written += weir_event_emit(dynamic_event, NULL, 0);
+    handler_written += weir_event_emit(dynamic_event, NULL, 0, sizeof(struct weir_value));
     handler_emits += 2;
 }
 
@@ -30,15 +30,20 @@ static void test_nested_events_are_counted(void **state)
 {
     (void)state;
     static const struct weir_field fields[] = {{"A", WEIR_TYPE_u32}};
-    const struct weir_schema schema = {
-        .name = "E", .id = 1, .level = 4, .fields = fields, .field_count = 1};
+    const struct weir_schema schema = {.size = sizeof(struct weir_schema),
+                                       .field_bytes = sizeof(struct weir_field),
+                                       .name = "E",
+                                       .event_id = 1,
+                                       .level = 4,
+                                       .fields = fields,
+                                       .field_count = 1};
     struct weir_provider *provider;
     assert_int_equal(weir_provider_create("Handler", NULL, NULL, &provider, NULL), WEIR_OK);
     assert_int_equal(weir_event_define(provider, &schema, &dynamic_event, NULL), WEIR_OK);
     struct weir_session_config config = unit_config();
     config.providers = "Unit,Handler";
     config.memory_bytes_max = 0;
-    config.write = unit_discard;
+    config.sink.write = unit_discard;
     struct weir_session *session = unit_start(&config);
     struct sigaction action = {.sa_handler = on_timer};
     assert_int_equal(sigaction(SIGALRM, &action, NULL), 0);
@@ -50,7 +55,7 @@ static void test_nested_events_are_counted(void **state)
     }
     timer_set(0);
     signal(SIGALRM, SIG_IGN);
-    assert_int_equal(weir_session_stop(session), WEIR_OK);
+    assert_int_equal(weir_session_stop(session, NULL), WEIR_OK);
     struct weir_counts counts = unit_counts(session);
     assert_int_equal(counts.attempted, emitted + handler_emits);
     assert_int_equal(counts.written, written + handler_written);

@@ -16,7 +16,9 @@ static void test_created_is_inert(void **state)
     struct weir_session *session;
     assert_int_equal(weir_session_create(&config, &session, NULL), WEIR_OK);
     assert_false(weir_event_is_enabled(&weir_events_Unit.Plain));
-    assert_int_equal(weir_session_stop(session), WEIR_BAD_STATE);
+    struct weir_error error = {""};
+    assert_int_equal(weir_session_stop(session, &error), WEIR_BAD_STATE);
+    assert_string_equal(error.text, "the session was not started");
     assert_int_equal(unit_counts(session).attempted, 0);
     weir_session_destroy(session);
 }
@@ -32,7 +34,7 @@ static void test_start_twice_and_after_stop(void **state)
     const void *bytes;
     uint64_t count;
     assert_int_equal(weir_session_memory(session, &bytes, &count), WEIR_BAD_STATE);
-    assert_int_equal(weir_session_stop(session), WEIR_OK);
+    assert_int_equal(weir_session_stop(session, NULL), WEIR_OK);
     assert_int_equal(weir_session_start(session, &error), WEIR_BAD_STATE);
     assert_int_equal(weir_session_memory(session, &bytes, &count), WEIR_OK);
     assert_true(count > 100);
@@ -56,7 +58,7 @@ static void test_sixty_four_sessions(void **state)
     assert_non_null(strstr(error.text, "64"));
     assert_true(WEIR_EMIT(Unit, Pair, 1, 2));
     for (int i = 0; i < 64; i++) {
-        assert_int_equal(weir_session_stop(sessions[i]), WEIR_OK);
+        assert_int_equal(weir_session_stop(sessions[i], NULL), WEIR_OK);
         assert_int_equal(unit_counts(sessions[i]).written, 1);
     }
     for (int i = 0; i < 65; i++)
@@ -65,7 +67,7 @@ static void test_sixty_four_sessions(void **state)
 
 static void *stop(void *session)
 {
-    return (void *)(uintptr_t)weir_session_stop(session);
+    return (void *)(uintptr_t)weir_session_stop(session, NULL);
 }
 
 static void test_two_stops_at_once(void **state)
@@ -77,7 +79,7 @@ static void test_two_stops_at_once(void **state)
         WEIR_EMIT(Unit, Plain);
         pthread_t other;
         assert_int_equal(pthread_create(&other, NULL, stop, session), 0);
-        assert_int_equal(weir_session_stop(session), WEIR_OK);
+        assert_int_equal(weir_session_stop(session, NULL), WEIR_OK);
         void *result;
         pthread_join(other, &result);
         assert_int_equal((uintptr_t)result, WEIR_OK);
@@ -105,8 +107,8 @@ static struct weir_session_config stuck_config(struct gate *gate)
 {
     struct weir_session_config config = unit_config();
     config.memory_bytes_max = 0;
-    config.write = stuck;
-    config.write_context = gate;
+    config.sink.write = stuck;
+    config.sink.context = gate;
     return config;
 }
 
@@ -122,23 +124,25 @@ static void test_stop_with_a_stuck_sink(void **state)
     gate_close(&gate);
     WEIR_EMIT(Unit, Plain);
     uint64_t before = now_ms();
-    assert_int_equal(weir_session_stop(session), WEIR_TIMEOUT);
+    struct weir_error error = {""};
+    assert_int_equal(weir_session_stop(session, &error), WEIR_TIMEOUT);
+    assert_non_null(strstr(error.text, "after stop_ms_max (200 ms) the drain is not done"));
     assert_true(now_ms() - before < 5000);
     assert_false(weir_event_is_enabled(&weir_events_Unit.Plain));
-    assert_int_equal(weir_session_stop(session), WEIR_TIMEOUT);
+    assert_int_equal(weir_session_stop(session, NULL), WEIR_TIMEOUT);
     gate_open(&gate); /* the sink goes on: another stop finds the stream complete */
-    while (weir_session_stop(session) == WEIR_TIMEOUT) {
+    while (weir_session_stop(session, NULL) == WEIR_TIMEOUT) {
     }
-    assert_int_equal(weir_session_stop(session), WEIR_OK);
+    assert_int_equal(weir_session_stop(session, NULL), WEIR_OK);
     assert_int_equal(unit_counts(session).written, 1);
     weir_session_destroy(session);
 }
 
 static void *stop_until_done(void *session)
 {
-    enum weir_result result = weir_session_stop(session);
+    enum weir_result result = weir_session_stop(session, NULL);
     while (result == WEIR_TIMEOUT)
-        result = weir_session_stop(session);
+        result = weir_session_stop(session, NULL);
     return (void *)(uintptr_t)result;
 }
 
@@ -153,7 +157,7 @@ static void test_stops_after_a_timeout(void **state)
         struct weir_session *session = unit_start(&config);
         gate_close(&gate);
         WEIR_EMIT(Unit, Plain);
-        assert_int_equal(weir_session_stop(session), WEIR_TIMEOUT);
+        assert_int_equal(weir_session_stop(session, NULL), WEIR_TIMEOUT);
         pthread_t threads[3];
         for (int i = 0; i < 3; i++)
             assert_int_equal(pthread_create(&threads[i], NULL, stop_until_done, session), 0);
@@ -177,7 +181,7 @@ static void test_start_with_a_stuck_sink(void **state)
     struct weir_session *session = unit_start(&config);
     assert_true(WEIR_EMIT(Unit, Plain));
     gate_open(&gate);
-    assert_int_equal(weir_session_stop(session), WEIR_OK);
+    assert_int_equal(weir_session_stop(session, NULL), WEIR_OK);
     weir_session_destroy(session);
 }
 
@@ -187,13 +191,13 @@ struct rundown {
     uint64_t written;
 };
 
-/* Runs on the drain thread, so the test itself checks the results. */
-static void rundown(struct weir_session *session, void *context)
+/* On the drain thread: results are checked by the test itself. */
+static void rundown(void *context, struct weir_session *session)
 {
     struct rundown *rundown = context;
     static char large[40000];
-    rundown->stop_result = weir_session_stop(session);
-    weir_session_destroy(session); /* has no effect here */
+    rundown->stop_result = weir_session_stop(session, NULL);
+    weir_session_destroy(session); /* does nothing here */
     for (uint64_t i = 0; i < rundown->events; i++)
         rundown->written += Unit_Pair(i, i);
     memset(large, 'x', sizeof large - 1);
@@ -212,7 +216,7 @@ static void test_rundown(void **state)
     config.rundown = rundown;
     config.rundown_context = &context;
     struct weir_session *session = unit_start(&config);
-    assert_int_equal(weir_session_stop(session), WEIR_OK);
+    assert_int_equal(weir_session_stop(session, NULL), WEIR_OK);
     assert_int_equal(context.stop_result, WEIR_BAD_STATE);
     struct weir_counts counts = unit_counts(session);
     assert_int_equal(context.written, context.events + 1);
@@ -258,8 +262,8 @@ static bool ask_and_take(void *context, const void *bytes, size_t count)
         return true;
     sink->written += WEIR_EMIT(Unit, Pair, 1, 2);
     sink->loss = weir_last_loss();
-    sink->stop = weir_session_stop(session);
-    weir_session_destroy(session); /* has no effect here */
+    sink->stop = weir_session_stop(session, NULL);
+    weir_session_destroy(session); /* does nothing here */
     __atomic_store_n(&sink->is_done, 1, __ATOMIC_RELEASE);
     return true;
 }
@@ -270,8 +274,8 @@ static void test_calls_in_a_sink(void **state)
     struct asking_sink sink = {.loss = WEIR_LOSS_COUNT};
     struct weir_session_config config = unit_config();
     config.memory_bytes_max = 0;
-    config.write = ask_and_take;
-    config.write_context = &sink;
+    config.sink.write = ask_and_take;
+    config.sink.context = &sink;
     config.flush_ms = 1;
     struct weir_session *session = unit_start(&config);
     __atomic_store_n(&sink.session, session, __ATOMIC_RELEASE);
@@ -283,7 +287,7 @@ static void test_calls_in_a_sink(void **state)
     assert_int_equal(sink.stop, WEIR_BAD_STATE);
     assert_int_equal(sink.loss, WEIR_LOSS_NESTED);
     assert_int_equal(sink.written, 0);
-    assert_int_equal(weir_session_stop(session), WEIR_OK);
+    assert_int_equal(weir_session_stop(session, NULL), WEIR_OK);
     assert_int_equal(unit_counts(session).lost[WEIR_LOSS_NESTED], 1);
     assert_int_equal(unit_counts(session).written, written);
     weir_session_destroy(session);
@@ -296,12 +300,12 @@ static void test_rundown_into_a_sink_that_emits(void **state)
     struct emitting_sink sink = {0};
     struct weir_session_config config = unit_config();
     config.memory_bytes_max = 0;
-    config.write = emit_and_take;
-    config.write_context = &sink;
+    config.sink.write = emit_and_take;
+    config.sink.context = &sink;
     config.rundown = rundown;
     config.rundown_context = &context;
     struct weir_session *session = unit_start(&config);
-    assert_int_equal(weir_session_stop(session), WEIR_OK);
+    assert_int_equal(weir_session_stop(session, NULL), WEIR_OK);
     assert_true(sink.calls > 2);
     assert_int_equal(sink.written, 0);
     assert_int_equal(sink.last, 1); /* the end tag */

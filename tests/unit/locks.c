@@ -92,11 +92,11 @@ static struct weir_session_config config_of(enum weir_mode mode)
 /* A stop reports what it could not do; a stop after the lock is released finds everything. */
 static void stop_twice(struct weir_session *session, struct holder *holder)
 {
-    assert_int_equal(weir_session_stop(session), WEIR_TIMEOUT);
-    assert_int_equal(weir_session_stop(session), WEIR_TIMEOUT);
+    assert_int_equal(weir_session_stop(session, NULL), WEIR_TIMEOUT);
+    assert_int_equal(weir_session_stop(session, NULL), WEIR_TIMEOUT);
     hold_end(holder);
     enum weir_result result;
-    while ((result = weir_session_stop(session)) == WEIR_TIMEOUT) {
+    while ((result = weir_session_stop(session, NULL)) == WEIR_TIMEOUT) {
     }
     assert_int_equal(result, WEIR_OK);
 }
@@ -158,7 +158,7 @@ static void test_overwrite(void **state)
     more++;
     assert_false(WEIR_EMIT(Unit, Text, large)); /* needs several segments */
     assert_int_equal(weir_last_loss(), WEIR_LOSS_FULL);
-    struct weir_stats stats = {.size = sizeof stats};
+    struct weir_stats stats = WEIR_STATS_INIT;
     assert_int_equal(weir_session_stats(session, &stats), WEIR_TIMEOUT);
     hold_end(&holder);
     assert_int_equal(emit(10, WEIR_LOSS_FULL), 0); /* recorded again from the next event on */
@@ -175,7 +175,7 @@ static void check_session_lock(enum weir_mode mode)
     struct weir_session_config config = config_of(mode);
     struct weir_session *session = unit_start(&config);
     struct holder holder;
-    struct weir_stats stats = {.size = sizeof stats};
+    struct weir_stats stats = WEIR_STATS_INIT;
     assert_true(WEIR_EMIT(Unit, Pair, 0, 0));
     hold_begin(&holder, &session->buffers.take_lock);
     assert_int_equal(loss_of_first_event(), WRITTEN);
@@ -233,8 +233,8 @@ static struct weir_session *block_session(pthread_mutex_t *sink, enum weir_wake 
 {
     struct weir_session_config config = config_of(WEIR_MODE_BLOCK);
     config.memory_bytes_max = 0;
-    config.write = stand_still;
-    config.write_context = sink;
+    config.sink.write = stand_still;
+    config.sink.context = sink;
     config.wake = wake;
     config.max_block_ns = 200000000;
     config.flush_ms = 5;
@@ -243,7 +243,7 @@ static struct weir_session *block_session(pthread_mutex_t *sink, enum weir_wake 
 
 static void await_parked(struct weir_session *session)
 {
-    struct weir_stats stats = {.size = sizeof stats};
+    struct weir_stats stats = WEIR_STATS_INIT;
     do
         assert_int_equal(weir_session_stats(session, &stats), WEIR_OK);
     while (stats.parked_now == 0);
@@ -275,7 +275,7 @@ static void check_block(enum weir_wake wake)
     struct weir_counts counts = unit_counts(session);
     assert_int_equal(counts.lost[WEIR_LOSS_DEADLINE], 2);
     assert_int_equal(counts.attempted, counts.written + 3);
-    struct weir_stats stats = {.size = sizeof stats};
+    struct weir_stats stats = WEIR_STATS_INIT;
     assert_int_equal(weir_session_stats(session, &stats), WEIR_OK);
     assert_int_equal(stats.budget_bytes_used, 0);
     assert_int_equal(stats.parked_now, 0);
@@ -326,7 +326,7 @@ static void check_hook(enum weir_wake wake)
     while (sem_wait(&is_granted) != 0) {
     }
     __atomic_store_n(&hook_waits, false, __ATOMIC_RELEASE);
-    weir_park_hooks_set(NULL);
+    assert_int_equal(weir_park_hooks_set(NULL), WEIR_OK);
     hold_begin(&holder, &session->buffers.gate.lock);
     sem_post(&hook_ends);
     pthread_join(thread, NULL);
@@ -334,7 +334,7 @@ static void check_hook(enum weir_wake wake)
     stop_twice(session, &holder);
     struct weir_counts counts = unit_counts(session);
     assert_int_equal(counts.attempted, counts.written + 1);
-    struct weir_stats stats = {.size = sizeof stats};
+    struct weir_stats stats = WEIR_STATS_INIT;
     assert_int_equal(weir_session_stats(session, &stats), WEIR_OK);
     assert_int_equal(stats.budget_bytes_used, 0);
     weir_session_destroy(session);

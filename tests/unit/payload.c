@@ -41,7 +41,7 @@ static void test_text_at_the_limit(void **state)
     assert_false(emit_text(1u << 20));
     assert_int_equal(weir_last_loss(), WEIR_LOSS_TOO_LARGE);
     assert_true(emit_text(1));
-    assert_int_equal(weir_session_stop(session), WEIR_OK);
+    assert_int_equal(weir_session_stop(session, NULL), WEIR_OK);
     assert_int_equal(unit_counts(session).written, 4);
     assert_int_equal(unit_counts(session).lost[WEIR_LOSS_TOO_LARGE], 2);
     weir_session_destroy(session);
@@ -58,7 +58,7 @@ static void test_bytes_at_the_limits(void **state)
     assert_false(WEIR_EMIT(Unit, Bytes, bytes, 70000));
     assert_true(WEIR_EMIT(Unit, Bytes, NULL, 5)); /* no data: an empty array */
     assert_true(WEIR_EMIT(Unit, Bytes, bytes, 0));
-    assert_int_equal(weir_session_stop(session), WEIR_OK);
+    assert_int_equal(weir_session_stop(session, NULL), WEIR_OK);
     assert_int_equal(unit_counts(session).written, 3);
     assert_int_equal(unit_counts(session).lost[WEIR_LOSS_TOO_LARGE], 2);
     weir_session_destroy(session);
@@ -77,7 +77,7 @@ static void test_refused_events_leave_room(void **state)
         assert_true(WEIR_EMIT(Unit, Pair, 1, 2));
         assert_false(emit_text(40000));
     }
-    assert_int_equal(weir_session_stop(session), WEIR_OK);
+    assert_int_equal(weir_session_stop(session, NULL), WEIR_OK);
     assert_int_equal(unit_counts(session).written, 80);
     assert_int_equal(unit_counts(session).lost[WEIR_LOSS_TOO_LARGE], 80);
     weir_session_destroy(session);
@@ -109,7 +109,7 @@ static void test_string_that_changes(void **state)
     struct weir_session_config config = unit_config();
     config.segment_bytes = 4096;
     config.memory_bytes_max = 0;
-    config.write = unit_discard;
+    config.sink.write = unit_discard;
     struct weir_session *session = unit_start(&config);
     memset(changing.text, 'x', sizeof changing.text - 1);
     pthread_t thread;
@@ -118,7 +118,7 @@ static void test_string_that_changes(void **state)
         WEIR_EMIT(Unit, Text, changing.text);
     __atomic_store_n(&changing.is_done, 1, __ATOMIC_RELAXED);
     pthread_join(thread, NULL);
-    assert_int_equal(weir_session_stop(session), WEIR_OK);
+    assert_int_equal(weir_session_stop(session, NULL), WEIR_OK);
     assert_int_equal(unit_counts(session).attempted, 100000);
     weir_session_destroy(session);
 }
@@ -136,10 +136,10 @@ static void test_two_sessions_have_a_copy_each(void **state)
     struct weir_session *small = unit_start(&config);
     assert_true(WEIR_EMIT(Unit, Pair, 1, 2));
     assert_true(WEIR_EMIT(Unit, Text, "both"));
-    assert_false(emit_text(5000)); /* half of the small session's budget is one segment */
-    weir_session_stop(all);
-    weir_session_stop(text);
-    weir_session_stop(small);
+    assert_false(emit_text(5000)); /* half of the small one's budget is one segment */
+    assert_int_equal(weir_session_stop(all, NULL), WEIR_OK);
+    assert_int_equal(weir_session_stop(text, NULL), WEIR_OK);
+    assert_int_equal(weir_session_stop(small, NULL), WEIR_OK);
     assert_int_equal(unit_counts(all).written, 3);
     assert_int_equal(unit_counts(text).written, 2);
     assert_int_equal(unit_counts(small).written, 1);
@@ -176,17 +176,17 @@ static void test_values(void **state)
     static const struct weir_guid id = {{1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16}};
     static const uint16_t numbers[] = {1, 20000, 3}, wide[] = {'w', 0x20ac, 0};
     struct weir_value values[] = {
-        {.type = WEIR_TYPE_bool, .as.u = UINT64_MAX},
-        {.type = WEIR_TYPE_i8, .as.i = -5},
-        {.type = WEIR_TYPE_str, .as.ptr = "narrow"},
-        {.type = WEIR_TYPE_f32, .as.f = 1.5},
-        {.type = WEIR_TYPE_array_u16, .count = 3, .as.ptr = numbers},
-        {.type = WEIR_TYPE_f64, .as.f = -2.25},
-        {.type = WEIR_TYPE_guid, .as.ptr = &id},
-        {.type = WEIR_TYPE_str16, .as.ptr = wide},
-        {.type = WEIR_TYPE_u8, .as.u = 200},
+        {.type = WEIR_TYPE_bool, .unsigned_value = UINT64_MAX},
+        {.type = WEIR_TYPE_i8, .signed_value = -5},
+        {.type = WEIR_TYPE_str, .pointer = "narrow"},
+        {.type = WEIR_TYPE_f32, .float_value = 1.5},
+        {.type = WEIR_TYPE_array_u16, .count = 3, .pointer = numbers},
+        {.type = WEIR_TYPE_f64, .float_value = -2.25},
+        {.type = WEIR_TYPE_guid, .pointer = &id},
+        {.type = WEIR_TYPE_str16, .pointer = wide},
+        {.type = WEIR_TYPE_u8, .unsigned_value = 200},
     };
-    values[0].as.boolean = true; /* one byte of eight */
+    values[0].boolean = true; /* a byte of the eight */
     struct wt_handlers handlers = {.event = on_values};
     struct wt_memory_source memory = {0};
     struct weir_session_config config = unit_config();
@@ -196,8 +196,8 @@ static void test_values(void **state)
     struct weir_session *session = unit_start(&config);
     assert_true(
         WEIR_EMIT(Values, All, true, -5, "narrow", 1.5f, numbers, 3, -2.25, &id, wide, 200));
-    assert_true(weir_event_emit(&weir_events_Values.All, values, 9));
-    assert_int_equal(weir_session_stop(session), WEIR_OK);
+    assert_true(weir_event_emit(&weir_events_Values.All, values, 9, sizeof values[0]));
+    assert_int_equal(weir_session_stop(session, NULL), WEIR_OK);
     assert_int_equal(weir_session_memory(session, (const void **)&memory.bytes, &memory.size),
                      WEIR_OK);
     struct wt_source source = wt_source_memory(&memory);

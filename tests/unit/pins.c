@@ -61,7 +61,7 @@ static void test_stop_has_two(void **state)
     Unit_Plain();
     unsigned own = own_barriers;
     uint64_t all = wr_u64_load_relaxed(&barriers_done);
-    assert_int_equal(weir_session_stop(session), WEIR_OK);
+    assert_int_equal(weir_session_stop(session, NULL), WEIR_OK);
     assert_int_equal(own_barriers - own, 2);
     assert_true(wr_u64_load_relaxed(&barriers_done) - all > 2); /* the drain's, for its point */
     weir_session_destroy(session);
@@ -93,7 +93,7 @@ struct end {
     struct wr_u32 is_written;
 };
 
-static void run_down(struct weir_session *session, void *context)
+static void run_down(void *context, struct weir_session *session)
 {
     (void)session;
     ((struct end *)context)->has_run_down = true;
@@ -124,9 +124,9 @@ static void test_event_behind_the_end(void **state)
     struct sigaction action = {.sa_handler = hold}, before;
     struct weir_session_config config = unit_config();
     config.memory_bytes_max = 0;
-    config.write = note_end;
+    config.sink.write = note_end;
     config.rundown = run_down;
-    config.write_context = config.rundown_context = &end;
+    config.sink.context = config.rundown_context = &end;
     config.stop_ms_max = 20;
     page = mmap(NULL, 4096, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     sigaction(SIGSEGV, &action, &before);
@@ -135,14 +135,14 @@ static void test_event_behind_the_end(void **state)
     Unit_Plain();
     assert_int_equal(pthread_create(&thread, NULL, emit_and_be_held, &is_written), 0);
     wait_for(&is_held);
-    assert_int_equal(weir_session_stop(session), WEIR_TIMEOUT);
+    assert_int_equal(weir_session_stop(session, NULL), WEIR_TIMEOUT);
     wait_for(&end.is_written);
     wr_u32_store_release(&may_go, 1);
     pthread_join(thread, NULL);
     sigaction(SIGSEGV, &before, NULL);
     assert_true(is_written);
     enum weir_result result;
-    while ((result = weir_session_stop(session)) == WEIR_TIMEOUT)
+    while ((result = weir_session_stop(session, NULL)) == WEIR_TIMEOUT)
         pause_briefly();
     assert_int_equal(result, WEIR_IO);
     struct weir_counts counts = unit_counts(session);

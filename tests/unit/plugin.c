@@ -100,7 +100,7 @@ static bool trace_until(const struct plugin *plugin, int fd, struct emitter *emi
 {
     struct weir_session_config config = WEIR_SESSION_CONFIG_INIT;
     config.providers = "Plugin";
-    config.fd = fd;
+    config.sink.descriptor = fd;
     emitter->emit = plugin->emit;
     left = plugin->start(&config);
     if (!left || pthread_create(thread, NULL, emit_and_stay, emitter) != 0)
@@ -254,9 +254,9 @@ static void test_side_by_side(void **state)
     struct weir_session_config config = WEIR_SESSION_CONFIG_INIT;
     config.providers = "Unit,Plugin";
     config.unknown_providers_allowed = true;
-    int own_fd = config.fd = memfd_create("own", MFD_CLOEXEC);
+    int own_fd = config.sink.descriptor = memfd_create("own", MFD_CLOEXEC);
     struct weir_session *session = unit_start(&config);
-    int plugin_fd = config.fd = memfd_create("plugin", MFD_CLOEXEC);
+    int plugin_fd = config.sink.descriptor = memfd_create("plugin", MFD_CLOEXEC);
     assert_non_null(plugin->start(&config));
     pthread_t threads[2];
     for (int i = 0; i < 2; i++)
@@ -269,7 +269,7 @@ static void test_side_by_side(void **state)
     if (child == 0)
         _exit(WEIR_EMIT(Unit, Pair, 0, 0) || plugin->emit(0));
     expect_child_ok(child);
-    assert_int_equal(weir_session_stop(session), WEIR_OK);
+    assert_int_equal(weir_session_stop(session, NULL), WEIR_OK);
     assert_true(plugin->stop());
     expect_stream(own_fd, "Unit", 2 * EVENTS);
     expect_stream(plugin_fd, "Plugin", 2 * EVENTS);

@@ -23,7 +23,7 @@ static bool emit(uint64_t number)
 
 static bool stop(void)
 {
-    return weir_session_stop(session) == WEIR_OK;
+    return weir_session_stop(session, NULL) == WEIR_OK;
 }
 
 static void destroy(void)

@@ -32,12 +32,16 @@ static void test_bad_schemas(void **state)
     static const struct weir_field bad_type[] = {{"Field", (enum weir_type)77}};
     static const struct weir_field array_of_floats[] = {{"Field", (enum weir_type)(13 | 256)}};
     static const struct weir_field no_name[] = {{NULL, WEIR_TYPE_u32}};
-    struct weir_schema good = {.name = "Good", .id = 1, .level = 4};
+    struct weir_schema good = {.size = sizeof(struct weir_schema),
+                               .field_bytes = sizeof(struct weir_field),
+                               .name = "Good",
+                               .event_id = 1,
+                               .level = 4};
     struct weir_schema schema = good;
     schema.name = "";
     schema_refused(provider, schema, WEIR_BAD_ARGUMENT, "no name");
     schema = good;
-    schema.id = 0;
+    schema.event_id = 0;
     schema_refused(provider, schema, WEIR_BAD_ARGUMENT, "id 0");
     schema = good;
     schema.level = 6;
@@ -54,6 +58,15 @@ static void test_bad_schemas(void **state)
     schema_refused(provider, schema, WEIR_BAD_ARGUMENT, "field 0");
     schema.fields = NULL;
     schema_refused(provider, schema, WEIR_BAD_ARGUMENT, "fields");
+    schema = good;
+    schema.size += 8;
+    schema_refused(provider, schema, WEIR_BAD_ARGUMENT, "older than the headers");
+    schema = good;
+    schema.field_bytes += 8;
+    schema_refused(provider, schema, WEIR_BAD_ARGUMENT, "field_bytes");
+    schema = good;
+    schema.reserved[1] = 1;
+    schema_refused(provider, schema, WEIR_BAD_ARGUMENT, "reserved");
     struct weir_event *event;
     assert_int_equal(weir_event_define(provider, &good, &event, NULL), WEIR_OK);
     schema_refused(provider, good, WEIR_EXISTS, "event 1");
@@ -132,18 +145,24 @@ static void test_late_provider(void **state)
     config.unknown_providers_allowed = true;
     struct weir_session *session = unit_start(&config);
     struct weir_provider *provider = created("late");
-    struct weir_schema schema = {.name = "In", .id = 1, .level = 4, .keywords = 0x30};
+    struct weir_schema schema = {.size = sizeof(struct weir_schema),
+                                 .field_bytes = sizeof(struct weir_field),
+                                 .name = "In",
+                                 .event_id = 1,
+                                 .level = 4,
+                                 .keywords = 0x30};
     struct weir_event *in, *out;
     assert_int_equal(weir_event_define(provider, &schema, &in, NULL), WEIR_OK);
-    schema.id = 2;
+    schema.event_id = 2;
     schema.keywords = 0x20;
     assert_int_equal(weir_event_define(provider, &schema, &out, NULL), WEIR_OK);
     assert_true(weir_event_is_enabled(in));
     assert_false(weir_event_is_enabled(out));
-    assert_true(weir_event_emit(in, NULL, 0));
+    assert_true(weir_event_emit(in, NULL, 0, sizeof(struct weir_value)));
     weir_provider_destroy(provider);
     assert_false(weir_event_is_enabled(in));
-    assert_int_equal(weir_session_stop(session), WEIR_OK); /* the record outlives its provider */
+    assert_int_equal(weir_session_stop(session, NULL),
+                     WEIR_OK); /* the record outlives its provider */
     assert_int_equal(unit_counts(session).written, 1);
     weir_session_destroy(session);
 }
@@ -153,21 +172,26 @@ static void test_mismatch(void **state)
     (void)state;
     struct weir_provider *provider = created("Mismatch");
     static const struct weir_field fields[] = {{"A", WEIR_TYPE_u32}, {"B", WEIR_TYPE_str}};
-    struct weir_schema schema = {
-        .name = "E", .id = 1, .level = 4, .fields = fields, .field_count = 2};
+    struct weir_schema schema = {.size = sizeof(struct weir_schema),
+                                 .field_bytes = sizeof(struct weir_field),
+                                 .name = "E",
+                                 .event_id = 1,
+                                 .level = 4,
+                                 .fields = fields,
+                                 .field_count = 2};
     struct weir_event *event;
     assert_int_equal(weir_event_define(provider, &schema, &event, NULL), WEIR_OK);
     struct weir_session_config config = unit_config();
     config.providers = "Mismatch";
     struct weir_session *session = unit_start(&config);
-    struct weir_value values[] = {{.type = WEIR_TYPE_u32, .as.u = 1},
-                                  {.type = WEIR_TYPE_str, .as.ptr = "x"}};
-    assert_true(weir_event_emit(event, values, 2));
-    assert_false(weir_event_emit(event, values, 1));
+    struct weir_value values[] = {{.type = WEIR_TYPE_u32, .unsigned_value = 1},
+                                  {.type = WEIR_TYPE_str, .pointer = "x"}};
+    assert_true(weir_event_emit(event, values, 2, sizeof values[0]));
+    assert_false(weir_event_emit(event, values, 1, sizeof values[0]));
     values[0].type = WEIR_TYPE_u64;
-    assert_false(weir_event_emit(event, values, 2));
+    assert_false(weir_event_emit(event, values, 2, sizeof values[0]));
     assert_int_equal(weir_last_loss(), WEIR_LOSS_MISMATCH);
-    assert_int_equal(weir_session_stop(session), WEIR_OK);
+    assert_int_equal(weir_session_stop(session, NULL), WEIR_OK);
     struct weir_counts counts = unit_counts(session);
     assert_int_equal(counts.written, 1);
     assert_int_equal(counts.lost[WEIR_LOSS_MISMATCH], 2);
@@ -179,7 +203,11 @@ static void test_mismatch(void **state)
 static void test_register_many_times(void **state)
 {
     (void)state;
-    struct weir_schema schema = {.name = "E", .id = 1, .level = 4};
+    struct weir_schema schema = {.size = sizeof(struct weir_schema),
+                                 .field_bytes = sizeof(struct weir_field),
+                                 .name = "E",
+                                 .event_id = 1,
+                                 .level = 4};
     for (int i = 0; i < 33000; i++) {
         struct weir_provider *provider = created("ComesAndGoes");
         struct weir_event *event;
@@ -213,7 +241,7 @@ static void on_change(void *context, bool enabled, uint8_t level, uint64_t keywo
     told->level = level;
     told->keywords = keywords;
     if (told->stop_in_callback && enabled)
-        assert_int_equal(weir_session_stop(told->stop_in_callback), WEIR_OK);
+        assert_int_equal(weir_session_stop(told->stop_in_callback, NULL), WEIR_OK);
     if (told->destroy_in_callback)
         weir_provider_destroy(told->destroy_in_callback);
 }
@@ -256,7 +284,7 @@ static void test_stop_in_a_callback(void **state)
     assert_int_equal(weir_session_start(session, NULL), WEIR_OK);
     assert_int_equal(told.calls, 2);
     assert_false(told.enabled);
-    assert_int_equal(weir_session_stop(session), WEIR_OK); /* again: as it ended */
+    assert_int_equal(weir_session_stop(session, NULL), WEIR_OK); /* again: as it ended */
     weir_session_destroy(session);
     weir_provider_destroy(provider);
 }
@@ -275,6 +303,27 @@ static void test_destroy_in_a_callback(void **state)
     assert_int_equal(told.calls, 1);
 }
 
+/* A declaration of newer headers than the library's. */
+static void test_newer_declarations(void **state)
+{
+    (void)state;
+    struct weir_provider_declaration changed[4];
+    for (size_t i = 0; i < 4; i++)
+        changed[i] = weir_provider_Unit;
+    changed[0].size += 8;
+    changed[1].version++;
+    changed[2].event_bytes += 8;
+    changed[3].schema_bytes += 8;
+    for (size_t i = 0; i < 4; i++) {
+        struct weir_error error = {""};
+        changed[i].name = "Newer";
+        assert_int_equal(weir_provider_register(&changed[i], NULL, NULL, NULL, &error),
+                         WEIR_BAD_ARGUMENT);
+        assert_non_null(
+            strstr(error.text, i == 0 ? "declaration.size" : "a declaration of version"));
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -286,6 +335,7 @@ int main(void)
         cmocka_unit_test(test_mismatch),
         cmocka_unit_test(test_register_many_times),
         cmocka_unit_test(test_own_name_is_taken),
+        cmocka_unit_test(test_newer_declarations),
         cmocka_unit_test(test_callback_is_told_the_union),
         cmocka_unit_test(test_stop_in_a_callback),
         cmocka_unit_test(test_destroy_in_a_callback),

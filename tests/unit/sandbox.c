@@ -223,7 +223,7 @@ static struct weir_session *start(const struct weir_session_config *config)
 
 static struct weir_counts counts_of(struct weir_session *session)
 {
-    struct weir_stats stats = {.size = sizeof stats};
+    struct weir_stats stats = WEIR_STATS_INIT;
     CHECK(weir_session_stats(session, &stats) == WEIR_OK);
     return stats.counts;
 }
@@ -306,8 +306,8 @@ static void expect_ended(struct weir_session *session, const struct told *told)
     WAIT_FOR(load(&told->calls) != 0);
     CHECK(told->result == WEIR_SYSTEM && strstr(told->text, "membarrier") &&
           strstr(told->text, strerror(EPERM)));
-    CHECK(weir_session_stop(session) == WEIR_SYSTEM);
-    CHECK(weir_session_stop(session) == WEIR_SYSTEM);
+    CHECK(weir_session_stop(session, NULL) == WEIR_SYSTEM);
+    CHECK(weir_session_stop(session, NULL) == WEIR_SYSTEM);
     CHECK(load(&told->calls) == 1);
     weir_session_destroy(session); /* keeps the memory */
     CHECK(counts_of(session).attempted > 0);
@@ -329,7 +329,7 @@ static void expect_exact(enum weir_mode mode)
     CHECK(pthread_join(sources[EMITTERS].thread, NULL) == 0);
     phase_end();
     timer_set(0);
-    CHECK(weir_session_stop(session) == WEIR_OK);
+    CHECK(weir_session_stop(session, NULL) == WEIR_OK);
     for (uint32_t i = 0; i < SOURCES; i++) {
         attempts += sources[i].attempts;
         written += sources[i].written;
@@ -367,7 +367,7 @@ static int enter_with_one(enum weir_mode mode)
     /* A recorder needs no barrier until it takes something back or writes. */
     struct weir_sink sink = WEIR_SINK_INIT;
     sink.write = unit_discard;
-    CHECK(mode != WEIR_MODE_OVERWRITE || weir_snapshot(session, &sink, 0, NULL) == WEIR_OK);
+    CHECK(mode != WEIR_MODE_OVERWRITE || weir_session_snapshot(session, &sink, 0, NULL) == WEIR_OK);
     WAIT_FOR(load(&told.calls) != 0);
     CHECK(!weir_event_is_enabled(&weir_events_Unit.Pair));
     phase_end();
@@ -404,7 +404,7 @@ static int enter_with_three(void)
         struct weir_session_config config = config_of((enum weir_mode)mode, &told[mode]);
         if (mode == WEIR_MODE_BLOCK) {
             config.memory_bytes_max = 0;
-            config.write = write_when_free;
+            config.sink.write = write_when_free;
             config.stop_ms_max = 100;
         }
         sessions[mode] = start(&config);
@@ -412,7 +412,7 @@ static int enter_with_three(void)
     __atomic_store_n(&sink_stands, true, __ATOMIC_RELEASE);
     phase_begin(true);
     WAIT_FOR(load(&waiting) == 1);
-    struct weir_stats stats = {.size = sizeof stats};
+    struct weir_stats stats = WEIR_STATS_INIT;
     WAIT_FOR(weir_session_stats(sessions[WEIR_MODE_BLOCK], &stats) == WEIR_OK &&
              stats.parked_now == EMITTERS);
     if (!sandbox_enter())
@@ -421,9 +421,10 @@ static int enter_with_three(void)
     CHECK(!weir_event_is_enabled(&weir_events_Unit.Pair));
     CHECK(load(&told[WEIR_MODE_BLOCK].calls) == 0);
     CHECK(counts_of(sessions[WEIR_MODE_BLOCK]).lost[WEIR_LOSS_ABORTED] == EMITTERS);
-    CHECK(weir_session_stop(sessions[WEIR_MODE_BLOCK]) == WEIR_TIMEOUT); /* its drain still runs */
+    CHECK(weir_session_stop(sessions[WEIR_MODE_BLOCK], NULL) ==
+          WEIR_TIMEOUT); /* its drain is not done */
     __atomic_store_n(&sink_stands, false, __ATOMIC_RELEASE);
-    while (weir_session_stop(sessions[WEIR_MODE_BLOCK]) == WEIR_TIMEOUT) {
+    while (weir_session_stop(sessions[WEIR_MODE_BLOCK], NULL) == WEIR_TIMEOUT) {
     }
     for (int mode = WEIR_MODE_DROP; mode <= WEIR_MODE_OVERWRITE; mode++)
         expect_ended(sessions[mode], &told[mode]);
@@ -442,7 +443,7 @@ static int enter_with_none(void)
     struct weir_session_config config = config_of(WEIR_MODE_DROP, &told);
     struct weir_session *session = start(&config);
     emit(&sources[0]);
-    CHECK(weir_session_stop(session) == WEIR_OK);
+    CHECK(weir_session_stop(session, NULL) == WEIR_OK);
     weir_session_destroy(session);
     if (!sandbox_enter())
         return NO_SANDBOX;

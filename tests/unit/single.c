@@ -37,7 +37,7 @@ static void test_no_thread_and_all_is_written(void **state)
     assert_int_equal(threads_now(), before);
     for (uint64_t i = 0; i < 1000; i++)
         assert_true(WEIR_EMIT(Unit, Pair, i, 2));
-    assert_int_equal(weir_session_stop(session), WEIR_OK);
+    assert_int_equal(weir_session_stop(session, NULL), WEIR_OK);
     assert_int_equal(unit_counts(session).written, 1000);
     const void *bytes;
     uint64_t count;
@@ -61,8 +61,8 @@ static void test_poll_makes_room(void **state)
     uint64_t sent = 0;
     struct weir_session_config config = unit_config();
     config.memory_bytes_max = 0;
-    config.write = count_bytes;
-    config.write_context = &sent;
+    config.sink.write = count_bytes;
+    config.sink.context = &sent;
     config.budget_bytes = 65536;
     config.segment_bytes = 8192;
     struct weir_session *session = unit_start(&config);
@@ -70,19 +70,19 @@ static void test_poll_makes_room(void **state)
     for (int round = 0; round < 100; round++) {
         for (uint64_t i = 0; i < 1000; i++)
             written += WEIR_EMIT(Unit, Pair, i, 2);
-        assert_int_equal(weir_poll(session), WEIR_OK);
+        assert_int_equal(weir_session_poll(session, NULL), WEIR_OK);
     }
     assert_int_equal(written, 100000);
     assert_true(sent > 100000 * 18 / 2);
     for (uint64_t i = 0; i < 10000; i++)
         written += WEIR_EMIT(Unit, Pair, i, 2);
     assert_true(written < 110000);
-    assert_int_equal(weir_session_stop(session), WEIR_OK);
+    assert_int_equal(weir_session_stop(session, NULL), WEIR_OK);
     struct weir_counts counts = unit_counts(session);
     assert_int_equal(counts.attempted, 110000);
     assert_int_equal(counts.written, written);
     assert_int_equal(counts.lost[WEIR_LOSS_FULL], 110000 - written);
-    assert_int_equal(weir_poll(session), WEIR_BAD_STATE);
+    assert_int_equal(weir_session_poll(session, NULL), WEIR_BAD_STATE);
     weir_session_destroy(session);
 }
 
@@ -107,23 +107,23 @@ static void test_room_is_used_at_once(void **state)
             assert_false(WEIR_EMIT(Unit, Pair, 1, 2));
         lost += 1 + 10 * (uint64_t)round;
         assert_int_equal(weir_last_loss(), WEIR_LOSS_FULL);
-        assert_int_equal(weir_poll(session), WEIR_OK);
+        assert_int_equal(weir_session_poll(session, NULL), WEIR_OK);
         assert_true(WEIR_EMIT(Unit, Pair, 1, 2));
         written++;
     }
-    assert_int_equal(weir_session_stop(session), WEIR_OK);
+    assert_int_equal(weir_session_stop(session, NULL), WEIR_OK);
     struct weir_counts counts = unit_counts(session);
     assert_int_equal(counts.written, written);
     assert_int_equal(counts.lost[WEIR_LOSS_FULL], lost);
     weir_session_destroy(session);
 }
 
-static void reenter(struct weir_session *session, void *context)
+static void reenter(void *context, struct weir_session *session)
 {
     struct reentry *reentry = context;
-    reentry->poll = weir_poll(session);
-    reentry->stop = weir_session_stop(session);
-    assert_true(Unit_Pair(1, 2)); /* the rundown's own event */
+    reentry->poll = weir_session_poll(session, NULL);
+    reentry->stop = weir_session_stop(session, NULL);
+    assert_true(Unit_Pair(1, 2)); /* the rundown's own */
 }
 
 static void test_callbacks_may_not_come_back(void **state)
@@ -134,7 +134,7 @@ static void test_callbacks_may_not_come_back(void **state)
     config.rundown = reenter;
     config.rundown_context = &reentry;
     struct weir_session *session = unit_start(&config);
-    assert_int_equal(weir_session_stop(session), WEIR_OK);
+    assert_int_equal(weir_session_stop(session, NULL), WEIR_OK);
     assert_int_equal(reentry.poll, WEIR_BAD_STATE);
     assert_int_equal(reentry.stop, WEIR_BAD_STATE);
     assert_int_equal(unit_counts(session).written, 1);
@@ -148,14 +148,16 @@ static void test_poll_tells_a_failed_sink(void **state)
     config.memory_bytes_max = 2048;
     config.flush_ms = 1;
     struct weir_session *session = unit_start(&config);
+    struct weir_error error = {""};
     enum weir_result result = WEIR_OK;
     for (int round = 0; round < 10000 && result == WEIR_OK; round++) {
         WEIR_EMIT(Unit, Pair, 1, 2);
-        result = weir_poll(session);
+        result = weir_session_poll(session, &error);
     }
     assert_int_equal(result, WEIR_IO);
+    assert_non_null(strstr(error.text, "memory_bytes_max"));
     assert_false(weir_event_is_enabled(&weir_events_Unit.Pair));
-    assert_int_equal(weir_session_stop(session), WEIR_IO);
+    assert_int_equal(weir_session_stop(session, NULL), WEIR_IO);
     weir_session_destroy(session);
 }
 

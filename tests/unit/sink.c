@@ -60,7 +60,9 @@ static uint64_t emit_until_failure(const struct failures *failures)
 static void expect_failure(struct weir_session *session, const struct failures *failures,
                            uint64_t emitted, const char *text)
 {
-    assert_int_equal(weir_session_stop(session), WEIR_IO);
+    struct weir_error error = {""};
+    assert_int_equal(weir_session_stop(session, &error), WEIR_IO);
+    assert_string_equal(error.text, failures->text); /* a stop says what on_error was given */
     assert_int_equal(failures->calls, 1);
     assert_int_equal(failures->result, WEIR_IO);
     if (!strstr(failures->text, text))
@@ -87,8 +89,8 @@ static void test_function_that_refuses(void **state)
     struct failures failures = {0};
     struct weir_session_config config = unit_config();
     config.memory_bytes_max = 0;
-    config.write = take_some;
-    config.write_context = &left;
+    config.sink.write = take_some;
+    config.sink.context = &left;
     struct weir_session *session = start_with(&config, &failures);
     uint64_t emitted = emit_until_failure(&failures);
     expect_failure(session, &failures, emitted, "returned false");
@@ -114,7 +116,7 @@ static void test_pipe_without_reader(void **state)
     struct weir_session_config config = unit_config();
     assert_int_equal(pipe(ends), 0);
     config.memory_bytes_max = 0;
-    config.fd = ends[1];
+    config.sink.descriptor = ends[1];
     struct weir_session *session = start_with(&config, &failures);
     close(ends[0]);
     uint64_t emitted = emit_until_failure(&failures);
@@ -151,21 +153,21 @@ static void test_descriptor_that_is_used_again(void **state)
     assert_int_equal(pipe2(ends, O_CLOEXEC), 0);
     assert_true(fcntl(ends[0], F_SETFL, O_NONBLOCK) == 0 && fcntl(ends[1], F_SETPIPE_SZ, 4096) > 0);
     config.memory_bytes_max = 0;
-    config.fd = ends[1];
+    config.sink.descriptor = ends[1];
     config.flush_ms = 5;
     config.stop_ms_max = 50;
     struct weir_session *session = unit_start(&config);
     for (uint64_t i = 0; i < 20000; i++)
         WEIR_EMIT(Unit, Pair, i, i);
-    assert_int_equal(weir_session_stop(session), WEIR_TIMEOUT);
+    assert_int_equal(weir_session_stop(session, NULL), WEIR_TIMEOUT);
     close(ends[1]);
     int other = mkstemp(path);
     assert_true(other >= 0 && dup2(other, ends[1]) == ends[1]);
-    while (weir_session_stop(session) == WEIR_TIMEOUT)
+    while (weir_session_stop(session, NULL) == WEIR_TIMEOUT)
         while (pipe_take(ends[0], &received) && received.count % 4096 == 0) {
         }
-    assert_int_equal(weir_session_stop(session), WEIR_OK);
-    while (pipe_take(ends[0], &received)) { /* to its end: no copy of the descriptor is left */
+    assert_int_equal(weir_session_stop(session, NULL), WEIR_OK);
+    while (pipe_take(ends[0], &received)) { /* to the end: no copy of the descriptor is left */
     }
     assert_memory_equal(received.begin, "Nettrace", sizeof received.begin);
     assert_int_equal(received.last, 1); /* the end tag */
@@ -207,14 +209,14 @@ static void test_file_is_replaced_by_start(void **state)
     write_text(path, "precious");
     struct weir_session_config config = unit_config();
     config.memory_bytes_max = 0;
-    config.file = path;
+    config.sink.file = path;
     struct weir_session *session;
     assert_int_equal(weir_session_create(&config, &session, NULL), WEIR_OK);
     expect_begins(path, "precious");
     weir_session_destroy(session);
     expect_begins(path, "precious");
     session = unit_start(&config);
-    assert_int_equal(weir_session_stop(session), WEIR_OK);
+    assert_int_equal(weir_session_stop(session, NULL), WEIR_OK);
     expect_begins(path, "Nettrace");
     struct stat status;
     assert_int_equal(stat(path, &status), 0);
@@ -235,14 +237,14 @@ static void test_relative_file(void **state)
     snprintf(path, sizeof path, "%s/rel.nettrace", directory);
     struct weir_session_config config = unit_config();
     config.memory_bytes_max = 0;
-    config.file = "rel.nettrace";
+    config.sink.file = "rel.nettrace";
     struct weir_session *session, *unused;
     assert_int_equal(chdir(directory), 0);
     assert_int_equal(weir_session_create(&config, &session, NULL), WEIR_OK);
     assert_int_equal(weir_session_create(&config, &unused, NULL), WEIR_OK);
     assert_int_equal(fchdir(before), 0);
     assert_int_equal(weir_session_start(session, NULL), WEIR_OK);
-    assert_int_equal(weir_session_stop(session), WEIR_OK);
+    assert_int_equal(weir_session_stop(session, NULL), WEIR_OK);
     weir_session_destroy(session);
     expect_begins(path, "Nettrace");
     weir_session_destroy(unused);
@@ -259,10 +261,10 @@ static int fill_disk(const char *directory)
     snprintf(path, sizeof path, "%s/full.nettrace", directory);
     unit_setup(NULL);
     config.memory_bytes_max = 0;
-    config.file = path;
+    config.sink.file = path;
     struct weir_session *session = start_with(&config, &failures);
     uint64_t emitted = emit_until_failure(&failures);
-    enum weir_result result = weir_session_stop(session);
+    enum weir_result result = weir_session_stop(session, NULL);
     struct weir_counts counts = unit_counts(session);
     printf("stop: %s; %d call of on_error: %s\n", weir_result_text(result), failures.calls,
            failures.text);

@@ -1,4 +1,4 @@
-/* Mode OVERWRITE and weir_snapshot(): any order of calls has a defined result; the contents of a
+/* Mode OVERWRITE and weir_session_snapshot(): any order of calls has a defined result; the contents of a
  * file. */
 #define _GNU_SOURCE
 #include "unit.h"
@@ -98,8 +98,8 @@ static struct found take(struct weir_session *session, uint64_t last_ns)
     struct weir_sink sink = WEIR_SINK_INIT;
     bytes.count = 0;
     sink.write = append;
-    sink.write_context = &bytes;
-    if (weir_snapshot(session, &sink, last_ns, &error) != WEIR_OK)
+    sink.context = &bytes;
+    if (weir_session_snapshot(session, &sink, last_ns, &error) != WEIR_OK)
         fail_msg("%s", error.text);
     return read_stream(bytes.at, bytes.count);
 }
@@ -115,7 +115,7 @@ static void test_empty(void **state)
     assert_int_equal(found.events + found.losses + found.lost, 0);
     found = take(session, 1);
     assert_int_equal(found.events + found.losses + found.lost, 0);
-    assert_int_equal(weir_session_stop(session), WEIR_OK);
+    assert_int_equal(weir_session_stop(session, NULL), WEIR_OK);
     weir_session_destroy(session);
 }
 
@@ -133,10 +133,10 @@ static void test_all_is_kept(void **state)
         assert_int_equal(found.lost, 0);
         assert_int_equal(found.last, 999);
     }
-    struct weir_stats stats = {.size = sizeof stats};
+    struct weir_stats stats = WEIR_STATS_INIT;
     assert_int_equal(weir_session_stats(session, &stats), WEIR_OK);
     assert_int_equal(stats.bytes_sent, 0);
-    assert_int_equal(weir_session_stop(session), WEIR_OK);
+    assert_int_equal(weir_session_stop(session, NULL), WEIR_OK);
     const void *bytes;
     uint64_t count;
     assert_int_equal(weir_session_memory(session, &bytes, &count), WEIR_OK);
@@ -164,7 +164,7 @@ static void test_newest_are_kept(void **state)
     assert_int_equal(counts.written, found.events);
     assert_int_equal(counts.attempted, EVENTS);
     assert_int_equal(counts.lost[WEIR_LOSS_OVERWRITTEN], found.lost);
-    assert_int_equal(weir_session_stop(session), WEIR_OK);
+    assert_int_equal(weir_session_stop(session, NULL), WEIR_OK);
     assert_int_equal(unit_counts(session).written, found.events);
     weir_session_destroy(session);
 }
@@ -198,7 +198,7 @@ static void test_last_ns(void **state)
     found = take(session, 1000000);
     assert_int_equal(found.events, 0);
     assert_int_equal(found.lost, 140);
-    assert_int_equal(weir_session_stop(session), WEIR_OK);
+    assert_int_equal(weir_session_stop(session, NULL), WEIR_OK);
     weir_session_destroy(session);
 }
 
@@ -225,12 +225,12 @@ static void test_thread_that_is_gone(void **state)
     for (uint64_t i = 0; i < 10000; i++)
         WEIR_EMIT(Unit, Pair, i, i);
     usleep(50000);
-    uint32_t count;
-    assert_int_equal(weir_session_thread_stats(session, NULL, 0, &count), WEIR_OK);
-    assert_int_equal(count, 1);
+    struct weir_thread_table table = WEIR_THREAD_TABLE_INIT;
+    assert_int_equal(weir_session_thread_stats(session, &table), WEIR_OK);
+    assert_int_equal(table.thread_count, 1);
     struct found found = take(session, 0);
     assert_int_equal(found.events + found.lost, 10003);
-    assert_int_equal(weir_session_stop(session), WEIR_OK);
+    assert_int_equal(weir_session_stop(session, NULL), WEIR_OK);
     assert_int_equal(unit_counts(session).attempted, 10003);
     weir_session_destroy(session);
 }
@@ -268,7 +268,7 @@ static void test_idle_holders(void **state)
     for (int i = 0; i < 2; i++)
         pthread_join(threads[i], NULL);
     pthread_barrier_destroy(&held);
-    assert_int_equal(weir_session_stop(session), WEIR_OK);
+    assert_int_equal(weir_session_stop(session, NULL), WEIR_OK);
     weir_session_destroy(session);
 }
 
@@ -278,10 +278,10 @@ static void refused(struct weir_session *session, const struct weir_sink *sink,
                     enum weir_result expected, const char *text)
 {
     struct weir_error error = {""};
-    assert_int_equal(weir_snapshot(session, sink, 0, &error), expected);
+    assert_int_equal(weir_session_snapshot(session, sink, 0, &error), expected);
     if (!strstr(error.text, text))
         fail_msg("'%s' does not say '%s'", error.text, text);
-    assert_int_equal(weir_snapshot(session, sink, 0, NULL), expected);
+    assert_int_equal(weir_session_snapshot(session, sink, 0, NULL), expected);
 }
 
 static void test_bad_arguments(void **state)
@@ -294,7 +294,7 @@ static void test_bad_arguments(void **state)
     refused(session, NULL, WEIR_BAD_ARGUMENT, "sink");
     refused(session, &sink, WEIR_BAD_ARGUMENT, "0 sinks");
     sink.write = unit_discard;
-    sink.fd = 1;
+    sink.descriptor = 1;
     refused(session, &sink, WEIR_BAD_ARGUMENT, "2 sinks");
     sink = weir_sink_init();
     sink.file = "";
@@ -302,8 +302,8 @@ static void test_bad_arguments(void **state)
     sink.file = "/no/such/directory/file.nettrace";
     refused(session, &sink, WEIR_IO, "/no/such/directory");
     sink.file = NULL;
-    sink.fd = 1 << 20; /* beyond any descriptor limit of a test process */
-    refused(session, &sink, WEIR_BAD_ARGUMENT, "fd");
+    sink.descriptor = 1 << 20; /* beyond any limit of a test's process */
+    refused(session, &sink, WEIR_BAD_ARGUMENT, "descriptor");
     sink.size = 8;
     refused(session, &sink, WEIR_BAD_ARGUMENT, "sink.size");
     take(session, 0); /* the refusals have changed nothing */
@@ -323,7 +323,7 @@ static void test_wrong_session(void **state)
     assert_int_equal(weir_session_create(&config, &session, NULL), WEIR_OK);
     refused(session, &sink, WEIR_BAD_STATE, "does not run");
     assert_int_equal(weir_session_start(session, NULL), WEIR_OK);
-    assert_int_equal(weir_session_stop(session), WEIR_OK);
+    assert_int_equal(weir_session_stop(session, NULL), WEIR_OK);
     refused(session, &sink, WEIR_BAD_STATE, "does not run");
     weir_session_destroy(session);
 }
@@ -366,7 +366,7 @@ struct call {
 static void *call_snapshot(void *argument)
 {
     struct call *call = argument;
-    call->result = weir_snapshot(call->session, &call->sink, 0, NULL);
+    call->result = weir_session_snapshot(call->session, &call->sink, 0, NULL);
     return NULL;
 }
 
@@ -380,7 +380,7 @@ static void test_busy(void **state)
     config.budget_bytes = 65536;
     struct call call = {.session = unit_start(&config), .sink = WEIR_SINK_INIT};
     call.sink.write = slow;
-    call.sink.write_context = &slow_sink;
+    call.sink.context = &slow_sink;
     for (uint64_t i = 0; i < 10000; i++)
         WEIR_EMIT(Unit, Pair, i, i);
     pthread_t thread;
@@ -406,7 +406,7 @@ static void test_busy(void **state)
     struct found found = take(call.session, 0);
     assert_int_equal(found.last, 9999);
     assert_int_equal(found.events + found.lost, 30000);
-    assert_int_equal(weir_session_stop(call.session), WEIR_OK);
+    assert_int_equal(weir_session_stop(call.session, NULL), WEIR_OK);
     weir_session_destroy(call.session);
 }
 
@@ -419,20 +419,20 @@ static void test_stop_during_a_snapshot(void **state)
     config.stop_ms_max = 50;
     struct call call = {.session = unit_start(&config), .sink = WEIR_SINK_INIT};
     call.sink.write = slow;
-    call.sink.write_context = &slow_sink;
+    call.sink.context = &slow_sink;
     WEIR_EMIT(Unit, Plain);
     pthread_t thread;
     pthread_mutex_lock(&slow_sink.gate);
     assert_int_equal(pthread_create(&thread, NULL, call_snapshot, &call), 0);
     while (!__atomic_load_n(&slow_sink.entered, __ATOMIC_ACQUIRE))
         usleep(1000);
-    assert_int_equal(weir_session_stop(call.session), WEIR_TIMEOUT);
+    assert_int_equal(weir_session_stop(call.session, NULL), WEIR_TIMEOUT);
     pthread_mutex_unlock(&slow_sink.gate);
     pthread_join(thread, NULL);
     assert_int_equal(call.result, WEIR_OK);
-    while (weir_session_stop(call.session) == WEIR_TIMEOUT) {
+    while (weir_session_stop(call.session, NULL) == WEIR_TIMEOUT) {
     }
-    assert_int_equal(weir_session_stop(call.session), WEIR_OK);
+    assert_int_equal(weir_session_stop(call.session, NULL), WEIR_OK);
     assert_int_equal(unit_counts(call.session).written, 1);
     weir_session_destroy(call.session);
 }
@@ -459,12 +459,12 @@ static void test_sink_that_fails(void **state)
     assert_int_equal(pipe(ends), 0);
     close(ends[0]);
     sink = weir_sink_init();
-    sink.fd = ends[1];
+    sink.descriptor = ends[1];
     refused(session, &sink, WEIR_IO, "Broken pipe");
     assert_int_equal(fcntl(ends[1], F_GETFD) >= 0, 1); /* still open, and the caller's */
     close(ends[1]);
     assert_int_equal(take(session, 0).events, 20000);
-    assert_int_equal(weir_session_stop(session), WEIR_OK);
+    assert_int_equal(weir_session_stop(session, NULL), WEIR_OK);
     assert_int_equal(unit_counts(session).written, 20000);
     weir_session_destroy(session);
 }
@@ -482,7 +482,7 @@ static void test_file(void **state)
     sink.file = path;
     for (int round = 0; round < 2; round++) {
         WEIR_EMIT(Unit, Plain);
-        assert_int_equal(weir_snapshot(session, &sink, 0, NULL), WEIR_OK);
+        assert_int_equal(weir_session_snapshot(session, &sink, 0, NULL), WEIR_OK);
     }
     FILE *file = fopen(path, "r");
     assert_non_null(file);
@@ -534,7 +534,7 @@ static void test_relative_file(void **state)
         unlink(path);
         assert_int_equal(chdir(directory), 0);
         assert_int_equal(pthread_create(&thread, NULL, leave_directory, &leaver), 0);
-        assert_int_equal(weir_snapshot(session, &sink, 0, NULL), WEIR_OK);
+        assert_int_equal(weir_session_snapshot(session, &sink, 0, NULL), WEIR_OK);
         __atomic_store_n(&leaver.is_over, true, __ATOMIC_RELEASE);
         pthread_join(thread, NULL);
         assert_int_equal(access(path, F_OK), 0);
@@ -553,12 +553,12 @@ struct rundown {
     enum weir_result result;
 };
 
-static void rundown(struct weir_session *session, void *context)
+static void rundown(void *context, struct weir_session *session)
 {
     struct rundown *seen = context;
     struct weir_sink sink = WEIR_SINK_INIT;
     sink.write = unit_discard;
-    seen->result = weir_snapshot(session, &sink, 0, NULL);
+    seen->result = weir_session_snapshot(session, &sink, 0, NULL);
     Unit_Pair(7, 7);
 }
 
@@ -573,7 +573,7 @@ static void test_rundown(void **state)
     struct weir_session *session = unit_start(&config);
     WEIR_EMIT(Unit, Pair, 1, 1);
     assert_int_equal(take(session, 0).events, 1);
-    assert_int_equal(weir_session_stop(session), WEIR_OK);
+    assert_int_equal(weir_session_stop(session, NULL), WEIR_OK);
     assert_int_equal(seen.result, WEIR_BAD_STATE);
     const void *bytes;
     uint64_t count;

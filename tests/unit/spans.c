@@ -165,7 +165,7 @@ static void stop_and_check(struct weir_session *session)
 {
     const void *bytes;
     uint64_t count;
-    assert_int_equal(weir_session_stop(session), WEIR_OK);
+    assert_int_equal(weir_session_stop(session, NULL), WEIR_OK);
     assert_int_equal(weir_session_memory(session, &bytes, &count), WEIR_OK);
     check_stream(session, bytes, count);
     weir_session_destroy(session);
@@ -248,7 +248,7 @@ static void test_characters_at_the_boundary(void **state)
     }
     const void *bytes;
     uint64_t count;
-    assert_int_equal(weir_session_stop(session), WEIR_OK);
+    assert_int_equal(weir_session_stop(session, NULL), WEIR_OK);
     assert_int_equal(weir_session_memory(session, &bytes, &count), WEIR_OK);
     read_stream(bytes, count, on_euros);
     assert_int_equal(oracle.read, 3);
@@ -337,7 +337,7 @@ static void test_fields_at_the_boundary(void **state)
     }
     const void *bytes;
     uint64_t count;
-    assert_int_equal(weir_session_stop(session), WEIR_OK);
+    assert_int_equal(weir_session_stop(session, NULL), WEIR_OK);
     assert_int_equal(weir_session_memory(session, &bytes, &count), WEIR_OK);
     read_stream(bytes, count, on_mixed);
     assert_int_equal(oracle.read, MIXED_LAST - MIXED_FIRST + 1);
@@ -387,7 +387,7 @@ static void test_losses_around(void **state)
     config.segment_bytes = SEGMENT_BYTES;
     config.budget_bytes = 8 * SEGMENT_BYTES;
     config.memory_bytes_max = 0;
-    config.write = held_write;
+    config.sink.write = held_write;
     gate_init(&held.gate);
     gate_close(&held.gate);
     memset(&oracle, 0, sizeof oracle);
@@ -399,7 +399,7 @@ static void test_losses_around(void **state)
     gate_open(&held.gate);
     while (!emit_small()) /* room returns once the drain has read them */
         ;
-    assert_int_equal(weir_session_stop(session), WEIR_OK);
+    assert_int_equal(weir_session_stop(session, NULL), WEIR_OK);
     check_stream(session, held.bytes, held.count);
     weir_session_destroy(session);
     gate_fini(&held.gate);
@@ -418,7 +418,7 @@ static void test_sessions_of_two_sizes(void **state)
     assert_true(emit_small());
     const void *bytes;
     uint64_t count;
-    assert_int_equal(weir_session_stop(large), WEIR_OK);
+    assert_int_equal(weir_session_stop(large, NULL), WEIR_OK);
     assert_int_equal(weir_session_memory(large, &bytes, &count), WEIR_OK);
     check_stream(large, bytes, count);
     oracle.read = 0;

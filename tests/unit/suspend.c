@@ -6,6 +6,7 @@
 #include <pthread.h>
 #include <semaphore.h>
 #include <signal.h>
+#include <stdlib.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
 #include <unistd.h>
@@ -60,11 +61,11 @@ static void test_a_long_wait_sleeps(void **state)
     struct weir_session *session = unit_start(&config);
     pthread_t thread = thread_inside();
     long before = switches();
-    assert_int_equal(weir_session_stop(session), WEIR_TIMEOUT);
+    assert_int_equal(weir_session_stop(session, NULL), WEIR_TIMEOUT);
     assert_in_range(switches() - before, 10, 3000);
     sem_post(&go_on);
     pthread_join(thread, NULL);
-    assert_int_equal(weir_session_stop(session), WEIR_IO); /* its event came after the end */
+    assert_int_equal(weir_session_stop(session, NULL), WEIR_IO); /* its event came after the end */
     weir_session_destroy(session);
 }
 
@@ -74,13 +75,13 @@ static void *control(void *result)
     struct weir_session_config config = unit_config();
     struct weir_session *session = NULL;
     config.memory_bytes_max = 0;
-    config.file = "cancel.nettrace"; /* opening it is a cancellation point */
+    config.sink.file = "cancel.nettrace"; /* to open it is a point of cancellation */
     pthread_cancel(pthread_self());
     enum weir_result *results = result;
     results[0] = weir_session_create(&config, &session, NULL);
     results[1] = weir_session_start(session, NULL);
     WEIR_EMIT(Unit, Pair, 1, 2);
-    results[2] = weir_session_stop(session);
+    results[2] = weir_session_stop(session, NULL);
     weir_session_destroy(session);
     results[3] = WEIR_OK;
     pthread_testcancel();
@@ -129,9 +130,9 @@ static void test_jump_out_of_a_callback(void **state)
     assert_int_equal(weir_session_create(&config, &created, NULL), WEIR_OK);
     session = created;
     if (setjmp(out) == 0)
-        weir_session_start(session, NULL);
+        assert_int_equal(weir_session_start(session, NULL), WEIR_OK); /* it jumps */
     weir_thread_reset();
-    assert_int_equal(weir_session_stop(session), WEIR_OK);
+    assert_int_equal(weir_session_stop(session, NULL), WEIR_OK);
     assert_int_equal(calls, 2);
     weir_session_destroy(session);
     weir_provider_destroy(provider);
@@ -166,7 +167,7 @@ static void test_signals_are_let_in(void **state)
             check_mask(&before);
         }
         unit_counts(session);
-        assert_int_equal(weir_session_stop(session), WEIR_OK);
+        assert_int_equal(weir_session_stop(session, NULL), WEIR_OK);
         weir_session_destroy(session);
         check_mask(&before);
     }
@@ -210,7 +211,8 @@ static void *emit_until_jump(void *argument)
             ++*attempted;
             WEIR_EMIT(Unit, Pair, 1, 2);
         }
-    weir_park_hooks_set(NULL);
+    if (weir_park_hooks_set(NULL) != WEIR_OK)
+        abort();
     weir_thread_reset();
     ++*attempted;
     return (void *)(uintptr_t)WEIR_EMIT(Unit, Pair, 1, 2);
@@ -221,7 +223,7 @@ static void check_jump_out_of_hook(void)
     struct weir_session_config config = unit_config();
     config.mode = WEIR_MODE_BLOCK;
     config.memory_bytes_max = 0;
-    config.write = stand_still;
+    config.sink.write = stand_still;
     config.budget_bytes = 64u << 10;
     config.segment_bytes = 4096;
     struct weir_session *session = unit_start(&config);
@@ -238,12 +240,12 @@ static void check_jump_out_of_hook(void)
     pthread_mutex_unlock(&sink);
     pthread_join(thread, &is_written);
     assert_non_null(is_written);
-    assert_int_equal(weir_session_stop(session), WEIR_OK);
+    assert_int_equal(weir_session_stop(session, NULL), WEIR_OK);
     struct weir_counts counts = unit_counts(session);
     assert_int_equal(counts.attempted, attempted);
     assert_int_equal(counts.written, attempted - 1);
     assert_int_equal(counts.lost[WEIR_LOSS_NESTED], 1);
-    struct weir_stats stats = {.size = sizeof stats};
+    struct weir_stats stats = WEIR_STATS_INIT;
     assert_int_equal(weir_session_stats(session, &stats), WEIR_OK);
     assert_int_equal(stats.budget_bytes_used, 0);
     assert_int_equal(stats.parked_now, 0);

@@ -58,7 +58,7 @@ static struct weir_session *start_still(uint32_t segments)
 {
     struct weir_session_config config = unit_config();
     config.memory_bytes_max = 0;
-    config.write = write_when_allowed;
+    config.sink.write = write_when_allowed;
     config.segment_bytes = SEGMENT;
     config.budget_bytes = (uint64_t)segments * SEGMENT;
     config.flush_ms = FLUSH_MS;
@@ -85,8 +85,8 @@ static bool emit_span(void)
 {
     static const unsigned char bytes[SEGMENT + SEGMENT / 2]; /* takes two segments */
     struct weir_value value = {.type = WEIR_TYPE_array_u8, .count = sizeof bytes};
-    value.as.ptr = bytes;
-    return weir_event_emit(&weir_events_Unit.Bytes, &value, 1);
+    value.pointer = bytes;
+    return weir_event_emit(&weir_events_Unit.Bytes, &value, 1, sizeof value);
 }
 
 static bool obey(enum order order)
@@ -139,7 +139,7 @@ static void members_end(struct weir_session *session, uint32_t first)
     let_go();
     for (uint32_t i = first; i < MEMBERS; i++)
         tell(i, LEAVE);
-    assert_int_equal(weir_session_stop(session), WEIR_OK);
+    assert_int_equal(weir_session_stop(session, NULL), WEIR_OK);
     struct weir_counts counts = unit_counts(session);
     assert_int_equal(counts.attempted, counts.written + counts.lost[WEIR_LOSS_FULL] +
                                            counts.lost[WEIR_LOSS_NO_SEGMENT]);

@@ -68,7 +68,7 @@ static inline struct weir_session *unit_start(const struct weir_session_config *
 
 static inline struct weir_counts unit_counts(struct weir_session *session)
 {
-    struct weir_stats stats = {.size = sizeof stats};
+    struct weir_stats stats = WEIR_STATS_INIT;
     assert_int_equal(weir_session_stats(session, &stats), WEIR_OK);
     return stats.counts;
 }

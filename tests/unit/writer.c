@@ -78,7 +78,7 @@ static void test_blocks(void **state)
     (void)state;
     static const struct weir_field fields[] = {{"n", WEIR_TYPE_i32}};
     static const struct weir_schema schema = {.name = "Tick",
-                                              .id = 7,
+                                              .event_id = 7,
                                               .keywords = 1,
                                               .level = 4,
                                               .opcode = 10,
@@ -124,8 +124,12 @@ static void test_largest_metadata(void **state)
     memset(name, 'n', 255);
     for (int i = 0; i < 64; i++)
         fields[i] = (struct weir_field){name, i % 2 ? WEIR_TYPE_array_u64 : WEIR_TYPE_str};
-    struct weir_schema schema = {
-        .name = name, .id = 65535, .level = 5, .opcode = 255, .fields = fields, .field_count = 64};
+    struct weir_schema schema = {.name = name,
+                                 .event_id = 65535,
+                                 .level = 5,
+                                 .opcode = 255,
+                                 .fields = fields,
+                                 .field_count = 64};
     wr_nettrace_header(&nettrace, &header);
     for (uint32_t i = 1; i <= 5; i++)
         wr_nettrace_metadata(&nettrace, i, name, &schema, true, UINT64_MAX);

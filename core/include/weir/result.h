@@ -1,17 +1,28 @@
 /*
  * Result codes of the control functions, and the causes of losses. Emit functions return a bool:
- * what they did not write is counted by cause, and weir_last_loss() tells it.
+ * events that are not written are counted by cause, and weir_last_loss() returns the last cause.
  */
 #ifndef WEIR_RESULT_H
 #define WEIR_RESULT_H
+
+#include <stddef.h>
+
+/* For the headers' own macros. */
+#ifdef __cplusplus
+#define WEIR_NULL_          nullptr
+#define WEIR_STATIC_ASSERT_ static_assert
+#else
+#define WEIR_NULL_          NULL
+#define WEIR_STATIC_ASSERT_ _Static_assert
+#endif
 
 #ifdef __cplusplus
 extern "C" {
 #endif
 
 /* Hosts define nothing here. The library's own objects for static use are compiled with
- * WEIR_API_HIDDEN, and the linker takes the stricter of the two: what a program or a plug-in links
- * statically it does not export, and the calls in it cannot go to another copy. */
+ * WEIR_API_HIDDEN, and the linker takes the stricter of the two: a program or plug-in that links
+ * the library statically does not export it, and its calls cannot go to another copy. */
 #if defined(__GNUC__) && defined(WEIR_API_HIDDEN)
 #define WEIR_API __attribute__((visibility("hidden")))
 #elif defined(__GNUC__)
@@ -20,26 +31,37 @@ extern "C" {
 #define WEIR_API
 #endif
 
+/* The compiler warns if the result is ignored. */
+#if (defined(__cplusplus) && __cplusplus >= 201703L) || \
+    (defined(__STDC_VERSION__) && __STDC_VERSION__ > 201710L)
+#define WEIR_NODISCARD [[nodiscard]]
+#elif defined(__GNUC__)
+#define WEIR_NODISCARD __attribute__((warn_unused_result))
+#else
+#define WEIR_NODISCARD
+#endif
+
 enum weir_result {
     WEIR_OK = 0,
     WEIR_BAD_ARGUMENT, /* an argument or a configuration field is invalid; see the text */
-    WEIR_NO_MEMORY,    /* memory or address space could not be had */
+    WEIR_NO_MEMORY,    /* no memory or address space is available */
     WEIR_BAD_STATE,    /* the object is not in a state that allows the call */
     WEIR_NOT_FOUND,    /* a provider named in a configuration does not exist */
     WEIR_EXISTS,       /* a provider or an event id is already taken */
     WEIR_LIMIT,        /* 64 sessions or 32,767 events are in use */
     WEIR_IO,           /* the sink failed; the text holds the system's reason */
-    WEIR_TIMEOUT,      /* the deadline passed; what is left goes on in the background */
+    WEIR_TIMEOUT,      /* the deadline passed; the rest goes on in the background */
     WEIR_SYSTEM,       /* the system refuses a thread, or membarrier; the text holds the reason */
     WEIR_BUSY          /* another call does the same for the same object; try again later */
 };
 
-/* The detail behind a result code: what was wrong and what to do. Filled only on failure. */
+/* The detail behind a result code, from functions that take one: what was wrong and what to do. Set
+ * only on failure. Its size never changes. */
 struct weir_error {
     char text[256];
 };
 
-/* Why an event is not in the file. The names without prefix stand in the Weir/Loss events. */
+/* Why an event is not in the file. Weir/Loss events have these names, without the prefix. */
 enum weir_loss {
     WEIR_LOSS_FULL, /* the budget was full */
     /* Emitted from within the library: by a signal handler that interrupted it, or by a callback
@@ -62,9 +84,9 @@ enum weir_loss {
 /* The name of a cause as it stands in the file, such as "FULL"; NULL if out of range. */
 WEIR_API const char *weir_loss_name(enum weir_loss cause);
 
-/* Why the calling thread's last event that was not written, in whatever session, was not. After an
- * emit function has returned false for an event that is enabled; its value before is unspecified.
- */
+/* Why this thread's most recent emit failed, in any session. Call it after an emit function has
+ * returned false for an enabled event; the value is unspecified before. Any thread, any context;
+ * neither blocks nor allocates. */
 WEIR_API enum weir_loss weir_last_loss(void);
 
 /* A short name of a result code, such as "bad argument". Never NULL. Any thread; does not block or

@@ -5,33 +5,31 @@
  * by start, and ended by stop, which writes everything that was recorded:
  *
  *     struct weir_session_config config = WEIR_SESSION_CONFIG_INIT;
+ *     config.providers = "MyVM:0xff:5";
+ *     config.sink.file = "vm.nettrace";
  *     struct weir_session *session = NULL;
  *     struct weir_error error;
- *     config.providers = "MyVM:0xff:5";
- *     config.file = "vm.nettrace";
  *     if (weir_session_create(&config, &session, &error) != WEIR_OK ||
- *         weir_session_start(session, &error) != WEIR_OK) {
+ *         weir_session_start(session, &error) != WEIR_OK)
  *         complain(error.text);
- *     } else {
- *         ...
- *         if (weir_session_stop(session) != WEIR_OK)
- *             complain("the trace is not whole");
- *     }
+ *     ...
+ *     if (weir_session_stop(session, &error) != WEIR_OK)
+ *         complain(error.text);
  *     weir_session_destroy(session);
  *
  * The functions here disable cancellation of the calling thread until they return.
  *
  * When its budget is full, a session does what its mode says: drop the new event, park its thread
- * until there is room, or overwrite the oldest events. What is lost is counted by cause and thread.
+ * until there is room, or overwrite the oldest events. Losses are counted by cause and thread.
  *
  * A process that enters a sandbox should do so before it starts a session, or allow membarrier(2)
  * there. If the call is first refused while sessions run, the library can no longer tell which
  * threads are inside their memory, and these sessions end: their events are off, parked threads go
- * on (ABORTED), and on_error gets WEIR_SYSTEM once. The stop still writes what was recorded, and
+ * on (ABORTED), and on_error gets WEIR_SYSTEM once. The stop still writes the recorded events, and
  * then returns WEIR_SYSTEM; the session's memory, and its place among the 64, stay taken. A record
- * of an emitter that was inside at that moment may be missing from the stream, and counts as
- * SINK_FAILED then, or may stand behind a sequence point that it should precede, with that point's
- * time. Sessions that start afterwards work as ever, but an event costs them a locked instruction.
+ * of an emitter that was inside at that moment may be missing from the stream and is then counted
+ * as SINK_FAILED, or may follow a sequence point that it should precede, with that point's time.
+ * Sessions that start later work as before, but each event costs them a locked instruction.
  */
 #ifndef WEIR_SESSION_H
 #define WEIR_SESSION_H
@@ -40,10 +38,18 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <weir/result.h>
+#include <weir/version.h>
 
 #ifdef __cplusplus
 extern "C" {
 #endif
+
+/*
+ * Structs that begin with a size grow at their end. The ..._INIT macros set the size to that of the
+ * host's headers. A library that is newer than these headers accepts the smaller struct, with
+ * defaults for the members that it lacks, and fills structs in up to the host's size. A size larger
+ * than the library's own is refused (WEIR_BAD_ARGUMENT), and so is one smaller than that of 0.2.
+ */
 
 struct weir_session; /* opaque */
 
@@ -56,31 +62,24 @@ enum weir_mode {
      * no-block scope (weir/trace.h) drop instead. */
     WEIR_MODE_BLOCK,
     /* The oldest full segment of any thread makes room: the newest events are kept, in memory,
-     * until weir_snapshot() or the stop writes them. */
+     * until weir_session_snapshot() or the stop writes them. */
     WEIR_MODE_OVERWRITE
 };
 
 /* BLOCK: how parked threads get room again. */
 enum weir_wake {
-    /* In order of arrival, several segments at a time; a thread that parks hands on what is free,
-     * so that the drain rarely wakes anybody. */
+    /* In order of arrival, several segments at a time; a thread that parks passes free segments to
+     * the next one, so that the drain rarely wakes a thread. */
     WEIR_WAKE_RELAY,
     /* In order of arrival, one segment at a time; the drain wakes the head of the queue. */
     WEIR_WAKE_FIFO,
-    /* One event for all: any thread may take the segment, whoever comes first. */
+    /* One event for all: the first thread to run takes the segment. */
     WEIR_WAKE_AUTO_RESET
-};
-
-/* Parts of RELAY to be switched off, to measure what each is worth. Without hand-on, spinning and
- * cap, and with grant_bytes set, what is left is a plain quantum hand-off. */
-enum weir_wake_flags {
-    WEIR_WAKE_NO_HAND_ON = 1, /* a thread that parks leaves waking others to the drain */
-    WEIR_WAKE_NO_SPIN = 2,    /* the head of the queue does not wait awake */
-    WEIR_WAKE_NO_CAP = 4      /* any number of granted threads may run at once */
 };
 
 /* One wait of a thread in BLOCK. */
 struct weir_park {
+    size_t size;           /* of the library's struct */
     uint64_t parked_ns;    /* from the full budget to the grant, or until it was given up */
     uint64_t queue_number; /* of this wait among the session's, in order of arrival, from 1 */
     uint64_t grant_number; /* of its grant, in order, from 1; 0: given up */
@@ -89,16 +88,42 @@ struct weir_park {
 
 /* Takes bytes of the stream, in order; false fails the snapshot, or ends the session: its events
  * are switched off, parked threads go on, and the stop returns WEIR_IO. It may block, but a stop
- * waits for it only until its deadline. It runs on the session's drain thread: what it emits is
- * counted as NESTED, it may not stop its session (WEIR_BAD_STATE), and destroy does nothing there.
+ * waits for it only until its deadline. It runs on the session's drain thread: events that it emits
+ * are counted as NESTED, it may not stop its session (WEIR_BAD_STATE), and destroy does nothing.
  */
 typedef bool (*weir_write)(void *context, const void *bytes, size_t count);
 
 /*
+ * Where a stream goes. Start from WEIR_SINK_INIT and set exactly one of file, write and descriptor.
+ * `file` is used during the call only. A session's configuration embeds this struct, so its size
+ * never changes: new members take the place of reserved words.
+ */
+struct weir_sink {
+    size_t size; /* sizeof(struct weir_sink) */
+    /* A path; a relative one is of the directory at the call. A regular file that is there is
+     * replaced: by a session when it starts, by a snapshot when it is whole. The new one is
+     * readable by its owner only. */
+    const char *file;
+    weir_write write;
+    void *context; /* of write */
+    /* -1: none. Duplicated by the call; yours stays yours, and may be closed at any time after. The
+     * duplicate shares its file's position and flags with it, and is closed when the stream ends.
+     */
+    int descriptor;
+    uint32_t reserved_word; /* 0 */
+    uint64_t reserved[3];   /* 0 */
+};
+
+/* clang-format off */
+#define WEIR_SINK_INIT                                                                             \
+    {                                                                                              \
+        sizeof(struct weir_sink), WEIR_NULL_, WEIR_NULL_, WEIR_NULL_, -1, 0, {0, 0, 0}             \
+    }
+/* clang-format on */
+
+/*
  * All pointers are used during weir_session_create() only, except contexts and functions. Start
- * from WEIR_SESSION_CONFIG_INIT, which sets the size and the defaults; those that are not 0 are
- * listed in WEIR_SESSION_CONFIG_DEFAULTS_ below. Exactly one of file, fd, write and
- * memory_bytes_max names the sink.
+ * from WEIR_SESSION_CONFIG_INIT, which sets the sizes and the defaults.
  */
 struct weir_session_config {
     size_t size; /* sizeof(struct weir_session_config) */
@@ -106,49 +131,53 @@ struct weir_session_config {
     /* "Name[:keywords[:level]]", separated by commas: keywords hexadecimal or decimal (default
      * all), level 0 to 5 (default 5, verbose). */
     const char *providers;
+
+    /* Either the sink, or memory: the stream is kept there, up to so many bytes, for
+     * weir_session_memory(). */
+    struct weir_sink sink;
+    uint64_t memory_bytes_max;
+
+    uint64_t budget_bytes;  /* for records; default 16 MiB, at least two segments, up to 64 GiB */
+    uint32_t segment_bytes; /* default 32 KiB; 4 KiB to 1 MiB, a power of two */
+    uint32_t flush_ms;      /* events reach the sink within this; default 100, up to 60,000 */
+    uint32_t stop_ms_max;   /* deadline of weir_session_stop(); default 5,000, up to 600,000 */
+    enum weir_mode mode;    /* default DROP */
+    enum weir_wake wake;    /* BLOCK: default RELAY */
+
     /* Unknown provider names are an error unless this is set; then they take effect when a provider
      * of that name is registered. */
     bool unknown_providers_allowed;
+    /* For a host whose signal handlers suspend threads for long, or jump out of them
+     * (weir_thread_reset()): blocks an emitting thread's signals while it changes segments, two
+     * system calls each time, so that no handler interrupts it there. Without it, a thread that is
+     * suspended there may hold a lock, and events that others emit meanwhile can be lost as FULL.
+     * Signals that an instruction causes, such as SIGSEGV, are not blocked. */
+    bool block_signals;
+    uint16_t reserved; /* 0 */
 
-    /* A path; a relative one is of the directory at create. An existing regular file is replaced by
-     * a successful start; the new one is readable by its owner only. */
-    const char *file;
-    /* -1: none. Duplicated by create; yours stays yours, and may be closed at any time after. The
-     * duplicate shares its file's position and flags with it, and is closed by the stop. */
-    int fd;
-    weir_write write;
-    void *write_context;
-    uint64_t memory_bytes_max; /* keep the stream in memory, up to this; weir_session_memory() */
-
-    enum weir_mode mode;   /* default DROP */
     uint64_t max_block_ns; /* BLOCK: longest wait of one event, also for a lock that a suspended
                             * thread holds; 0: until stop or sink failure */
-    enum weir_wake wake;   /* BLOCK: default RELAY */
-    uint32_t wake_flags;   /* RELAY: enum weir_wake_flags; default 0 */
     uint64_t grant_bytes;  /* RELAY: most that one grant gives, from a segment to a quarter of the
                             * budget; 0, the default: found at run time */
 
-    uint64_t budget_bytes;  /* for records; at least two segments, up to 64 GiB */
-    uint32_t segment_bytes; /* 4 KiB to 1 MiB, a power of two */
-    uint32_t flush_ms;      /* what was recorded reaches the sink within this */
-    uint32_t stop_ms_max;   /* deadline of weir_session_stop() */
+    /* Each callback gets its context as its first argument. */
 
     /* Called at stop, on the drain thread, after the last recorded event: emit the state that a
-     * reader needs (names for ids, say). Any volume; nothing is lost while the sink takes it, but
-     * for an event that is larger than 65,535 bytes in the file (TOO_LARGE), such as one with a
-     * string of 40,000 bytes, or whose values do not match (MISMATCH). Only this session gets it,
-     * and only events that it wants by provider, level and keywords. Use the emitters P_Name(), not
-     * WEIR_EMIT: the events are already off. */
-    void (*rundown)(struct weir_session *session, void *context);
+     * reader needs (names for ids, say). Any volume; nothing is lost while the sink takes it,
+     * except an event that is larger than 65,535 bytes in the file (TOO_LARGE), such as one with a
+     * string of 40,000 bytes, or whose values do not match (MISMATCH). Only this session gets the
+     * events, and only those that it wants by provider, level and keywords. Use the emitters
+     * P_Name(), not WEIR_EMIT: the events are already off. */
+    void (*rundown)(void *context, struct weir_session *session);
     void *rundown_context;
 
-    /* Told once per kind of failure outside a call: a sink that failed (WEIR_IO), or membarrier
+    /* Called once per kind of failure outside a call: a sink that failed (WEIR_IO), or membarrier
      * that is no longer permitted (WEIR_SYSTEM). On the drain thread. */
     void (*on_error)(void *context, enum weir_result result, const char *text);
     void *on_error_context;
 
-    /* BLOCK: told of each wait, after it, on the thread that waited, inside its emit call: what it
-     * emits is counted as nested, and while it takes its time the thread does not write. Several
+    /* BLOCK: called after each wait, on the thread that waited, inside its emit call. Events that
+     * it emits are counted as NESTED, and until it returns the thread writes nothing. Several
      * threads may be in it at once. It may not stop or destroy its own session, which waits for all
      * of them (WEIR_BAD_STATE, at once; destroy does nothing). It may ask for figures, and create,
      * start, stop and destroy other sessions, and take their snapshots: what a provider's callback
@@ -160,56 +189,40 @@ struct weir_session_config {
     void *(*allocate)(void *context, size_t bytes);
     void (*release)(void *context, void *memory, size_t bytes);
     void *allocator_context;
-
-    /* For a host whose signal handlers suspend threads for long, or jump out of them
-     * (weir_thread_reset()): blocks an emitting thread's signals while it changes segments, two
-     * system calls each time, so that no handler interrupts it there. Without it, a thread that is
-     * suspended there may hold a lock, and what others emit meanwhile can be lost as FULL. Signals
-     * that an instruction causes, such as SIGSEGV, are not blocked. */
-    bool block_signals;
 };
 
-/* The defaults that are not 0. */
-#define WEIR_SESSION_CONFIG_DEFAULT_BUDGET (16u << 20)
-#define WEIR_SESSION_CONFIG_DEFAULTS_(SET)                \
-    SET(size, sizeof(struct weir_session_config))         \
-    SET(fd, -1)                                           \
-    SET(budget_bytes, WEIR_SESSION_CONFIG_DEFAULT_BUDGET) \
-    SET(segment_bytes, 32u << 10)                         \
-    SET(flush_ms, 100)                                    \
-    SET(stop_ms_max, 5000)
-
-#define WEIR_INIT_MEMBER_(member, value)   .member = (value),
-#define WEIR_ASSIGN_MEMBER_(member, value) made.member = (value);
-
-#ifdef __cplusplus
-#define WEIR_SESSION_CONFIG_INIT weir_session_config_init()
-#else
-#define WEIR_SESSION_CONFIG_INIT                         \
-    {                                                    \
-        WEIR_SESSION_CONFIG_DEFAULTS_(WEIR_INIT_MEMBER_) \
+/* clang-format off */
+#define WEIR_SESSION_CONFIG_INIT                                                                   \
+    {                                                                                              \
+        sizeof(struct weir_session_config), WEIR_NULL_, WEIR_SINK_INIT, 0, 16u << 20, 32768, 100,  \
+            5000, WEIR_MODE_DROP, WEIR_WAKE_RELAY, false, false, 0, 0, 0, WEIR_NULL_, WEIR_NULL_,  \
+            WEIR_NULL_, WEIR_NULL_, WEIR_NULL_, WEIR_NULL_, WEIR_NULL_, WEIR_NULL_, WEIR_NULL_     \
     }
-#endif
+/* clang-format on */
 
-/* The same as a function, for C++ and for bindings. */
+/* The same to be assigned. */
+static inline struct weir_sink weir_sink_init(void)
+{
+    struct weir_sink sink = WEIR_SINK_INIT;
+    return sink;
+}
+
 static inline struct weir_session_config weir_session_config_init(void)
 {
-    struct weir_session_config made;
-    __builtin_memset(&made, 0, sizeof made);
-    WEIR_SESSION_CONFIG_DEFAULTS_(WEIR_ASSIGN_MEMBER_)
-    return made;
+    struct weir_session_config config = WEIR_SESSION_CONFIG_INIT;
+    return config;
 }
 
 /*
  * Checks the configuration, reserves the memory and opens the sink (a file under a temporary name).
  * Nothing is enabled, no thread is started, no callback runs. Any thread; may block on the file
- * system. `error` may be NULL. WEIR_BAD_ARGUMENT (a field; an fd that is not open), WEIR_NOT_FOUND
- * (provider), WEIR_IO (the file cannot be created, or no more descriptors are available),
- * WEIR_NO_MEMORY.
+ * system. `error` may be NULL. WEIR_BAD_ARGUMENT (a field; a descriptor that is not open),
+ * WEIR_NOT_FOUND (provider), WEIR_IO (the file cannot be created, or no more descriptors are
+ * available), WEIR_NO_MEMORY.
  */
-WEIR_API enum weir_result weir_session_create(const struct weir_session_config *config,
-                                              struct weir_session **session,
-                                              struct weir_error *error);
+WEIR_NODISCARD WEIR_API enum weir_result
+weir_session_create(const struct weir_session_config *config, struct weir_session **session,
+                    struct weir_error *error);
 
 /*
  * Starts the drain thread, waits until it runs, then enables the events, then calls the providers'
@@ -219,8 +232,8 @@ WEIR_API enum weir_result weir_session_create(const struct weir_session_config *
  * dlopen() for that. WEIR_BAD_STATE (not inert), WEIR_LIMIT (64 sessions run), WEIR_SYSTEM (no
  * thread), WEIR_IO (the file could not take its name).
  */
-WEIR_API enum weir_result weir_session_start(struct weir_session *session,
-                                             struct weir_error *error);
+WEIR_NODISCARD WEIR_API enum weir_result weir_session_start(struct weir_session *session,
+                                                            struct weir_error *error);
 
 /*
  * Disables the events, waits for emitters that are inside, drains, runs the rundown, ends the
@@ -231,44 +244,51 @@ WEIR_API enum weir_result weir_session_start(struct weir_session *session,
  * are not in the stream. WEIR_TIMEOUT if the drain or an emitter is not done, or a suspended thread
  * holds a lock that the stop needs: the session's memory is kept, and another stop takes up what is
  * left. WEIR_SYSTEM if membarrier has failed under the session (see the top): its stream is ended,
- * and another stop returns the same.
+ * and another stop returns the same. `error`, which may be NULL, says what failed: the system's
+ * reason, or which part is not done.
  */
-WEIR_API enum weir_result weir_session_stop(struct weir_session *session);
+WEIR_NODISCARD WEIR_API enum weir_result weir_session_stop(struct weir_session *session,
+                                                           struct weir_error *error);
 
 /*
- * For hosts without threads (the library built with WEIR_SINGLE_THREADED): does what the drain
- * thread does elsewhere, once: reads what was recorded and, every flush_ms, hands it to the sink,
- * which may block. To be called often enough that the budget does not fill: what finds no room
- * meanwhile is dropped. Not in a callback of the library. WEIR_BAD_STATE if the session does not
- * run, WEIR_IO once its sink has failed. In other builds it does nothing and returns WEIR_OK.
+ * For hosts without threads (the library built with WEIR_SINGLE_THREADED): does one round of the
+ * drain thread's work: reads the recorded events and, every flush_ms, hands them to the sink, which
+ * may block. Call it often enough that the budget does not fill: events that find no room are
+ * dropped. Do not call it in a callback of the library. WEIR_BAD_STATE if the session does not
+ * run, WEIR_IO once its sink has failed. `error` may be NULL. In other builds it does nothing and
+ * returns WEIR_OK.
  */
-WEIR_API enum weir_result weir_poll(struct weir_session *session);
+WEIR_NODISCARD WEIR_API enum weir_result weir_session_poll(struct weir_session *session,
+                                                           struct weir_error *error);
 
 /* Stops the session if it runs and frees it. NULL is allowed. If the stop returns WEIR_TIMEOUT or
  * WEIR_SYSTEM the memory is kept for good. Does nothing in the session's own callbacks. In a forked
- * child, closes the child's copies of the descriptors of a session of the parent, which would keep
- * the reader of a pipe from its end, and does nothing else. The caller sees to it that no other
- * call uses the session. */
+ * child it only closes the child's copies of the descriptors of the parent's session, which would
+ * keep the reader of a pipe from seeing its end. The caller makes sure that no other call uses the
+ * session. */
 WEIR_API void weir_session_destroy(struct weir_session *session);
 
-/* Figures of a session, or of one thread in it: attempted = written + the sum of lost. */
+/* Figures of a session, or of one thread in it: attempted = written + the sum of lost, and of
+ * lost_other. Nothing but causes is ever added. */
 struct weir_counts {
     uint64_t attempted;
     uint64_t written;
     uint64_t lost[WEIR_LOSS_COUNT];
 };
 
+/* Start from WEIR_STATS_INIT. */
 struct weir_stats {
-    size_t size; /* in: sizeof(struct weir_stats) */
-    struct weir_counts counts;
+    size_t size;         /* in: sizeof(struct weir_stats) */
+    uint32_t lost_count; /* in: WEIR_LOSS_COUNT of the host's headers */
+    uint32_t reserved;
     uint64_t budget_bytes;
     uint64_t budget_bytes_used;
     uint64_t reserved_bytes; /* beside the budget: lanes, encode buffer, tables */
     uint64_t bytes_sent;     /* to the sink */
     uint64_t sequence_points;
-    /* Met after a sequence point that should have followed them, and stamped with its time: of
-     * threads that were preempted inside an event, and the first one of a thread behind a step of
-     * its clock that the library has not seen for all threads. */
+    /* Records that the drain found only after a sequence point that should have followed them, and
+     * that have its time: of threads that were preempted inside an event, and the first one of a
+     * thread behind a step of its clock that the library has not seen for all threads. */
     uint64_t late_records;
     uint64_t threads_seen;
 
@@ -281,62 +301,57 @@ struct weir_stats {
     uint64_t grant_bytes;     /* their sum */
     uint64_t grant_bytes_now; /* what a grant gives at most at this moment */
     uint64_t wakes;           /* system calls that woke an emitting thread */
+
+    uint64_t lost_other;       /* for causes that the host's headers do not have yet */
+    struct weir_counts counts; /* last, since the number of causes grows */
 };
+
+/* clang-format off */
+#define WEIR_STATS_INIT                                                                            \
+    {                                                                                              \
+        sizeof(struct weir_stats), WEIR_LOSS_COUNT, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0,   \
+            0, 0, {0, 0, {0}}                                                                      \
+    }
+/* clang-format on */
 
 /* Figures so far; while emitters run, those of one moment per thread. Any thread; takes the
  * session's locks for a walk over its lanes; emitters that have a lane do not wait for it.
- * WEIR_TIMEOUT if a lock is not free within stop_ms_max, because a thread that holds it is
- * suspended. */
-WEIR_API enum weir_result weir_session_stats(struct weir_session *session,
-                                             struct weir_stats *stats);
+ * Filled in only if the result is WEIR_OK. Does not allocate. WEIR_BAD_ARGUMENT (an argument is
+ * NULL, or a size or count is not one of a known version), WEIR_BAD_STATE (a session of the process
+ * before fork), WEIR_TIMEOUT if a lock is not free within stop_ms_max, because a thread that holds
+ * it is suspended. */
+WEIR_NODISCARD WEIR_API enum weir_result weir_session_stats(struct weir_session *session,
+                                                            struct weir_stats *stats);
 
 struct weir_thread_stats {
-    uint64_t thread_id;      /* of the system */
-    uint64_t capture_thread; /* of the stream; never reused */
-    struct weir_counts counts;
+    uint64_t thread_id;        /* of the system */
+    uint64_t capture_thread;   /* of the stream; never reused */
+    uint64_t lost_other;       /* as in struct weir_stats */
+    struct weir_counts counts; /* last, since the number of causes grows */
 };
 
-/* Figures of up to `max` threads that have not exited; `count` receives how many there are. Blocks
- * and fails as weir_session_stats(). */
-WEIR_API enum weir_result weir_session_thread_stats(struct weir_session *session,
-                                                    struct weir_thread_stats *threads, uint32_t max,
-                                                    uint32_t *count);
-
-/*
- * OVERWRITE: where a snapshot goes. Start from WEIR_SINK_INIT; exactly one of file, fd and write
- * names the sink. `file` is used during the call only.
- */
-struct weir_sink {
-    size_t size; /* sizeof(struct weir_sink) */
-    /* A path; a relative one is of the directory at the call. A regular file appears there, in the
-     * place of an older one, when the snapshot is whole; it is readable by its owner only. */
-    const char *file;
-    int fd; /* -1: none; duplicated for the call, yours stays yours */
-    weir_write write;
-    void *write_context;
+/* An array for the figures of threads. Start from WEIR_THREAD_TABLE_INIT. */
+struct weir_thread_table {
+    size_t size;           /* in: sizeof(struct weir_thread_table) */
+    uint32_t thread_bytes; /* in: sizeof(struct weir_thread_stats), from one thread to the next */
+    uint32_t lost_count;   /* in: WEIR_LOSS_COUNT of the host's headers */
+    struct weir_thread_stats *threads; /* in: the array; NULL if threads_max is 0 */
+    uint32_t threads_max;              /* in: how many it has room for */
+    uint32_t thread_count; /* out: threads that have not exited; may be more than threads_max */
 };
 
-#define WEIR_SINK_DEFAULTS_(SET)        \
-    SET(size, sizeof(struct weir_sink)) \
-    SET(fd, -1)
-
-#ifdef __cplusplus
-#define WEIR_SINK_INIT weir_sink_init()
-#else
-#define WEIR_SINK_INIT                         \
-    {                                          \
-        WEIR_SINK_DEFAULTS_(WEIR_INIT_MEMBER_) \
+/* clang-format off */
+#define WEIR_THREAD_TABLE_INIT                                                                     \
+    {                                                                                              \
+        sizeof(struct weir_thread_table), sizeof(struct weir_thread_stats), WEIR_LOSS_COUNT,       \
+            WEIR_NULL_, 0, 0                                                                       \
     }
-#endif
+/* clang-format on */
 
-/* The same as a function, for C++ and for bindings. */
-static inline struct weir_sink weir_sink_init(void)
-{
-    struct weir_sink made;
-    __builtin_memset(&made, 0, sizeof made);
-    WEIR_SINK_DEFAULTS_(WEIR_ASSIGN_MEMBER_)
-    return made;
-}
+/* Figures of up to threads_max threads that have not exited. Threads, locks and errors as
+ * weir_session_stats(). */
+WEIR_NODISCARD WEIR_API enum weir_result weir_session_thread_stats(struct weir_session *session,
+                                                                   struct weir_thread_table *table);
 
 /*
  * Writes what a running session of mode OVERWRITE keeps, as a whole nettrace stream of its own: the
@@ -345,22 +360,24 @@ static inline struct weir_sink weir_sink_init(void)
  * what makes room is younger, and an emitter that finds nothing drops its event, counted as FULL.
  * The session's own sink gets nothing of it, and no rundown runs.
  *
- * All threads are cut at one moment. For each of them the file's events and the losses told in it
- * are all that it attempted up to its cut; events that were overwritten, and those older than
- * `last_ns`, are told as OVERWRITTEN. Whatever the clock does, what was kept at the call is in the
- * file; `last_ns` goes by each thread's own stamps, and what is behind a step back that this thread
- * alone has seen is not left out. The losses of threads that are gone, and of whom nothing is
- * kept, are told as those of the library's own thread. An emitter that is interrupted in the middle
- * of an event for more than 1 ms may keep this one event for the next snapshot.
+ * The snapshot is consistent: it holds each thread's events and losses up to one instant. Events
+ * that were overwritten, and those older than `last_ns`, are reported as OVERWRITTEN. Whatever the
+ * clock does, all that was kept at the call is in the file; `last_ns` goes by each thread's own
+ * stamps, and events behind a step back that only their thread has seen are not left out. The
+ * losses of threads that are gone, and that have no event left, are reported as those of the
+ * library's own thread. An emitter that is interrupted in the middle of an event for more than 1 ms
+ * may keep this one event for the next snapshot.
  *
  * Any thread, but not the session's own callbacks (WEIR_BAD_STATE). Blocks until the sink has taken
  * everything; the drain thread does the writing. Memory is allocated by create only. `error` may be
- * NULL. WEIR_BAD_ARGUMENT (no sink, or two; an fd that is not open), WEIR_BAD_STATE (not OVERWRITE,
- * or not running), WEIR_BUSY (one at a time: another snapshot of this session is being written),
- * WEIR_IO (the sink failed; the session is none the worse).
+ * NULL. WEIR_BAD_ARGUMENT (no sink, or two; a descriptor that is not open), WEIR_BAD_STATE (not
+ * OVERWRITE, or not running), WEIR_BUSY (one at a time: another snapshot of this session is being
+ * written), WEIR_IO (the sink failed; the session is none the worse).
  */
-WEIR_API enum weir_result weir_snapshot(struct weir_session *session, const struct weir_sink *sink,
-                                        uint64_t last_ns, struct weir_error *error);
+WEIR_NODISCARD WEIR_API enum weir_result weir_session_snapshot(struct weir_session *session,
+                                                               const struct weir_sink *sink,
+                                                               uint64_t last_ns,
+                                                               struct weir_error *error);
 
 /*
  * For a host with a global lock, or with a collector that waits until all threads are at a safe
@@ -369,10 +386,11 @@ WEIR_API enum weir_result weir_snapshot(struct weir_session *session, const stru
  * the lock back, or leaves the region; it may block for as long as a whole collection takes.
  *
  * They are called around each wait of an emitting thread for room in a BLOCK session, and around
- * the waits of weir_session_start, weir_session_stop, weir_session_destroy and weir_snapshot for
- * other threads. They are not called for an event or a call that does not wait, nor for the short
- * locks of the library; not in a no-block scope, where no event waits, and a control call waits
- * without them; not on the library's own threads; and never in single-threaded builds.
+ * the waits of weir_session_start, weir_session_stop, weir_session_destroy and
+ * weir_session_snapshot for other threads. They are not called for an event or a call that does not
+ * wait, nor for the short locks of the library; not in a no-block scope, where no event waits, and
+ * a control call waits without them; not on the library's own threads; and never in single-threaded
+ * builds.
  *
  * They are called on the thread that waits, inside its call but without any lock of the library,
  * and also on threads that do not have the host's lock: the hooks have to know. Each `before` is
@@ -407,10 +425,12 @@ struct weir_park_hooks {
     void *context;
 };
 
-#define WEIR_PARK_HOOKS_INIT                             \
-    {                                                    \
-        sizeof(struct weir_park_hooks), NULL, NULL, NULL \
+/* clang-format off */
+#define WEIR_PARK_HOOKS_INIT                                               \
+    {                                                                      \
+        sizeof(struct weir_park_hooks), WEIR_NULL_, WEIR_NULL_, WEIR_NULL_ \
     }
+/* clang-format on */
 
 /*
  * Sets the hooks of the process, in place of those before; NULL removes them. At any time, on any
@@ -418,16 +438,15 @@ struct weir_park_hooks {
  * different set of hooks. Waits that have begun end with the hooks that they began with, or
  * without: functions and context must stay valid until all sessions that run at the call have been
  * stopped and all control calls that are under way have returned, and best for good.
- * WEIR_BAD_ARGUMENT (the size is another one, or a function is NULL), WEIR_NO_MEMORY.
+ * WEIR_BAD_ARGUMENT (the size is not a known one, or a function is NULL), WEIR_NO_MEMORY.
  */
-WEIR_API enum weir_result weir_park_hooks_set(const struct weir_park_hooks *hooks);
+WEIR_NODISCARD WEIR_API enum weir_result weir_park_hooks_set(const struct weir_park_hooks *hooks);
 
-/* The stream of a stopped session with a memory sink; valid until destroy. */
-WEIR_API enum weir_result weir_session_memory(struct weir_session *session, const void **bytes,
-                                              uint64_t *count);
-
-/* The library's version, such as "0.1.0". */
-WEIR_API const char *weir_version(void);
+/* The stream of a stopped session with a memory sink; valid until destroy. Any thread; neither
+ * blocks nor allocates. WEIR_BAD_ARGUMENT (an argument is NULL, or the session has another sink),
+ * WEIR_BAD_STATE (it is not stopped). */
+WEIR_NODISCARD WEIR_API enum weir_result weir_session_memory(struct weir_session *session,
+                                                             const void **bytes, uint64_t *count);
 
 #ifdef __cplusplus
 }

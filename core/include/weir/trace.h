@@ -13,16 +13,19 @@
  *     weir_provider_register(&weir_provider_MyVM, NULL, NULL, NULL, NULL);
  *     WEIR_EMIT(MyVM, GCStart, generation, heap_bytes());  // arguments evaluated only if enabled
  *
- * EVENT(P, Name, id, version, level, keywords, fields...), up to 16 fields. A field is (type,
- * Name):
+ * EVENT(P, Name, id, version, level, keywords, fields...) has up to 16 fields, each (type, Name).
+ * The emitter takes one argument for each field, and two for each array:
  *
  *     bool i8 u8 i16 u16 i32 u32 i64 u64 f32 f64    the number
  *     guid                                          const struct weir_guid *
- *     str                                           const char *, UTF-8, zero-terminated; NULL is
- * "" str16                                         const uint16_t *, UTF-16, zero-terminated
+ *     str                                           const char *, UTF-8, ends with 0; NULL is empty
+ *     str16                                         const uint16_t *, UTF-16, ends with 0
  *     array_i8 .. array_u64                         pointer and uint32_t count; array_u8 for bytes
  *
- * Adding a field: put it at the end and raise the version.
+ * To add a field, put it last and raise the version.
+ *
+ * Macros that the host defines before it includes this header may have any name of one or two
+ * letters. The types above, and the names that the list itself uses, must not be macros.
  */
 #ifndef WEIR_TRACE_H
 #define WEIR_TRACE_H
@@ -77,23 +80,34 @@ struct weir_guid {
     uint8_t bytes[16];
 };
 
+/* An array of these is read in steps of its schema's field_bytes. */
 struct weir_field {
     const char *name; /* UTF-8 */
     enum weir_type type;
 };
 
-/* What an event is. Names are UTF-8, up to 255 bytes. */
+/* What an event is. Names are UTF-8, up to 255 bytes. Start from WEIR_SCHEMA_INIT. */
 struct weir_schema {
+    size_t size; /* sizeof(struct weir_schema); see weir/session.h on sizes */
     const char *name;
-    uint64_t keywords; /* 0: wanted by every session that has the provider at this level */
-    uint16_t id;       /* 1 to 65,535; with the provider, the identity of the event */
-    uint8_t version;
-    uint8_t level;  /* enum weir_level */
-    uint8_t opcode; /* 0: taken from a name that ends in Start (1) or Stop (2) */
-    uint8_t reserved[3];
     const struct weir_field *fields;
     uint32_t field_count; /* up to 64 */
+    uint32_t field_bytes; /* sizeof(struct weir_field) */
+    uint64_t keywords;    /* 0: wanted by every session that has the provider at this level */
+    uint16_t event_id;    /* 1 to 65,535; with the provider, the identity of the event */
+    uint8_t version;
+    uint8_t level;       /* enum weir_level */
+    uint8_t opcode;      /* 0: taken from a name that ends in Start (1) or Stop (2) */
+    uint8_t reserved[3]; /* 0 */
 };
+
+/* clang-format off */
+#define WEIR_SCHEMA_INIT                                                                           \
+    {                                                                                              \
+        sizeof(struct weir_schema), WEIR_NULL_, WEIR_NULL_, 0, sizeof(struct weir_field), 0, 0, 0, \
+            WEIR_LEVEL_INFO, 0, {0, 0, 0}                                                          \
+    }
+/* clang-format on */
 
 /* An event as the emitter sees it. Written by the library only; `enabled` has a bit per session
  * that wants the event. Reading it says only whether to enter: the library decides again. */
@@ -123,26 +137,35 @@ WEIR_API void weir_no_block_end(void);
 
 struct weir_provider; /* opaque */
 
-/* A provider declared by WEIR_PROVIDER_DEFINE. */
+/* What WEIR_PROVIDER_DEFINE compiles into a host. The sizes say how far apart the elements of its
+ * arrays are, so that a library with larger structs finds them. */
 struct weir_provider_declaration {
-    const char *name;
-    struct weir_event *events;
-    const struct weir_schema *schemas;
+    size_t size;      /* sizeof(struct weir_provider_declaration) */
+    uint32_t version; /* WEIR_DECLARATION_VERSION */
     uint32_t event_count;
+    uint32_t event_bytes;  /* sizeof(struct weir_event) */
+    uint32_t schema_bytes; /* sizeof(struct weir_schema) */
+    const char *name;
+    void *events;        /* event_count of struct weir_event, which the library writes */
+    const void *schemas; /* event_count of struct weir_schema */
 };
 
+/* Of what the emitters do inline: how they read an event's `enabled`, and how they lay out the
+ * payload for weir_emit(). */
+#define WEIR_DECLARATION_VERSION 1u
+
 /*
- * Told when the set of sessions that want the provider changes: `enabled`, and the level and
- * keywords over all of them. It is called without any lock of the library, one call at a time per
+ * Called when the set of sessions that want the provider changes: `enabled`, and the union of their
+ * levels and keywords. It is called without any lock of the library, one call at a time per
  * provider, on the thread that starts or stops a session or registers the provider; never on a
  * thread that is emitting, unless that starts or stops a session in its on_park. It may emit, and
  * start or stop sessions. It returns: it must not throw, jump, or end its thread; see
  * weir_thread_reset().
  *
- * A forked child's events are off and none of the parent's sessions is its own, but no callback
- * says so there: what one has installed in the host stays installed. A child may ask
- * weir_event_is_enabled(), which is false for all events until it starts a session itself, and take
- * away what it finds; its own sessions call the callback as in a new process, with `enabled` set
+ * A forked child's events are off and none of the parent's sessions is its own, but no callback is
+ * called there: hooks that one has installed in the host stay installed. A child may ask
+ * weir_event_is_enabled(), which is false for all events until it starts a session itself, and
+ * remove such hooks; its own sessions call the callback as in a new process, with `enabled` set
  * first.
  */
 typedef void (*weir_provider_callback)(void *context, bool enabled, uint8_t level,
@@ -153,10 +176,11 @@ typedef void (*weir_provider_callback)(void *context, bool enabled, uint8_t leve
  * `callback`, `provider` and `error` may be NULL. Any thread; takes the registry lock, for which it
  * waits as long as another such call has it; allocates.
  * WEIR_EXISTS: a provider of that name is registered (names are compared without case; "Weir" is
- * the library's own), or two events have one id. WEIR_BAD_ARGUMENT: an event is malformed.
+ * the library's own), or two events have one id. WEIR_BAD_ARGUMENT: an event is malformed, or the
+ * declaration is of a newer version than the library.
  * WEIR_LIMIT, WEIR_NO_MEMORY.
  */
-WEIR_API enum weir_result
+WEIR_NODISCARD WEIR_API enum weir_result
 weir_provider_register(const struct weir_provider_declaration *declaration,
                        weir_provider_callback callback, void *context,
                        struct weir_provider **provider, struct weir_error *error);
@@ -165,23 +189,24 @@ weir_provider_register(const struct weir_provider_declaration *declaration,
  * Creates a provider without events; weir_event_define() adds them. `name`: UTF-8, 1 to 255 bytes,
  * copied. Threads, blocking and errors as weir_provider_register().
  */
-WEIR_API enum weir_result weir_provider_create(const char *name, weir_provider_callback callback,
-                                               void *context, struct weir_provider **provider,
-                                               struct weir_error *error);
+WEIR_NODISCARD WEIR_API enum weir_result
+weir_provider_create(const char *name, weir_provider_callback callback, void *context,
+                     struct weir_provider **provider, struct weir_error *error);
 
 /*
  * Adds an event at run time. The schema is copied. The event lives as long as the process, so that
  * its records can be written after the provider is gone. Any thread; takes the registry lock;
  * allocates. WEIR_BAD_ARGUMENT, WEIR_EXISTS (the id is taken), WEIR_LIMIT, WEIR_NO_MEMORY.
  */
-WEIR_API enum weir_result weir_event_define(struct weir_provider *provider,
-                                            const struct weir_schema *schema,
-                                            struct weir_event **event, struct weir_error *error);
+WEIR_NODISCARD WEIR_API enum weir_result weir_event_define(struct weir_provider *provider,
+                                                           const struct weir_schema *schema,
+                                                           struct weir_event **event,
+                                                           struct weir_error *error);
 
 /*
  * Unregisters or destroys a provider. Its events are off when the call returns, and no callback of
  * it runs or will run (unless called from inside that callback, which then is the last). The caller
- * sees to it that no thread is inside an emitter of a declared provider whose memory goes away.
+ * makes sure that no thread is inside an emitter of a declared provider whose memory goes away.
  */
 WEIR_API void weir_provider_destroy(struct weir_provider *provider);
 
@@ -202,13 +227,13 @@ WEIR_API void weir_provider_destroy(struct weir_provider *provider);
  * not at all. It is no cancellation point. It does not use the host's allocator, except that
  * pthread_setspecific() does, once a thread, in a process with more than 31 thread-specific keys.
  */
-WEIR_API bool weir_emit(struct weir_event *event, const void *payload);
+WEIR_API bool weir_emit(const struct weir_event *event, const void *payload);
 
 /*
  * Mends the calling thread after a jump out of an emit: a signal handler that left it by
  * siglongjmp(), or by an exception or pthread_exit() that unwinds through it. Without this call the
- * thread counts as inside for ever: its events are counted as NESTED, and no stop succeeds. To be
- * called after the jump, when nothing of what was interrupted goes on; a second call does nothing.
+ * thread counts as inside for ever: its events are counted as NESTED, and no stop succeeds. Call it
+ * after the jump, when nothing that was interrupted goes on; a second call does nothing.
  *
  * The unfinished event is counted as NESTED in each session that does not have it; what it held
  * goes back; if the thread was parked, its wait ends. A jump from before the event's first store or
@@ -231,67 +256,72 @@ struct weir_value {
     uint32_t count;
     union {
         bool boolean;
-        int64_t i;       /* i8 to i64 */
-        uint64_t u;      /* u8 to u64 */
-        double f;        /* f32 and f64 */
-        const void *ptr; /* str, str16, guid, arrays */
-    } as;
+        int64_t signed_value;    /* i8 to i64 */
+        uint64_t unsigned_value; /* u8 to u64 */
+        double float_value;      /* f32 and f64 */
+        const void *pointer;     /* str, str16, guid, arrays */
+    };
 };
 
 /*
  * Writes an event from an array of values, for events defined at run time. Values whose number or
- * types differ from the schema are not written and counted as MISMATCH. Otherwise as weir_emit().
+ * types differ from the schema are not written and counted as MISMATCH; so are those of a host
+ * whose struct weir_value the library does not know. `value_bytes`: sizeof(struct weir_value).
+ * Otherwise as weir_emit().
  */
-WEIR_API bool weir_event_emit(struct weir_event *event, const struct weir_value *values,
-                              uint32_t count);
+WEIR_API bool weir_event_emit(const struct weir_event *event, const struct weir_value *values,
+                              uint32_t count, uint32_t value_bytes);
 
-/* ---- From here on: how the list becomes code. ------------------------------------------------ */
+/* ---- From here on: how the list becomes code. ------------------------------------------------
+
+   No body here has a token of one or two letters that is not a parameter: a host's macro of that
+   name would replace it. */
 
 /* clang-format off */
-#define WEIR_PICK_(a,b,c,d,e,f,g,h,i,j,k,l,m,n,o,p,q,r,s,t,u,v,w,...) w
-/* Fields in EVENT(P, Name, id, version, level, keywords, fields...). */
-#define WEIR_FIELDS_(...) \
-    WEIR_PICK_(__VA_ARGS__,16,15,14,13,12,11,10,9,8,7,6,5,4,3,2,1,0,x,x,x,x,x,x)
 #define WEIR_CAT_(a, b) WEIR_CAT2_(a, b)
 #define WEIR_CAT2_(a, b) a##b
+#define WEIR_COMMA_() ,
+#define WEIR_NOTHING_()
 
-/* M over the fields, without and with commas. */
-#define WEIR_EACH_(M, ...) WEIR_CAT_(WEIR_EACH, WEIR_FIELDS_(__VA_ARGS__))(M, __VA_ARGS__)
-#define WEIR_EACH0(M,P,N,I,V,L,K)
-#define WEIR_EACH1(M,P,N,I,V,L,K,a) M a
-#define WEIR_EACH2(M,P,N,I,V,L,K,a,b) M a M b
-#define WEIR_EACH3(M,P,N,I,V,L,K,a,b,c) M a M b M c
-#define WEIR_EACH4(M,P,N,I,V,L,K,a,b,c,d) M a M b M c M d
-#define WEIR_EACH5(M,P,N,I,V,L,K,a,...) M a WEIR_EACH4(M,P,N,I,V,L,K,__VA_ARGS__)
-#define WEIR_EACH6(M,P,N,I,V,L,K,a,...) M a WEIR_EACH5(M,P,N,I,V,L,K,__VA_ARGS__)
-#define WEIR_EACH7(M,P,N,I,V,L,K,a,...) M a WEIR_EACH6(M,P,N,I,V,L,K,__VA_ARGS__)
-#define WEIR_EACH8(M,P,N,I,V,L,K,a,...) M a WEIR_EACH7(M,P,N,I,V,L,K,__VA_ARGS__)
-#define WEIR_EACH9(M,P,N,I,V,L,K,a,...) M a WEIR_EACH8(M,P,N,I,V,L,K,__VA_ARGS__)
-#define WEIR_EACH10(M,P,N,I,V,L,K,a,...) M a WEIR_EACH9(M,P,N,I,V,L,K,__VA_ARGS__)
-#define WEIR_EACH11(M,P,N,I,V,L,K,a,...) M a WEIR_EACH10(M,P,N,I,V,L,K,__VA_ARGS__)
-#define WEIR_EACH12(M,P,N,I,V,L,K,a,...) M a WEIR_EACH11(M,P,N,I,V,L,K,__VA_ARGS__)
-#define WEIR_EACH13(M,P,N,I,V,L,K,a,...) M a WEIR_EACH12(M,P,N,I,V,L,K,__VA_ARGS__)
-#define WEIR_EACH14(M,P,N,I,V,L,K,a,...) M a WEIR_EACH13(M,P,N,I,V,L,K,__VA_ARGS__)
-#define WEIR_EACH15(M,P,N,I,V,L,K,a,...) M a WEIR_EACH14(M,P,N,I,V,L,K,__VA_ARGS__)
-#define WEIR_EACH16(M,P,N,I,V,L,K,a,...) M a WEIR_EACH15(M,P,N,I,V,L,K,__VA_ARGS__)
-#define WEIR_LIST_(M, ...) WEIR_CAT_(WEIR_LIST, WEIR_FIELDS_(__VA_ARGS__))(M, __VA_ARGS__)
-#define WEIR_LIST0(M,P,N,I,V,L,K) void
-#define WEIR_LIST1(M,P,N,I,V,L,K,a) M a
-#define WEIR_LIST2(M,P,N,I,V,L,K,a,b) M a, M b
-#define WEIR_LIST3(M,P,N,I,V,L,K,a,b,c) M a, M b, M c
-#define WEIR_LIST4(M,P,N,I,V,L,K,a,b,c,d) M a, M b, M c, M d
-#define WEIR_LIST5(M,P,N,I,V,L,K,a,...) M a, WEIR_LIST4(M,P,N,I,V,L,K,__VA_ARGS__)
-#define WEIR_LIST6(M,P,N,I,V,L,K,a,...) M a, WEIR_LIST5(M,P,N,I,V,L,K,__VA_ARGS__)
-#define WEIR_LIST7(M,P,N,I,V,L,K,a,...) M a, WEIR_LIST6(M,P,N,I,V,L,K,__VA_ARGS__)
-#define WEIR_LIST8(M,P,N,I,V,L,K,a,...) M a, WEIR_LIST7(M,P,N,I,V,L,K,__VA_ARGS__)
-#define WEIR_LIST9(M,P,N,I,V,L,K,a,...) M a, WEIR_LIST8(M,P,N,I,V,L,K,__VA_ARGS__)
-#define WEIR_LIST10(M,P,N,I,V,L,K,a,...) M a, WEIR_LIST9(M,P,N,I,V,L,K,__VA_ARGS__)
-#define WEIR_LIST11(M,P,N,I,V,L,K,a,...) M a, WEIR_LIST10(M,P,N,I,V,L,K,__VA_ARGS__)
-#define WEIR_LIST12(M,P,N,I,V,L,K,a,...) M a, WEIR_LIST11(M,P,N,I,V,L,K,__VA_ARGS__)
-#define WEIR_LIST13(M,P,N,I,V,L,K,a,...) M a, WEIR_LIST12(M,P,N,I,V,L,K,__VA_ARGS__)
-#define WEIR_LIST14(M,P,N,I,V,L,K,a,...) M a, WEIR_LIST13(M,P,N,I,V,L,K,__VA_ARGS__)
-#define WEIR_LIST15(M,P,N,I,V,L,K,a,...) M a, WEIR_LIST14(M,P,N,I,V,L,K,__VA_ARGS__)
-#define WEIR_LIST16(M,P,N,I,V,L,K,a,...) M a, WEIR_LIST15(M,P,N,I,V,L,K,__VA_ARGS__)
+/* The 23rd argument, which follows the 6 + 16 that EVENT() takes with all fields. With fewer fields
+ * it is a word that the caller has appended; with more it is a field, whose parentheses call the
+ * probe, and the result is MANY. */
+#define WEIR_PICK_(...) WEIR_PICK2_(WEIR_PICK3_(__VA_ARGS__))
+#define WEIR_PICK2_(word) WEIR_PICK4_(WEIR_PROBE_ word, word, ~)
+#define WEIR_PICK3_(a,b,c,d,e,f,g,h,i,j,k,l,m,n,o,p,q,r,s,t,u,v,w,...) w
+#define WEIR_PICK4_(...) WEIR_PICK5_(__VA_ARGS__)
+#define WEIR_PICK5_(a, b, ...) b
+#define WEIR_PROBE_(...) ~, MANY
+
+/* How many fields EVENT(P, Name, id, version, level, keywords, fields...) has: 0 to 16 or MANY, and
+ * NONE, SOME or MANY. */
+#define WEIR_FIELDS_(...) \
+    WEIR_PICK_(__VA_ARGS__,16,15,14,13,12,11,10,9,8,7,6,5,4,3,2,1,0,~)
+#define WEIR_KIND_(...) \
+    WEIR_PICK_(__VA_ARGS__,SOME,SOME,SOME,SOME,SOME,SOME,SOME,SOME,SOME,SOME,SOME,SOME,SOME,SOME,\
+               SOME,SOME,NONE,~)
+
+/* M on each field, with S() between them. */
+#define WEIR_EACH_(M, S, ...) \
+    WEIR_CAT_(WEIR_EACH_, WEIR_FIELDS_(__VA_ARGS__))(M, S, __VA_ARGS__)
+#define WEIR_EACH_MANY(...)
+#define WEIR_EACH_0(M,S,P,N,I,V,L,K)
+#define WEIR_EACH_1(M,S,P,N,I,V,L,K,a) M a
+#define WEIR_EACH_2(M,S,P,N,I,V,L,K,a,...) M a S() WEIR_EACH_1(M,S,P,N,I,V,L,K,__VA_ARGS__)
+#define WEIR_EACH_3(M,S,P,N,I,V,L,K,a,...) M a S() WEIR_EACH_2(M,S,P,N,I,V,L,K,__VA_ARGS__)
+#define WEIR_EACH_4(M,S,P,N,I,V,L,K,a,...) M a S() WEIR_EACH_3(M,S,P,N,I,V,L,K,__VA_ARGS__)
+#define WEIR_EACH_5(M,S,P,N,I,V,L,K,a,...) M a S() WEIR_EACH_4(M,S,P,N,I,V,L,K,__VA_ARGS__)
+#define WEIR_EACH_6(M,S,P,N,I,V,L,K,a,...) M a S() WEIR_EACH_5(M,S,P,N,I,V,L,K,__VA_ARGS__)
+#define WEIR_EACH_7(M,S,P,N,I,V,L,K,a,...) M a S() WEIR_EACH_6(M,S,P,N,I,V,L,K,__VA_ARGS__)
+#define WEIR_EACH_8(M,S,P,N,I,V,L,K,a,...) M a S() WEIR_EACH_7(M,S,P,N,I,V,L,K,__VA_ARGS__)
+#define WEIR_EACH_9(M,S,P,N,I,V,L,K,a,...) M a S() WEIR_EACH_8(M,S,P,N,I,V,L,K,__VA_ARGS__)
+#define WEIR_EACH_10(M,S,P,N,I,V,L,K,a,...) M a S() WEIR_EACH_9(M,S,P,N,I,V,L,K,__VA_ARGS__)
+#define WEIR_EACH_11(M,S,P,N,I,V,L,K,a,...) M a S() WEIR_EACH_10(M,S,P,N,I,V,L,K,__VA_ARGS__)
+#define WEIR_EACH_12(M,S,P,N,I,V,L,K,a,...) M a S() WEIR_EACH_11(M,S,P,N,I,V,L,K,__VA_ARGS__)
+#define WEIR_EACH_13(M,S,P,N,I,V,L,K,a,...) M a S() WEIR_EACH_12(M,S,P,N,I,V,L,K,__VA_ARGS__)
+#define WEIR_EACH_14(M,S,P,N,I,V,L,K,a,...) M a S() WEIR_EACH_13(M,S,P,N,I,V,L,K,__VA_ARGS__)
+#define WEIR_EACH_15(M,S,P,N,I,V,L,K,a,...) M a S() WEIR_EACH_14(M,S,P,N,I,V,L,K,__VA_ARGS__)
+#define WEIR_EACH_16(M,S,P,N,I,V,L,K,a,...) M a S() WEIR_EACH_15(M,S,P,N,I,V,L,K,__VA_ARGS__)
 
 /* Per type: parameter, member of the payload, assignment. A guid is copied, a bool widened. */
 #define WEIR_PARAM_(type, name)  WEIR_PARAM_##type(name)
@@ -299,12 +329,14 @@ WEIR_API bool weir_event_emit(struct weir_event *event, const struct weir_value 
 #define WEIR_STORE_(type, name)  WEIR_STORE_##type(name)
 #define WEIR_FIELD_(type, name)  { #name, WEIR_TYPE_##type },
 #define WEIR_STORE1_(name) weir_payload_.name = name;
-#define WEIR_STORE2_(name) weir_payload_.name = name; weir_payload_.name##_count = name##_count;
-/* In C, `bool` is a macro for _Bool and arrives here expanded. */
+#define WEIR_STORE2_(name) \
+    weir_payload_.name = name; weir_payload_.weir_count_of_##name = weir_count_of_##name;
+#ifndef __cplusplus /* In C before C23, `bool` is a macro for _Bool and arrives here expanded. */
 #define WEIR_PARAM__Bool WEIR_PARAM_bool
 #define WEIR_MEMBER__Bool WEIR_MEMBER_bool
 #define WEIR_STORE__Bool WEIR_STORE_bool
 #define WEIR_TYPE__Bool WEIR_TYPE_bool
+#endif
 #define WEIR_PARAM_bool(name) bool name
 #define WEIR_MEMBER_bool(name) uint32_t name;
 #define WEIR_STORE_bool(name) weir_payload_.name = name ? 1u : 0u;
@@ -347,98 +379,110 @@ WEIR_API bool weir_event_emit(struct weir_event *event, const struct weir_value 
 #define WEIR_PARAM_str16(name) const uint16_t *name
 #define WEIR_MEMBER_str16(name) const uint16_t *name;
 #define WEIR_STORE_str16 WEIR_STORE1_
-#define WEIR_PARAM_array_i8(name) const int8_t *name, uint32_t name##_count
-#define WEIR_MEMBER_array_i8(name) const int8_t *name; uint32_t name##_count;
+#define WEIR_PARAM_array_i8(name) const int8_t *name, uint32_t weir_count_of_##name
+#define WEIR_MEMBER_array_i8(name) const int8_t *name; uint32_t weir_count_of_##name;
 #define WEIR_STORE_array_i8 WEIR_STORE2_
-#define WEIR_PARAM_array_u8(name) const uint8_t *name, uint32_t name##_count
-#define WEIR_MEMBER_array_u8(name) const uint8_t *name; uint32_t name##_count;
+#define WEIR_PARAM_array_u8(name) const uint8_t *name, uint32_t weir_count_of_##name
+#define WEIR_MEMBER_array_u8(name) const uint8_t *name; uint32_t weir_count_of_##name;
 #define WEIR_STORE_array_u8 WEIR_STORE2_
-#define WEIR_PARAM_array_i16(name) const int16_t *name, uint32_t name##_count
-#define WEIR_MEMBER_array_i16(name) const int16_t *name; uint32_t name##_count;
+#define WEIR_PARAM_array_i16(name) const int16_t *name, uint32_t weir_count_of_##name
+#define WEIR_MEMBER_array_i16(name) const int16_t *name; uint32_t weir_count_of_##name;
 #define WEIR_STORE_array_i16 WEIR_STORE2_
-#define WEIR_PARAM_array_u16(name) const uint16_t *name, uint32_t name##_count
-#define WEIR_MEMBER_array_u16(name) const uint16_t *name; uint32_t name##_count;
+#define WEIR_PARAM_array_u16(name) const uint16_t *name, uint32_t weir_count_of_##name
+#define WEIR_MEMBER_array_u16(name) const uint16_t *name; uint32_t weir_count_of_##name;
 #define WEIR_STORE_array_u16 WEIR_STORE2_
-#define WEIR_PARAM_array_i32(name) const int32_t *name, uint32_t name##_count
-#define WEIR_MEMBER_array_i32(name) const int32_t *name; uint32_t name##_count;
+#define WEIR_PARAM_array_i32(name) const int32_t *name, uint32_t weir_count_of_##name
+#define WEIR_MEMBER_array_i32(name) const int32_t *name; uint32_t weir_count_of_##name;
 #define WEIR_STORE_array_i32 WEIR_STORE2_
-#define WEIR_PARAM_array_u32(name) const uint32_t *name, uint32_t name##_count
-#define WEIR_MEMBER_array_u32(name) const uint32_t *name; uint32_t name##_count;
+#define WEIR_PARAM_array_u32(name) const uint32_t *name, uint32_t weir_count_of_##name
+#define WEIR_MEMBER_array_u32(name) const uint32_t *name; uint32_t weir_count_of_##name;
 #define WEIR_STORE_array_u32 WEIR_STORE2_
-#define WEIR_PARAM_array_i64(name) const int64_t *name, uint32_t name##_count
-#define WEIR_MEMBER_array_i64(name) const int64_t *name; uint32_t name##_count;
+#define WEIR_PARAM_array_i64(name) const int64_t *name, uint32_t weir_count_of_##name
+#define WEIR_MEMBER_array_i64(name) const int64_t *name; uint32_t weir_count_of_##name;
 #define WEIR_STORE_array_i64 WEIR_STORE2_
-#define WEIR_PARAM_array_u64(name) const uint64_t *name, uint32_t name##_count
-#define WEIR_MEMBER_array_u64(name) const uint64_t *name; uint32_t name##_count;
+#define WEIR_PARAM_array_u64(name) const uint64_t *name, uint32_t weir_count_of_##name
+#define WEIR_MEMBER_array_u64(name) const uint64_t *name; uint32_t weir_count_of_##name;
 #define WEIR_STORE_array_u64 WEIR_STORE2_
 
-/* The payload of an event without fields is no struct at all. */
-#define WEIR_BODY_(...) WEIR_CAT_(WEIR_BODY, WEIR_FIELDS_(__VA_ARGS__))(__VA_ARGS__)
-#define WEIR_BODY0(P, N, ...) return weir_emit(&weir_events_##P.N, NULL);
-#define WEIR_BODYN_(P, N, ...)                                                                 \
-    struct { WEIR_EACH_(WEIR_MEMBER_, P, N, __VA_ARGS__) }                                     \
-        __attribute__((packed, aligned(8))) weir_payload_;                                     \
-    WEIR_EACH_(WEIR_STORE_, P, N, __VA_ARGS__)                                                 \
-    return weir_emit(&weir_events_##P.N, &weir_payload_);
-#define WEIR_BODY1 WEIR_BODYN_
-#define WEIR_BODY2 WEIR_BODYN_
-#define WEIR_BODY3 WEIR_BODYN_
-#define WEIR_BODY4 WEIR_BODYN_
-#define WEIR_BODY5 WEIR_BODYN_
-#define WEIR_BODY6 WEIR_BODYN_
-#define WEIR_BODY7 WEIR_BODYN_
-#define WEIR_BODY8 WEIR_BODYN_
-#define WEIR_BODY9 WEIR_BODYN_
-#define WEIR_BODY10 WEIR_BODYN_
-#define WEIR_BODY11 WEIR_BODYN_
-#define WEIR_BODY12 WEIR_BODYN_
-#define WEIR_BODY13 WEIR_BODYN_
-#define WEIR_BODY14 WEIR_BODYN_
-#define WEIR_BODY15 WEIR_BODYN_
-#define WEIR_BODY16 WEIR_BODYN_
+#define WEIR_EVENT_(...) WEIR_CAT_(WEIR_EVENT_, WEIR_KIND_(__VA_ARGS__))(__VA_ARGS__)
+#define WEIR_EVENT_NONE(P, N, ...) struct weir_event N;
+#define WEIR_EVENT_SOME(P, N, ...) struct weir_event N;
+#define WEIR_EVENT_MANY(P, N, ...) \
+    struct weir_event N; WEIR_STATIC_ASSERT_(0, #P "_" #N ": an event has at most 16 fields");
 
-#define WEIR_EVENT_(...)   WEIR_EVENT2_(__VA_ARGS__, ~)
-#define WEIR_EVENT2_(P, N, ...) struct weir_event N;
 #define WEIR_EMITTER_(...)                                                                     \
     __attribute__((unused)) static inline bool                                                 \
-    WEIR_EMITTER_NAME_(__VA_ARGS__, ~)(WEIR_LIST_(WEIR_PARAM_, __VA_ARGS__))                   \
+    WEIR_EMITTER_NAME_(__VA_ARGS__)(                                                        \
+        WEIR_CAT_(WEIR_PARAMS_, WEIR_KIND_(__VA_ARGS__))(__VA_ARGS__))                         \
     {                                                                                          \
-        WEIR_BODY_(__VA_ARGS__)                                                                \
+        WEIR_CAT_(WEIR_BODY_, WEIR_KIND_(__VA_ARGS__))(__VA_ARGS__)                         \
     }
 #define WEIR_EMITTER_NAME_(P, N, ...) P##_##N
-#define WEIR_FIELD_ARRAY_(...)                                                                 \
-    static const struct weir_field WEIR_FIELDS_NAME_(__VA_ARGS__, ~)[] = {                     \
-        WEIR_EACH_(WEIR_FIELD_, __VA_ARGS__){ NULL, WEIR_TYPE_bool } };
-#define WEIR_FIELDS_NAME_(P, N, ...) weir_fields_##P##_##N
-#define WEIR_SCHEMA_(...) WEIR_SCHEMA2_(WEIR_FIELDS_(__VA_ARGS__), __VA_ARGS__, ~)
-#define WEIR_SCHEMA2_(n, P, N, id, version, level, keywords, ...)                              \
-    { #N, keywords, id, version, level, 0, { 0, 0, 0 }, weir_fields_##P##_##N, n },
+#define WEIR_PARAMS_NONE(...) void
+#define WEIR_PARAMS_SOME(...) WEIR_EACH_(WEIR_PARAM_, WEIR_COMMA_, __VA_ARGS__)
+#define WEIR_PARAMS_MANY(...) void
+/* The payload of an event without fields is no struct at all. */
+#define WEIR_BODY_NONE(P, N, ...) return weir_emit(&weir_events_##P.N, WEIR_NULL_);
+#define WEIR_BODY_MANY(...) return false;
 
-/* Declares the events of provider P and an emitter P_Name(fields...) for each. The emitter does not
- * test whether the event is enabled; WEIR_EMIT does. */
+#define WEIR_FIELD_ARRAY_(...)                                                                 \
+    static const struct weir_field WEIR_FIELDS_NAME_(__VA_ARGS__)[] = {                     \
+        WEIR_EACH_(WEIR_FIELD_, WEIR_NOTHING_, __VA_ARGS__){ WEIR_NULL_, WEIR_TYPE_bool } };
+#define WEIR_FIELDS_NAME_(P, N, ...) weir_fields_##P##_##N
+#define WEIR_BODY_SOME(P, N, ...)                                                              \
+    struct { WEIR_EACH_(WEIR_MEMBER_, WEIR_NOTHING_, P, N, __VA_ARGS__) }                      \
+        __attribute__((packed, aligned(8))) weir_payload_;                                     \
+    WEIR_EACH_(WEIR_STORE_, WEIR_NOTHING_, P, N, __VA_ARGS__)                                  \
+    return weir_emit(&weir_events_##P.N, &weir_payload_);
+
+#define WEIR_SCHEMA_(P, N, number, version, level, keywords, ...)                              \
+    { sizeof(struct weir_schema), #N, weir_fields_##P##_##N,                                   \
+      sizeof weir_fields_##P##_##N / sizeof weir_fields_##P##_##N[0] - 1,                      \
+      sizeof(struct weir_field), keywords, number, version, level, 0, { 0, 0, 0 } },
+#define WEIR_SCHEMA_ARGUMENTS_(...) WEIR_SCHEMA_(__VA_ARGS__, ~)
+
+/*
+ * Declares the events of provider P, and an emitter P_Name(fields...) for each. The emitter does
+ * not test whether the event is enabled; WEIR_EMIT does.
+ *
+ * The symbols that these two macros make are hidden, so that a site finds its event without a load
+ * from a table. A provider therefore belongs to one program or shared library: the one that has
+ * WEIR_PROVIDER_DEFINE. Another one cannot emit its events; it defines a provider with a name of
+ * its own, or calls a function of the first.
+ */
 #define WEIR_PROVIDER(P, EVENTS)                                                               \
     struct weir_events_##P { EVENTS(WEIR_EVENT_, P) };                                         \
     extern __attribute__((visibility("hidden"))) struct weir_events_##P weir_events_##P;       \
     extern __attribute__((visibility("hidden")))                                               \
         const struct weir_provider_declaration weir_provider_##P;                              \
-    EVENTS(WEIR_EMITTER_, P)
+    _Pragma("GCC diagnostic push")                                                             \
+    _Pragma("GCC diagnostic ignored \"-Wpacked\"") /* some payloads have no gaps anyway */     \
+    EVENTS(WEIR_EMITTER_, P)                                                                   \
+    _Pragma("GCC diagnostic pop")
 
 /* Defines what WEIR_PROVIDER declared; the provider's name is #P. */
 #define WEIR_PROVIDER_DEFINE(P, EVENTS)                                                        \
     struct weir_events_##P weir_events_##P;                                                    \
     EVENTS(WEIR_FIELD_ARRAY_, P)                                                               \
-    static const struct weir_schema weir_schemas_##P[] = { EVENTS(WEIR_SCHEMA_, P) };          \
+    static const struct weir_schema weir_schemas_##P[] = { EVENTS(WEIR_SCHEMA_ARGUMENTS_, P) };\
     const struct weir_provider_declaration weir_provider_##P = {                               \
-        #P, (struct weir_event *)(void *)&weir_events_##P, weir_schemas_##P,                   \
-        sizeof weir_schemas_##P / sizeof weir_schemas_##P[0] };
+        sizeof(struct weir_provider_declaration), WEIR_DECLARATION_VERSION,                    \
+        sizeof weir_schemas_##P / sizeof weir_schemas_##P[0], sizeof(struct weir_event),       \
+        sizeof(struct weir_schema), #P, &weir_events_##P, weir_schemas_##P };
 
-/* WEIR_EMIT(P, Name, arguments...): emits if enabled; otherwise evaluates nothing. */
-#define WEIR_EMIT(P, ...)                                                                      \
-    WEIR_CAT_(WEIR_EMIT_, WEIR_PICK_(__VA_ARGS__,N,N,N,N,N,N,N,N,N,N,N,N,N,N,N,N,N,N,N,N,N,1,x)) \
-    (P, __VA_ARGS__)
-#define WEIR_EMIT_1(P, N) (weir_event_is_enabled(&weir_events_##P.N) ? P##_##N() : false)
-#define WEIR_EMIT_N(P, N, ...) \
+/* WEIR_EMIT(P, Name, arguments...): emits if enabled; otherwise evaluates nothing. An event has up
+ * to 32 arguments: two for each of 16 arrays. */
+#define WEIR_EMIT(P, ...) WEIR_CAT_(WEIR_EMIT_, WEIR_ARGUMENTS_(__VA_ARGS__))(P, __VA_ARGS__)
+#define WEIR_EMIT_NONE(P, N) (weir_event_is_enabled(&weir_events_##P.N) ? P##_##N() : false)
+#define WEIR_EMIT_SOME(P, N, ...) \
     (weir_event_is_enabled(&weir_events_##P.N) ? P##_##N(__VA_ARGS__) : false)
+#define WEIR_ARGUMENTS_(...) \
+    WEIR_ARGUMENTS2_(__VA_ARGS__,SOME,SOME,SOME,SOME,SOME,SOME,SOME,SOME,SOME,SOME,SOME,SOME,  \
+        SOME,SOME,SOME,SOME,SOME,SOME,SOME,SOME,SOME,SOME,SOME,SOME,SOME,SOME,SOME,SOME,SOME,  \
+        SOME,SOME,SOME,NONE,~)
+#define WEIR_ARGUMENTS2_(N,a,b,c,d,e,f,g,h,i,j,k,l,m,n,o,p,q,r,s,t,u,v,w,x,y,z,A,B,C,D,E,F,\
+                         word,...) \
+    word
 /* clang-format on */
 
 #ifdef __cplusplus

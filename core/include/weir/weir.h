@@ -5,5 +5,6 @@
 #include <weir/result.h>
 #include <weir/session.h>
 #include <weir/trace.h>
+#include <weir/version.h>
 
 #endif

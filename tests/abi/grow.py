@@ -1,0 +1,46 @@
+"""Headers of a version to come: each public struct that may grow has grown, and there is one more cause of losses.
+
+usage: grow.py INCLUDE_DIRECTORY OUTPUT_DIRECTORY
+"""
+import re
+import sys
+from pathlib import Path
+
+# Grow at the end; those with counts, which stay last, in front of them.
+AT_END = ("weir_session_config", "weir_park", "weir_park_hooks", "weir_thread_table", "weir_schema", "weir_field", "weir_event",
+          "weir_provider_declaration", "weir_value")
+BEFORE_COUNTS = ("weir_stats", "weir_thread_stats")
+
+
+def once(pattern, replacement, text):
+    grown, count = re.subn(pattern, replacement, text, flags=re.S)
+    if count != 1:
+        sys.exit(f"grow.py: {pattern}: {count} places")
+    return grown
+
+
+def grow(text):
+    if "enum weir_loss {" in text:
+        text = once(r"    WEIR_LOSS_COUNT\n", "    WEIR_LOSS_OF_LATER,\n    WEIR_LOSS_COUNT\n", text)
+    for name in AT_END:
+        if f"struct {name} {{" in text:
+            text = once(rf"(struct {name} \{{.*?)\n\}};", r"\1\n    uint64_t grown[2];\n};", text)
+    for name in BEFORE_COUNTS:
+        if f"struct {name} {{" in text:
+            text = once(rf"(struct {name} \{{.*?)(    struct weir_counts counts;)", r"\1    uint64_t grown[2];\n\2", text)
+            if name == "weir_stats":
+                text = once(r"\{0, 0, \{0\}\}", "{0, 0}, {0, 0, {0}}", text)
+    return text
+
+
+def main(include, output):
+    folder = Path(output, "weir")
+    folder.mkdir(parents=True, exist_ok=True)
+    for header in Path(include, "weir").glob("*.h"):
+        (folder / header.name).write_text(grow(header.read_text(encoding="utf-8")), encoding="utf-8")
+
+
+if __name__ == "__main__":
+    if len(sys.argv) != 3:
+        sys.exit(__doc__)
+    main(*sys.argv[1:])

@@ -1,0 +1,158 @@
+"""The public headers compile in any host: each alone and twice, as C11 to C23 and C++11 to C++23, with gcc and clang, with
+all warnings as errors, and with every name of one or two letters defined as a macro.
+
+usage: test_headers.py INCLUDE_DIRECTORY COMPILER...
+"""
+import itertools
+import pathlib
+import re
+import string
+import subprocess
+import sys
+import tempfile
+
+STANDARDS = {"c": ("c11", "c17", "c2x"), "cc": ("c++11", "c++14", "c++17", "c++20", "c++2b")}
+
+GCC = """-Wall -Wextra -Wshadow -Wconversion -Wsign-conversion -Wcast-qual -Wcast-align=strict -Wundef -Wvla -Wformat=2
+    -Wdouble-promotion -Wfloat-equal -Wredundant-decls -Wswitch-enum -Wswitch-default -Wunused-macros -Wpacked -Wlogical-op
+    -Wduplicated-cond -Wduplicated-branches -Wnull-dereference -Wpointer-arith -Wmissing-declarations -Wunused""".split()
+GCC_C = """-Wc++-compat -Wstrict-prototypes -Wmissing-prototypes -Wold-style-definition -Wnested-externs -Wbad-function-cast
+    -Wwrite-strings -Wjump-misses-init""".split()
+GCC_CXX = """-Wold-style-cast -Wzero-as-null-pointer-constant -Wuseless-cast -Wextra-semi -Wctor-dtor-privacy
+    -Wstrict-null-sentinel""".split()
+# What a C header cannot avoid: it is no C++98, has padding, and its types have tags. An emitter that a host does not use
+# has to be marked as unused, and may be used all the same.
+CLANG = """-Weverything -Wno-padded -Wno-c++98-compat -Wno-c++98-compat-pedantic -Wno-declaration-after-statement
+    -Wno-used-but-marked-unused -Wno-unsafe-buffer-usage -Wno-unknown-warning-option""".split()
+
+# Keywords, and types of the list.
+NOT_DEFINED = ("if", "do", "or", "i8", "u8")
+
+LETTERS = string.ascii_letters
+NAMES = [name for name in itertools.chain(LETTERS, map("".join, itertools.product(LETTERS, LETTERS + string.digits + "_")))
+         if name not in NOT_DEFINED]
+
+# Uses every macro and type of the list.
+HOST = """
+#define HOST_EVENTS(EVENT, P)                                                                                   \\
+    EVENT(P, Bare, 1, 0, WEIR_LEVEL_INFO, 0)                                                                    \\
+    EVENT(P, Numbers, 2, 0, WEIR_LEVEL_INFO, 0x1, (bool, Bool), (i8, Int8), (u8, Uint8), (i16, Int16),          \\
+          (u16, Uint16), (i32, Int32), (u32, Uint32), (i64, Int64), (u64, Uint64), (f32, Float), (f64, Double), \\
+          (guid, Guid), (str, Text), (str16, Wide))                                                             \\
+    EVENT(P, Arrays, 3, 0, WEIR_LEVEL_INFO, 0x2, (array_i8, Int8), (array_u8, Uint8), (array_i16, Int16),       \\
+          (array_u16, Uint16), (array_i32, Int32), (array_u32, Uint32), (array_i64, Int64), (array_u64, Uint64))\\
+    EVENT(P, Counted, 4, 0, WEIR_LEVEL_INFO, 0x4, (array_u8, Data), (u32, Data_count))                          \\
+    EVENT(P, Full, 5, 0, WEIR_LEVEL_INFO, 0x8, ARRAYS_OF_EIGHT(One), ARRAYS_OF_EIGHT(Two))
+#define ARRAYS_OF_EIGHT(Name)                                                                                   \\
+    (array_u8, Name##1), (array_u8, Name##2), (array_u8, Name##3), (array_u8, Name##4), (array_u8, Name##5),    \\
+    (array_u8, Name##6), (array_u8, Name##7), (array_u8, Name##8)
+WEIR_PROVIDER(Host, HOST_EVENTS)
+WEIR_PROVIDER_DEFINE(Host, HOST_EVENTS)
+
+bool host_emits(const uint8_t *data, uint32_t count);
+bool host_emits(const uint8_t *data, uint32_t count)
+{
+    return WEIR_EMIT(Host, Bare) && WEIR_EMIT(Host, Counted, data, count, count) &&
+           WEIR_EMIT(Host, Full, data, count, data, count, data, count, data, count, data, count, data, count,
+                     data, count, data, count, data, count, data, count, data, count, data, count, data, count,
+                     data, count, data, count, data, count);
+}
+
+void host_sessions(void);
+void host_sessions(void)
+{
+    struct weir_session_config config = WEIR_SESSION_CONFIG_INIT;
+    struct weir_sink sink = WEIR_SINK_INIT;
+    struct weir_park_hooks hooks = WEIR_PARK_HOOKS_INIT;
+    struct weir_stats stats = WEIR_STATS_INIT;
+    struct weir_thread_table table = WEIR_THREAD_TABLE_INIT;
+    struct weir_schema schema = WEIR_SCHEMA_INIT;
+    (void)config;
+    (void)sink;
+    (void)hooks;
+    (void)stats;
+    (void)table;
+    (void)schema;
+}
+"""
+
+FIELDS_17 = ", ".join(f"(u32, Field{number})" for number in range(17))
+TOO_MANY = f"""#include <weir/trace.h>
+#define HOST_EVENTS(EVENT, P) EVENT(P, Large, 1, 0, WEIR_LEVEL_INFO, 0, {FIELDS_17})
+WEIR_PROVIDER(Host, HOST_EVENTS)
+"""
+
+
+def language_of(compiler):
+    return "cc" if "++" in pathlib.Path(compiler).name else "c"
+
+
+def warnings(compiler):
+    version = subprocess.run([compiler, "--version"], capture_output=True, text=True, check=True).stdout
+    if "clang" in version:
+        return CLANG
+    return GCC + (GCC_C if language_of(compiler) == "c" else GCC_CXX)
+
+
+def compile_one(compiler, standard, include, source, flags):
+    command = [compiler, f"-std={standard}", "-pedantic", "-fsyntax-only", f"-I{include}", *flags, source]
+    return subprocess.run(command, capture_output=True, text=True, check=False)
+
+
+def write_sources(folder, include, language):
+    """Each header alone and twice, and a host that uses all."""
+    folder.joinpath("letters.h").write_text("".join(f"#define {name} ) 7 (\n" for name in NAMES), encoding="utf-8")
+    sources = {header.name: f"#include <weir/{header.name}>\n" * 2 for header in pathlib.Path(include, "weir").glob("*.h")}
+    sources["host"] = "#include <weir/weir.h>\n" + HOST
+    for name, text in sources.items():
+        path = folder / f"{name}.{language}"
+        path.write_text('#include "letters.h"\n' + text, encoding="utf-8")
+        yield path
+
+
+def failures_of(compiler, include):
+    language = language_of(compiler)
+    flags = warnings(compiler) + ["-Werror"]
+    with tempfile.TemporaryDirectory() as name:
+        folder = pathlib.Path(name)
+        sources = list(write_sources(folder, include, language))
+        too_many = folder / f"too_many.{language}"
+        too_many.write_text(TOO_MANY, encoding="utf-8")
+        for standard in STANDARDS[language]:
+            for source in sources:
+                run = compile_one(compiler, standard, include, source, flags)
+                if run.returncode != 0:
+                    yield f"{compiler} {standard} {source.name}:\n{run.stderr[:3000]}"
+            yield from wrong_message(f"{compiler} {standard}", compile_one(compiler, standard, include, too_many, []))
+
+
+def wrong_message(name, run):
+    """17 fields: the one error says so."""
+    errors = re.findall(r"error: .*", run.stderr)
+    if run.returncode == 0 or len(errors) != 1 or "Host_Large: an event has at most 16 fields" not in errors[0]:
+        yield f"{name}: 17 fields: {run.stderr[:3000]}"
+
+
+def check_canary(include, compiler):
+    """A name of two letters that is no parameter must be found."""
+    with tempfile.TemporaryDirectory() as name:
+        copy = pathlib.Path(name, "weir")
+        copy.mkdir()
+        for header in pathlib.Path(include, "weir").glob("*.h"):
+            text = header.read_text(encoding="utf-8").replace("uint16_t event_id;", "uint16_t id;")
+            (copy / header.name).write_text(text, encoding="utf-8")
+        return any(failures_of(compiler, name))
+
+
+def main(include, compilers):
+    found = list(itertools.chain.from_iterable(failures_of(compiler, include) for compiler in compilers))
+    if not check_canary(include, compilers[0]):
+        found.append("a struct with a member of two letters was not found")
+    print("\n".join(found) or f"{len(compilers)} compilers, {len(NAMES)} macros: nothing found")
+    return 1 if found else 0
+
+
+if __name__ == "__main__":
+    if len(sys.argv) < 3:
+        sys.exit(__doc__)
+    sys.exit(main(sys.argv[1], sys.argv[2:]))
