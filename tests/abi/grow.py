@@ -1,6 +1,6 @@
 """Headers of a version to come: each public struct that may grow has grown, and there is one more cause of losses.
 
-usage: grow.py INCLUDE_DIRECTORY OUTPUT_DIRECTORY
+usage: grow.py CORE_DIRECTORY OUTPUT_DIRECTORY
 """
 import re
 import sys
@@ -33,11 +33,16 @@ def grow(text):
     return text
 
 
-def main(include, output):
-    folder = Path(output, "weir")
-    folder.mkdir(parents=True, exist_ok=True)
-    for header in Path(include, "weir").glob("*.h"):
-        (folder / header.name).write_text(grow(header.read_text(encoding="utf-8")), encoding="utf-8")
+def write(path, text):
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(text, encoding="utf-8")
+
+
+def main(core, output):
+    for header in Path(core, "include/weir").glob("*.h"):
+        write(Path(output, "weir", header.name), grow(header.read_text(encoding="utf-8")))
+    causes = Path(core, "buffers/loss.h").read_text(encoding="utf-8")
+    write(Path(output, "buffers/loss.h"), once(r"(    X\(OVERWRITTEN\))\n", r"\1 X(OF_LATER)\n", causes))
 
 
 if __name__ == "__main__":
