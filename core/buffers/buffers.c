@@ -409,7 +409,7 @@ struct wr_lane *wr_buffers_take_ready(struct wr_buffers *buffers)
 
 void wr_buffers_accept_ready(struct wr_lane *lane)
 {
-    /* edge READY: see announce() */
+    /* edge READY: see wr_buffers_announce() */
     wr_u32_exchange_acq_rel(&lane->queued, 0);
 }
 

@@ -59,7 +59,8 @@ enum weir_mode {
     WEIR_MODE_DROP,
     /* Its thread is parked until there is room: nothing is lost while the sink is healthy. A wait
      * ends with a grant, after max_block_ns, with the session, or with its sink. Threads in a
-     * no-block scope (weir/trace.h) drop instead. */
+     * no-block scope (weir/trace.h) drop instead. A library built with WEIR_SINGLE_THREADED refuses
+     * this mode (WEIR_BAD_ARGUMENT). */
     WEIR_MODE_BLOCK,
     /* The oldest full segment of any thread makes room: the newest events are kept, in memory,
      * until weir_session_snapshot() or the stop writes them. */
@@ -132,7 +133,7 @@ struct weir_session_config {
      * all), level 0 to 5 (default 5, verbose). */
     const char *providers;
 
-    /* Either the sink, or memory: the stream is kept there, up to so many bytes, for
+    /* Either the sink, or memory: the stream is kept in memory, up to memory_bytes_max bytes, for
      * weir_session_memory(). */
     struct weir_sink sink;
     uint64_t memory_bytes_max;
@@ -200,7 +201,7 @@ struct weir_session_config {
     }
 /* clang-format on */
 
-/* The same to be assigned. */
+/* The same values from a function, for assignments. */
 static inline struct weir_sink weir_sink_init(void)
 {
     struct weir_sink sink = WEIR_SINK_INIT;
@@ -269,7 +270,7 @@ WEIR_NODISCARD WEIR_API enum weir_result weir_session_poll(struct weir_session *
 WEIR_API void weir_session_destroy(struct weir_session *session);
 
 /* Figures of a session, or of one thread in it: attempted = written + the sum of lost, and of
- * lost_other. Nothing but causes is ever added. */
+ * lost_other. Only causes are ever added. */
 struct weir_counts {
     uint64_t attempted;
     uint64_t written;
@@ -372,7 +373,7 @@ WEIR_NODISCARD WEIR_API enum weir_result weir_session_thread_stats(struct weir_s
  * everything; the drain thread does the writing. Memory is allocated by create only. `error` may be
  * NULL. WEIR_BAD_ARGUMENT (no sink, or two; a descriptor that is not open), WEIR_BAD_STATE (not
  * OVERWRITE, or not running), WEIR_BUSY (one at a time: another snapshot of this session is being
- * written), WEIR_IO (the sink failed; the session is none the worse).
+ * written), WEIR_IO (the sink failed; the session is not affected).
  */
 WEIR_NODISCARD WEIR_API enum weir_result weir_session_snapshot(struct weir_session *session,
                                                                const struct weir_sink *sink,
@@ -381,8 +382,8 @@ WEIR_NODISCARD WEIR_API enum weir_result weir_session_snapshot(struct weir_sessi
 
 /*
  * For a host with a global lock, or with a collector that waits until all threads are at a safe
- * point: functions that are called around each wait of the library, so that a thread that waits
- * keeps nobody else waiting. `before` lets go of the lock, or enters the safe region. `after` takes
+ * point: functions that are called around each wait of the library, so that a waiting thread does
+ * not hold up the others. `before` lets go of the lock, or enters the safe region. `after` takes
  * the lock back, or leaves the region; it may block for as long as a whole collection takes.
  *
  * They are called around each wait of an emitting thread for room in a BLOCK session, and around

@@ -150,8 +150,8 @@ struct weir_provider_declaration {
     const void *schemas; /* event_count of struct weir_schema */
 };
 
-/* Of what the emitters do inline: how they read an event's `enabled`, and how they lay out the
- * payload for weir_emit(). */
+/* The version of the emitters' inline code: how they read an event's `enabled`, and how they lay
+ * out the payload for weir_emit(). */
 #define WEIR_DECLARATION_VERSION 1u
 
 /*
