@@ -9,8 +9,8 @@
 #define GROUP        10u
 #define WARM_THREADS 1000u
 #define BUDGET_BYTES (1u << 20)
-/* How much of the budget the first threads touch depends on how fast the drain is meanwhile: the rest
- * may come later. Lanes that were not reused would take seven megabytes. */
+/* How much of the budget the first threads touch depends on the speed of the drain; the rest may be
+ * touched later. Lanes that are not reused would take seven megabytes. */
 #define GROWTH_MAX (BUDGET_BYTES + (1u << 20))
 #define EVENTS_MAX 5u
 

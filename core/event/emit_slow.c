@@ -225,8 +225,8 @@ static bool emit_to_slot(struct wr_thread *thread, uint32_t slot, struct attempt
     return room == WR_ROOM;
 }
 
-/* Sessions that may park the thread come last: the others get the event before. The mask is loaded
- * again for each of those, because a wait is long enough for sessions to come and go. */
+/* Sessions that may park the thread come last, so that the others get the event first. The mask is
+ * loaded again after each of them: sessions may come and go during a wait. */
 static bool emit_to_all(struct wr_thread *thread, uint64_t mask, const struct weir_event *event,
                         const void *payload)
 {
@@ -256,8 +256,8 @@ static uint64_t pin_again(struct wr_thread *thread, const struct weir_event *eve
     return mask_of(event);
 }
 
-/* From the fast path, which has entered the pin and found something to do. It has found `ready`
- * set, so that is what it leaves behind. */
+/* Continues for the fast path, which has entered the pin and cannot finish the event. The fast path
+ * found `ready` set, so this function sets it again. */
 WR_NOINLINE bool wr_emit_pinned_slow(const struct weir_event *event, const void *payload)
 {
     struct wr_thread *thread = wr_self.thread;
@@ -275,11 +275,11 @@ WR_NOINLINE bool wr_emit_pinned_slow(const struct weir_event *event, const void 
     return is_written;
 }
 
-/* From the fast path, whose only lane has no segment. While none is to be had, and the drain knows
- * it, the event is lost at a fraction of an event's cost: that is what the order of the parameters
- * is for, and the pin among them, because all the rest would wait for a load of what was just
- * stored. Everything else, and the first of such events, goes the whole way. A fixed payload fits
- * into every segment, so the cause is the lane's. */
+/* Continues for the fast path when the only lane has no segment. When the session is out of
+ * segments and the drain knows it, drops the event at a fraction of an event's cost. Everything is
+ * passed in registers, the pin too, so nothing waits for a load of what was just stored. All other
+ * cases, including the first event that is refused, take the whole path. A fixed payload fits into
+ * every segment, so the loss has the cause that the lane recorded. */
 WR_NOINLINE bool wr_emit_no_segment_slow(const struct weir_event *event, struct wr_thread *thread,
                                          struct wr_lane *lane, uint64_t pin, const void *payload)
 {

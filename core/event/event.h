@@ -107,7 +107,7 @@ void wr_payload_put(const struct wr_event_definition *definition, const void *pa
 /* What wr_self.capture gets as payload if the values do not match the schema. */
 extern const unsigned char wr_payload_mismatch;
 
-/* The paths of weir_emit() that are not hot; each does the whole job. */
+/* The slow paths of weir_emit(); each does the whole job. */
 bool wr_emit_slow(const struct weir_event *event, const void *payload);
 bool wr_emit_pinned_slow(const struct weir_event *event, const void *payload);
 bool wr_emit_no_segment_slow(const struct weir_event *event, struct wr_thread *thread,

@@ -67,7 +67,8 @@ struct wr_lane {
     WR_ALIGNED_LINE struct wr_thread *thread;
     struct wr_buffers *buffers;
 
-    /* LOCK(overwrite), see buffers/mode_overwrite.h. Beside the constants, which no hot path reads. */
+    /* LOCK(overwrite), see buffers/mode_overwrite.h. Beside the constants, which no hot path
+     * reads. */
     uint64_t overwritten;   /* records lost by recycling */
     uint32_t segments_full; /* segments that the lane has left and that still hold its records */
     uint32_t hungry_turn;   /* the last turn in which it went without a segment */

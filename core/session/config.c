@@ -4,8 +4,8 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include "wait/strategies.h"
 #include "base/host_struct.h"
+#include "wait/strategies.h"
 
 #define BUDGET_BYTES_MAX (UINT64_C(64) << 30)
 #define FLUSH_MS_MAX     60000u

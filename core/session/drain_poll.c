@@ -1,7 +1,7 @@
 /*
- * In a single-threaded build, the drain looks when the host calls weir_session_poll(). There is no other
- * thread to wait for. If the budget fills up between two polls, events are dropped, or overwritten
- * in mode OVERWRITE.
+ * In a single-threaded build, the drain looks when the host calls weir_session_poll(). There is no
+ * other thread to wait for. If the budget fills up between two polls, events are dropped, or
+ * overwritten in mode OVERWRITE.
  */
 #include "os/os.h"
 #include "session/session.h"

@@ -28,12 +28,13 @@ struct wr_stream {
     char reason[160]; /* set once the sink has failed */
 };
 
-/* To the sink, or to memory if `memory_bytes_max` is not 0. A descriptor is duplicated, so that the
- * number's next owner gets nothing of the stream. WEIR_BAD_ARGUMENT: it is not open, or the path is
- * too long; WEIR_IO: the file cannot be created, or no more descriptors are available. */
+/* Opens the sink, or memory if `memory_bytes_max` is not 0. A descriptor is duplicated, so that a
+ * file that gets its number later receives nothing of the stream. WEIR_BAD_ARGUMENT: the descriptor
+ * is not open, or the path is too long; WEIR_IO: the file cannot be created, or the process has too
+ * many descriptors. */
 enum weir_result wr_stream_open(struct wr_stream *stream, const struct weir_sink *sink,
                                 uint64_t memory_bytes_max, struct weir_error *error);
-/* Gives the file its name, replacing what is there. */
+/* Gives the file its final name, and replaces a file that has that name. */
 enum weir_result wr_stream_publish(struct wr_stream *stream, struct weir_error *error);
 /* Writes all bytes. May block. False once the sink has failed; nothing is written from then on. */
 bool wr_stream_write(struct wr_stream *stream, const void *bytes, uint64_t count);

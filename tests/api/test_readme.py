@@ -55,7 +55,8 @@ class Readme(unittest.TestCase):
     def test_trace_is_not_whole(self):
         """The disk fills: every write fails."""
         code, errors, _ = self.run_app(lambda folder: pathlib.Path(folder, "myvm.nettrace").symlink_to("/dev/full"))
-        self.assertEqual((code, errors), (1, "the trace is not whole: the sink failed after 0 bytes: No space left on device\n"))
+        reason = "the sink failed after 0 bytes: No space left on device"
+        self.assertEqual((code, errors), (1, f"the trace is not whole: {reason}\n"))
 
 
 if __name__ == "__main__":

@@ -518,7 +518,7 @@ static void ask_in_park(void *context, const struct weir_park *park)
         usleep(1000);
     to->are_all_inside = __atomic_load_n(&parked_inside, __ATOMIC_ACQUIRE) >= PARKED;
     to->stop = weir_session_stop(own, NULL);
-    weir_session_destroy(own); /* does nothing here */
+    weir_session_destroy(own); /* has no effect here */
     to->is_enabled = weir_event_is_enabled(&weir_events_Unit.Pair);
     to->start = weir_session_start(own, NULL);
     struct weir_stats stats = WEIR_STATS_INIT;
@@ -564,7 +564,7 @@ static void test_calls_in_on_park(void **state)
         assert_int_equal(asked[i].stop_other, WEIR_OK);
     }
     assert_int_equal(weir_session_stop(own, NULL),
-                     WEIR_OK); /* the mark is gone with the callback */
+                     WEIR_OK); /* the refusal ended with the callback */
     assert_int_equal(unit_counts(own).written, written + PARKED);
     weir_session_destroy(own);
     weir_session_destroy(recorder);

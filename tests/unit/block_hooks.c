@@ -472,7 +472,7 @@ static void test_start(void **state)
         struct weir_session *session = unit_start(&config);
         uint64_t calls = own_before;
         assert_true(calls <= 1 && own_after == calls);
-        weir_no_block_begin(); /* nothing is called in a scope */
+        weir_no_block_begin(); /* a scope calls no hooks */
         assert_int_equal(weir_session_stop(session, NULL), WEIR_OK);
         weir_no_block_end();
         assert_int_equal(own_before, calls);

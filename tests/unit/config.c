@@ -134,7 +134,7 @@ static void test_sinks(void **state)
     config.sink.file = "/tmp/";
     refused(&config, WEIR_IO, "directory");
     config.sink.file = NULL;
-    config.sink.descriptor = 1 << 20; /* beyond any limit of a test's process */
+    config.sink.descriptor = 1 << 20; /* beyond any descriptor limit of a test process */
     refused(&config, WEIR_BAD_ARGUMENT, "descriptor");
 }
 

@@ -191,13 +191,13 @@ struct rundown {
     uint64_t written;
 };
 
-/* On the drain thread: results are checked by the test itself. */
+/* Runs on the drain thread, so the test itself checks the results. */
 static void rundown(void *context, struct weir_session *session)
 {
     struct rundown *rundown = context;
     static char large[40000];
     rundown->stop_result = weir_session_stop(session, NULL);
-    weir_session_destroy(session); /* does nothing here */
+    weir_session_destroy(session); /* has no effect here */
     for (uint64_t i = 0; i < rundown->events; i++)
         rundown->written += Unit_Pair(i, i);
     memset(large, 'x', sizeof large - 1);
@@ -263,7 +263,7 @@ static bool ask_and_take(void *context, const void *bytes, size_t count)
     sink->written += WEIR_EMIT(Unit, Pair, 1, 2);
     sink->loss = weir_last_loss();
     sink->stop = weir_session_stop(session, NULL);
-    weir_session_destroy(session); /* does nothing here */
+    weir_session_destroy(session); /* has no effect here */
     __atomic_store_n(&sink->is_done, 1, __ATOMIC_RELEASE);
     return true;
 }

@@ -136,7 +136,7 @@ static void test_two_sessions_have_a_copy_each(void **state)
     struct weir_session *small = unit_start(&config);
     assert_true(WEIR_EMIT(Unit, Pair, 1, 2));
     assert_true(WEIR_EMIT(Unit, Text, "both"));
-    assert_false(emit_text(5000)); /* half of the small one's budget is one segment */
+    assert_false(emit_text(5000)); /* half of the small session's budget is one segment */
     assert_int_equal(weir_session_stop(all, NULL), WEIR_OK);
     assert_int_equal(weir_session_stop(text, NULL), WEIR_OK);
     assert_int_equal(weir_session_stop(small, NULL), WEIR_OK);
@@ -186,7 +186,7 @@ static void test_values(void **state)
         {.type = WEIR_TYPE_str16, .pointer = wide},
         {.type = WEIR_TYPE_u8, .unsigned_value = 200},
     };
-    values[0].boolean = true; /* a byte of the eight */
+    values[0].boolean = true; /* one byte of eight */
     struct wt_handlers handlers = {.event = on_values};
     struct wt_memory_source memory = {0};
     struct weir_session_config config = unit_config();

@@ -422,7 +422,7 @@ static int enter_with_three(void)
     CHECK(load(&told[WEIR_MODE_BLOCK].calls) == 0);
     CHECK(counts_of(sessions[WEIR_MODE_BLOCK]).lost[WEIR_LOSS_ABORTED] == EMITTERS);
     CHECK(weir_session_stop(sessions[WEIR_MODE_BLOCK], NULL) ==
-          WEIR_TIMEOUT); /* its drain is not done */
+          WEIR_TIMEOUT); /* its drain still runs */
     __atomic_store_n(&sink_stands, false, __ATOMIC_RELEASE);
     while (weir_session_stop(sessions[WEIR_MODE_BLOCK], NULL) == WEIR_TIMEOUT) {
     }

@@ -123,7 +123,7 @@ static void reenter(void *context, struct weir_session *session)
     struct reentry *reentry = context;
     reentry->poll = weir_session_poll(session, NULL);
     reentry->stop = weir_session_stop(session, NULL);
-    assert_true(Unit_Pair(1, 2)); /* the rundown's own */
+    assert_true(Unit_Pair(1, 2)); /* the rundown's own event */
 }
 
 static void test_callbacks_may_not_come_back(void **state)

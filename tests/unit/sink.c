@@ -167,7 +167,7 @@ static void test_descriptor_that_is_used_again(void **state)
         while (pipe_take(ends[0], &received) && received.count % 4096 == 0) {
         }
     assert_int_equal(weir_session_stop(session, NULL), WEIR_OK);
-    while (pipe_take(ends[0], &received)) { /* to the end: no copy of the descriptor is left */
+    while (pipe_take(ends[0], &received)) { /* to its end: no copy of the descriptor is left */
     }
     assert_memory_equal(received.begin, "Nettrace", sizeof received.begin);
     assert_int_equal(received.last, 1); /* the end tag */

@@ -1,5 +1,5 @@
-/* Mode OVERWRITE and weir_session_snapshot(): any order of calls has a defined result; the contents of a
- * file. */
+/* Mode OVERWRITE and weir_session_snapshot(): any order of calls has a defined result; the contents
+ * of a file. */
 #define _GNU_SOURCE
 #include "unit.h"
 
@@ -302,7 +302,7 @@ static void test_bad_arguments(void **state)
     sink.file = "/no/such/directory/file.nettrace";
     refused(session, &sink, WEIR_IO, "/no/such/directory");
     sink.file = NULL;
-    sink.descriptor = 1 << 20; /* beyond any limit of a test's process */
+    sink.descriptor = 1 << 20; /* beyond any descriptor limit of a test process */
     refused(session, &sink, WEIR_BAD_ARGUMENT, "descriptor");
     sink.size = 8;
     refused(session, &sink, WEIR_BAD_ARGUMENT, "sink.size");

@@ -75,7 +75,7 @@ static void *control(void *result)
     struct weir_session_config config = unit_config();
     struct weir_session *session = NULL;
     config.memory_bytes_max = 0;
-    config.sink.file = "cancel.nettrace"; /* to open it is a point of cancellation */
+    config.sink.file = "cancel.nettrace"; /* opening it is a cancellation point */
     pthread_cancel(pthread_self());
     enum weir_result *results = result;
     results[0] = weir_session_create(&config, &session, NULL);

@@ -5,16 +5,18 @@
  * by start, and ended by stop, which writes everything that was recorded:
  *
  *     struct weir_session_config config = WEIR_SESSION_CONFIG_INIT;
- *     config.providers = "MyVM:0xff:5";
- *     config.sink.file = "vm.nettrace";
  *     struct weir_session *session = NULL;
  *     struct weir_error error;
+ *     config.providers = "MyVM:0xff:5";
+ *     config.sink.file = "vm.nettrace";
  *     if (weir_session_create(&config, &session, &error) != WEIR_OK ||
- *         weir_session_start(session, &error) != WEIR_OK)
+ *         weir_session_start(session, &error) != WEIR_OK) {
  *         complain(error.text);
- *     ...
- *     if (weir_session_stop(session, &error) != WEIR_OK)
- *         complain(error.text);
+ *     } else {
+ *         ...
+ *         if (weir_session_stop(session, &error) != WEIR_OK)
+ *             complain(error.text);
+ *     }
  *     weir_session_destroy(session);
  *
  * The functions here disable cancellation of the calling thread until they return.
@@ -255,7 +257,8 @@ WEIR_NODISCARD WEIR_API enum weir_result weir_session_stop(struct weir_session *
  * For hosts without threads (the library built with WEIR_SINGLE_THREADED): does one round of the
  * drain thread's work: reads the recorded events and, every flush_ms, hands them to the sink, which
  * may block. Call it often enough that the budget does not fill: events that find no room are
- * dropped. Do not call it in a callback of the library. WEIR_BAD_STATE if the session does not
+ * dropped. In OVERWRITE it reads nothing until a snapshot or the stop, and the oldest events are
+ * overwritten. Do not call it in a callback of the library. WEIR_BAD_STATE if the session does not
  * run, WEIR_IO once its sink has failed. `error` may be NULL. In other builds it does nothing and
  * returns WEIR_OK.
  */
