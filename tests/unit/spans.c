@@ -392,6 +392,7 @@ static void test_losses_around(void **state)
     gate_close(&held.gate);
     memset(&oracle, 0, sizeof oracle);
     struct weir_session *session = unit_start(&config);
+    assert_true(gate_wait(&held.gate, 60)); /* from here on the drain reads nothing */
     emit_to_the_brim();
     struct weir_counts counts = unit_counts(session);
     assert_int_equal(counts.lost[WEIR_LOSS_FULL], 4);
