@@ -239,7 +239,8 @@ static bool count_unwritten(struct weir_session *session, uint64_t deadline_ns)
 static bool abort_parked(struct weir_session *session, uint64_t deadline_ns)
 {
     uint64_t signals = wr_os_signals_block();
-    bool is_done = session->buffers.mode->send_away(&session->buffers, ns_until(deadline_ns));
+    bool is_done;
+    is_done = session->buffers.mode->send_away(&session->buffers, ns_until(deadline_ns));
     wr_os_signals_restore(signals);
     return is_done;
 }
