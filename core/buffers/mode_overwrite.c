@@ -9,7 +9,7 @@
 
 /* The drain is woken when this many lanes of exited threads have become empty: a few pages. */
 #define EMPTIED_WAKE 64u
-/* The reserve is kept for this many turns after a lane found no segment. */
+/* The reserve is kept for this many turns after a lane found no segment; turns take 5 ms then. */
 #define SCARCE_TURNS 16u
 /* A lane that got no segment for this long may borrow one: 10 ms if ticks are nanoseconds, a few ms
  * if they are a counter's. */
