@@ -156,7 +156,7 @@ enum weir_result weir_session_start(struct weir_session *session, struct weir_er
 {
     WR_OS_NO_CANCEL;
     if (!session || session->generation != wr_process_generation())
-        return wr_fail(error, WEIR_BAD_STATE, "no session, or one of the process before fork");
+        return wr_fail(error, WEIR_BAD_STATE, "no session, or a session of the parent process");
     if (!state_change(session, WR_SESSION_INERT, WR_SESSION_STARTING))
         return wr_fail(error, WEIR_BAD_STATE, "the session was started before");
     wr_self_enter();
@@ -278,7 +278,7 @@ static bool is_lost_and_drained(const struct weir_session *session)
 static enum weir_result fail_timeout(const struct weir_session *session, const char *what,
                                      struct weir_error *error)
 {
-    return wr_fail(error, WEIR_TIMEOUT, "after stop_ms_max (%u ms) %s; stop again to go on",
+    return wr_fail(error, WEIR_TIMEOUT, "after stop_ms_max (%u ms) %s; stop again to continue",
                    session->config.stop_ms_max, what);
 }
 
@@ -354,7 +354,7 @@ enum weir_result weir_session_stop(struct weir_session *session, struct weir_err
 {
     WR_OS_NO_CANCEL;
     if (!session || session->generation != wr_process_generation())
-        return wr_fail(error, WEIR_BAD_STATE, "no session, or one of the process before fork");
+        return wr_fail(error, WEIR_BAD_STATE, "no session, or a session of the parent process");
     if (state_of(session) == WR_SESSION_INERT)
         return wr_fail(error, WEIR_BAD_STATE, "the session was not started");
     if (is_own_callback(session))

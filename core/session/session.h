@@ -7,8 +7,7 @@
  *
  * Each arrow names the function or thread that makes the step. A start and a stop begin with a
  * compare-and-swap on `state`, so one thread wins. Threads that wait for a step sleep on that word.
- * A stop that times out leaves the drain behind in STOPPING or DRAINED; the next stop goes from
- * CLOSED to STOPPING again.
+ * A stop that times out also ends in CLOSED; the next stop goes back to STOPPING and continues.
  */
 #ifndef WR_SESSION_SESSION_H
 #define WR_SESSION_SESSION_H

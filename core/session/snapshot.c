@@ -313,7 +313,8 @@ void wr_snapshot_answer(struct weir_session *session)
 
 static enum weir_result fail_closed(struct weir_error *error)
 {
-    return wr_fail(error, WEIR_BAD_STATE, "the session does not run: it was not started, or ends");
+    return wr_fail(error, WEIR_BAD_STATE,
+                   "the session is not running: not started, or being stopped");
 }
 
 void wr_snapshot_close(struct weir_session *session)
@@ -392,7 +393,7 @@ enum weir_result weir_session_snapshot(struct weir_session *session, const struc
 {
     WR_OS_NO_CANCEL;
     if (!session || session->generation != wr_process_generation())
-        return wr_fail(error, WEIR_BAD_STATE, "no session, or one of the process before fork");
+        return wr_fail(error, WEIR_BAD_STATE, "no session, or a session of the parent process");
     if (!sink)
         return wr_fail(error, WEIR_BAD_ARGUMENT, "sink must not be NULL");
     enum weir_result result = wr_sink_check(sink, 0, error);
