@@ -314,7 +314,7 @@ static bool step_in(struct wr_lane *lane, bool is_wanted)
         wr_buffers_count_lost(lane, WEIR_LOSS_ABORTED);
         break;
     case WR_STEPPED_CLOSED:
-        wr_self.last_loss = WEIR_LOSS_ABORTED; /* counted by the thread that closed the gate */
+        wr_self.last_loss = WEIR_LOSS_ABORTED; /* counted by who has closed the gate */
         break;
     case WR_STEPPED_LATE:
         wr_buffers_count_lost(lane, WEIR_LOSS_DEADLINE);
