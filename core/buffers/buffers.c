@@ -46,7 +46,7 @@ bool wr_buffers_init(struct wr_buffers *buffers, const struct weir_session_confi
     buffers->arena = wr_os_pages_map(buffers->arena_bytes);
     if (!buffers->arena)
         return false;
-    /* A wake costs microseconds on each side; a sixteenth of the budget spreads it. */
+    /* A wake costs microseconds on each side; one per sixteenth of the budget amortizes it. */
     buffers->wake_at = buffers->segment_count / 16;
     if (buffers->wake_at == 0)
         buffers->wake_at = 1;
@@ -59,7 +59,7 @@ bool wr_buffers_init(struct wr_buffers *buffers, const struct weir_session_confi
     return true;
 }
 
-/* A slab begins with the link to the next one, then the lanes. */
+/* A slab begins with the link to the next slab; the lanes follow. */
 static void slabs_release(struct wr_buffers *buffers)
 {
     void *slab = wr_ptr_load_relaxed(&buffers->slabs); /* relaxed: the session is over */
@@ -72,7 +72,7 @@ static void slabs_release(struct wr_buffers *buffers)
 
 void wr_buffers_fini(struct wr_buffers *buffers)
 {
-    wr_buffers_welcome_locked(buffers); /* nobody else is there */
+    wr_buffers_welcome_locked(buffers); /* needs no lock: no other thread uses the session */
     for (struct wr_lane *lane = buffers->lanes; lane; lane = lane->next)
         wr_thread_lane_released(lane->thread);
     slabs_release(buffers);
@@ -93,7 +93,7 @@ static void free_lanes_give(struct wr_buffers *buffers, struct wr_lane *first)
     do {
         last->next = head;
         wr_data_written(&last->next, sizeof last->next);
-        /* edge LANE.release: nobody reads what the lane's former thread left */
+        /* edge LANE.release: no thread reads what the lane's former thread left in it */
     } while (!wr_ptr_cas_release(&buffers->free_lanes, &head, first));
 }
 
@@ -117,8 +117,8 @@ static struct wr_lane *lanes_grow(struct wr_buffers *buffers)
     return first;
 }
 
-/* Takers come one at a time: what is first stays so, with the same successor, until this one has
- * taken it. */
+/* The lock admits one taker at a time, so a lane that is first cannot be taken and come back with
+ * another successor meanwhile (no ABA). */
 static struct wr_lane *free_lane_pop_locked(struct wr_buffers *buffers)
 {
     void *first = wr_ptr_load_acquire(&buffers->free_lanes); /* edge LANE.acquire */
@@ -133,7 +133,7 @@ static struct wr_lane *free_lane_pop_locked(struct wr_buffers *buffers)
     return lane;
 }
 
-/* A fresh one if there is none, or if another thread that takes one does not run. */
+/* Makes a fresh lane if none is free, or if the holder of `take_lock` does not run. */
 static struct wr_lane *free_lane_take(struct wr_buffers *buffers)
 {
     struct wr_lane *lane = NULL;
@@ -162,7 +162,7 @@ static struct wr_lane *lane_take(struct wr_buffers *buffers, struct wr_thread *t
     lane->track.thread_id = thread->id;
     lane->track.capture_id = wr_buffers_capture_id();
     wr_u32_store_relaxed(&lane->is_due, 1); /* relaxed: not shared yet */
-    lane->track.number = 1; /* the number of its introduction; attempts follow from 2 */
+    lane->track.number = 1; /* the introduction has number 1; attempts are numbered from 2 */
     wr_u32_add_acq_rel(&buffers->lanes_now, 1);
     void *head = wr_ptr_load_relaxed(&buffers->arrived); /* relaxed: the exchange decides */
     do {
@@ -175,8 +175,8 @@ static struct wr_lane *lane_take(struct wr_buffers *buffers, struct wr_thread *t
 
 void wr_buffers_welcome_locked(struct wr_buffers *buffers)
 {
-    /* relaxed: a lane that is missed now is met at the next look, and one whose thread has
-     * announced it is not missed: READY comes behind ARRIVE */
+    /* relaxed: a lane that is missed now is found at the next look; a lane that was announced is
+     * not missed, because its thread pushes it on `arrived` before `ready` */
     if (!wr_ptr_load_relaxed(&buffers->arrived))
         return;
     /* edge ARRIVE.acquire */
@@ -193,7 +193,7 @@ void wr_buffers_welcome_locked(struct wr_buffers *buffers)
 void wr_buffers_announce(struct wr_lane *lane)
 {
     struct wr_buffers *buffers = lane->buffers;
-    /* edge READY: the drain that clears `queued` sees what the lane had before this exchange */
+    /* edge READY: when the drain clears `queued`, it sees what the lane had before this exchange */
     if (wr_u32_exchange_acq_rel(&lane->queued, 1))
         return;
     /* relaxed: the exchange below decides */
@@ -225,22 +225,22 @@ void wr_buffers_unlock(struct wr_buffers *buffers, uint64_t signals)
 static struct wr_lane *lane_attach(struct wr_thread *thread, uint32_t slot)
 {
     struct wr_lane *lane;
-    /* edge QUIESCE: set before the slot's bit was in the mask that brought us here */
+    /* edge QUIESCE: set before the slot's bit was in the mask that this thread loaded */
     struct wr_buffers *buffers = wr_ptr_load_acquire(&wr_buffers_by_slot[slot]);
     if (!buffers || !(lane = lane_take(buffers, thread)))
         return NULL;
     wr_u32_add_acq_rel(&thread->lane_count, 1);
     wr_ptr_store_release(&thread->lanes[slot], lane);
     wr_buffers_announce(lane);
-    /* The drain reads its horizon before it counts the lanes. What this thread stamps from here on
-     * is later than the horizon of any look that has not counted this one. */
+    /* The drain reads its horizon before it counts the lanes. This thread's stamps are later than
+     * the horizon of any look that has not counted this lane. */
     (void)wr_clock_ticks_ordered();
     return lane;
 }
 
 struct wr_lane *wr_buffers_lane(struct wr_thread *thread, uint32_t slot)
 {
-    /* relaxed: this thread attached it; it is cleared only when no pin can see the session */
+    /* relaxed: this thread attached the lane; it is cleared only when no pin can see the session */
     struct wr_lane *lane = wr_ptr_load_relaxed(&thread->lanes[slot]);
     if (lane)
         return lane;
@@ -254,7 +254,7 @@ struct wr_lane *wr_buffers_lane(struct wr_thread *thread, uint32_t slot)
 
 void wr_buffers_starve(struct wr_buffers *buffers)
 {
-    /* relaxed: a hint; most dropped events stop here */
+    /* relaxed: a hint; most dropped events return here */
     if (wr_u32_load_relaxed(&buffers->is_starved))
         return;
     if (wr_u32_exchange_acq_rel(&buffers->is_starved, 1) == 0)
@@ -342,7 +342,7 @@ enum wr_room wr_buffers_span_room(struct wr_lane *lane, uint32_t bytes, struct w
 {
     uint64_t signals = wr_buffers_signals_block(lane->buffers);
     enum wr_room room = span_room_blocked(lane, bytes, first);
-    if (room == WR_ROOM) { /* else an earlier record's may still be there */
+    if (room == WR_ROOM) { /* otherwise, keep what an earlier record may have left in hand */
         wr_place_of(lane)->in_hand = *first;
         wr_place_of(lane)->records_before = lane->records_retired;
     }
@@ -382,7 +382,7 @@ static void on_thread_exit(struct wr_thread *thread)
 {
     uint64_t pin = wr_pin_enter_seq_cst(thread), signals = wr_os_signals_block();
     for (uint32_t slot = 0; slot < WR_SESSIONS_MAX; slot++) {
-        /* edge QUIESCE: a stopper clears the word, then waits for this pin, then frees the lane */
+        /* edge QUIESCE: a stopper clears this pointer, waits for this pin, and frees the lane */
         struct wr_lane *lane = wr_ptr_load_seq_cst(&thread->lanes[slot]);
         if (!lane)
             continue;
@@ -432,7 +432,8 @@ static void attempted_set(struct weir_counts *counts)
 
 bool wr_lane_counts_locked(struct wr_lane *lane, struct weir_counts *counts, uint64_t limit_ns)
 {
-    /* Losses before records: a record that is met then may be younger than a loss that is not. */
+    /* Read losses before records: this may count a record that is younger than a loss not counted,
+     * but it counts every record that precedes a counted loss. */
     for (unsigned cause = 0; cause < WR_LANE_CAUSES; cause++)
         counts->lost[cause] = wr_u64_load_acquire(&lane->lost[cause]); /* edge LOST.acquire */
     counts->lost[WEIR_LOSS_NESTED] += wr_u64_load_acquire(&lane->nested);

@@ -8,7 +8,7 @@
 
 /* --- Writer's side. -------------------------------------------------------------------------- */
 
-/* Tells the drain of segments that the writer has left. */
+/* Announces segments that the writer has left, and wakes the drain if that is worthwhile. */
 static void tell_retired(struct wr_lane *lane, uint32_t segments)
 {
     struct wr_buffers *buffers = lane->buffers;
@@ -32,16 +32,16 @@ enum wr_room wr_chain_room(struct wr_lane *lane, struct wr_segment **segment, ui
     if (room != WR_ROOM)
         return room;
     wr_lane_open(lane, *segment, buffers->segment_bytes, wr_clock_ticks());
-    /* Not asked of `end` again: a revocation may have cleared it already, but with this pin odd it
-     * goes no further, and the segment is ours. */
+    /* Do not check `end` again: a revocation may already have cleared it, but it cannot finish
+     * while this pin is odd, so the segment is ours. */
     *commit = WR_SEGMENT_HEADER_BYTES;
     return WR_ROOM;
 }
 
 enum wr_room wr_chain_span_room(struct wr_lane *lane, uint32_t count, struct wr_segment **first)
 {
-    /* Before it is known that there are enough: at the brim, several threads that each hold on to a
-     * part of what another one needs would stay there. */
+    /* Retire first, even if there are too few segments: otherwise several threads could each hold a
+     * segment that another one needs, and none would ever have enough. */
     wr_chain_retire(lane);
     return lane->buffers->mode->take(lane, count, first);
 }

@@ -1,16 +1,14 @@
 /*
  * Compiled without ThreadSanitizer's instrumentation: it cannot see ck's inline assembly, and give
- * and take both read nodes that may just have come into use again. Two annotations show it the edge
- * itself.
+ * and take both read nodes that may already be in use again. Two annotations show it edge RECYCLE.
  */
 #include "buffers/free_list.h"
 
 #include <ck_pr.h>
 
 /* ck's dequeue reads a node's value and then moves the head past the node, with no order between
- * the two. On a processor that lets the head move first, the node can come back with another value
- * before it is read, and two threads then take the same segment. On x86 the fence is no
- * instruction. */
+ * the two. If the processor moves the head first, the node can come back with another value before
+ * it is read, and two threads take the same segment. On x86 the fence emits no instruction. */
 static inline bool cas_after_loads(void *target, void *expected, void *value)
 {
     ck_pr_fence_load_atomic();
@@ -56,9 +54,9 @@ void wr_free_list_give(struct wr_free_list *list, struct wr_segment *segment)
     ck_fifo_mpmc_enqueue(fifo_of(list), entry_of(node), segment);
 }
 
-/* ck also finds the list empty if the head that it loaded was taken, and came back as the tail
- * before ck loaded the tail. Another thread has taken a segment then, so a new try is not a wait.
- */
+/* ck also reports an empty list if the head that it loaded was taken and came back as the tail
+ * before it loaded the tail. In that case another thread has taken a segment, so the retry is
+ * lock-free. */
 static bool dequeue(struct ck_fifo_mpmc *fifo, void **taken, struct ck_fifo_mpmc_entry **node)
 {
     const char *generation;

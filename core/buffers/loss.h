@@ -1,8 +1,8 @@
 /*
- * Why events are lost: the one list. Weir/Loss events carry the names; statistics are indexed by
- * enum weir_loss. The first WR_LANE_CAUSES but NESTED are counted by the lane's own thread;
- * NESTED is added by signal handlers; SINK_FAILED is counted by the drain, OVERWRITTEN by
- * whoever takes the segment.
+ * The single list of causes of loss. Weir/Loss events carry the names; statistics are indexed by
+ * enum weir_loss. A lane counts the first WR_LANE_CAUSES. Its own thread counts them, with two
+ * exceptions: signal handlers add to NESTED, and a stop counts ABORTED while the thread is parked.
+ * The drain counts SINK_FAILED, and the thread that recycles a segment counts OVERWRITTEN.
  */
 #ifndef WR_BUFFERS_LOSS_H
 #define WR_BUFFERS_LOSS_H

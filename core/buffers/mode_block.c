@@ -5,7 +5,7 @@
  *     emit: take() --WAIT--> leave the pin, wait_here(), pin again, load the mask again, resume()
  *     --true--> try again
  *
- * With hooks of the host (event/hooks.h), which may keep the thread for as long as they like:
+ * With the host's hooks (event/hooks.h), which may keep the thread for any time:
  *
  *     leave the pin, before hook, wait_outside() --GRANTED--> after hook, pin again: the lane is
  *     still there, step_in() --true--> try again
@@ -45,8 +45,7 @@ static void fini(struct wr_buffers *buffers)
     wr_gate_fini(&buffers->gate);
 }
 
-/* The first `count` of the units, which are at least so many; the rest is kept for the next times.
- */
+/* Takes the first `count` units of a list that has at least that many; the rest becomes credit. */
 static struct wr_segment *use(struct wr_place *place, struct wr_unit *units, uint32_t count)
 {
     struct wr_segment *first = NULL;
@@ -66,10 +65,10 @@ static struct wr_segment *use(struct wr_place *place, struct wr_unit *units, uin
 
 static struct wr_unit *credit_take(struct wr_place *place)
 {
-    /* relaxed: what was not there yet is met the next time */
+    /* relaxed: credit that is missed now is found the next time */
     if (!wr_ptr_load_relaxed(&place->credit))
         return NULL;
-    /* edge CREDIT.acquire: either the owner gets it, or who revokes it */
+    /* edge CREDIT.acquire: either the owner gets the units, or the drain that revokes them */
     return wr_ptr_exchange_acq_rel(&place->credit, NULL);
 }
 
@@ -81,8 +80,8 @@ static struct wr_unit *granted(struct wr_waiter *waiter)
     return units;
 }
 
-/* Back to the gate; to the credit, which the drain takes back while others wait, if its lock cannot
- * be had in time. The credit is empty. */
+/* Returns the units to the gate. If the gate's lock is not available in time, they become credit,
+ * which the drain takes back while others wait. The credit must be empty. */
 static void give(struct wr_place *place, struct wr_unit *units, uint64_t limit_ns)
 {
     if (!wr_gate_give(&place->lane.buffers->gate, units, limit_ns) && units)
@@ -97,8 +96,9 @@ static uint64_t limit_of(const struct wr_buffers *buffers)
     return buffers->max_block_ns ? buffers->max_block_ns : UINT64_MAX;
 }
 
-/* What a wait has brought, or one segment of the credit. Who needs several gives that back first:
- * several threads that each hold a part of what another one needs would wait for ever. */
+/* The grant of a wait, or the credit if one segment is enough. A thread that needs several returns
+ * its credit first: otherwise several threads could each hold a part of what another one needs, and
+ * wait forever. */
 static struct wr_unit *units_at_hand(struct wr_place *place, uint32_t count, uint64_t limit_ns)
 {
     struct wr_unit *units = place->granted;
@@ -112,7 +112,7 @@ static struct wr_unit *units_at_hand(struct wr_place *place, uint32_t count, uin
     return NULL;
 }
 
-/* A drain that sleeps must look after who waits. */
+/* Wakes the drain, which must serve the threads that wait. */
 static enum wr_room park(struct wr_place *place)
 {
     place->is_parked = true;
@@ -163,12 +163,12 @@ static enum wr_room take(struct wr_lane *lane, uint32_t count, struct wr_segment
 
 static bool has_room(struct wr_lane *lane)
 {
-    /* relaxed: what is revoked meanwhile is asked for at the gate */
+    /* relaxed: if the credit is revoked meanwhile, the thread asks at the gate */
     return wr_ptr_load_relaxed(&wr_place_of(lane)->credit) ||
            wr_gate_has_room(&lane->buffers->gate);
 }
 
-/* Monotonic. An attempt that queues again goes on with the time that it has left. */
+/* Monotonic. An attempt that queues again has only the rest of its time. */
 static uint64_t deadline_of(const struct wr_place *place)
 {
     uint64_t parked_at_ns = place->waiter.parked_at_ns, most_ns = UINT64_MAX - parked_at_ns;
@@ -182,7 +182,7 @@ static enum wr_waited wait_here(struct wr_lane *lane)
     struct wr_buffers *buffers = lane->buffers;
     struct wr_place *place = wr_place_of(lane);
     struct wr_waiter *waiter = &place->waiter;
-    int error = errno; /* a host's signal handler may be what emits */
+    int error = errno; /* the caller may be the host's signal handler */
     wr_self.parked_in = buffers;
     enum wr_waited waited = wr_gate_wait(&buffers->gate, waiter, deadline_of(place));
     if (buffers->on_park) {
@@ -197,11 +197,11 @@ static enum wr_waited wait_here(struct wr_lane *lane)
     wr_self.parked_in = NULL;
     errno = error;
     if (waited == WR_WAITED_DEADLINE)
-        wr_bell_ring(&buffers->bell); /* it may have left without the lock */
+        wr_bell_ring(&buffers->bell); /* the waiter may have LEFT without the lock */
     return waited;
 }
 
-/* A grant that came too late to be used. */
+/* Returns a grant that came too late to be used. */
 static void send_back(struct wr_place *place, struct wr_gate *gate)
 {
     if (wr_gate_is_inherited(gate)) /* on_park may have forked */
@@ -224,7 +224,7 @@ static bool resume_blocked(struct wr_lane *lane, enum wr_waited waited, bool is_
     } else if (waited == WR_WAITED_DEADLINE) {
         wr_buffers_count_lost(lane, WEIR_LOSS_DEADLINE);
     } else if (waited == WR_WAITED_ABORTED) {
-        wr_self.last_loss = WEIR_LOSS_ABORTED; /* counted by who has sent it away */
+        wr_self.last_loss = WEIR_LOSS_ABORTED; /* counted by the thread that aborted the wait */
     }
     wr_gate_unpark(gate);
     return goes_on;
@@ -240,8 +240,8 @@ static bool resume(struct wr_lane *lane, enum wr_waited waited, bool is_wanted)
 
 /* --- Between the host's hooks. --------------------------------------------------------------- */
 
-/* Of a thread that has its grant: how long it waits for the lock. Others may have that for a moment
- * although it is late. */
+/* How long a thread that has its grant waits for the lock: at least WR_PATIENCE_NS, even past its
+ * deadline, because another thread may hold the lock for a moment. */
 static uint64_t step_limit_of(const struct wr_place *place)
 {
     uint64_t max_ns = place->lane.buffers->max_block_ns;
@@ -251,7 +251,7 @@ static uint64_t step_limit_of(const struct wr_place *place)
     return left_ns > WR_PATIENCE_NS ? left_ns : WR_PATIENCE_NS;
 }
 
-/* A child may have been forked in the hook or in on_park, in which nobody frees the gate's lock. */
+/* The hook or on_park may have forked. In the child no thread ever releases the gate's lock. */
 static enum wr_waited step_out(struct wr_place *place)
 {
     struct wr_gate *gate = &place->lane.buffers->gate;
@@ -267,7 +267,7 @@ static enum wr_waited step_out(struct wr_place *place)
     return waited;
 }
 
-/* The host's hook has returned, or will be called: only `parked` keeps the session here. */
+/* Called between the before and the after hook: only the count in `parked` keeps the session. */
 static enum wr_waited wait_outside(struct wr_lane *lane)
 {
     struct wr_place *place = wr_place_of(lane);
@@ -285,7 +285,7 @@ static enum wr_waited wait_outside(struct wr_lane *lane)
     if (waited == WR_WAITED_DEADLINE)
         wr_lane_count_lost(lane, WEIR_LOSS_DEADLINE);
     place->is_parked = false;
-    wr_gate_unpark(gate); /* the last touch */
+    wr_gate_unpark(gate); /* the last access to the session */
     if (blocks_signals)
         wr_os_signals_restore(signals);
     return waited;
@@ -325,9 +325,10 @@ static bool step_in(struct wr_lane *lane, bool is_wanted)
     return stepped == WR_STEPPED_IN;
 }
 
-/* --- What is not used. ----------------------------------------------------------------------- */
+/* --- Unused units. --------------------------------------------------------------------------- */
 
-/* Together with the credit: there is one list, and it may be what the units end as. */
+/* Returns the units together with the credit. give() needs the credit empty, because the units may
+ * become the credit. */
 static void give_all(struct wr_place *place, struct wr_unit *units)
 {
     struct wr_unit *rest = credit_take(place);
@@ -340,7 +341,7 @@ static void give_all(struct wr_place *place, struct wr_unit *units)
     give(place, units, WR_PATIENCE_NS);
 }
 
-/* Segments that were taken for an event that is not written. */
+/* Returns segments that were taken for an event that is not written. */
 static void give_segments(struct wr_lane *lane, struct wr_segment *first)
 {
     struct wr_unit *units = NULL;
@@ -353,7 +354,7 @@ static void give_segments(struct wr_lane *lane, struct wr_segment *first)
     give_all(wr_place_of(lane), units);
 }
 
-/* What the wait has come to that a jump has ended, and what it has brought. */
+/* Ends the wait that the thread jumped out of. Returns its result; `units` receives its grant. */
 static enum wr_waited wait_end(struct wr_place *place, struct wr_unit **units)
 {
     struct wr_gate *gate = &place->lane.buffers->gate;
@@ -381,7 +382,7 @@ static bool reset(struct wr_lane *lane)
     enum wr_waited waited = wait_end(place, &units);
     if (units)
         give_all(place, units);
-    wr_bell_ring(&lane->buffers->bell); /* it may have left the gate without the lock */
+    wr_bell_ring(&lane->buffers->bell); /* the waiter may have LEFT without the lock */
     struct wr_segment *in_hand = wr_chain_take_in_hand(lane);
     if (in_hand)
         give_segments(lane, in_hand);
@@ -404,15 +405,15 @@ static void exit_lane(struct wr_lane *lane)
 
 /* --- The drain. ------------------------------------------------------------------------------ */
 
-/* Takes back what the thread could not give. False: somebody who granted it something has not
- * noticed yet that it has left. */
+/* Takes back what the thread could not return. False while a granter has not yet noticed that the
+ * waiter has LEFT. */
 static bool finish(struct wr_lane *lane)
 {
     give_credit(wr_place_of(lane), UINT64_MAX);
     return wr_gate_is_done_with(&wr_place_of(lane)->waiter);
 }
 
-/* Takes back what the lane holds unused; true if there was any. */
+/* Takes back the lane's credit; true if there was any. */
 static bool revoke(struct wr_lane *lane)
 {
     struct wr_unit *credit = credit_take(wr_place_of(lane));
@@ -421,7 +422,7 @@ static bool revoke(struct wr_lane *lane)
     return credit != NULL;
 }
 
-/* And what threads have that stay in the host's hooks. */
+/* Takes back all credit, and the units of threads that stay in the host's hooks. */
 static bool take_back(struct wr_buffers *buffers)
 {
     uint64_t attached;
@@ -431,7 +432,7 @@ static bool take_back(struct wr_buffers *buffers)
     return wr_gate_sweep_outside(&buffers->gate) || any;
 }
 
-/* The lane's thread has not moved for a while: another one may run in its place. */
+/* The lane's thread has made no progress for a while, so another one may run in its place. */
 static void rest(struct wr_lane *lane)
 {
     wr_gate_rest(&lane->buffers->gate, &wr_place_of(lane)->waiter, UINT64_MAX);
@@ -467,7 +468,7 @@ static bool has_waiting(const struct wr_buffers *buffers)
     return wr_gate_has_parked(&buffers->gate);
 }
 
-/* One in a no-block scope has gone without: unused grants are taken back for it. */
+/* If a thread in a no-block scope found no room, takes back unused grants for it. */
 static bool is_short(struct wr_buffers *buffers)
 {
     bool is_starved = wr_u32_exchange_acq_rel(&buffers->is_starved, 0) != 0;
@@ -492,8 +493,8 @@ static void tune(struct wr_buffers *buffers, uint64_t bytes, uint64_t ns)
     wr_gate_tune(&buffers->gate, bytes, ns);
 }
 
-/* Going idle beats the cap: as long as a thread waits and something is free, the drain grants it
- * and looks again. */
+/* The cap does not apply to an idle drain: as long as a thread waits and something is free, the
+ * drain grants it and looks again. */
 static enum wr_attention attend(struct wr_buffers *buffers)
 {
     if (wr_ptr_load_relaxed(&buffers->ready)) /* relaxed: a hint; there is more to drain */
@@ -501,8 +502,8 @@ static enum wr_attention attend(struct wr_buffers *buffers)
     hand_over(buffers);
     switch (wr_gate_idle(&buffers->gate)) {
     case WR_GATE_QUIET:
-        /* Whoever may take what is free is on its way; it may take the last of it and rest, and
-         * then nobody rings for those behind it. */
+        /* The threads that may take what is free are running. One may take the last of it and rest,
+         * and then no thread rings for those behind it. */
         return has_waiting(buffers) ? WR_ATTENTION_SOON : WR_ATTENTION_NONE;
     case WR_GATE_SERVED:
         return WR_ATTENTION_AGAIN;
@@ -514,8 +515,8 @@ static enum wr_attention attend(struct wr_buffers *buffers)
 
 /* --- The end. -------------------------------------------------------------------------------- */
 
-/* The thread of a waiter that is outside counts nothing until it is back, behind the gate's lock.
- */
+/* No race on the count: the thread of a waiter that is outside counts nothing until it has returned
+ * through the gate's lock. */
 static void lose_outside(struct wr_waiter *waiter)
 {
     wr_lane_count_lost(&WR_CONTAINER(waiter, struct wr_place, waiter)->lane, WEIR_LOSS_ABORTED);
@@ -528,7 +529,8 @@ static bool send_away(struct wr_buffers *buffers, uint64_t limit_ns)
         return false;
     while (waiter) {
         struct wr_waiter *next = waiter->next;
-        /* Its thread is parked: nobody else counts for this lane until the word is set. */
+        /* The lane's thread is parked: only this thread counts for the lane until the word is set.
+         */
         wr_lane_count_lost(&WR_CONTAINER(waiter, struct wr_place, waiter)->lane, WEIR_LOSS_ABORTED);
         wr_gate_abort(&buffers->gate, waiter);
         waiter = next;

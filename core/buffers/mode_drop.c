@@ -10,14 +10,14 @@ static bool is_waiting(const void *word)
 
 /* --- Segments. ------------------------------------------------------------------------------- */
 
-/* A segment that has been in use, whose pages are there, else one that has not. */
+/* A segment that was used before, whose pages are resident; otherwise a fresh one. */
 static struct wr_segment *free_take(struct wr_buffers *buffers)
 {
     struct wr_segment *segment = wr_free_list_take(&buffers->free_list);
-    /* relaxed: which thread gets which one is decided by the addition */
+    /* relaxed: the addition decides which thread gets which segment */
     if (segment || wr_u32_load_relaxed(&buffers->carved) >= buffers->segment_count)
         return segment;
-    /* At most one step too far for each thread; the word cannot wrap. */
+    /* The word passes the end by at most one for each thread, so it cannot wrap. */
     return wr_buffers_carve(buffers, wr_u32_add_acq_rel(&buffers->carved, 1));
 }
 
@@ -28,7 +28,7 @@ static struct wr_segment *list_push(struct wr_segment *first, struct wr_segment 
     return segment;
 }
 
-/* The first `count` of a list, or all; returns what is left of it. */
+/* Frees the first `count` segments of a list, or all of it; returns the rest. */
 static struct wr_segment *free_give(struct wr_buffers *buffers, struct wr_segment *first,
                                     uint32_t count)
 {
@@ -57,14 +57,15 @@ static struct wr_segment *free_take_several(struct wr_buffers *buffers, uint32_t
 
 /* --- Writer's side. -------------------------------------------------------------------------- */
 
-/* A thread that finds nobody may be served before one that enrols at that moment. */
+/* A hint: a thread that finds no lane waiting may be served before one that enrols at that moment.
+ */
 static bool has_waiting(const struct wr_buffers *buffers)
 {
     return wr_u32_load_relaxed(&buffers->turns.waiting) != 0; /* relaxed: a hint */
 }
 
-/* The first `count` segments of a grant, which are not used: a lane that waits may get them.
- * Returns the others. */
+/* Frees the first `count` segments of a grant, which are unused, and wakes the drain if a lane
+ * waits for them. Returns the others. */
 static struct wr_segment *give_back(struct wr_buffers *buffers, struct wr_segment *first,
                                     uint32_t count)
 {
@@ -76,14 +77,14 @@ static struct wr_segment *give_back(struct wr_buffers *buffers, struct wr_segmen
     return first;
 }
 
-/* The lane has lost an event for want of `count` segments. Only the first lane that waits rings the
- * drain, which then looks by itself until all are served. */
+/* The lane has lost an event because `count` segments were not available. Only the first lane that
+ * waits rings the drain, which then looks on its own until all are served. */
 static void enrol(struct wr_place *place, uint32_t count)
 {
     struct wr_buffers *buffers = place->lane.buffers;
     struct wr_turns *turns = &buffers->turns;
     place->needed = count;
-    /* Before the lane can be served, which counts it down. */
+    /* Count the lane before it can be served: serving it counts it down. */
     uint32_t others = wr_u32_add_acq_rel(&turns->waiting, 1);
     /* relaxed: the push publishes it */
     wr_ptr_store_relaxed(&place->credit, count == 1 ? WR_TURN_WAITING : WR_TURN_WAITING_SEVERAL);
@@ -96,14 +97,15 @@ static void enrol(struct wr_place *place, uint32_t count)
         wr_bell_ring(&buffers->bell);
 }
 
-/* What the lane's thread takes out of the word is its own: a later grant, or a take-back, fails. */
+/* The lane's thread owns what it takes out of the word: a later grant or take-back fails. */
 static void *word_take(struct wr_place *place)
 {
     /* edge TURN.acquire: the segments of a grant, and the lane's links */
     return wr_ptr_exchange_acq_rel(&place->credit, NULL);
 }
 
-/* May a lane take what is free? It leaves it to those that wait, but for itself. */
+/* May a lane take free segments? Not while another lane waits. A lane that waits itself may take
+ * fewer than it enrolled for. */
 static bool may_take(const struct wr_place *place, uint32_t count, bool waits)
 {
     /* relaxed: a hint */
@@ -111,7 +113,7 @@ static bool may_take(const struct wr_place *place, uint32_t count, bool waits)
     return waits ? waiting == 1 && count < place->needed : waiting == 0;
 }
 
-/* For a lane that does not wait. */
+/* Called for a lane that does not wait. */
 static bool has_room(struct wr_lane *lane)
 {
     const struct wr_buffers *buffers = lane->buffers;
@@ -121,14 +123,14 @@ static bool has_room(struct wr_lane *lane)
             wr_u32_load_relaxed(&buffers->free_list.count) > 0);
 }
 
-/* The lane's grant, if it is enough for this record. What is not needed goes back: all of it if the
- * refused record was a smaller one. */
+/* The lane's grant, if it is enough for this record. Returns unneeded segments: all of them if the
+ * refused record needed fewer than this one. */
 static struct wr_segment *granted(struct wr_place *place, uint32_t count)
 {
     struct wr_buffers *buffers = place->lane.buffers;
     struct wr_segment *first = word_take(place);
     if (!first)
-        return NULL; /* the drain has taken it back */
+        return NULL; /* the drain took it back */
     uint32_t unused = place->needed < count ? place->needed : place->needed - count;
     return give_back(buffers, first, unused);
 }
@@ -136,7 +138,7 @@ static struct wr_segment *granted(struct wr_place *place, uint32_t count)
 static enum wr_room take(struct wr_lane *lane, uint32_t count, struct wr_segment **segments)
 {
     struct wr_place *place = wr_place_of(lane);
-    /* edge TURN.acquire: if the drain has taken a grant back, it is done with the lane's links */
+    /* edge TURN.acquire: if the drain took a grant back, it is done with the lane's links */
     const void *word = wr_ptr_load_acquire(&place->credit);
     bool waits = is_waiting(word);
     struct wr_segment *first = word && !waits ? granted(place, count) : NULL;
@@ -159,7 +161,7 @@ static bool reset(struct wr_lane *lane)
     return false;
 }
 
-/* The lane may still be in the drain's queue, which drops a lane that does not wait. */
+/* The lane may stay in the drain's queue: the drain removes a lane that no longer waits. */
 static void exit_lane(struct wr_lane *lane)
 {
     struct wr_buffers *buffers = lane->buffers;
@@ -193,7 +195,7 @@ static void queue_remove(struct wr_turns *turns, struct wr_place *place)
 /* Appends the lanes that have enrolled, in the order of their pushes. */
 static void queue_extend(struct wr_turns *turns)
 {
-    if (!wr_ptr_load_relaxed(&turns->enrolled)) /* relaxed: one that is missed is met next time */
+    if (!wr_ptr_load_relaxed(&turns->enrolled)) /* relaxed: a lane missed now is found next time */
         return;
     /* edge ENROL.acquire */
     struct wr_place *place = wr_ptr_exchange_acq_rel(&turns->enrolled, NULL), *older = NULL;
@@ -214,7 +216,7 @@ static void queue_extend(struct wr_turns *turns)
 static struct wr_place *queue_head(struct wr_turns *turns)
 {
     struct wr_place *place;
-    /* relaxed: a lane that exits just now is dropped when it is granted something */
+    /* relaxed: if a lane exits just now, its grant fails, and the lane is dropped then */
     while ((place = turns->first) && !is_waiting(wr_ptr_load_relaxed(&place->credit)))
         queue_remove(turns, place);
     return place;
@@ -222,7 +224,8 @@ static struct wr_place *queue_head(struct wr_turns *turns)
 
 /* --- Drain's side. --------------------------------------------------------------------------- */
 
-/* Are `count` segments gathered? Until they are, what is free is kept. */
+/* Gathers up to `count` segments; true if there are enough. If not, keeps those it has for the next
+ * try. */
 static bool gather(struct wr_buffers *buffers, uint32_t count)
 {
     struct wr_turns *turns = &buffers->turns;
@@ -257,8 +260,8 @@ static bool word_grant(struct wr_place *place, struct wr_segment *first)
     return wr_ptr_cas_release(&place->credit, &word, first);
 }
 
-/* Serves the head of the queue. It leaves the queue first: once served, its thread may enrol again,
- * which writes to the same links. */
+/* Serves the head of the queue. The lane leaves the queue first: once served, its thread may enrol
+ * again, which writes the same links. */
 static void grant(struct wr_turns *turns, struct wr_place *place)
 {
     uint32_t count = place->needed;
@@ -277,7 +280,7 @@ static void grant(struct wr_turns *turns, struct wr_place *place)
     }
 }
 
-/* What is free goes to those who wait, in their order. */
+/* Grants free segments to the lanes that wait, in order. */
 static void serve(struct wr_buffers *buffers)
 {
     struct wr_turns *turns = &buffers->turns;
@@ -292,21 +295,21 @@ static void serve(struct wr_buffers *buffers)
     }
 }
 
-/* Takes back a grant that the last sweep met too. */
+/* Takes back an unused grant that the last sweep also found. */
 static void sweep(struct wr_lane *lane)
 {
     struct wr_place *place = wr_place_of(lane);
-    /* relaxed: a grant that is met is this thread's own */
+    /* relaxed: only the drain, which is this thread, stores grants */
     void *word = wr_ptr_load_relaxed(&place->credit);
     bool is_old = word && word == place->met;
     place->met = is_waiting(word) ? NULL : word;
-    /* edge TURN.release: the lane's links, which its thread writes when it enrols again. The
-     * segments are the drain's, or their thread has used them. */
+    /* edge TURN.release: the lane's links, which its thread writes when it enrols again. If this
+     * succeeds the drain owns the segments; if it fails the thread has taken them. */
     if (is_old && wr_ptr_cas_release(&place->credit, &word, NULL))
         free_give(lane->buffers, word, UINT32_MAX);
 }
 
-/* It leaves the queue. */
+/* Removes the lane from the queue. */
 static bool finish(struct wr_lane *lane)
 {
     struct wr_turns *turns = &lane->buffers->turns;
@@ -322,7 +325,7 @@ static void give(struct wr_buffers *buffers, struct wr_segment *segment)
     serve(buffers); /* at once: the drain may be about to block in the sink */
 }
 
-/* Until all that wait are served, the drain looks by itself. */
+/* The drain looks on its own until all lanes that wait are served. */
 static enum wr_attention attend(struct wr_buffers *buffers)
 {
     serve(buffers);
@@ -334,7 +337,7 @@ static bool is_short(struct wr_buffers *buffers)
     return has_waiting(buffers);
 }
 
-/* A sweep does that, lane by lane. */
+/* Nothing to do: sweep() takes grants back, lane by lane. */
 static bool take_back(struct wr_buffers *buffers)
 {
     (void)buffers;

@@ -7,11 +7,12 @@
 #include "os/clock.h"
 #include "os/os.h"
 
-/* Lanes of exited threads that wake the drain when they have become empty: some pages of lanes. */
+/* The drain is woken when this many lanes of exited threads have become empty: a few pages. */
 #define EMPTIED_WAKE 64u
-/* So long after a lane went without, the reserve is kept: turns are of 5 ms then. */
+/* The reserve is kept for this many turns after a lane found no segment; turns take 5 ms then. */
 #define SCARCE_TURNS 16u
-/* A lane that got nothing for so long may borrow: 10 ms of nanoseconds, some ms of a counter. */
+/* A lane that got no segment for this long may borrow one: 10 ms if ticks are nanoseconds, a few ms
+ * if they are a counter's. */
 #define DUE_TICKS UINT64_C(10000000)
 
 /* --- Life. ----------------------------------------------------------------------------------- */
@@ -67,19 +68,19 @@ static struct wr_segment *list_take(struct wr_segment_list *list)
     return segment;
 }
 
-/* Has any lane gone without a segment of late? */
+/* Has any lane found no segment recently? */
 static bool is_scarce(const struct wr_overwrite *overwrite)
 {
     return overwrite->scarce_turn && overwrite->turn - overwrite->scarce_turn < SCARCE_TURNS;
 }
 
-/* Segments that nobody writes to and nobody holds. */
+/* Segments that no thread writes to and no snapshot holds. */
 static uint32_t free_of(const struct wr_buffers *buffers)
 {
     return buffers->segment_count - buffers->overwrite.carved + buffers->overwrite.full.count;
 }
 
-/* How many of them are not for everybody: see may_borrow(). */
+/* How many of them are reserved for lending: see may_borrow(). */
 static uint32_t reserve_of(const struct wr_overwrite *overwrite)
 {
     return is_scarce(overwrite) || overwrite->full.count == 0 ? overwrite->reserve : 0;
@@ -88,7 +89,7 @@ static uint32_t reserve_of(const struct wr_overwrite *overwrite)
 static void spare_set(struct wr_buffers *buffers)
 {
     uint32_t count = free_of(buffers), reserve = reserve_of(&buffers->overwrite);
-    /* relaxed: a hint; who acts on it takes the lock */
+    /* relaxed: a hint; a thread that acts on it takes the lock */
     wr_u32_store_relaxed(&buffers->overwrite.spare, count > reserve ? count - reserve : 0);
 }
 
@@ -101,22 +102,22 @@ static bool is_sound(const struct wr_segment_list *list)
            (is_empty || !list->last->full_next);
 }
 
-/* What holds whenever the lock is free. */
+/* The invariants that hold whenever the lock is free. */
 static void check_locked(const struct wr_buffers *buffers)
 {
     const struct wr_overwrite *overwrite = &buffers->overwrite;
-    /* Each segment that has been in use is in one place. */
+    /* Each carved segment is in exactly one place. */
     WR_CHECK(overwrite->carved ==
              overwrite->out + overwrite->full.count + overwrite->late.count + overwrite->held);
     WR_CHECK(overwrite->carved <= buffers->segment_count);
     WR_CHECK(is_sound(&overwrite->full) && is_sound(&overwrite->late));
-    /* What a hold keeps is older than it, and what may be recycled meanwhile is younger. */
+    /* Held segments were opened before the hold; those that may be recycled meanwhile, after it. */
     WR_CHECK(overwrite->is_held || overwrite->held + overwrite->late.count == 0);
     WR_CHECK(overwrite->hold_opening <= overwrite->openings);
     WR_CHECK(!overwrite->late.last || overwrite->late.last->opening <= overwrite->hold_opening);
     WR_CHECK(!overwrite->is_held || !overwrite->full.first ||
              overwrite->full.first->opening > overwrite->hold_opening);
-    (void)overwrite; /* where nothing is checked */
+    (void)overwrite; /* unused if checks are compiled out */
 }
 
 static void lock(struct wr_buffers *buffers)
@@ -132,8 +133,8 @@ static void unlock(struct wr_buffers *buffers)
 
 /* --- Writer's side. -------------------------------------------------------------------------- */
 
-/* A segment that its lane no longer writes to. Edge RETIRE.release, by the lock: all that its
- * thread has done to it, the count of its records above all. */
+/* Files a segment that its lane no longer writes to. Edge RETIRE.release, by the lock: everything
+ * that its thread wrote to it, above all the count of its records. */
 static void put_locked(struct wr_overwrite *overwrite, struct wr_segment *segment)
 {
     bool is_held = overwrite->is_held && segment->opening <= overwrite->hold_opening;
@@ -151,7 +152,7 @@ static void retire_locked(struct wr_overwrite *overwrite, struct wr_lane *lane)
         put_locked(overwrite, segment);
 }
 
-/* Since the hold the lane has opened a segment: where the snapshot's knowledge of it ends. */
+/* The lane opens its first segment since the hold: record where the snapshot ends for it. */
 static void cut_locked(const struct wr_overwrite *overwrite, struct wr_lane *lane)
 {
     if (lane->cut_epoch == overwrite->epoch)
@@ -159,16 +160,17 @@ static void cut_locked(const struct wr_overwrite *overwrite, struct wr_lane *lan
     lane->cut_epoch = overwrite->epoch;
     lane->cut_records = lane->records_left;
     for (unsigned cause = 0; cause < WR_LANE_CAUSES; cause++)
-        lane->cut_lost[cause] = wr_u64_load_relaxed(&lane->lost[cause]); /* relaxed: its own */
+        /* relaxed: only this thread stores it */
+        lane->cut_lost[cause] = wr_u64_load_relaxed(&lane->lost[cause]);
 }
 
 static void overwrite_locked(struct wr_buffers *buffers, struct wr_segment *segment)
 {
     struct wr_lane *lane = segment->lane;
-    /* relaxed: RETIRE has shown the last one */
+    /* relaxed: edge RETIRE.acquire made the final value visible */
     lane->overwritten += wr_commit_count(wr_u64_load_relaxed(&segment->commit));
     lane->segments_full--;
-    /* relaxed: a hint; the drain looks for itself */
+    /* relaxed: a hint; the drain checks again */
     if (lane->segments_full == 0 && wr_u32_load_relaxed(&lane->exited) &&
         ++buffers->overwrite.emptied % EMPTIED_WAKE == 0)
         wr_bell_ring(&buffers->bell);
@@ -181,15 +183,15 @@ static bool is_hungry(const struct wr_overwrite *overwrite, const struct wr_lane
 
 static struct wr_segment *recycle_locked(struct wr_buffers *buffers)
 {
-    /* edges RETIRE.acquire and HOLD.acquire, by the lock: its last thread and the snapshot are done
-     * with it */
+    /* edges RETIRE.acquire and HOLD.acquire, by the lock: its former thread and the snapshot are
+     * done with it */
     struct wr_segment *segment = list_take(&buffers->overwrite.full);
     if (segment)
         overwrite_locked(buffers, segment);
     return segment;
 }
 
-/* One that was never used, or else the oldest. */
+/* A segment that was never used; if there is none, the oldest. */
 static struct wr_segment *next_locked(struct wr_buffers *buffers)
 {
     struct wr_overwrite *overwrite = &buffers->overwrite;
@@ -202,8 +204,8 @@ static struct wr_segment *next_locked(struct wr_buffers *buffers)
     return segment;
 }
 
-/* A lane that had a segment until now leaves the last ones to those that have none: with fewer
- * segments than running threads it would take back its own for ever. */
+/* A lane that had a segment until now leaves the last ones to lanes that found none. Otherwise,
+ * with fewer segments than running threads, it would take its own segment again forever. */
 static bool may_take(const struct wr_buffers *buffers, const struct wr_lane *lane)
 {
     const struct wr_overwrite *overwrite = &buffers->overwrite;
@@ -211,10 +213,10 @@ static bool may_take(const struct wr_buffers *buffers, const struct wr_lane *lan
     return free_of(buffers) > left;
 }
 
-/* One from the reserve, for one record, by a lane that went without for some ms. A thread that is
- * preempted inside its pin keeps its segment until it runs again; with many more threads than
- * segments that soon is all of them. One that borrows has the segment for so short a time that it
- * hardly ever is preempted with it. */
+/* A lane that got no segment for a few ms may borrow one from the reserve, for one record. A thread
+ * that is preempted inside its pin keeps its segment until it runs again; with many more threads
+ * than segments, such threads soon hold all of them. A thread holds a borrowed segment so briefly
+ * that it is hardly ever preempted with it. */
 static bool may_borrow(const struct wr_lane *lane)
 {
     return wr_clock_ticks() - lane->fed_ticks >= DUE_TICKS;
@@ -224,7 +226,7 @@ static void feed_locked(struct wr_overwrite *overwrite, struct wr_lane *lane, bo
 {
     if (is_fed) {
         lane->fed_ticks = wr_clock_ticks();
-        wr_u32_store_relaxed(&lane->is_due, 0); /* relaxed: read by its own thread */
+        wr_u32_store_relaxed(&lane->is_due, 0); /* relaxed: a hint, read by this thread */
     }
     if (is_fed == !is_hungry(overwrite, lane))
         return;
@@ -262,26 +264,26 @@ static struct wr_segment *open_locked(struct wr_buffers *buffers, struct wr_lane
     return segment;
 }
 
-/* For a writer. False: the current segment, if there is one, takes no more records, so that the
- * next event that comes this far leaves it. */
+/* For a writer. False if the lock is not available: then the current segment, if any, takes no more
+ * records, and the next event that gets the lock leaves it. */
 static bool lock_or_seal(struct wr_lane *lane)
 {
     struct wr_overwrite *overwrite = &lane->buffers->overwrite;
     if (wr_self_lock(&overwrite->lock, &overwrite->lock_is_stuck))
         return true;
-    wr_u32_store_relaxed(&lane->end, 0); /* relaxed: read by its own thread */
+    wr_u32_store_relaxed(&lane->end, 0); /* relaxed: read by this thread */
     return false;
 }
 
-/* The lock could not be had. The drain cannot help, and is not asked to. */
+/* The lock was not available. The drain cannot help, so it is not woken. */
 static enum wr_room lose_stuck(struct wr_lane *lane)
 {
     wr_buffers_count_lost(lane, lane->held_before ? WEIR_LOSS_FULL : WEIR_LOSS_NO_SEGMENT);
     return WR_ROOM_LOST;
 }
 
-/* There was none. The drain looks for segments that nobody uses, and the lane passes over some
- * events: wr_buffers_skip(). */
+/* No segment was available. Asks the drain to look for segments of idle threads, and lets the lane
+ * lose its next events cheaply: see wr_buffers_skip(). */
 static enum wr_room lose_full(struct wr_lane *lane)
 {
     struct wr_buffers *buffers = lane->buffers;
@@ -291,7 +293,7 @@ static enum wr_room lose_full(struct wr_lane *lane)
     return WR_ROOM_LOST;
 }
 
-/* Segments of a record that could not be published: nothing is in them. */
+/* Puts back the segments, all empty, of a record that could not be published. */
 static void put_back_locked(struct wr_lane *lane)
 {
     struct wr_place *place = wr_place_of(lane);
@@ -325,12 +327,13 @@ static enum wr_room room(struct wr_lane *lane, struct wr_segment **segment, uint
     unlock(buffers);
     if (!*segment)
         return lose_full(lane);
-    /* Not asked of `end` again: see wr_chain_room(). */
+    /* Do not check `end` again: see wr_chain_room(). */
     *commit = WR_SEGMENT_HEADER_BYTES;
     return WR_ROOM;
 }
 
-/* All or none. Not one is borrowed: a record of several is no reason to let others go without. */
+/* All or none, and none from the reserve: a record that spans several segments must not starve
+ * other lanes. */
 static struct wr_segment *take_several_locked(struct wr_buffers *buffers, struct wr_lane *lane,
                                               uint32_t count)
 {
@@ -363,12 +366,12 @@ static bool span_open(struct wr_lane *lane, const struct wr_span *span)
 {
     struct wr_overwrite *overwrite = &lane->buffers->overwrite;
     if (!lock_or_seal(lane)) {
-        lane->records_retired--; /* its own: see wr_span_begin() */
+        lane->records_retired--; /* this record was counted in advance: see wr_span_begin() */
         lose_stuck(lane);
         return false; /* the segments stay in hand */
     }
     wr_place_of(lane)->in_hand = NULL;
-    cut_locked(overwrite, lane); /* before the record, which is counted as retired already */
+    cut_locked(overwrite, lane); /* before `records_left` includes this record */
     lane->records_left = lane->records_retired;
     for (struct wr_segment *segment = span->oldest; segment; segment = segment->newer) {
         segment->lane = lane;
@@ -381,7 +384,7 @@ static bool span_open(struct wr_lane *lane, const struct wr_span *span)
     return true;
 }
 
-/* At once, or at the lane's next event. */
+/* Leaves the segment now or, if the lock is not available, at the lane's next event. */
 static void retire(struct wr_lane *lane)
 {
     if (leave_current(lane))
@@ -393,7 +396,7 @@ static bool has_room(struct wr_lane *lane)
     return wr_u32_load_relaxed(&lane->buffers->overwrite.spare) > 0; /* relaxed: a hint */
 }
 
-/* Segments in hand go back when the lane has the lock, now or at its next event. */
+/* Segments in hand go back when the lane gets the lock, now or at its next event. */
 static bool reset(struct wr_lane *lane)
 {
     if (lane->is_borrowed || wr_place_of(lane)->in_hand)
@@ -449,8 +452,8 @@ void wr_overwrite_release(struct wr_buffers *buffers, struct wr_segment_list hel
 {
     struct wr_overwrite *overwrite = &buffers->overwrite;
     lock(buffers);
-    /* edge HOLD.release, by the lock: the snapshot has read them. All of them were opened before
-     * those that are full by now. */
+    /* edge HOLD.release, by the lock: the snapshot has read them. They go in front: all of them
+     * were opened before the segments that are full now. */
     list_join(&held, overwrite->late);
     list_join(&held, overwrite->full);
     overwrite->late = (struct wr_segment_list){NULL, NULL, 0};
@@ -468,14 +471,15 @@ void wr_overwrite_close(struct wr_buffers *buffers)
     unlock(buffers);
 }
 
-/* None of what it has attempted in segments opened since the hold, which the snapshot does not
- * read. */
+/* Excludes attempts since the lane opened its first segment after the hold: the snapshot does not
+ * read those. */
 static uint64_t attempts(struct wr_lane *lane, uint64_t lost[WR_LANE_CAUSES])
 {
     struct wr_overwrite *overwrite = &lane->buffers->overwrite;
     lock(lane->buffers);
     bool is_cut = lane->cut_epoch == overwrite->epoch;
-    void *current = wr_ptr_load_relaxed(&lane->current); /* relaxed: it changes under the lock */
+    /* relaxed: it changes only under the lock */
+    void *current = wr_ptr_load_relaxed(&lane->current);
     uint64_t records = is_cut ? lane->cut_records : lane->records_left;
     if (!is_cut && wr_lane_is_revoked(current))
         records += wr_lane_revoked_count(current);
@@ -494,7 +498,7 @@ struct wr_segment_view wr_overwrite_visit(struct wr_lane *lane)
     lock(lane->buffers);
     struct wr_segment *segment = current_locked(lane);
     if (segment)
-        /* relaxed: only to tell whether it has moved */
+        /* relaxed: compared with a later value to see progress; nothing is read through it */
         view = (struct wr_segment_view){segment, segment->opening,
                                         wr_u64_load_relaxed(&segment->commit)};
     else
@@ -503,18 +507,19 @@ struct wr_segment_view wr_overwrite_visit(struct wr_lane *lane)
     return view;
 }
 
-/* Under the lock, and only if the segment was not opened again: the lane may have left it, and have
- * got the same one back, with an `end` of its own, and be writing to it. */
+/* Revokes under the lock, and only if the segment was not opened again: the lane may have left it,
+ * got the same one back with a new `end`, and be writing to it. */
 bool wr_overwrite_revoke(struct wr_lane *lane, struct wr_segment *segment, uint64_t opening)
 {
     struct wr_overwrite *overwrite = &lane->buffers->overwrite;
     lock(lane->buffers);
-    lane->oldest = lane->newest = segment; /* which is what a revocation asks for */
+    lane->oldest = lane->newest = segment; /* wr_lane_revoke_finish() expects this */
     bool is_taken = segment->opening == opening && wr_lane_revoke_finish(lane);
     lane->oldest = lane->newest = NULL;
     if (is_taken) {
         put_locked(overwrite, segment);
-        wr_u32_store_relaxed(&lane->is_due, 1); /* relaxed: a hint; the next turn may be late */
+        /* relaxed: a hint; do not wait for the next turn, which may be late */
+        wr_u32_store_relaxed(&lane->is_due, 1);
     }
     unlock(lane->buffers);
     return is_taken;
@@ -541,7 +546,7 @@ void wr_overwrite_turn(struct wr_buffers *buffers)
 {
     struct wr_overwrite *overwrite = &buffers->overwrite;
     lock(buffers);
-    overwrite->turn += overwrite->turn == UINT32_MAX ? 2 : 1; /* 0 is no turn */
+    overwrite->turn += overwrite->turn == UINT32_MAX ? 2 : 1; /* 0 means no turn */
     overwrite->hungry = 0;
     spare_set(buffers);
     unlock(buffers);
@@ -550,7 +555,7 @@ void wr_overwrite_turn(struct wr_buffers *buffers)
 bool wr_overwrite_is_empty(struct wr_lane *lane)
 {
     lock(lane->buffers);
-    put_back_locked(lane); /* what its thread could not give back */
+    put_back_locked(lane); /* segments that its thread could not give back */
     bool is_empty = lane->segments_full == 0 && !current_locked(lane);
     unlock(lane->buffers);
     return is_empty;
@@ -564,11 +569,12 @@ static bool counts(struct wr_lane *lane, uint64_t *kept, uint64_t *overwritten, 
     if (!wr_os_mutex_lock_for(&overwrite->lock, limit_ns))
         return false;
     const struct wr_segment *segment = current_locked(lane);
-    void *current = wr_ptr_load_relaxed(&lane->current); /* relaxed: as there */
+    /* relaxed: it changes only under the lock */
+    void *current = wr_ptr_load_relaxed(&lane->current);
     *overwritten = lane->overwritten;
     *kept = lane->records_left - lane->overwritten;
     if (segment)
-        /* relaxed: nothing but the count in the word is used */
+        /* relaxed: only the count in the word is used */
         *kept += wr_commit_count(wr_u64_load_relaxed(&segment->commit));
     else if (wr_lane_is_revoked(current))
         *kept += wr_lane_revoked_count(current);
@@ -576,8 +582,8 @@ static bool counts(struct wr_lane *lane, uint64_t *kept, uint64_t *overwritten, 
     return true;
 }
 
-/* Not a sum over lanes, which takes segments for two that pass from one lane to another meanwhile.
- */
+/* Not a sum over lanes, which would count a segment twice that moves from one lane to another
+ * meanwhile. */
 static bool figures(struct wr_buffers *buffers, struct weir_stats *stats, uint64_t limit_ns)
 {
     uint64_t signals = wr_os_signals_block();
@@ -592,7 +598,7 @@ static bool figures(struct wr_buffers *buffers, struct weir_stats *stats, uint64
 
 /* --- The table. ------------------------------------------------------------------------------ */
 
-/* What is read for a snapshot is kept until wr_overwrite_release(). */
+/* Nothing to do: segments read for a snapshot are held until wr_overwrite_release(). */
 static void give(struct wr_buffers *buffers, struct wr_segment *segment)
 {
     (void)buffers;
@@ -605,7 +611,8 @@ static enum wr_attention attend(struct wr_buffers *buffers)
     return WR_ATTENTION_NONE;
 }
 
-/* A recorder's lane goes when its last record is overwritten: wr_overwrite_is_empty(). */
+/* A recorder's lane is released when its last record is overwritten: see wr_overwrite_is_empty().
+ */
 static bool finish(struct wr_lane *lane)
 {
     (void)lane;

@@ -1,7 +1,7 @@
 /*
- * The modes: the one list. A row has the name in enum weir_mode, the name of the mode's table
- * (mode_*.c, see mode.h), and the word on command lines and in results. Also for programs outside
- * of core/ that name modes.
+ * The single list of modes. A row has the name in enum weir_mode, the name of the mode's table
+ * (mode_*.c, see mode.h), and the word used on command lines and in results. Programs outside core/
+ * that name modes use it too.
  */
 #ifndef WR_BUFFERS_MODES_H
 #define WR_BUFFERS_MODES_H

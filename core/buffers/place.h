@@ -1,4 +1,4 @@
-/* A lane as the buffer manager keeps it: with how it waits for room, or for its turn. */
+/* A lane as the buffer manager allocates it: with its state of waiting for room or for a turn. */
 #ifndef WR_BUFFERS_PLACE_H
 #define WR_BUFFERS_PLACE_H
 
@@ -8,21 +8,21 @@
 struct wr_place {
     struct wr_lane lane;
     struct wr_waiter waiter;
-    struct wr_unit *granted; /* WRITER: what its wait has brought, for the attempt that goes on: not
-                              * yet credit, which may be revoked before it is used */
-    uint64_t waited_ns;      /* WRITER: of the attempt, in waits whose grants were taken back */
-    bool is_parked;          /* WRITER: its attempt is at the gate, and counted there */
+    struct wr_unit *granted; /* WRITER: the grant of its last wait, reserved for the attempt that
+                              * resumes; not in `credit`, where the drain could revoke it */
+    uint64_t waited_ns;      /* WRITER: how long this attempt was parked so far, between hooks */
+    bool is_parked;          /* WRITER: its attempt waits at the gate and is counted in `parked` */
     bool is_outside;         /* WRITER: granted, and in the host's after hook */
-    struct wr_segment *in_hand; /* WRITER: taken for a record of several, not yet published; linked
-                                 * by `newer` */
-    uint64_t records_before;    /* WRITER: the lane's `records_retired`, without that record */
-    /* BLOCK: ANY(CREDIT): what is unused of the last grant. DROP: ANY(TURN) */
+    struct wr_segment *in_hand; /* WRITER: taken for a record that spans them, not yet published;
+                                 * linked by `newer` */
+    uint64_t records_before;    /* WRITER: `records_retired` of the lane before that record */
+    /* BLOCK: ANY(CREDIT): the unused rest of the last grant. DROP: ANY(TURN) */
     WR_ALIGNED_LINE struct wr_ptr credit;
     /* DROP. WRITER until it enrols, then DRAIN until it is served (ENROL, TURN) */
     uint32_t needed;           /* segments */
-    struct wr_place *next;     /* the lane that enrolled before; then the queue */
+    struct wr_place *next;     /* the lane that enrolled before this one; later, the queue */
     struct wr_place *previous; /* DRAIN: the queue */
-    void *met;                 /* DRAIN: the unused grant that the last sweep met */
+    void *met;                 /* DRAIN: the unused grant that the last sweep found */
     bool is_queued;            /* DRAIN */
 };
 

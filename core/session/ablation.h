@@ -1,5 +1,5 @@
-/* For benchmarks and stress programs, which link the static library: a BLOCK session of strategy
- * RELAY without some of its parts. Not for hosts. */
+/* Switches off parts of RELAY in a BLOCK session. For benchmarks and stress programs, which link
+ * the static library; not for hosts. */
 #ifndef WR_SESSION_ABLATION_H
 #define WR_SESSION_ABLATION_H
 
@@ -7,7 +7,7 @@
 
 struct weir_session;
 
-/* Between create and start. `flags`: of enum wr_wake_flags. */
+/* Called between create and start. `flags`: of enum wr_wake_flags. */
 void wr_session_ablate(struct weir_session *session, uint32_t flags);
 
 #endif

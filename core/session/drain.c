@@ -1,10 +1,10 @@
 /*
  * The drain: one thread per session that reads the lanes and writes the stream.
  *
- * It looks when it is rung (segments are full, threads wait) or when its timer ends; drain_thread.c
- * says when. A look begins with the clock: the horizon. Only records older than it are read, so
- * that a lane it has not met yet can only hold younger ones, and a sequence point at the horizon is
- * true (point.c).
+ * It looks when it is rung (segments are full, threads wait) or when its timer ends; see
+ * drain_thread.c. A look first reads the clock: the horizon. It reads only records older than the
+ * horizon. A lane that the drain has not counted yet can only hold younger ones, so a sequence
+ * point at the horizon is true (point.c).
  */
 #include "session/drain.h"
 
@@ -21,15 +21,15 @@
 
 /* --- The sink. ------------------------------------------------------------------------------- */
 
-/* The sink may block: what is free must not wait for it. */
+/* The sink may block: give free segments to threads that wait first. */
 static void leave(void *context)
 {
     struct weir_session *session = context;
     session->buffers.mode->before_sink(&session->buffers);
 }
 
-/* What was in the buffer when the sink failed is not delivered, and neither is what follows. A part
- * of it may be in the file all the same; it counts as lost. */
+/* When the sink fails, the events in the buffer and all later ones count as lost, even if a part of
+ * the buffer has reached the file. */
 void wr_drain_settle(void *context, bool is_sent)
 {
     struct weir_session *session = context;
@@ -52,8 +52,8 @@ void wr_drain_settle(void *context, bool is_sent)
     pthread_mutex_unlock(&session->buffers.lock);
 }
 
-/* Of a stream that cannot be written, or a session that cannot be ended any more: nobody records or
- * waits for it from here on. The stop is the host's to make. */
+/* The stream cannot be written, or membarrier has failed: switches the session's events off and
+ * ends the waits of parked threads. The host still has to stop the session. */
 static void end_early(struct weir_session *session)
 {
     wr_u32_store_release(&session->has_ended_early, 1);
@@ -66,7 +66,7 @@ static void lanes_release(struct weir_session *session)
     pthread_mutex_lock(&session->buffers.lock);
     struct wr_lane **link = &session->buffers.lanes;
     while (*link) {
-        /* On the ready list it would be met again: it goes after that. */
+        /* A lane on the ready list will be read again; it is released after that. */
         if ((*link)->is_finished && !wr_u32_load_acquire(&(*link)->queued))
             wr_buffers_release_lane_locked(&session->buffers, link);
         else
@@ -92,8 +92,8 @@ void wr_drain_flush(struct weir_session *session)
 
 /* --- Looks. ---------------------------------------------------------------------------------- */
 
-/* Every introduced lane, up to `limit`; emitters that are inside a pin may still publish records
- * that are older, so they are waited for. */
+/* Reads every introduced lane up to `limit`. First waits for emitters inside a pin, which may still
+ * publish older records. */
 static void read_all(struct weir_session *session, uint64_t limit)
 {
     uint64_t attached;
@@ -112,16 +112,16 @@ static void read_ready(struct weir_session *session, struct wr_lane *ready, uint
         wr_buffers_accept_ready(lane);
         if (!lane->track.listed || !wr_read_lane(session, lane, limit))
             continue;
-        /* Left, with records younger than this look: its thread may be parked until it comes back,
-         * and would not announce it again. */
+        /* A segment that its thread has left, with records younger than this look. The thread may
+         * be parked until the segment comes back, and would not announce it again. */
         if (lane->oldest && wr_lane_is_left(lane))
             wr_buffers_announce(lane);
     }
 }
 
-/* Lanes that no point has named yet. All that they hold is younger than the last horizon: a lane is
- * counted, under the lock, before its thread stamps its first record, and the look of that horizon
- * did not count it. So a point at that horizon introduces it truthfully. */
+/* Are there lanes that no point has introduced? Their records are younger than the last horizon: a
+ * thread pushes its lane before it stamps the first record (edge ARRIVE), and the look of that
+ * horizon did not count the lane. So a point at that horizon introduces them truthfully. */
 static bool has_new_lanes(struct weir_session *session)
 {
     uint64_t attached;
@@ -132,14 +132,14 @@ static bool has_new_lanes(struct weir_session *session)
 static void introduce(struct weir_session *session)
 {
     struct wr_drain *drain = &session->drain;
-    /* A tick after a point that stands at the horizon itself, so that points rise. */
+    /* If a point already stands at the horizon, one tick later, so that points rise. */
     uint64_t ticks = wr_max_u64(drain->horizon, drain->point_ticks + 1);
     read_all(session, ticks);
     wr_point_write(session, ticks);
 }
 
-/* Has the lane only the one segment that it had at the last sweep, and not moved in it? While
- * others go without, it need not have stood still: then a segment is a slice of time. */
+/* Is the lane's only segment the one that it had at the last sweep, without new records? While
+ * others wait, it may have new records: a segment is then a slice of time. */
 static bool is_revocable(struct weir_session *session, struct wr_lane *lane, bool others_wait)
 {
     if (!lane->oldest) {
@@ -164,7 +164,7 @@ void wr_drain_sweep(struct weir_session *session, bool others_wait)
     struct wr_lane *first = wr_session_lanes(session, &attached);
     const struct wr_mode *mode = session->buffers.mode;
     bool any = false;
-    /* The timer's sweeps, every flush_ms, must not put off those for threads that wait. */
+    /* The timer's sweeps must not delay those for threads that wait, so only these are noted. */
     if (others_wait)
         session->drain.sweep_ns = wr_os_monotonic_ns();
     if (wr_session_is_lost(session))
@@ -179,7 +179,7 @@ void wr_drain_sweep(struct weir_session *session, bool others_wait)
     if (!any)
         return;
     if (!wr_threads_barrier(session->buffers.has_plain_pins)) /* edge REVOKE */
-        return; /* the lanes keep their segments; who finds `end` 0 leaves its own by itself */
+        return; /* the lanes keep their segments; a thread that finds `end` 0 leaves its own */
     for (struct wr_lane *lane = first; lane; lane = lane->next) {
         if (!lane->is_revoking)
             continue;
@@ -189,8 +189,8 @@ void wr_drain_sweep(struct weir_session *session, bool others_wait)
     }
 }
 
-/* The clock has stepped back. Whatever its stamp, what is from before that is older than this look.
- */
+/* The clock has stepped back. Every record from before the step is older than this look, whatever
+ * its stamp. */
 static void read_before_step(struct weir_session *session)
 {
     uint64_t attached, latest = 0;
@@ -263,7 +263,7 @@ void wr_drain_finish_stream(struct weir_session *session)
     if (has_new_lanes(session))
         introduce(session);
     for (struct wr_lane *lane = wr_session_lanes(session, &attached); lane; lane = lane->next) {
-        /* So many losses that a point must tell them; no record before it is younger. */
+        /* A gap so large that only a point can report it; no record before it is younger. */
         while (wr_read_lane(session, lane, UINT64_MAX)) {
             read = wr_max_u64(read, lane->track.ticks);
             wr_point_write(session, wr_max_u64(read, drain->point_ticks + 1));
@@ -308,7 +308,7 @@ static void end(struct weir_session *session)
     wr_drain_finish_stream(session);
 }
 
-/* All of a lane is read, so that nothing is missing before a segment but what is counted. */
+/* The drain reads every record of a lane, so only counted losses are missing before a segment. */
 static uint64_t nothing_gone(const struct wr_lane *lane)
 {
     (void)lane;

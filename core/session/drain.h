@@ -1,5 +1,5 @@
 /*
- * The drain: what it knows, how it works, and when.
+ * The drain: its state, its operations, and when they run.
  */
 #ifndef WR_SESSION_DRAIN_H
 #define WR_SESSION_DRAIN_H
@@ -23,7 +23,7 @@ enum wr_drain_go {
     WR_DRAIN_GIVE_UP,
 };
 
-/* A loss that is to be reported in a Weir/Loss event. */
+/* A loss not yet written as a Weir/Loss event. */
 struct wr_told_loss {
     uint64_t capture_id;
     uint64_t after;
@@ -35,76 +35,76 @@ struct wr_told_loss {
 #define WR_LOSS_METADATA_ID       (WR_EVENT_INDEX_MAX + 1)
 #define WR_CLOCK_STEP_METADATA_ID (WR_EVENT_INDEX_MAX + 2)
 
-/* A step back of the clock. OVERWRITE keeps the last ones: its segments may be from before them. */
+/* A step back of the clock. OVERWRITE keeps the last ones, because it may keep older segments. */
 struct wr_clock_step {
-    uint64_t ticks;         /* when, in the stream's time */
+    uint64_t ticks;         /* when it was found, in the stream's time */
     uint64_t by;            /* ticks that the offset grew by */
-    uint64_t offset;        /* of stamps from before it */
-    uint64_t clock;         /* the first reading after it */
-    uint64_t opened_before; /* segments that were opened before it for certain ... */
-    uint64_t opened_by_now; /* ... and when it was found */
+    uint64_t offset;        /* the offset for stamps from before the step */
+    uint64_t clock;         /* the first reading of the clock after the step */
+    uint64_t opened_before; /* openings of segments that certainly precede the step ... */
+    uint64_t opened_by_now; /* ... and openings when it was found */
 };
 
 #define WR_CLOCK_STEPS_MAX 16
 
-/* How a drain works: as events come (drain.c), or when a recorder is asked for them (recorder.c,
- * step.c). */
+/* How a drain works: it reads continuously (drain.c), or only for a recorder's snapshots and last
+ * stream (recorder.c, step.c). */
 struct wr_drain_way {
     /* As wr_drain_begin(), wr_drain_look() and wr_drain_end(). */
     void (*begin)(struct weir_session *session);
     void (*look)(struct weir_session *session, bool is_timed);
     void (*end)(struct weir_session *session);
-    /* The lane's oldest segment is about to be read. */
+    /* Called before the first record of the lane's oldest segment is read. */
     void (*enter)(struct weir_session *session, struct wr_lane *lane);
     /* As wr_step_admits(). */
     bool (*admits)(struct weir_session *session, struct wr_lane *lane, uint64_t stamp,
                    uint64_t limit);
-    /* Records before the lane's oldest segment that are not in the stream. */
+    /* The number of records missing from the stream before the lane's oldest segment. */
     uint64_t (*gone_before)(const struct wr_lane *lane);
 };
 
-/* The drain thread's own state. No other thread touches it, but for the counts that LOCK names. */
+/* The drain thread's own state. Other threads read only the counts marked LOCK. */
 struct wr_drain {
     const struct wr_drain_way *way; /* CONST after wr_drain_begin() */
     struct wr_nettrace nettrace;
-    unsigned char *scratch;    /* a payload with converted strings, and one that was joined from
-                                  several segments, or the rundown's; pages */
-    uint64_t offset;           /* what the stream adds to the clock, so that it never steps back */
-    uint64_t clock_ticks;      /* the clock at the last look; it has stepped if it says less */
-    uint64_t clock_ns;         /* CLOCK_MONOTONIC then, where that is another one */
-    uint64_t expected_ticks;   /* what the clock should have come to by then */
-    bool is_before_step;       /* only what was stamped before a step of the clock is read */
+    unsigned char *scratch;    /* pages for two payloads: one with converted strings; one joined
+                                  from several segments, or the rundown's */
+    uint64_t offset;           /* added to stamps, so that the stream's time never steps back */
+    uint64_t clock_ticks;      /* the clock at the last look; less at the next one means a step */
+    uint64_t clock_ns;         /* CLOCK_MONOTONIC at that look, if stamps are the counter's */
+    uint64_t expected_ticks;   /* the stream time expected at that look */
+    bool is_before_step;       /* only records stamped before a step of the clock are read */
     uint64_t end_ticks;        /* the stream's time when all emitters had left */
-    uint64_t horizon;          /* everything stamped before it has been met, but for late records */
-    uint64_t point_ticks;      /* of the last sequence point */
-    uint64_t point_ns;         /* when it was written */
-    uint64_t point_offset;     /* of the stream, behind it */
-    uint64_t lanes_introduced; /* of buffers.lanes_attached */
+    uint64_t horizon;          /* every record stamped before it was read, except late ones */
+    uint64_t point_ticks;      /* the time of the last sequence point */
+    uint64_t point_ns;         /* unused */
+    uint64_t point_offset;     /* the stream's length after that point */
+    uint64_t lanes_introduced; /* buffers.lanes_attached at that point */
     uint64_t timer_ns;         /* single-threaded builds: when the next timed look is due */
-    uint64_t sweep_ns;         /* when segments were last taken for threads that wait */
-    uint64_t bytes_read;       /* of records */
-    bool has_news;             /* since the last point */
-    bool has_finished;         /* lanes that go back at the next flush */
+    uint64_t sweep_ns;         /* when segments were last swept for threads that wait */
+    uint64_t bytes_read;       /* bytes of records */
+    bool has_news;             /* events were written since the last point */
+    bool has_finished;         /* some lanes will be released at the next flush */
     struct wr_track self;      /* the drain's own capture thread: rundown, losses, steps */
-    struct wr_lane *touched;   /* lanes that have encoded since the last flush */
-    bool error_is_told;        /* of the sink */
+    struct wr_lane *touched;   /* lanes with records encoded since the last flush */
+    bool error_is_told;        /* the sink's error was reported */
     bool membarrier_error_is_told;
     struct wr_told_loss losses[WR_TOLD_LOSSES_MAX];
     uint32_t loss_count;
     struct wr_nettrace_thread_number rows[WR_NETTRACE_POINT_ROWS];
     uint32_t row_count;
-    /* OVERWRITE: the stream that is being written has these lanes, the first of them and the number
-     * of all that there had been, and not those that came later. */
+    /* OVERWRITE: while `stream_is_cut`, the stream has the lanes from `stream_lanes` on, and none
+     * that came later. `stream_attached` is the number of lanes ever attached at that moment. */
     bool stream_is_cut;
     struct wr_lane *stream_lanes;
     uint64_t stream_attached;
-    uint64_t stream_cut; /* what is stamped later is not in it */
+    uint64_t stream_cut; /* records stamped later are not in the stream */
     struct wr_clock_step steps[WR_CLOCK_STEPS_MAX];
     uint32_t step_count, steps_told;
-    uint64_t openings; /* of segments, when the clock was last read */
+    uint64_t openings; /* segments opened when the clock was last read */
     unsigned char metadata_written[(WR_CLOCK_STEP_METADATA_ID + 1 + 7) / 8];
 
-    struct weir_counts own; /* LOCK(buffers.lock): rundown, and losses without a lane */
+    struct weir_counts own; /* LOCK(buffers.lock): rundown events, and losses without a lane */
     uint64_t late_records;  /* LOCK */
     uint64_t points;        /* LOCK */
     uint64_t bytes_sent;    /* LOCK */
@@ -113,30 +113,31 @@ struct wr_drain {
 /* --- drain_thread.c, or drain_poll.c in single-threaded builds: when the drain looks. -------- */
 
 enum weir_result wr_drain_start(struct weir_session *session, struct weir_error *error);
-/* No emitter is inside any more: reads the rest and ends the stream. False if that is not done by
- * the deadline (monotonic). */
+/* Makes the drain read the rest and end the stream. Called when no emitter is inside, or the wait
+ * for them has timed out. False if the drain is not done by the deadline (monotonic). */
 bool wr_drain_finish(struct weir_session *session, uint64_t deadline_ns);
-/* Sees to it that the request for a snapshot is answered. */
+/* Has the drain answer the request for a snapshot, and waits for the answer. */
 void wr_drain_take_snapshot(struct weir_session *session);
 /* Is the caller in a callback of the session's own drain? */
 bool wr_drain_is_self(const struct weir_session *session);
 
-/* --- drain.c: what it does then, in its way. ------------------------------------------------- */
+/* --- drain.c: what a look does. -------------------------------------------------------------- */
 
-/* The header and the first point. */
+/* Begins the session's stream: the header and the first point. A recorder writes neither yet. */
 void wr_drain_begin(struct weir_session *session);
-/* One look. `is_timed`: the timer's, which meets every lane, idle ones and their losses too. */
+/* One look. `is_timed`: the timer's look, which visits every lane, idle ones included. */
 void wr_drain_look(struct weir_session *session, bool is_timed);
-/* Takes back the segments of lanes that have not moved since the last sweep; while others wait for
- * one, also those that have. */
+/* Revokes segments that were current at the last sweep too and got no record since. While others
+ * wait for a segment, revokes those with new records as well. */
 void wr_drain_sweep(struct weir_session *session, bool others_wait);
-/* All emitters have left: whatever their stamps, everything is read, and the stream ended. */
+/* Reads everything, whatever its stamps, and ends the stream. All emitters have left, or the stop
+ * has given up waiting for them. */
 void wr_drain_end(struct weir_session *session);
-/* Hands the buffer to the sink; lanes that are finished go back. */
+/* Passes the buffer to the sink, and releases finished lanes. */
 void wr_drain_flush(struct weir_session *session);
 
-/* The on_flush of the session's own sink: what it has not taken is lost. */
+/* on_flush of the session's own sink: counts what the sink has not taken as lost. */
 void wr_drain_settle(void *session, bool is_sent);
-/* Reads what is left, and writes the rundown and the end. All emitters have left. */
+/* Reads what is left, and writes the rundown and the end. For wr_drain_end() only. */
 void wr_drain_finish_stream(struct weir_session *session);
 #endif

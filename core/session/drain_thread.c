@@ -1,21 +1,21 @@
 /*
- * When the drain looks: a thread of its own, which sleeps until it is rung or its timer ends. In
- * single-threaded builds drain_poll.c is in its place.
+ * When the drain looks: the drain thread sleeps until it is rung or its timer ends. Single-threaded
+ * builds use drain_poll.c instead.
  */
 #include <string.h>
 #include "os/os.h"
 #include "session/session.h"
 
-/* How often the drain looks for what idle threads hold: while OVERWRITE, or a no-block scope, finds
- * no segment; and while lanes wait and nothing comes back. */
+/* How often the drain looks for segments that idle threads hold: while a thread in OVERWRITE or in
+ * a no-block scope finds none, and while lanes wait and no segment comes back. */
 #define SWEEP_NS_WHEN_STARVED (UINT64_C(5) * WR_NS_PER_MS)
 #define SWEEP_NS_WHEN_STUCK   (UINT64_C(1) * WR_NS_PER_MS)
 
 /* --- The thread. ----------------------------------------------------------------------------- */
 
-/* After a look: sees to the threads that wait, as the mode has it. Returns when to look again
- * (monotonic): 0 at once, UINT64_MAX when rung. While somebody waits and nothing is free, it takes
- * back unused grants, and segments that have been held since the last sweep. */
+/* After a look: attends to the threads that wait, as the mode requires. Returns when to look again
+ * (monotonic; 0: at once; UINT64_MAX: when rung). While a thread waits and nothing is free, takes
+ * back unused grants, and segments held since the last sweep. */
 static uint64_t attend(struct weir_session *session)
 {
     struct wr_buffers *buffers = &session->buffers;
@@ -34,14 +34,14 @@ static uint64_t attend(struct weir_session *session)
         return due_ns;
     bool is_found = buffers->mode->take_back(buffers);
     wr_drain_sweep(session, true);
-    buffers->mode->serve(buffers); /* what the sweep has taken back */
+    buffers->mode->serve(buffers); /* grants what the sweep took back */
     if (is_found)
         return 0;
-    /* relaxed: what was revoked is on the ready list, by this thread */
+    /* relaxed: this thread put the lanes with revoked segments on the list */
     return wr_ptr_load_relaxed(&buffers->ready) ? 0 : session->drain.sweep_ns + SWEEP_NS_WHEN_STUCK;
 }
 
-/* When the next timed look is due: sooner if a thread found no segment. */
+/* When the next timed look is due; sooner if a thread found no segment. */
 static uint64_t timer_next(struct weir_session *session, uint64_t timer_ns)
 {
     uint64_t sweep_ns = wr_os_monotonic_ns() + SWEEP_NS_WHEN_STARVED;
@@ -49,7 +49,7 @@ static uint64_t timer_next(struct weir_session *session, uint64_t timer_ns)
     return is_starved && sweep_ns < timer_ns ? sweep_ns : timer_ns;
 }
 
-/* A look whose speed the grant size follows. */
+/* One look; reports its speed to the mode, which may adapt the grant size to it. */
 static void look_timed(struct weir_session *session, bool is_timed)
 {
     struct wr_drain *drain = &session->drain;
@@ -92,8 +92,8 @@ static void set_and_wake(struct wr_u32 *word, uint32_t value)
 static void *run(void *argument)
 {
     struct weir_session *session = argument;
-    /* For its whole life this thread is inside the library: what its callbacks emit is counted as
-     * nested and never waits for itself. */
+    /* This thread is inside the library for its whole life: events of its callbacks count as
+     * nested, so it never waits for itself. */
     wr_self_enter();
     wr_self.is_drain = true;
     session->drain_thread = pthread_self();
@@ -101,21 +101,20 @@ static void *run(void *argument)
         wr_os_futex_wait(&session->drain_go, 0, UINT64_MAX);
     if (wr_u32_load_acquire(&session->drain_go) == WR_DRAIN_RUN) {
         wr_drain_begin(session);
-        /* Before the first flush: a sink that is stuck must not keep weir_session_start() */
+        /* Before the first flush: a stuck sink must not block weir_session_start(). */
         set_and_wake(&session->drain_runs, 1); /* edge START.release */
         if (session->drain.nettrace.length)
             wr_drain_flush(session);
         loop(session);
         wr_drain_end(session);
-        uint32_t stopping =
-            WR_SESSION_STOPPING; /* unless the stop has given up: then CLOSED stays */
+        uint32_t stopping = WR_SESSION_STOPPING; /* if the stop has timed out, CLOSED stays */
         wr_u32_cas_acq_rel(&session->state, &stopping, WR_SESSION_DRAINED);
     }
     set_and_wake(&session->drain_is_gone, 1); /* edge GONE.release: the last access */
     return NULL;
 }
 
-/* --- Others. --------------------------------------------------------------------------------- */
+/* --- Other threads. -------------------------------------------------------------------------- */
 
 static void drain_go(struct weir_session *session, enum wr_drain_go how)
 {
@@ -123,7 +122,7 @@ static void drain_go(struct weir_session *session, enum wr_drain_go how)
     wr_os_futex_wake_all(&session->drain_go);
 }
 
-/* The name goes to the file last, when nothing but enabling is left to do. */
+/* The file gets its name last, when only enabling the events remains to be done. */
 enum weir_result wr_drain_start(struct weir_session *session, struct weir_error *error)
 {
     int failure = wr_os_thread_start("weir-drain", run, session);
@@ -164,5 +163,5 @@ enum weir_result weir_session_poll(struct weir_session *session, struct weir_err
 {
     if (!session)
         return wr_fail(error, WEIR_BAD_ARGUMENT, "session must not be NULL");
-    return WEIR_OK; /* the drain thread does it */
+    return WEIR_OK; /* nothing to do: the drain thread looks */
 }

@@ -1,16 +1,16 @@
 /*
- * Sequence points: where the stream says how many events each thread has attempted, so that a
- * reader can tell what is lost, and where it may cut the stream.
+ * Sequence points say how many events each thread has attempted. A reader computes losses from
+ * them, and may cut the stream there.
  *
- * What existing readers demand, and we obey: a number never steps back; a thread is introduced by a
- * point with number 1 and its events are numbered from 2, because a reader takes a thread that it
- * meets with number n to have lost nothing before n; a step below 2^31, because they subtract
- * signed.
+ * Existing readers rely on three rules. A number never steps back. A point introduces a thread with
+ * number 1, and its events are numbered from 2: a reader assumes that a thread that it first sees
+ * with number n has lost nothing before n. A step is below 2^31, because readers subtract numbers
+ * as signed integers.
  *
  * A point at T is true only if no emitter is still inside a pin with a stamp older than T. The
- * order is: clock, barrier, pins. An emitter whose pin is odd at the barrier is waited for, up to 1
- * ms or until half the budget is full; a record that is published later than that is stamped with
- * the point's time and counted as late.
+ * order is: clock, barrier, pins. The drain waits for emitters whose pin is odd at the barrier, up
+ * to 1 ms or until half the budget is full. A record that is published later gets the point's time
+ * and counts as late.
  */
 #include "session/point.h"
 
@@ -22,18 +22,18 @@
 #include "session/session.h"
 
 #define SETTLE_NS_MAX   1000000u
-#define POINT_BYTES_MAX (4u << 20) /* of stream between points: what a reader must hold */
+#define POINT_BYTES_MAX (4u << 20) /* of stream between points, which a reader must hold */
 
 /* --- What a lane has lost. ------------------------------------------------------------------- */
 
-/* Tells all losses so far, if the lane has no unread record that some of them may follow. The
- * losses are loaded before the look for records: a record that precedes a loss we saw is then seen
- * too. */
+/* Reports all losses so far, unless the lane has an unread record that some of them may follow.
+ * Load the losses before looking for records: then every record that precedes a loaded loss is
+ * seen. */
 static void lane_tell_all(struct weir_session *session, struct wr_lane *lane, uint64_t limit)
 {
     uint64_t lost[WR_LANE_CAUSES];
-    /* edge EXIT.acquire, before the losses: they are its last then. The thread may still be putting
-     * the lane on the ready list, inside a pin. */
+    /* edge EXIT.acquire, before the losses are loaded, so that they are the thread's last. Check
+     * the pin too: inside it, the thread may still be putting the lane on the ready list. */
     bool has_exited =
         wr_u32_load_acquire(&lane->exited) && !wr_pin_is_inside(wr_pin_load(lane->thread));
     uint64_t records = lane->buffers->mode->attempts(lane, lost);
@@ -83,8 +83,8 @@ static void rows_write(struct weir_session *session, uint64_t ticks)
     drain->row_count = 0;
 }
 
-/* A number that is far from the last one that a reader has met, in a point or on an event, is
- * approached in steps that it can subtract. */
+/* If a number is far from the last one that a reader has seen, in a point or on an event, writes
+ * intermediate points with steps that a reader can subtract. */
 static void row_add(struct weir_session *session, uint64_t ticks, struct wr_track *track)
 {
     struct wr_drain *drain = &session->drain;
@@ -129,7 +129,7 @@ void wr_point_write(struct weir_session *session, uint64_t ticks)
     pthread_mutex_unlock(&session->buffers.lock);
 }
 
-/* --- Emitters that are inside. --------------------------------------------------------------- */
+/* --- Emitters inside their pin. -------------------------------------------------------------- */
 
 static bool pin_is_as_noted(const struct wr_lane *lane)
 {
@@ -146,7 +146,8 @@ void wr_point_settle(struct weir_session *session)
 {
     uint64_t attached;
     struct wr_lane *first = wr_session_lanes(session, &attached);
-    /* After the clock was read, before the pins are. Without it they say nothing worth a wait. */
+    /* After the clock was read, before the pins are. If the barrier fails, the pins prove nothing,
+     * so there is no point in waiting. */
     if (!wr_threads_barrier(session->buffers.has_plain_pins))
         return;
     bool any = false;

@@ -7,14 +7,15 @@
 
 struct weir_session;
 
-/* Writes a sequence point at `ticks`, which no unread record of an introduced lane precedes, and
- * introduces the lanes that are new. Ticks of points rise. */
+/* Writes a sequence point at `ticks`, and introduces new lanes. No unread record of an introduced
+ * lane may be older than `ticks`, except late ones. The ticks of points rise. */
 void wr_point_write(struct weir_session *session, uint64_t ticks);
-/* Have all emitters left the pins that they were in at this call? Waits at most 1 ms. */
+/* Waits until all emitters have left the pins that they were in at this call; at most 1 ms, and no
+ * longer once half the budget is full. */
 void wr_point_settle(struct weir_session *session);
 /* Is there anything that the next point must report? */
 bool wr_point_has_losses(struct weir_session *session);
-/* Is so much written since the last point that a reader should not have to hold more? */
+/* Has the stream grown so much since the last point that a reader should not have to hold more? */
 bool wr_point_is_due(const struct weir_session *session);
 
 #endif

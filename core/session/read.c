@@ -12,15 +12,15 @@
 
 /* --- Records. -------------------------------------------------------------------------------- */
 
-/* A record, taken apart. */
+/* A decoded record. */
 struct record {
     uint32_t index;                               /* 0: a gap mark */
     const struct wr_event_definition *definition; /* of the index */
-    uint64_t stamp;                               /* what its thread read from the clock */
+    uint64_t stamp;                               /* the clock as its thread read it */
     const unsigned char *payload;
     uint32_t payload_bytes;
     uint32_t bytes;
-    bool spans; /* it goes on in the next segments; its segment has no other record */
+    bool spans; /* continues in the next segments; no other record follows it in its own */
 };
 
 static inline void record_read(const struct wr_segment *segment, uint32_t offset,
@@ -51,7 +51,7 @@ static inline void record_read(const struct wr_segment *segment, uint32_t offset
     record->bytes = wr_record_bytes(record->payload_bytes, is_extended);
 }
 
-/* The time that the file gets: never before the thread's last one, nor before the last point. */
+/* The record's time in the stream: never before the thread's last record or the last point. */
 static inline uint64_t ticks_of(struct weir_session *session, struct wr_lane *lane, uint64_t stamp)
 {
     struct wr_drain *drain = &session->drain;
@@ -69,8 +69,8 @@ static inline uint64_t ticks_of(struct weir_session *session, struct wr_lane *la
     return ticks;
 }
 
-/* Joins the parts of a record that spans segments, and leaves room for its conversion. The rest of
- * its segment, up to `end`, is all its own. */
+/* Joins the parts of a record that spans segments, in the second half of the scratch memory: the
+ * first half is for the conversion of strings. The record fills its segment up to `end`. */
 static void record_join(struct weir_session *session, const struct wr_segment *segment,
                         uint32_t offset, uint32_t end, struct record *record)
 {
@@ -87,8 +87,8 @@ static inline void record_write(struct weir_session *session, struct wr_lane *la
     const void *payload = record->payload;
     uint32_t bytes = record->payload_bytes;
     uint64_t ticks = ticks_of(session, lane, record->stamp);
-    /* Not once for the segment: between two records, losses may have been told on the drain's own
-     * thread. */
+    /* Once per record, not per segment: between two records, losses may have been reported as
+     * events of the drain's own capture thread. */
     wr_nettrace_block_begin(&drain->nettrace, lane->track.capture_id, lane->track.thread_id);
     const struct wr_event_definition *definition = record->definition;
     wr_report_describe(session, definition, ticks);
@@ -99,7 +99,7 @@ static inline void record_write(struct weir_session *session, struct wr_lane *la
     wr_nettrace_event(&drain->nettrace, definition->index, ++lane->track.number, ticks, payload,
                       bytes);
     lane->track.shown = lane->track.number;
-    lane->track.encoded++; /* after a flush in between, which counts what came before */
+    lane->track.encoded++; /* last: a flush in wr_nettrace_event() sends only earlier records */
 }
 
 static void touch(struct wr_drain *drain, struct wr_lane *lane)
@@ -111,8 +111,8 @@ static void touch(struct wr_drain *drain, struct wr_lane *lane)
     drain->touched = lane;
 }
 
-/* Writes records that follow the one just written and differ from it in time and content only.
- * Returns the offset of the first that does not, which goes the general way. */
+/* Writes the records that follow the one just written as long as they differ from it only in time
+ * and content. Returns the offset of the first that needs the general path. */
 static uint32_t run_write(struct weir_session *session, struct wr_lane *lane,
                           const struct record *last, uint32_t offset, uint32_t end, uint64_t limit,
                           uint32_t *count)
@@ -146,7 +146,7 @@ static uint32_t run_write(struct weir_session *session, struct wr_lane *lane,
     return offset;
 }
 
-/* Reads the oldest segment up to its commit word or the limit; true if it met the limit. */
+/* Reads the oldest segment up to its commit word or the limit; true if it stopped at the limit. */
 static bool segment_read(struct weir_session *session, struct wr_lane *lane, uint64_t commit,
                          uint64_t limit)
 {
@@ -162,7 +162,7 @@ static bool segment_read(struct weir_session *session, struct wr_lane *lane, uin
             record_join(session, segment, offset, end, &record);
         if (WR_LIKELY(record.index)) {
             record_write(session, lane, &record);
-            touch(&session->drain, lane); /* after a flush that it may have caused */
+            touch(&session->drain, lane); /* after any flush by record_write() clears the list */
             count++;
             offset = run_write(session, lane, &record, offset + record.bytes, end, limit, &count);
         } else {
@@ -210,7 +210,7 @@ bool wr_read_lane(struct weir_session *session, struct wr_lane *lane, uint64_t l
 {
     struct wr_buffers *buffers = &session->buffers;
     for (uint32_t count = 0;; count++) {
-        /* The limit does not end the reading of a thread whose clock is another one. */
+        /* If the thread's clock differs from the drain's, the limit may never end this loop. */
         if (lane->skew && count >= buffers->segment_count)
             return true;
         if (!lane->oldest) {

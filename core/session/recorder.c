@@ -1,7 +1,7 @@
 /*
- * The drain of a flight recorder (mode OVERWRITE). It reads no lanes until a snapshot or the
- * stop asks for it; until then it visits them now and then, to take segments from threads that do
- * not move, and lanes from threads that are gone.
+ * The drain of a flight recorder (mode OVERWRITE). It reads no records until a snapshot or the stop
+ * requires it. Until then it visits the lanes from time to time, to revoke segments of threads that
+ * make no progress and to release lanes of threads that have exited.
  */
 #include "session/session.h"
 
@@ -10,10 +10,10 @@
 #include "os/os.h"
 #include "session/step.h"
 
-/* --- Segments of threads that do not move. --------------------------------------------------- */
+/* --- Segments of threads that make no progress. ---------------------------------------------- */
 
-/* Notes what the lane writes to. True if it is the segment that it was at the last visit; `is_idle`
- * if it has not moved in it. */
+/* Notes the lane's current segment. True if it is the same as at the last visit; `is_idle` if the
+ * lane has no new records in it either. */
 static bool is_same(struct wr_lane *lane, bool *is_idle)
 {
     struct wr_segment_view view = wr_overwrite_visit(lane);
@@ -26,10 +26,10 @@ static bool is_same(struct wr_lane *lane, bool *is_idle)
     return is_same;
 }
 
-/* A thread may keep an unfinished segment for as long as it likes, unless others go without, or all
- * full segments are younger: what is in it would not be the newest data then. While others go
- * without and no segment is full, of which they could be lent one, the thread that has had its
- * segment longest gives it up even if it moves. */
+/* An idle thread keeps its unfinished segment unless other threads have none, or all full segments
+ * are younger: then its records are no longer among the newest data. While other threads have none,
+ * no segment is full and no thread is idle, the thread that has had its segment longest loses it
+ * although it makes progress. */
 static bool revocations_begin(struct weir_session *session, bool is_starved)
 {
     uint64_t attached, oldest = wr_overwrite_oldest(&session->buffers);
@@ -62,9 +62,9 @@ static void segments_revoke(struct weir_session *session, bool is_starved)
             wr_overwrite_revoke(lane, lane->idle_segment, lane->idle_opening);
 }
 
-/* --- Lanes of threads that are gone. --------------------------------------------------------- */
+/* --- Lanes of threads that have exited. ------------------------------------------------------ */
 
-/* What is announced is that a lane is new, or that its thread is gone: a visit sees both. */
+/* A lane is announced because it is new or because its thread has exited; a visit sees both. */
 static void ready_discard(struct weir_session *session)
 {
     struct wr_lane *lane = wr_buffers_take_ready(&session->buffers);
@@ -76,8 +76,8 @@ static void ready_discard(struct weir_session *session)
     }
 }
 
-/* Its thread is gone, all that it wrote is overwritten, and nobody touches it any more. The thread
- * announces the lane after it has marked it, inside a pin. */
+/* The lane's thread has exited, all of its records are overwritten, and no thread uses it any more.
+ * The pin is checked because a thread marks and then announces its lane inside its pin. */
 static bool is_over(struct wr_lane *lane)
 {
     return wr_u32_load_acquire(&lane->exited) && /* edge EXIT.acquire */
@@ -125,7 +125,8 @@ static void visit(struct weir_session *session, bool is_timed)
     bool is_starved = wr_u32_load_acquire(&session->buffers.is_starved) != 0;
     wr_recorder_fold(session);
     segments_revoke(session, is_starved);
-    /* The turn first: from here on whoever goes without says so, and is noted in the new one. */
+    /* Begin the turn first: a thread that finds no segment from here on sets the flag again, and
+     * counts in the new turn. */
     wr_overwrite_turn(&session->buffers);
     wr_u32_exchange_acq_rel(&session->buffers.is_starved, 0);
 }
@@ -152,7 +153,7 @@ static void end(struct weir_session *session)
     wr_snapshot_last(session);
 }
 
-/* Overwritten, or older than was asked for. */
+/* Records that were overwritten, or left out because they are older than the snapshot asked for. */
 static uint64_t gone_before(const struct wr_lane *lane)
 {
     const struct wr_segment *segment = lane->oldest;

@@ -1,5 +1,5 @@
 /*
- * Losses, which a stream reports as events Weir/Loss of the drain's own capture thread.
+ * Losses. A stream reports them as Weir/Loss events of the drain's own capture thread.
  */
 #include "session/report.h"
 
@@ -22,7 +22,7 @@ void wr_report_own_event(struct weir_session *session, uint32_t metadata_id, uin
     drain->has_news = true;
 }
 
-/* Weir/Loss: events of a thread are missing after that number. */
+/* Weir/Loss: `Count` events of a thread are missing after the event with number `After`. */
 static const struct weir_field loss_fields[] = {{"CaptureThread", WEIR_TYPE_u64},
                                                 {"After", WEIR_TYPE_u32},
                                                 {"Cause", WEIR_TYPE_str},
@@ -64,7 +64,8 @@ void wr_report_write(struct weir_session *session, uint64_t ticks)
     drain->loss_count = 0;
 }
 
-/* Loss events carry the time before the next point. Between points that is the last horizon's. */
+/* Loss events precede the next point. If the list is full between points, they get the time of the
+ * last point. */
 void wr_report_loss(struct weir_session *session, struct wr_track *track, enum weir_loss cause,
                     uint64_t count)
 {
@@ -89,7 +90,7 @@ void wr_report_own_loss(struct weir_session *session, enum weir_loss cause, uint
 
 /* --- What a lane has lost. ------------------------------------------------------------------- */
 
-/* Absolute counts: what was reported before is not reported again. */
+/* `lost` is a total: losses that were reported before are not reported again. */
 static void report_up_to(struct weir_session *session, struct wr_track *track, enum weir_loss cause,
                          uint64_t lost)
 {
@@ -136,9 +137,8 @@ bool wr_report_gap(struct weir_session *session, struct wr_lane *lane, bool at_p
         return false;
     wr_report_gone(session, lane, gone);
     wr_report_lost(session, &lane->track, segment->lost_before);
-    /* The writer's count of attempts is ours. A thread that has a segment open loses nothing for
-     * want of room; what it loses otherwise may have been told before the mark was there to be
-     * read. */
+    /* The writer's count of attempts must equal the drain's. A thread with an open segment never
+     * loses an event as FULL; other losses may be reported before their mark is visible. */
     WR_CHECK(segment->first_number == 1 + lane->records_read + wr_segment_lost_before(segment));
     WR_CHECK(segment->lost_before[WEIR_LOSS_FULL] == lane->track.lost_told[WEIR_LOSS_FULL]);
     return true;

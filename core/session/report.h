@@ -1,5 +1,5 @@
 /*
- * What a stream says besides the host's events: losses, and the metadata of events.
+ * What a stream contains besides the host's events: losses, and the metadata of events.
  */
 #ifndef WR_SESSION_REPORT_H
 #define WR_SESSION_REPORT_H
@@ -11,7 +11,7 @@
 #include "lane/track.h"
 #include "session/session.h"
 
-/* Readers subtract numbers as signed 32-bit integers. stress_accounting_steps has it low. */
+/* Readers subtract numbers as signed 32-bit integers. stress_accounting_steps sets a low limit. */
 #ifdef WR_POINT_STEP_MAX
 #define WR_STEP_MAX ((uint64_t)(WR_POINT_STEP_MAX))
 #else
@@ -20,7 +20,7 @@
 
 /* --- Metadata. ------------------------------------------------------------------------------- */
 
-/* True once for each metadata id: it must be written now. */
+/* True once for each metadata id: the caller writes the metadata now. */
 static inline bool wr_report_is_first_use(struct wr_drain *drain, uint32_t metadata_id)
 {
     unsigned char *byte = &drain->metadata_written[metadata_id / 8];
@@ -30,7 +30,7 @@ static inline bool wr_report_is_first_use(struct wr_drain *drain, uint32_t metad
     return is_first;
 }
 
-/* The metadata of an event, before its first record. */
+/* Writes the metadata of an event before its first record. */
 static inline void wr_report_describe(struct weir_session *session,
                                       const struct wr_event_definition *definition, uint64_t ticks)
 {
@@ -39,31 +39,31 @@ static inline void wr_report_describe(struct weir_session *session,
                              &definition->schema, definition->has_arrays, ticks);
 }
 
-/* An event of the drain's own capture thread, whose block has begun. */
+/* Writes an event of the drain's own capture thread, whose block has begun. */
 void wr_report_own_event(struct weir_session *session, uint32_t metadata_id, uint64_t ticks,
                          const void *payload, uint32_t payload_bytes);
 
 /* --- Losses. --------------------------------------------------------------------------------- */
 
-/* Notes a loss of `count` events after the track's number, which moves on. */
+/* Notes a loss of `count` events after the track's number, and advances the number. */
 void wr_report_loss(struct weir_session *session, struct wr_track *track, enum weir_loss cause,
                     uint64_t count);
-/* Notes what is new of the thread's losses so far. */
+/* Notes those of the thread's losses that were not reported before. The counts are totals. */
 void wr_report_lost(struct weir_session *session, struct wr_track *track,
                     const uint64_t lost[WR_LANE_CAUSES]);
 void wr_report_nested(struct weir_session *session, struct wr_track *track, uint64_t nested);
-/* Notes the losses before the lane's next record; false if they are so many that only a point can.
- */
+/* Notes the losses before the first record of the lane's oldest segment. False if they are so many
+ * that only a point can report them; then nothing is noted. */
 bool wr_report_gap(struct weir_session *session, struct wr_lane *lane, bool at_point);
-/* A gap mark: its extension word. */
+/* Notes the loss of a gap mark, given its extension word. */
 void wr_report_mark(struct weir_session *session, struct wr_lane *lane,
                     const unsigned char *extension);
-/* Records of the lane that the stream does not have. */
+/* Notes records of the lane that the stream does not have, as OVERWRITTEN. */
 void wr_report_gone(struct weir_session *session, struct wr_lane *lane, uint64_t count);
-/* Losses of the drain's own capture thread, and of threads without a lane. */
+/* Notes losses of the drain's own capture thread; those of threads without a lane. */
 void wr_report_own_loss(struct weir_session *session, enum weir_loss cause, uint64_t count);
 void wr_report_unattributed(struct weir_session *session);
-/* Writes what was noted. */
+/* Writes the losses noted so far. */
 void wr_report_write(struct weir_session *session, uint64_t ticks);
 
 #endif

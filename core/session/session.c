@@ -22,7 +22,7 @@ static void host_release(const struct weir_session_config *config, void *memory,
         free(memory);
 }
 
-/* The struct holds members on lines of their own; the host's allocator need not align so far. */
+/* Some members are aligned to WR_LINE, and the host's allocator may align to less. */
 static struct weir_session *session_allocate(const struct weir_session_config *config)
 {
     size_t bytes = sizeof(struct weir_session) + WR_LINE;
@@ -61,7 +61,7 @@ static bool drain_memory_reserve(struct weir_session *session)
     return false;
 }
 
-/* A ladder: each step undoes itself and what came before it. */
+/* A ladder: a step that fails undoes the steps before it. */
 static enum weir_result session_build(struct weir_session *session,
                                       const struct weir_session_config *config,
                                       struct weir_error *error)
@@ -156,13 +156,13 @@ enum weir_result weir_session_start(struct weir_session *session, struct weir_er
 {
     WR_OS_NO_CANCEL;
     if (!session || session->generation != wr_process_generation())
-        return wr_fail(error, WEIR_BAD_STATE, "no session, or one of the process before fork");
+        return wr_fail(error, WEIR_BAD_STATE, "no session, or a session of the parent process");
     if (!state_change(session, WR_SESSION_INERT, WR_SESSION_STARTING))
         return wr_fail(error, WEIR_BAD_STATE, "the session was started before");
     wr_self_enter();
-    wr_os_module_keep(); /* before there is a drain thread, and before any thread gets a lane */
+    wr_os_module_keep(); /* before the drain thread starts and before any thread gets a lane */
     session->frequency_hz = wr_clock_frequency_hz();
-    (void)wr_threads_barrier(wr_thread_fast); /* if it fails now, this session needs none */
+    (void)wr_threads_barrier(wr_thread_fast); /* if it fails now, this session uses seq_cst pins */
     enum weir_result result = wr_registry_take_slot(&session->buffers, &session->slot, error);
     if (result == WEIR_OK) {
         session->buffers.slot = session->slot;
@@ -172,7 +172,8 @@ enum weir_result weir_session_start(struct weir_session *session, struct weir_er
     }
     if (result == WEIR_OK)
         wr_registry_enable(session->slot, &session->interest); /* edge ENABLE */
-    /* edge EARLY.acquire: a drain that fails before this has disabled what was not enabled yet */
+    /* edge EARLY.acquire: a drain that failed before the masks were set has cleared them too early
+     */
     if (result == WEIR_OK && wr_u32_load_acquire(&session->has_ended_early))
         wr_registry_disable(session->slot, UINT64_MAX);
     state_set(session, result == WEIR_OK ? WR_SESSION_ENABLED : WR_SESSION_CLOSED);
@@ -196,16 +197,16 @@ static void lane_detach(struct wr_thread *thread, void *slot)
     wr_ptr_store_seq_cst(&thread->lanes[*(uint32_t *)slot], NULL);
 }
 
-/* The drain is done and no emitter can see the session; what is left are pointers to its lanes,
- * which an exiting thread may be reading. */
+/* The drain is done and no emitter can see the session. Clears the threads' pointers to its lanes,
+ * and waits for exiting threads, which may be reading them. */
 static bool detach_lanes(struct weir_session *session, uint64_t deadline_ns)
 {
     wr_threads_each(lane_detach, &session->slot);
     return wr_threads_quiesce(session->buffers.has_plain_pins, deadline_ns); /* edge QUIESCE */
 }
 
-/* Records of emitters that were still inside when the drain wrote the end: they are not in the
- * file. Once for a lane, if a stop that timed out is taken up again. */
+/* Counts records that emitters published after the drain wrote the end, and that are not in the
+ * file, as SINK_FAILED. Done once per lane, even if a stop that timed out is repeated. */
 static bool lane_count_unwritten(struct weir_session *session, struct wr_lane *lane,
                                  uint64_t limit_ns)
 {
@@ -215,7 +216,7 @@ static bool lane_count_unwritten(struct weir_session *session, struct wr_lane *l
     if (!wr_lane_counts_locked(lane, &counts, limit_ns))
         return false;
     lane->is_settled = true;
-    /* Of a recorder's lane, what is overwritten counts as read. */
+    /* In a recorder's lane, `records_read` includes overwritten records. */
     uint64_t left = counts.written + counts.lost[WEIR_LOSS_OVERWRITTEN] + lane->sink_failed -
                     lane->records_read;
     lane->sink_failed += left;
@@ -245,18 +246,18 @@ static bool abort_parked(struct weir_session *session, uint64_t deadline_ns)
     return is_done;
 }
 
-/* Each step may be made again: a stop that timed out is taken up by the next one. A lock that one
- * needs may be held by a thread that does not run; no step waits for it longer than the deadline.
- */
+/* Every step can be repeated: the next stop continues one that timed out. The holder of a lock may
+ * not be running, so no step waits for a lock beyond the deadline. */
 static bool stop_by_deadline(struct weir_session *session, uint64_t deadline_ns)
 {
     if (!wr_registry_disable(session->slot, ns_until(deadline_ns)) ||
         !abort_parked(session, deadline_ns))
         return false;
-    /* A pin that does not move must not keep the drain from what it can still write. */
+    /* Wait for the pins half of the time only: a stuck pin must not keep the drain from writing
+     * what it can. */
     uint64_t now = wr_os_monotonic_ns();
     uint64_t half_ns = deadline_ns > now ? now + (deadline_ns - now) / 2 : now;
-    /* edge QUIESCE: no emitter inside from here on */
+    /* edge QUIESCE: no emitter is inside from here on, unless the wait times out */
     bool is_quiet = wr_threads_quiesce(session->buffers.has_plain_pins, half_ns);
     is_quiet &= session->buffers.mode->wait_away(&session->buffers, half_ns);
     session->is_drained = wr_drain_finish(session, deadline_ns);
@@ -268,7 +269,7 @@ static bool stop_by_deadline(struct weir_session *session, uint64_t deadline_ns)
     return is_over && wr_registry_give_slot(session->slot, ns_until(deadline_ns));
 }
 
-/* Its stream is as whole as it can be, but its memory is kept for good. */
+/* The stream is as complete as possible, but the session's memory is never freed. */
 static bool is_lost_and_drained(const struct weir_session *session)
 {
     return session->is_drained && wr_session_is_lost(session);
@@ -277,11 +278,11 @@ static bool is_lost_and_drained(const struct weir_session *session)
 static enum weir_result fail_timeout(const struct weir_session *session, const char *what,
                                      struct weir_error *error)
 {
-    return wr_fail(error, WEIR_TIMEOUT, "after stop_ms_max (%u ms) %s; stop again to go on",
+    return wr_fail(error, WEIR_TIMEOUT, "after stop_ms_max (%u ms) %s; stop again to continue",
                    session->config.stop_ms_max, what);
 }
 
-/* While this thread has the state at STOPPING. */
+/* Called by the thread that set the state to STOPPING, before it sets CLOSED. */
 static enum weir_result stop_result(const struct weir_session *session, struct weir_error *error)
 {
     if (session->is_quarantined && is_lost_and_drained(session))
@@ -304,15 +305,16 @@ static enum weir_result stop_result(const struct weir_session *session, struct w
     return WEIR_OK;
 }
 
-/* The thread that changed the state to STOPPING. The session is closed before the after hook, which
- * may block: other threads that stop or destroy it do not wait for that. */
+/* Called by the thread that set the state to STOPPING. The session is CLOSED before the after hook
+ * is called: the hook may block, and other threads that stop or destroy the session do not wait for
+ * it. */
 static enum weir_result stop_own(struct weir_session *session, uint64_t deadline_ns,
                                  struct weir_error *error)
 {
     const struct weir_park_hooks *hooks = wr_hooks_before();
     wr_self_enter();
     session->is_quarantined = !stop_by_deadline(session, deadline_ns);
-    if (session->is_drained) /* whoever is still inside does not write to the stream */
+    if (session->is_drained) /* threads that are still inside do not write to the stream */
         wr_stream_finish(&session->stream);
     enum weir_result result = stop_result(session, error);
     wr_self_leave();
@@ -322,8 +324,8 @@ static enum weir_result stop_own(struct weir_session *session, uint64_t deadline
     return result;
 }
 
-/* Another thread stops the session, or has stopped it. What it left is in `is_quarantined`, which
- * only the thread that has changed the state to STOPPING may touch. */
+/* Another thread is stopping the session, or has stopped it. Its outcome is in `is_quarantined`,
+ * which only the thread that set the state to STOPPING may read or write. */
 static enum weir_result stop_of_other(struct weir_session *session, uint64_t deadline_ns,
                                       struct weir_error *error)
 {
@@ -342,7 +344,7 @@ static enum weir_result stop_of_other(struct weir_session *session, uint64_t dea
     }
 }
 
-/* Is the caller in a callback of the session that a stop waits for? */
+/* Is the caller in a callback of this session, for which a stop would wait? */
 static bool is_own_callback(const struct weir_session *session)
 {
     return wr_drain_is_self(session) || wr_self.parked_in == &session->buffers;
@@ -352,14 +354,14 @@ enum weir_result weir_session_stop(struct weir_session *session, struct weir_err
 {
     WR_OS_NO_CANCEL;
     if (!session || session->generation != wr_process_generation())
-        return wr_fail(error, WEIR_BAD_STATE, "no session, or one of the process before fork");
+        return wr_fail(error, WEIR_BAD_STATE, "no session, or a session of the parent process");
     if (state_of(session) == WR_SESSION_INERT)
         return wr_fail(error, WEIR_BAD_STATE, "the session was not started");
     if (is_own_callback(session))
         return wr_fail(error, WEIR_BAD_STATE, "a session's own callback may not stop it");
     uint64_t deadline_ns =
         wr_os_monotonic_ns() + (uint64_t)session->config.stop_ms_max * WR_NS_PER_MS;
-    /* The events are on a moment before the state says so: a callback may come that early. */
+    /* Events are enabled shortly before the state is ENABLED, so a callback may stop that early. */
     if (!wr_session_wait_hooked(&session->state, WR_SESSION_STARTING, deadline_ns))
         return fail_timeout(session, "the session is still being started", error);
     if (state_change(session, WR_SESSION_ENABLED, WR_SESSION_STOPPING))
@@ -369,7 +371,8 @@ enum weir_result weir_session_stop(struct weir_session *session, struct weir_err
 
 /* --- Destroy. -------------------------------------------------------------------------------- */
 
-/* The parent's, in a forked child. Its descriptors would keep a pipe's reader from the end. */
+/* A forked child destroys its parent's session: closes its descriptors, which would otherwise keep
+ * a pipe's reader from seeing the end. */
 static void destroy_inherited(struct weir_session *session)
 {
     wr_stream_close_inherited(&session->stream);

@@ -1,12 +1,13 @@
 /*
- * A session: its configuration and its life. drain.h, snapshot.h: what it consists of besides.
+ * A session: its configuration and its life. See also drain.h and snapshot.h.
  *
  *     INERT -start-> STARTING -start-> ENABLED -stop-> STOPPING -drain-> DRAINED -stop-> CLOSED
  *                       |                                                                  ^
  *                       +------------------------- start fails ----------------------------+
  *
- * The actor stands on the arrow. One thread makes each step: the one whose compare-and-swap on
- * `state` won. Who waits for a step sleeps on that word.
+ * Each arrow names the function or thread that makes the step. A start and a stop begin with a
+ * compare-and-swap on `state`, so one thread wins. Threads that wait for a step sleep on that word.
+ * A stop that times out also ends in CLOSED; the next stop goes back to STOPPING and continues.
  */
 #ifndef WR_SESSION_SESSION_H
 #define WR_SESSION_SESSION_H
@@ -42,12 +43,12 @@ struct weir_session {
 
     struct wr_u32 state;           /* enum wr_session_state; edge CLOSED */
     struct wr_u32 drain_go;        /* edge GO: enum wr_drain_go */
-    struct wr_u32 drain_runs;      /* edge START: the header is in the buffer */
+    struct wr_u32 drain_runs;      /* edge START: the drain has begun its stream */
     struct wr_u32 stop_requested;  /* edge STOP */
-    struct wr_u32 has_ended_early; /* edge EARLY: the sink has failed, or membarrier */
-    struct wr_u32 drain_is_gone;   /* edge GONE: nothing of the session is touched after it */
-    bool has_unwritten;            /* records came after the end was written */
-    bool is_quarantined;           /* a pin or the drain outlived the deadline; never freed */
+    struct wr_u32 has_ended_early; /* edge EARLY: the sink or membarrier has failed */
+    struct wr_u32 drain_is_gone;   /* edge GONE: the drain's last access to the session */
+    bool has_unwritten;            /* some records were published after the end was written */
+    bool is_quarantined;           /* the last stop was not completed: must not be freed */
     bool is_drained;               /* the drain has ended the stream */
     uint32_t slot;
     uint64_t frequency_hz;
@@ -60,29 +61,29 @@ struct weir_session {
     struct wr_snapshot snapshot; /* OVERWRITE */
 };
 
-/* config.c: the host's configuration, with defaults for what its version of the struct lacks. */
+/* config.c: the host's configuration, with defaults for fields that its headers did not have. */
 enum weir_result wr_session_config_take(struct weir_session_config *own,
                                         const struct weir_session_config *host,
                                         struct weir_error *error);
 
-/* config.c: copies and checks; fills filters. */
+/* config.c: checks the configuration, copies it into the session, and fills the filters. */
 enum weir_result wr_session_configure(struct weir_session *session,
                                       const struct weir_session_config *config,
                                       struct weir_error *error);
 
-/* config.c: exactly one place to write to, memory included. */
+/* config.c: checks that exactly one destination is set, memory included. */
 enum weir_result wr_sink_check(const struct weir_sink *sink, uint64_t memory_bytes_max,
                                struct weir_error *error);
 
-/* Has membarrier failed under a session that needs it? Its events are off then, and a thread may be
- * inside whatever its pin says: what that thread could still touch is neither revoked nor freed,
- * and the session's slot not given out. */
+/* Has membarrier failed under a session that needs it? Its events are then off, and a thread may be
+ * inside whatever its pin shows. Nothing that such a thread could touch is revoked or freed, and
+ * the session's slot stays taken. */
 static inline bool wr_session_is_lost(const struct weir_session *session)
 {
     return session->buffers.has_plain_pins && wr_threads_membarrier_error() != 0;
 }
 
-/* The session's lanes, as wr_buffers_lanes(); while a stream is cut, the lanes of that. */
+/* The session's lanes, as wr_buffers_lanes(); while `stream_is_cut`, only the stream's lanes. */
 static inline struct wr_lane *wr_session_lanes(struct weir_session *session, uint64_t *attached)
 {
     if (!session->drain.stream_is_cut)
@@ -91,10 +92,10 @@ static inline struct wr_lane *wr_session_lanes(struct weir_session *session, uin
     return session->drain.stream_lanes;
 }
 
-/* session.c: sleeps until the word is not `value`; false if the deadline (monotonic) passed. */
+/* session.c: sleeps while the word is `value`. False if the deadline (monotonic) passed first. */
 bool wr_session_wait_while(const struct wr_u32 *word, uint32_t value, uint64_t deadline_ns);
 
-/* The same between the host's hooks, if there is anything to wait for. */
+/* The same, between the host's hooks if it has to wait. */
 bool wr_session_wait_hooked(const struct wr_u32 *word, uint32_t value, uint64_t deadline_ns);
 
 #endif

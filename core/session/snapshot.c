@@ -1,17 +1,17 @@
 /*
  * Streams of a flight recorder (mode OVERWRITE): a snapshot while writers run, and the last stream
- * at the stop. Both are whole streams of what is kept at one moment, the cut:
+ * at the stop. Both are complete streams of the records kept at one instant, the cut:
  *
- *  1. The clock is read: the cut. Emitters that are inside with an older stamp are waited for.
- *  2. wr_overwrite_hold(): what was opened until then stays as it is.
- *  3. Each lane gets the chain of its held segments. The drain reads these as it reads lanes in
- *     other modes, up to the cut, in slices of time with a sequence point after each few MiB.
+ *  1. The drain reads the clock: the cut. It waits for emitters that are inside with older stamps.
+ *  2. wr_overwrite_hold(): segments opened before it are not recycled.
+ *  3. Each lane gets the chain of its held segments. The drain reads the chains as it reads lanes
+ *     in other modes, up to the cut, in slices of time with a sequence point after each few MiB.
  *  4. The segments are put back.
  *
- * What the drain knows of a lane is per stream here, and starts anew: in each file a thread is
- * introduced with number 1, and what it has lost since its start is told, records that were
- * overwritten, and those that are older than was asked for, as OVERWRITTEN. Threads that are gone,
- * and all of whose records are, have no row: their losses are told as the drain thread's own.
+ * What the drain knows about a lane starts anew in each stream. Each file introduces a thread with
+ * number 1, and reports all losses since the thread's start. Records that were overwritten, or that
+ * are older than the snapshot asked for, are reported as OVERWRITTEN. A thread that has exited and
+ * has no records left has no row: its losses are reported as those of the drain's capture thread.
  */
 #include "session/snapshot.h"
 
@@ -25,7 +25,7 @@
 #include "session/session.h"
 #include "session/step.h"
 
-#define SLICE_BYTES   (1u << 20) /* of segments, read up to one moment */
+#define SLICE_BYTES   (1u << 20) /* bytes of segments in a slice of time */
 #define NS_PER_SECOND UINT64_C(1000000000)
 
 /* --- State of a stream. ---------------------------------------------------------------------- */
@@ -44,7 +44,7 @@ static void lane_reset(struct wr_lane *lane)
     lane->skew = 0;
 }
 
-/* Lanes that are attached from here on are not in the stream. */
+/* Fixes the stream's lanes: those attached from here on are not in it. */
 static void lanes_reset(struct weir_session *session)
 {
     struct wr_drain *drain = &session->drain;
@@ -99,8 +99,9 @@ static void chain_append(struct wr_segment *segment)
     lane->newest = segment;
 }
 
-/* A lane's current segment of the moment of the hold is still current, or it was left since. Where
- * it is asked for while it is left, it is met twice, the second time as the lane's newest. */
+/* A segment that was current at the hold is still current, or its thread has left it since. If the
+ * thread leaves it after wr_overwrite_current() has returned it, it is on the late list too; then
+ * it is already the lane's newest. */
 static void chains_build(struct weir_session *session, struct wr_segment_list held)
 {
     for (struct wr_segment *segment = held.first; segment; segment = segment->full_next)
@@ -115,7 +116,7 @@ static void chains_build(struct weir_session *session, struct wr_segment_list he
     for (uint32_t i = 0; i < late.count; i++) {
         if (segment->lane->newest != segment)
             chain_append(segment);
-        if (segment != late.last) /* behind it others may be appended meanwhile */
+        if (segment != late.last) /* its link may change: others are appended behind it */
             segment = segment->full_next;
     }
 }
@@ -125,8 +126,9 @@ static uint64_t opened_at(const struct weir_session *session, const struct wr_se
     return wr_step_ticks_kept(session, segment, segment->base_ticks);
 }
 
-/* Was the next segment opened before `since`? Not one whose thread has seen the clock step back by
- * itself: how old that is nobody knows. */
+/* Was the next segment opened no later than `since`, so that all records of this one are older?
+ * False if the lane's time falls between the two: the thread saw the clock step back, and the
+ * segment's age is unknown. */
 static bool is_older(const struct weir_session *session, const struct wr_segment *segment,
                      uint64_t since)
 {
@@ -134,7 +136,7 @@ static bool is_older(const struct weir_session *session, const struct wr_segment
     return next <= since && next >= opened_at(session, segment);
 }
 
-/* Leaves out what is older than `since`. What is missing before a segment is told with it. */
+/* Leaves out records older than `since`. The gap before the first segment read reports them. */
 static void lane_cut(struct weir_session *session, struct wr_lane *lane, uint64_t since)
 {
     while (lane->oldest && is_older(session, lane->oldest, since))
@@ -143,7 +145,8 @@ static void lane_cut(struct weir_session *session, struct wr_lane *lane, uint64_
         wr_read_skip(session, lane, since);
 }
 
-/* Losses that no lane of the stream carries. They are in the session's figures already. */
+/* Reports losses that belong to no lane of the stream. They are already in the session's figures.
+ */
 static void tell_own(struct weir_session *session)
 {
     struct wr_drain *drain = &session->drain;
@@ -169,10 +172,10 @@ static void begin(struct weir_session *session, struct wr_segment_list held, uin
     for (struct wr_lane *lane = session->drain.stream_lanes; lane; lane = lane->next)
         lane_cut(session, lane, since);
     tell_own(session);
-    wr_point_write(session, start + 1); /* before the records: a step may be a large one */
+    wr_point_write(session, start + 1); /* reports losses before the records: a gap may be large */
 }
 
-/* Does a gap keep the lane from being read that is so large that only a point can tell it? */
+/* Reads the lane. True if it stopped at a gap so large that only a point can report it. */
 static bool is_stuck(struct weir_session *session, struct wr_lane *lane, uint64_t limit)
 {
     return wr_read_lane(session, lane, limit) && lane->oldest && lane->read_count == 0 &&
@@ -192,7 +195,7 @@ static void read_until(struct weir_session *session, uint64_t limit, bool is_las
     wr_point_write(session, drain->horizon);
 }
 
-/* A reader must hold what is between two points, so the lanes are read in slices of time. */
+/* A reader must hold all records between two points, so the lanes are read in slices of time. */
 static void read_held(struct weir_session *session, struct wr_segment_list held, uint64_t cut)
 {
     const struct wr_stream *stream = session->drain.nettrace.stream;
@@ -210,7 +213,8 @@ static void read_held(struct weir_session *session, struct wr_segment_list held,
     read_until(session, cut, true);
 }
 
-/* What is kept at this moment, without its end. Returns what must be released. */
+/* Writes the records kept at this instant, but not the end of the stream. Returns the segments that
+ * the caller must release. */
 static struct wr_segment_list write_kept(struct weir_session *session, uint64_t last_ticks)
 {
     uint64_t start = session->snapshot.start_ticks;
@@ -236,7 +240,7 @@ void wr_snapshot_last(struct weir_session *session)
 
 /* --- Snapshots. ------------------------------------------------------------------------------ */
 
-/* What the sink does not take is not lost for the session. */
+/* Records that a snapshot's sink does not take are not lost for the session. */
 static void settle(void *context, bool is_sent)
 {
     struct weir_session *session = context;
@@ -265,7 +269,7 @@ static enum weir_result snapshot_write(struct weir_session *session)
         write_kept(session, ticks_of_ns(snapshot->last_ns, session->frequency_hz));
     wr_nettrace_end(&drain->nettrace);
     wr_nettrace_flush(&drain->nettrace);
-    lanes_reset(session); /* their chains end with the hold */
+    lanes_reset(session); /* the chains are valid only during the hold */
     drain->stream_is_cut = false;
     wr_overwrite_release(&session->buffers, held);
     if (snapshot->stream.has_failed)
@@ -277,7 +281,7 @@ static enum weir_result snapshot_write(struct weir_session *session)
 
 static void state_set_locked(struct wr_snapshot *snapshot, enum wr_snapshot_state state)
 {
-    /* edges ASK.release, ANSWER.release: what the last step has left in the struct */
+    /* edges ASK.release, ANSWER.release: what the step wrote to the struct */
     wr_u32_store_release(&snapshot->state, state);
 }
 
@@ -309,7 +313,8 @@ void wr_snapshot_answer(struct weir_session *session)
 
 static enum weir_result fail_closed(struct weir_error *error)
 {
-    return wr_fail(error, WEIR_BAD_STATE, "the session does not run: it was not started, or ends");
+    return wr_fail(error, WEIR_BAD_STATE,
+                   "the session is not running: not started, or being stopped");
 }
 
 void wr_snapshot_close(struct weir_session *session)
@@ -324,7 +329,7 @@ void wr_snapshot_close(struct weir_session *session)
     state_set(session, WR_SNAPSHOT_ANSWERED);
 }
 
-/* Changes the state from `from` to `to`, if the session runs. */
+/* Changes the state from `from` to `to` if the session is running. */
 static enum weir_result request(struct weir_session *session, enum wr_snapshot_state from,
                                 enum wr_snapshot_state to, struct weir_error *error)
 {
@@ -351,7 +356,7 @@ static enum weir_result sink_open(struct wr_snapshot *snapshot, const struct wei
     return wr_stream_open(&snapshot->stream, sink, 0, error);
 }
 
-/* A file gets its name when it is whole; what stood there before stays until then. */
+/* A file gets its name when it is complete; until then a previous file of that name stays. */
 static enum weir_result sink_finish(struct wr_snapshot *snapshot, struct weir_error *error)
 {
     struct wr_stream *stream = &snapshot->stream;
@@ -388,7 +393,7 @@ enum weir_result weir_session_snapshot(struct weir_session *session, const struc
 {
     WR_OS_NO_CANCEL;
     if (!session || session->generation != wr_process_generation())
-        return wr_fail(error, WEIR_BAD_STATE, "no session, or one of the process before fork");
+        return wr_fail(error, WEIR_BAD_STATE, "no session, or a session of the parent process");
     if (!sink)
         return wr_fail(error, WEIR_BAD_ARGUMENT, "sink must not be NULL");
     enum weir_result result = wr_sink_check(sink, 0, error);

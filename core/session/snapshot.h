@@ -1,8 +1,8 @@
 /*
- * Mode OVERWRITE: what the drain does instead of draining, and how a snapshot is asked for.
+ * Mode OVERWRITE: what the drain does instead of draining, and how a snapshot is requested.
  *
- * The thread that calls weir_session_snapshot() opens the sink and leaves a request; the drain
- * thread does the writing, with the buffers of its own that the final stream is written with too.
+ * The thread that calls weir_session_snapshot() opens the sink and leaves a request. The drain
+ * thread writes the snapshot, with the same private buffers that it uses for the last stream.
  *
  *     NONE --caller--> OPENING --caller--> ASKED --drain--> ANSWERED --caller--> NONE
  */
@@ -27,29 +27,29 @@ struct wr_snapshot {
     struct wr_u32 state; /* enum wr_snapshot_state; stored under LOCK(buffers.lock); edge ANSWER */
     bool is_open;        /* LOCK(buffers.lock): the drain answers requests */
 
-    /* Of whoever made the last step: caller, drain, caller. */
+    /* Owned by the caller from OPENING, by the drain from ASKED, by the caller from ANSWERED. */
     struct wr_stream stream;
     uint64_t last_ns;
     enum weir_result result;
     struct weir_error error;
 
     /* DRAIN */
-    uint64_t sync_ticks; /* the anchor of all streams of the session, from before its events */
+    uint64_t sync_ticks; /* the clock pair of all streams, read before the session's first event */
     uint64_t realtime_ns;
     uint64_t start_ticks; /* no event is older */
 };
 
 /* snapshot.c */
-/* Answers a request if there is one. */
+/* Answers a pending request, if there is one. */
 void wr_snapshot_answer(struct weir_session *session);
-/* From here on requests are refused; one that waits is. */
+/* Refuses a pending request and all later ones. */
 void wr_snapshot_close(struct weir_session *session);
-/* Writes what is kept, and the rundown, into the session's own sink. */
+/* Writes the kept records and the rundown to the session's own sink. */
 void wr_snapshot_last(struct weir_session *session);
 
 /* recorder.c: how a recorder's drain works. */
 extern const struct wr_drain_way wr_recorder;
-/* Adds losses that no lane can carry to the session's figures. */
+/* Adds new losses that belong to no lane to the session's figures. */
 void wr_recorder_fold(struct weir_session *session);
 
 #endif

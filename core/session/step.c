@@ -1,18 +1,18 @@
 /*
  * A clock that steps back: after a suspension, in a process or a guest that was restored or moved,
- * or as one thread sees it whose processor's counter is behind. ORDERING.md has the argument.
+ * or for one thread whose processor's counter is behind. ORDERING.md has the argument.
  *
- * A stamp is what the clock said. The stream's time, ticks, is the stamp plus the session's offset,
- * which is 0 until the clock first steps back. When the drain finds at the beginning of a look that
- * the clock says less than at the last one, it reads what was stamped before, and then lets the
- * offset grow so far that time goes on where it was.
+ * A stamp is a reading of the clock. The stream's time, in ticks, is the stamp plus the session's
+ * offset, which is 0 until the clock first steps back. If a look begins with a lower reading than
+ * the last look, the drain reads the records from before the step. It then increases the offset so
+ * that the stream's time goes on from where it was.
  *
- * Nothing is stamped in the future. A record whose stamp is later than a clock that is read after
- * the record was met is from before a step; a record with a later stamp than the look's own is
- * merely young. Neither has to wait for the clock.
+ * No record is stamped in the future. If a record's stamp is later than a reading of the clock that
+ * the drain made after it found the record, the record is from before a step. If the stamp is later
+ * than the look's horizon only, the record is young. Neither has to wait for the clock.
  *
- * A thread whose clock differs from the drain's has a skew, which is settled by its first record
- * that would be late, or in the future, and forgotten with the first that needs none.
+ * A thread whose clock differs from the drain's has a skew. Its first record that would be late or
+ * in the future sets the skew; the first record that needs none removes it.
  */
 #include "session/step.h"
 
@@ -26,8 +26,8 @@
 
 /* --- The session's clock. -------------------------------------------------------------------- */
 
-/* How far the clock should have gone since the last look, by the other one. 0 where there is no
- * other one: then the stamps of one look may be late. */
+/* The ticks since the last look by CLOCK_MONOTONIC. 0 if the session's clock is not the counter:
+ * then, after a step, the stamps of one look may be late. */
 static uint64_t ticks_since_look(const struct weir_session *session, uint64_t now_ns)
 {
     uint64_t last_ns = session->drain.clock_ns, hz = session->frequency_hz;
@@ -37,7 +37,7 @@ static uint64_t ticks_since_look(const struct weir_session *session, uint64_t no
     return ns / NS_PER_SECOND * hz + ns % NS_PER_SECOND * hz / NS_PER_SECOND;
 }
 
-/* Reads the clock. Returns the ticks that it should have come to. */
+/* Reads the clock. Returns the ticks that it should show. */
 static uint64_t clock_read(struct weir_session *session)
 {
     struct wr_drain *drain = &session->drain;
@@ -65,7 +65,7 @@ bool wr_step_is_back(struct weir_session *session)
 
 static struct wr_clock_step *step_note(struct wr_drain *drain, uint64_t ticks)
 {
-    if (drain->step_count == WR_CLOCK_STEPS_MAX) { /* the oldest one's segments hardly are there */
+    if (drain->step_count == WR_CLOCK_STEPS_MAX) { /* the oldest step's segments are likely gone */
         memmove(drain->steps, drain->steps + 1, sizeof drain->steps - sizeof drain->steps[0]);
         drain->step_count--;
     }
@@ -91,8 +91,8 @@ uint64_t wr_step_ticks_now(const struct weir_session *session)
 
 /* --- Weir/ClockStep. ------------------------------------------------------------------------- */
 
-/* From this event on, CaptureThread's stamps (0: all threads') are so many ticks later in the
- * stream than the clock says, or may be equal until the clock has caught up. */
+/* From this event on, times of CaptureThread (0: of all threads) in the stream are further ahead of
+ * the clock, by `Ticks`, or are equal until the clock has caught up. */
 static const struct weir_field step_fields[] = {{"CaptureThread", WEIR_TYPE_u64},
                                                 {"Ticks", WEIR_TYPE_u64}};
 static const struct weir_schema step_schema = {.name = "ClockStep",
@@ -115,11 +115,11 @@ static void tell(struct weir_session *session, uint64_t capture_id, uint64_t by,
 void wr_step_tell_lane(struct weir_session *session, const struct wr_lane *lane, uint64_t by,
                        uint64_t ticks)
 {
-    if (!session->drain.is_before_step) /* then all have seen it */
+    if (!session->drain.is_before_step) /* otherwise it is a step for all threads */
         tell(session, lane->track.capture_id, by, ticks);
 }
 
-/* --- A step of all. -------------------------------------------------------------------------- */
+/* --- A step for all threads. ----------------------------------------------------------------- */
 
 void wr_step_pass(struct weir_session *session, uint64_t latest)
 {
@@ -129,7 +129,7 @@ void wr_step_pass(struct weir_session *session, uint64_t latest)
                                 wr_max_u64(drain->horizon, drain->point_ticks) + 1);
     const struct wr_clock_step *step = step_note(drain, ticks);
     for (struct wr_lane *lane = wr_session_lanes(session, &attached); lane; lane = lane->next)
-        lane->last_stamp = 0; /* that its stamps fall is no news */
+        lane->last_stamp = 0; /* do not report the step again for each thread */
     drain->horizon = ticks;
     tell(session, 0, step->by, ticks - 1);
 }
@@ -146,18 +146,19 @@ static void skew_to(struct wr_drain *drain, struct wr_lane *lane, uint64_t stamp
     lane->skew = (int64_t)(ticks - (stamp + drain->offset));
 }
 
-/* A record of the future, at `ticks`: its thread's clock has leaped, and the record follows the one
- * before it; or the thread's skew has brought it a little too far. */
+/* A record at `ticks`, in the future. If its thread's clock has leaped, the record gets the time of
+ * the one before it; if the skew is only a little too large, it gets the last time below the limit.
+ */
 static void bring_back(struct wr_drain *drain, struct wr_lane *lane, uint64_t stamp, uint64_t ticks,
                        uint64_t limit)
 {
     uint64_t least = least_ticks(drain, lane);
     bool is_leap = least < limit && ticks - limit > limit - least;
-    /* The limit of a look that has introduced lanes may be the point that it did so with. */
+    /* In a look that introduced lanes, a point may already stand at the limit. */
     skew_to(drain, lane, stamp, is_leap ? least : wr_max_u64(limit - 1, least));
 }
 
-/* Points of one horizon are a tick apart each; a record between them is not late. */
+/* Points of the same horizon are one tick apart; a record between them is not late. */
 void wr_step_count_late(struct weir_session *session, uint64_t ticks)
 {
     struct wr_drain *drain = &session->drain;
@@ -168,8 +169,8 @@ void wr_step_count_late(struct weir_session *session, uint64_t ticks)
     pthread_mutex_unlock(&session->buffers.lock);
 }
 
-/* A record that would be late, or in the future. Late ones also come from threads that were
- * interrupted inside their pin; the next record takes the skew back. */
+/* A record that would be late or in the future. A late record may also come from a thread that was
+ * preempted inside its pin; then the thread's next record removes the skew. */
 static bool admit_skewed(struct weir_session *session, struct wr_lane *lane, uint64_t stamp,
                          uint64_t limit)
 {
@@ -179,7 +180,7 @@ static bool admit_skewed(struct weir_session *session, struct wr_lane *lane, uin
     if (is_last)
         limit = wr_max_u64(drain->end_ticks, least_ticks(drain, lane)) + 1;
     else if (now < drain->clock_ticks)
-        return false; /* a step of all, for the next look */
+        return false; /* a step for all threads: the next look handles it */
     else if (straight >= limit && straight <= now + drain->offset)
         return false; /* young */
     uint64_t ticks = wr_step_ticks(drain, lane, stamp);
@@ -222,10 +223,10 @@ void wr_step_visit(struct weir_session *session)
     struct wr_clock_step *step =
         step_note(drain, wr_max_u64(drain->expected_ticks, session->snapshot.start_ticks + 2));
     step->opened_before = opened_before;
-    step->opened_by_now = wr_overwrite_openings(&session->buffers); /* after it was read */
+    step->opened_by_now = wr_overwrite_openings(&session->buffers); /* after the clock was read */
 }
 
-/* The first step that the segment's base is from before; the number of steps if there is none. */
+/* The index of the first step that came after the segment's base; step_count if there is none. */
 static uint32_t step_after(const struct wr_drain *drain, const struct wr_segment *segment)
 {
     for (uint32_t i = 0; i < drain->step_count; i++) {
@@ -260,8 +261,8 @@ void wr_step_enter_kept(struct weir_session *session, struct wr_lane *lane)
     lane->skew = skew;
 }
 
-/* The clock may have stepped in the middle of the segment: then its records go on in the first time
- * after it in which they do not fall. False if there is none. */
+/* The clock may have stepped in the middle of the segment. Uses the offset of the first later step
+ * with which the record is not before the one before it. False if there is none. */
 static bool pass_step(struct weir_session *session, struct wr_lane *lane, uint64_t stamp,
                       uint64_t limit)
 {
@@ -286,7 +287,7 @@ bool wr_step_admits_kept(struct weir_session *session, struct wr_lane *lane, uin
     if (WR_LIKELY(ticks >= least && ticks < limit))
         return true;
     if (ticks >= limit && limit < drain->stream_cut)
-        return false; /* for the next slice */
+        return false; /* belongs to a later slice */
     uint64_t straight = stamp + drain->offset;
     if (ticks >= limit && straight >= limit && straight <= wr_step_ticks_now(session))
         return false; /* younger than the cut */
