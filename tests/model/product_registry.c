@@ -12,7 +12,7 @@ static bool sink_fails;
 static pthread_mutex_t registry_lock;
 struct wr_u64 wr_mask_marker;
 
-/* Like on_membarrier_error() of the registry. */
+/* Like wr_slots_on_membarrier_error(). */
 static void on_membarrier_error(void)
 {
     struct wr_buffers *buffers = wr_ptr_load_relaxed(&wr_buffers_by_slot[0]);

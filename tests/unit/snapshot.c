@@ -321,10 +321,10 @@ static void test_wrong_session(void **state)
     weir_session_destroy(session);
     config = recorder_config();
     assert_int_equal(weir_session_create(&config, &session, NULL), WEIR_OK);
-    refused(session, &sink, WEIR_BAD_STATE, "does not run");
+    refused(session, &sink, WEIR_BAD_STATE, "is not running");
     assert_int_equal(weir_session_start(session, NULL), WEIR_OK);
     assert_int_equal(weir_session_stop(session, NULL), WEIR_OK);
-    refused(session, &sink, WEIR_BAD_STATE, "does not run");
+    refused(session, &sink, WEIR_BAD_STATE, "is not running");
     weir_session_destroy(session);
 }
 

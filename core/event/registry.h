@@ -1,0 +1,88 @@
+/*
+ * What the registry's files share: registry.c (the lock), providers.c, definitions.c, slots.c and
+ * callbacks.c. Private to event/.
+ *
+ * LOCK is the registry's lock. Functions named _locked are called with it held. Those named
+ * _after_fork are called by the only thread of a forked child, which inherits the lock.
+ */
+#ifndef WR_EVENT_REGISTRY_H
+#define WR_EVENT_REGISTRY_H
+
+#include <pthread.h>
+#include "event/define.h"
+
+struct weir_provider {
+    char *name; /* CONST */
+    weir_provider_callback callback;
+    void *context;
+    struct wr_event_definition *definitions; /* LOCK, as all that follows */
+    struct weir_provider *next;
+    struct wr_provider_state told; /* by the last callback */
+    bool is_calling;
+    bool is_destroyed;
+    pthread_t caller;
+    struct weir_provider *outer; /* the caller's: the callback that it is in as well */
+};
+
+/* --- registry.c ------------------------------------------------------------------------------ */
+
+/* Signals are blocked while the lock is held, so that no handler suspends the thread with it. Waits
+ * at most `limit_ns` (UINT64_MAX: no limit). False: the lock was not free in time. */
+bool wr_registry_lock_for(uint64_t limit_ns);
+void wr_registry_lock(void);
+void wr_registry_unlock(void);
+
+/* This process was forked while its thread was inside the library, so it can neither register nor
+ * start anything. Changes in fork only. */
+extern bool wr_registry_is_broken;
+enum weir_result wr_registry_fail_broken(struct weir_error *error);
+
+/* --- providers.c ----------------------------------------------------------------------------- */
+
+/* The first provider; the others follow by `next`. */
+struct weir_provider *wr_providers_locked(void);
+/* For a provider that is not in the list. Needs no lock. */
+void wr_provider_free(struct weir_provider *provider);
+
+/* --- definitions.c --------------------------------------------------------------------------- */
+
+/* Gives the definition an index and adds it to the provider's. If an orphan defines the same event,
+ * the definition is freed, and `*definition` receives the orphan. */
+enum weir_result wr_definition_insert_locked(struct weir_provider *provider,
+                                             struct wr_event_definition **definition,
+                                             struct weir_error *error);
+/* Makes the event, the host's or the definition's own, usable, and enables it for the sessions that
+ * want it. */
+void wr_event_connect_locked(struct wr_event_definition *definition, struct weir_event *event);
+/* Disables the provider's events, and makes orphans of its definitions. */
+void wr_definitions_orphan_locked(struct weir_provider *provider);
+/* Clears all masks. */
+void wr_definitions_after_fork(void);
+
+/* --- slots.c --------------------------------------------------------------------------------- */
+
+/* Stores the mask of the definition's event, if it has one. LOCK, or a forked child's only
+ * thread. */
+void wr_mask_store(struct wr_event_definition *definition, uint64_t mask);
+/* Computes the mask from what the sessions want. */
+void wr_mask_update_locked(struct wr_event_definition *definition);
+/* The union of what the sessions want of the provider. */
+struct wr_provider_state wr_slots_wanted_locked(const struct weir_provider *provider);
+/* Keeps the marker's slot taken. LOCK, or a forked child's only thread. */
+void wr_marker_keep_locked(void);
+/* Takes the lock. Sets the marker, and disables and ends all sessions: at this moment all of them
+ * have plain pins. Their masks and the marker change in one critical section, so that every session
+ * enabled after it has the marker in its masks, and seq_cst pins. */
+void wr_slots_on_membarrier_error(void);
+/* Empties all slots. */
+void wr_slots_after_fork(void);
+
+/* --- callbacks.c ----------------------------------------------------------------------------- */
+
+/* Waits until no other thread is in the provider's callback; releases the lock while it waits. True
+ * if this thread is in the callback: it then frees the provider when it leaves it. */
+bool wr_callbacks_wait_locked(const struct weir_provider *provider);
+/* Forgets the calls of the parent's other threads, and what the callbacks were called with. */
+void wr_callbacks_after_fork(void);
+
+#endif

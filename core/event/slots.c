@@ -1,0 +1,174 @@
+/*
+ * The sessions' slots; what the session in each slot wants, and the events' masks, which follow from
+ * that; the sessions that are lost when membarrier fails (ORDERING.md, "The pin").
+ */
+#include "event/registry.h"
+
+#include <string.h>
+#include "buffers/buffers.h"
+
+static const struct wr_interest *interests[WR_SESSIONS_MAX]; /* LOCK: what an enabled slot wants */
+static bool slot_is_taken[WR_SESSIONS_MAX];                  /* LOCK */
+struct wr_u64 wr_mask_marker;                                /* LOCK for stores */
+
+/* --- Masks. ---------------------------------------------------------------------------------- */
+
+static uint64_t marker_locked(void)
+{
+    return wr_u64_load_relaxed(&wr_mask_marker); /* relaxed: stored under the lock */
+}
+
+void wr_marker_keep_locked(void)
+{
+    if (marker_locked())
+        slot_is_taken[__builtin_ctzll(marker_locked())] = true;
+}
+
+void wr_mask_store(struct wr_event_definition *definition, uint64_t mask)
+{
+    /* edges ENABLE.release, QUIESCE: this store, then the load of the pins */
+    if (definition->event)
+        wr_mask_store_seq_cst(&definition->event->enabled, mask);
+}
+
+void wr_mask_update_locked(struct wr_event_definition *definition)
+{
+    uint64_t mask = 0;
+    for (uint32_t slot = 0; slot < WR_SESSIONS_MAX; slot++)
+        if (interests[slot] && wr_interest_wants(interests[slot], definition))
+            mask |= UINT64_C(1) << slot;
+    wr_mask_store(definition, mask ? mask | marker_locked() : 0);
+}
+
+static void masks_update_locked(void)
+{
+    for (struct weir_provider *provider = wr_providers_locked(); provider;
+         provider = provider->next)
+        for (struct wr_event_definition *d = provider->definitions; d; d = d->next)
+            wr_mask_update_locked(d);
+}
+
+struct wr_provider_state wr_slots_wanted_locked(const struct weir_provider *provider)
+{
+    struct wr_provider_state state = {false, 0, 0};
+    for (uint32_t slot = 0; slot < WR_SESSIONS_MAX; slot++)
+        if (interests[slot])
+            wr_interest_add(interests[slot], provider->name, &state);
+    return state;
+}
+
+/* --- Slots. ---------------------------------------------------------------------------------- */
+
+static void blocking_set_locked(uint32_t slot, bool blocks)
+{
+    uint64_t bit = UINT64_C(1) << slot, slots = wr_buffers_blocking();
+    /* edge ENABLE: as the slot's buffers */
+    wr_u64_store_release(&wr_buffers_blocking_slots, blocks ? slots | bit : slots & ~bit);
+}
+
+static enum weir_result slot_take_locked(struct wr_buffers *buffers, uint32_t *slot,
+                                         struct weir_error *error)
+{
+    if (wr_registry_is_broken)
+        return wr_registry_fail_broken(error);
+    for (uint32_t i = 0; i < WR_SESSIONS_MAX; i++) {
+        if (slot_is_taken[i])
+            continue;
+        slot_is_taken[i] = true;
+        *slot = i;
+        buffers->has_plain_pins = wr_thread_fast && !marker_locked();
+        /* edge ENABLE: before the slot's bit is in any mask */
+        wr_ptr_store_release(&wr_buffers_by_slot[i], buffers);
+        blocking_set_locked(i, buffers->mode->parks);
+        return WEIR_OK;
+    }
+    return wr_fail(error, WEIR_LIMIT, "%d sessions run; stop one", WR_SESSIONS_MAX);
+}
+
+enum weir_result wr_registry_take_slot(struct wr_buffers *buffers, uint32_t *slot,
+                                       struct weir_error *error)
+{
+    wr_registry_lock();
+    enum weir_result result = slot_take_locked(buffers, slot, error);
+    wr_registry_unlock();
+    return result;
+}
+
+void wr_registry_enable(uint32_t slot, const struct wr_interest *interest)
+{
+    wr_registry_lock();
+    /* relaxed: stored under the lock */
+    const struct wr_buffers *buffers = wr_ptr_load_relaxed(&wr_buffers_by_slot[slot]);
+    bool is_lost = marker_locked() && buffers && buffers->has_plain_pins;
+    interests[slot] = is_lost ? NULL : interest;
+    masks_update_locked();
+    wr_registry_unlock();
+}
+
+bool wr_registry_disable(uint32_t slot, uint64_t limit_ns)
+{
+    if (!wr_registry_lock_for(limit_ns))
+        return false;
+    interests[slot] = NULL;
+    masks_update_locked();
+    wr_registry_unlock();
+    return true;
+}
+
+bool wr_registry_give_slot(uint32_t slot, uint64_t limit_ns)
+{
+    if (!wr_registry_lock_for(limit_ns))
+        return false;
+    wr_ptr_store_release(&wr_buffers_by_slot[slot], NULL);
+    blocking_set_locked(slot, false);
+    slot_is_taken[slot] = false;
+    wr_marker_keep_locked();
+    wr_registry_unlock();
+    return true;
+}
+
+void wr_slots_after_fork(void)
+{
+    memset(interests, 0, sizeof interests);
+    memset(slot_is_taken, 0, sizeof slot_is_taken);
+    memset(wr_buffers_by_slot, 0, sizeof wr_buffers_by_slot);
+    wr_u64_store_release(&wr_buffers_blocking_slots, 0);
+}
+
+/* --- Lost sessions. -------------------------------------------------------------------------- */
+
+/* Ends a session that needs membarrier, which has failed. end_early() of drain.c does the same, and
+ * reports it to the host, but a drain may be blocked in its sink. Threads that wait at a gate whose
+ * lock is not free soon stay until the drain or a stop sends them away. */
+static void session_end_locked(uint32_t slot)
+{
+    /* relaxed: stored under the lock */
+    struct wr_buffers *buffers = wr_ptr_load_relaxed(&wr_buffers_by_slot[slot]);
+    if (!buffers || !buffers->has_plain_pins)
+        return;
+    (void)buffers->mode->send_away(buffers, WR_PATIENCE_NS);
+    wr_bell_ring(&buffers->bell);
+}
+
+/* Any slot that a session has now will do, because it is not given out again. If there are no
+ * sessions (in a forked child, or at the first start), the last one. */
+static uint32_t marker_slot_locked(void)
+{
+    uint32_t slot = 0;
+    while (slot < WR_SESSIONS_MAX - 1 && !slot_is_taken[slot])
+        slot++;
+    return slot;
+}
+
+void wr_slots_on_membarrier_error(void)
+{
+    wr_registry_lock();
+    /* relaxed: edge ENABLE.release follows, with the first mask that has the marker */
+    wr_u64_store_relaxed(&wr_mask_marker, UINT64_C(1) << marker_slot_locked());
+    wr_marker_keep_locked();
+    memset(interests, 0, sizeof interests);
+    masks_update_locked();
+    for (uint32_t slot = 0; slot < WR_SESSIONS_MAX; slot++)
+        session_end_locked(slot);
+    wr_registry_unlock();
+}
