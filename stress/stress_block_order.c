@@ -194,6 +194,8 @@ static void session_run(struct weir_session_config config, struct producer *prod
     free(handles);
 }
 
+static uint64_t given_up; /* waits that ended at their deadline, in all runs */
+
 /* Returns the mean wait. */
 static uint64_t many_run(enum weir_wake wake, uint64_t most, uint64_t max_block_ns)
 {
@@ -208,7 +210,6 @@ static uint64_t many_run(enum weir_wake wake, uint64_t most, uint64_t max_block_
         sum_ns += rows[i].told.parked_ns;
     hs_check(granted > (max_block_ns ? 0 : most / 100), "%s: %llu of %llu waits are granted only",
              hs_wake_name(wake), (unsigned long long)granted, (unsigned long long)count);
-    hs_check(!max_block_ns || granted < count, "no deadline passed");
     if (wake == WEIR_WAKE_AUTO_RESET)
         hs_check(inversions > 0, "AUTO_RESET serves in order: the check cannot tell");
     else
@@ -217,6 +218,7 @@ static uint64_t many_run(enum weir_wake wake, uint64_t most, uint64_t max_block_
     hs_figure_add(wake == WEIR_WAKE_AUTO_RESET ? "auto_reset_inversions" : "inversions",
                   (double)inversions);
     hs_figure_add("grants", (double)granted);
+    given_up += count - granted;
     hs_figure_add("given_up", (double)(count - granted));
     free(rows);
     producers_free(producers, (uint32_t)threads);
@@ -367,6 +369,7 @@ int main(int argc, char **argv)
             many_run((enum weir_wake)wake, grants / 10, mean_ns);
             slow_run((enum weir_wake)wake);
         }
+        hs_check(given_up > 0, "no deadline passed under any strategy");
         one_by_one_run();
     } while (hs_time_is_left() && hs_failures() == 0);
     return hs_finish();

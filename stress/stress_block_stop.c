@@ -413,8 +413,11 @@ static void reader_leaves_at_the_end(void)
         hs_emit(emitter, HS_FIXED);
     stop_failed();
     hs_check(failing.told == 1, "on_error was called %llu times", (unsigned long long)failing.told);
-    hs_check(trace.stats.counts.lost[WEIR_LOSS_SINK_FAILED] == 100, "%llu not delivered",
-             (unsigned long long)trace.stats.counts.lost[WEIR_LOSS_SINK_FAILED]);
+    /* Fewer than 100 if the flush came before the last of them, which then found the events off. */
+    hs_check(trace.stats.counts.lost[WEIR_LOSS_SINK_FAILED] == emitter->written,
+             "%llu not delivered of %llu written",
+             (unsigned long long)trace.stats.counts.lost[WEIR_LOSS_SINK_FAILED],
+             (unsigned long long)emitter->written);
     hs_trace_end(&trace);
     hs_emitters_free(emitter, 1);
 }
