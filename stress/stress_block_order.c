@@ -225,6 +225,15 @@ static uint64_t many_run(enum weir_wake wake, uint64_t most, uint64_t max_block_
     return sum_ns / (count + 1);
 }
 
+/* With a deadline that passes for some waits, which depends on how fast the machine is just now. */
+static void deadline_run(enum weir_wake wake, uint64_t max_block_ns)
+{
+    uint64_t before = given_up;
+    for (; given_up == before && max_block_ns > 0; max_block_ns /= 2)
+        many_run(wake, grants / 10, max_block_ns);
+    hs_check(given_up > before, "%s: no deadline passed", hs_wake_name(wake));
+}
+
 /* --- By our own clock. ----------------------------------------------------------------------- */
 
 static void slow_run(enum weir_wake wake)
@@ -366,10 +375,9 @@ int main(int argc, char **argv)
         for (int wake = 0; wake < HS_WAKES; wake++) {
             uint64_t most = wake == WEIR_WAKE_AUTO_RESET ? grants / 10 : grants;
             uint64_t mean_ns = many_run((enum weir_wake)wake, most, 0);
-            many_run((enum weir_wake)wake, grants / 10, mean_ns);
+            deadline_run((enum weir_wake)wake, mean_ns);
             slow_run((enum weir_wake)wake);
         }
-        hs_check(given_up > 0, "no deadline passed under any strategy");
         one_by_one_run();
     } while (hs_time_is_left() && hs_failures() == 0);
     return hs_finish();
