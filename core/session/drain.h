@@ -77,7 +77,6 @@ struct wr_drain {
     uint64_t end_ticks;        /* the stream's time when all emitters had left */
     uint64_t horizon;          /* every record stamped before it was read, except late ones */
     uint64_t point_ticks;      /* the time of the last sequence point */
-    uint64_t point_ns;         /* unused */
     uint64_t point_offset;     /* the stream's length after that point */
     uint64_t lanes_introduced; /* buffers.lanes_attached at that point */
     uint64_t timer_ns;         /* single-threaded builds: when the next timed look is due */
