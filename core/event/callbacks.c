@@ -5,8 +5,8 @@
 
 static struct wr_u32 callbacks_done; /* raised under the lock; slept on without it */
 
-/* Finds a provider whose callback must be called, marks it as being called, and stores its new state
- * in `told`. */
+/* Finds a provider whose callback must be called, marks it as being called, and stores in `told`
+ * the state to report. */
 static struct weir_provider *callback_next_locked(void)
 {
     for (struct weir_provider *provider = wr_providers_locked(); provider;

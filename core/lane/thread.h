@@ -44,9 +44,9 @@ struct wr_thread {
  */
 struct wr_self {
     /* The thread's record while the thread is outside the library. NULL while it is inside, before
-     * its first event, and in processes that cannot use the fast path. One load therefore tells the
-     * fast path that it may go on, and a signal handler that it interrupted the library. WRITER,
-     * and its signal handlers. */
+     * its first event, and in processes that cannot use the fast path. So one load shows the fast
+     * path that it may go on, and a signal handler that it interrupted the library. WRITER, and its
+     * signal handlers. */
     struct wr_thread *ready;
     struct wr_thread *thread;
     uint32_t depth;   /* calls into the library on this thread's stack, except the fast path */

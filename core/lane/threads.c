@@ -52,7 +52,7 @@ static void records_give(struct wr_thread *first)
     do {
         last->free_next = head;
         wr_data_written(&last->free_next, sizeof last->free_next);
-        /* edge THREAD.release: nobody reads what the record's former thread left any more */
+        /* edge THREAD.release: no thread still reads what the record's former thread left */
     } while (!wr_ptr_cas_release(&free_records, &head, first));
 }
 

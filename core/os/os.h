@@ -95,7 +95,7 @@ struct wr_os_temporary {
     int directory;  /* open if there is a name */
 };
 
-/* Opens `path` for writing, without waiting: a FIFO that nobody reads is refused. If `path` is
+/* Opens `path` for writing, without waiting: a FIFO without a reader is refused. If `path` is
  * missing or a regular file, creates a file beside it; `temporary` receives the name of that, and
  * wr_os_file_publish() renames it. Anything else (a pipe, /dev/stdout) is opened directly, without
  * a temporary name. Returns the descriptor, or the negated error number. */

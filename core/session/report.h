@@ -52,8 +52,8 @@ void wr_report_loss(struct weir_session *session, struct wr_track *track, enum w
 void wr_report_lost(struct weir_session *session, struct wr_track *track,
                     const uint64_t lost[WR_LANE_CAUSES]);
 void wr_report_nested(struct weir_session *session, struct wr_track *track, uint64_t nested);
-/* Notes the losses before the first record of the lane's oldest segment. False if they are so many
- * that only a point can report them; then nothing is noted. */
+/* Notes the losses before the first record of the lane's oldest segment. False if there are more
+ * than one step of the number can report: then nothing is noted, and a point must do it. */
 bool wr_report_gap(struct weir_session *session, struct wr_lane *lane, bool at_point);
 /* Notes the loss of a gap mark, given its extension word. */
 void wr_report_mark(struct weir_session *session, struct wr_lane *lane,
