@@ -12,7 +12,7 @@
 
 #define CHILD_EVENTS 200u
 
-/* Whoever is forked from inside the library may only go on untraced, and is told so. */
+/* A child forked from inside the library can only continue untraced: it gets no new session. */
 static bool session_refused(void)
 {
     struct weir_session_config config = hs_trace_config(1u << 20);
@@ -54,8 +54,9 @@ static void session_run(void)
 void hs_child_main(void)
 {
     uint64_t failures = hs_failures();
-    hs_check(!weir_event_is_enabled(&weir_events_Stress.Fixed), "an event is enabled in a child");
-    hs_check(!Stress_Fixed(0, 0, 0, 0, 0, 0), "an event is written in a child");
+    hs_check(!weir_event_is_enabled(&weir_events_Stress.Fixed),
+             "an event is still enabled in a child");
+    hs_check(!Stress_Fixed(0, 0, 0, 0, 0, 0), "an event was written in a child");
     if (!session_refused())
         session_run();
     _exit(hs_failures() == failures ? 0 : 1);
@@ -91,7 +92,7 @@ void hs_child_wait(pid_t child, int ms_max, const char *format, ...)
     va_start(arguments, format);
     vsnprintf(which, sizeof which, format, arguments);
     va_end(arguments);
-    if (!hs_check(child > 0, "%s: no fork", which))
+    if (!hs_check(child > 0, "%s: fork failed", which))
         return;
     uint64_t start = hs_now_ns();
     static uint64_t worst_ns;
@@ -104,7 +105,7 @@ void hs_child_wait(pid_t child, int ms_max, const char *format, ...)
     uint64_t passed = hs_now_ns() - start;
     worst_ns = passed > worst_ns ? passed : worst_ns;
     hs_figure("slowest_child_ms", (double)worst_ns / 1e6);
-    hs_check(!WIFSIGNALED(status), "%s: the child dies of signal %d", which, WTERMSIG(status));
-    hs_check(WIFSIGNALED(status) || WEXITSTATUS(status) == 0, "%s: the child exits with %d", which,
+    hs_check(!WIFSIGNALED(status), "%s: the child died of signal %d", which, WTERMSIG(status));
+    hs_check(WIFSIGNALED(status) || WEXITSTATUS(status) == 0, "%s: the child exited with %d", which,
              WEXITSTATUS(status));
 }

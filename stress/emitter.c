@@ -5,10 +5,10 @@
 #include "harness.h"
 
 #define POOL_BYTES           65536u
-#define FILE_BYTES_MAX       65535u /* the format's */
-#define TOO_LARGE_BYTES      65520u /* more than that, with what is before them */
+#define FILE_BYTES_MAX       65535u /* the format's limit */
+#define TOO_LARGE_BYTES      65520u /* exceeds that limit together with the fields before them */
 #define HEAD_BYTES           24u    /* Emitter, Counter, Length, Sum */
-#define FIRST_NUMBER         2u     /* 1 introduces the thread */
+#define FIRST_NUMBER         2u     /* number 1 introduces the thread */
 #define SEGMENT_HEADER_BYTES 256u
 #define RECORD_HEADER_BYTES  16u /* two words */
 
@@ -93,7 +93,7 @@ static void bit_set(uint64_t *bits, uint64_t at)
 
 /* --- Emitting. ------------------------------------------------------------------------------- */
 
-/* Text of 1 and 2 byte characters: the record holds UTF-8, the file UTF-16. */
+/* Text of 1-byte and 2-byte characters: the record holds UTF-8, the file UTF-16. */
 static uint64_t text_make(char *out, const unsigned char *from, uint32_t length)
 {
     uint64_t sum = HS_CHECKSUM_START;
@@ -119,7 +119,7 @@ static bool around(const struct hs_emitter *emitter, bool begins)
     return true;
 }
 
-/* The call of the library, and nothing else, is in between. */
+/* Only the call into the library runs between the two calls of `around`. */
 #define AROUND(emitter, call) around(emitter, true) && after(emitter, call)
 
 static bool after(const struct hs_emitter *emitter, bool is_written)
@@ -203,8 +203,8 @@ static bool settle_large(struct hs_emitter *emitter, uint32_t bytes, uint32_t fi
     bool is_too_large = bytes > most || file_bytes > FILE_BYTES_MAX;
     emitter->too_large += is_too_large;
     emitter->large += is_written;
-    hs_check(!is_too_large || !is_written, "emitter %u: an event of %u bytes fits", emitter->index,
-             bytes);
+    hs_check(!is_too_large || !is_written, "emitter %u: an event of %u bytes was written",
+             emitter->index, bytes);
     return is_written;
 }
 
@@ -249,11 +249,12 @@ static bool emit_shape(struct hs_emitter *emitter, enum hs_shape shape, uint64_t
     case HS_TOO_LARGE:
         emitter->too_large++;
         return hs_check(!emit_bytes(emitter, counter, random, TOO_LARGE_BYTES),
-                        "an event that is too large fits") &&
+                        "an event that is too large was written") &&
                false;
     case HS_MISMATCH:
         emitter->mismatches++;
-        return hs_check(!emit_mismatch(emitter), "an event that does not match is written") &&
+        return hs_check(!emit_mismatch(emitter),
+                        "an event that does not match its schema was written") &&
                false;
     case HS_LARGE:
         return emit_large(emitter, counter, random);
@@ -322,20 +323,19 @@ static void note_seen(struct hs_emitter *emitter, const struct hs_event *event, 
 {
     uint64_t capture = event->capture->id;
     hs_check(bit(emitter->is_written, counter),
-             "emitter %u: event %llu is there, but emit said it is not", emitter->index,
+             "emitter %u: event %llu is in the stream, but emit returned false", emitter->index,
              (ull)counter);
-    hs_check(!bit(emitter->is_seen, counter), "emitter %u: event %llu is there twice",
+    hs_check(!bit(emitter->is_seen, counter), "emitter %u: event %llu is in the stream twice",
              emitter->index, (ull)counter);
     hs_check(emitter->is_visiting || counter >= emitter->next_seen,
              "emitter %u: event %llu comes after %llu", emitter->index, (ull)counter,
              (ull)emitter->next_seen - 1);
     hs_check(emitter->is_visiting || emitter->capture == 0 || emitter->capture == capture,
-             "emitter %u: event %llu is of thread %llu, not %llu", emitter->index, (ull)counter,
+             "emitter %u: event %llu is from thread %llu, not %llu", emitter->index, (ull)counter,
              (ull)capture, (ull)emitter->capture);
-    hs_check(
-        emitter->is_shared || event->number == counter + FIRST_NUMBER,
-        "emitter %u: event %llu has number %llu, so that the gaps are not where the losses were",
-        emitter->index, (ull)counter, (ull)event->number);
+    hs_check(emitter->is_shared || event->number == counter + FIRST_NUMBER,
+             "emitter %u: event %llu has number %llu: the gaps are not where the losses were",
+             emitter->index, (ull)counter, (ull)event->number);
     emitter->capture = emitter->is_visiting ? 0 : capture;
     emitter->seen++;
     emitter->next_seen = counter + 1;
@@ -359,7 +359,8 @@ void hs_oracle_event(void *context, const struct hs_event *event)
     uint32_t index = hs_event_emitter(event);
     uint64_t counter = hs_event_counter(event);
     if (!hs_check(index < oracle->count && counter < oracle->emitters[index].attempts,
-                  "a record of emitter %u, event %llu: nobody emitted that", index, (ull)counter))
+                  "a record of emitter %u, event %llu, which was never emitted", index,
+                  (ull)counter))
         return;
     hs_check(hs_event_is_intact(event), "emitter %u: event %llu is not intact", index,
              (ull)counter);
@@ -381,13 +382,13 @@ static void verify_thread(const struct hs_emitter *emitter, const struct hs_stre
              (ull)emitter->attempts, (ull)emitter->written, (ull)capture->lost);
     hs_check(capture->lost_by_cause[WEIR_LOSS_TOO_LARGE] == emitter->too_large &&
                  capture->lost_by_cause[WEIR_LOSS_MISMATCH] == emitter->mismatches,
-             "emitter %u: %llu too large, %llu that do not match; told are %llu and %llu",
+             "emitter %u: %llu too large, %llu mismatched; the stream reports %llu and %llu",
              emitter->index, (ull)emitter->too_large, (ull)emitter->mismatches,
              (ull)capture->lost_by_cause[WEIR_LOSS_TOO_LARGE],
              (ull)capture->lost_by_cause[WEIR_LOSS_MISMATCH]);
 }
 
-/* Emitters that share a thread: together they are its attempts. */
+/* Emitters that share a thread: their attempts add up to the thread's. */
 static void verify_shared(const struct hs_oracle *oracle, uint32_t first,
                           const struct hs_stream *stream)
 {
@@ -397,7 +398,7 @@ static void verify_shared(const struct hs_oracle *oracle, uint32_t first,
         if (oracle->emitters[i].capture != oracle->emitters[first].capture)
             continue;
         if (i < first)
-            return; /* done before */
+            return; /* already verified */
         attempts += oracle->emitters[i].attempts;
         written += oracle->emitters[i].written;
     }

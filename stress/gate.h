@@ -1,7 +1,7 @@
 /*
- * Holds the drain still: in the function of a session's sink, the drain thread passes a gate. While
- * the gate is closed the drain sleeps there, so that nothing is recycled, and it neither takes
- * processor time nor pulls cache lines from under the threads that emit.
+ * Holds the drain still: the sink's function passes a gate on the drain thread. While the gate is
+ * closed the drain sleeps there. Nothing is recycled, and the drain neither uses processor time nor
+ * takes cache lines from the threads that emit.
  */
 #ifndef STRESS_GATE_H
 #define STRESS_GATE_H
@@ -14,11 +14,11 @@
 extern "C" {
 #endif
 
-/* What the drain did from when it was let go until it was held again. */
+/* What the drain did from its release until it was held again. */
 struct gate_span {
     uint64_t bytes;
     uint64_t wall_ns;
-    uint64_t cpu_ns; /* of the drain thread */
+    uint64_t cpu_ns; /* processor time of the drain thread */
 };
 
 struct gate {
@@ -29,10 +29,10 @@ struct gate {
     bool is_held;    /* the drain is inside */
     uint64_t wanted; /* bytes that pass a closed gate before the drain is held */
     struct gate_span span;
-    uint64_t let_wall_ns, let_cpu_ns; /* when the drain was let go */
+    uint64_t let_wall_ns, let_cpu_ns; /* when the drain was released */
 };
 
-/* For a static one, which needs no init and no fini. */
+/* For a static gate, which needs no init and no fini. */
 #define GATE_INIT                                                              \
     {                                                                          \
         .lock = PTHREAD_MUTEX_INITIALIZER, .changed = PTHREAD_COND_INITIALIZER \
@@ -44,13 +44,13 @@ void gate_fini(struct gate *gate);
 void gate_close(struct gate *gate);
 void gate_open(struct gate *gate);
 
-/* In the sink, on the drain thread: `bytes` came, and the drain waits if it is to be held. */
+/* In the sink, on the drain thread: `bytes` arrived; waits while the drain is to be held. */
 void gate_pass(struct gate *gate, uint64_t bytes);
 
-/* Waits until the drain is held; false if that takes longer. */
+/* Waits until the drain is held; false after `seconds`. */
 bool gate_wait(struct gate *gate, unsigned seconds);
-/* Lets the drain go from a closed gate until `bytes` have passed and it is held again; false if
- * that takes longer. `span` may be NULL. */
+/* Releases the drain from a closed gate until `bytes` have passed and it is held again; false after
+ * `seconds`. `span` may be NULL. */
 bool gate_let(struct gate *gate, uint64_t bytes, unsigned seconds, struct gate_span *span);
 
 #ifdef __cplusplus

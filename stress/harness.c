@@ -61,7 +61,7 @@ void hs_progress(void)
     __atomic_fetch_add(&progress, 1, __ATOMIC_RELAXED);
 }
 
-/* With a debugger on the machine its stacks are worth more than a core file. */
+/* If gdb is installed, its stacks are worth more than a core file. */
 void hs_stacks_print(pid_t process)
 {
     char pid[24];
@@ -72,7 +72,7 @@ void hs_stacks_print(pid_t process)
         dup2(STDERR_FILENO, STDOUT_FILENO);
         execlp("gdb", "gdb", "-batch", "-nx", "-p", pid, "-ex", "thread apply all bt",
                (char *)NULL);
-        fprintf(stderr, "%s: no gdb here, so no stacks\n", program_invocation_short_name);
+        fprintf(stderr, "%s: gdb is not installed, so no stacks\n", program_invocation_short_name);
         _exit(1);
     }
     if (child > 0)
@@ -96,7 +96,7 @@ static void *watchdog(void *argument)
     abort();
 }
 
-/* Handlers of the program under test must not run on it. */
+/* Signals are blocked: handlers of the program under test must not run on the watchdog. */
 static void watchdog_start(void)
 {
     sigset_t all, before;
@@ -115,12 +115,12 @@ static void print_help(const char *purpose, const struct hs_option *options)
     printf("usage: %s [OPTION]...\n\n%s\n\n", program_invocation_short_name, purpose);
     for (; options && options->name; options++)
         printf("  --%-18s %s (%s%llu)\n", options->name, options->help,
-               options->text ? "a text; default none, " : "default ",
+               options->text ? "text; default none, " : "default ",
                options->text ? 0ull : (unsigned long long)*options->number);
-    puts("  --seconds N          go on for N seconds (default 0: one round)\n"
-         "  --seed N             of the random numbers (default 1)\n"
+    puts("  --seconds N          repeat rounds for N seconds (default 0: one round)\n"
+         "  --seed N             seed of the random numbers (default 1)\n"
          "  --json               print one JSON object\n"
-         "  --help               this text\n\n"
+         "  --help               print this help\n\n"
          "Exit status: 0 all checks held, 1 a check failed, 2 wrong usage.");
 }
 
@@ -136,7 +136,7 @@ static uint64_t parse_number(const char *text)
     errno = 0;
     uint64_t value = strtoull(text, &end, 0);
     if (errno || *end || end == text || text[0] == '-')
-        usage("this is no number:", text);
+        usage("not a number:", text);
     return value;
 }
 
@@ -291,7 +291,7 @@ void *hs_try_allocate(size_t bytes)
     void *memory = malloc(bytes ? bytes : 1);
     if (!memory)
         return NULL;
-    memset(memory, 0xFF, bytes); /* a page that was only read is not there yet */
+    memset(memory, 0xFF, bytes); /* a page that was only read is not resident yet */
     return memset(memory, 0, bytes);
 }
 

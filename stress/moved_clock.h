@@ -1,6 +1,6 @@
 /*
- * The clock of the library weir_moved_clock, which a test moves. Included by the compiler before
- * each source of that library; the rest of the program keeps the system's clock.
+ * The clock of the library weir_moved_clock, which a test moves. The build includes this file
+ * before each source of that library; the rest of the program keeps the system's clock.
  */
 #ifndef STRESS_MOVED_CLOCK_H
 #define STRESS_MOVED_CLOCK_H
@@ -8,7 +8,7 @@
 #include <stdint.h>
 #include <time.h>
 
-/* In nanoseconds, and as ticks of the counter: for all threads at once, and for the calling one. */
+/* Offsets in nanoseconds and in ticks of the counter: for all threads, and for the calling one. */
 struct moved_clock {
     int64_t ns;
     int64_t ticks;

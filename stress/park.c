@@ -34,8 +34,8 @@ struct weir_stats hs_stats(struct weir_session *session)
     return stats;
 }
 
-/* A thread that was just granted something is counted until it runs: so for a while nothing may
- * change. */
+/* A thread with a new grant is counted as parked until it runs, so the count must stay unchanged
+ * for a while. */
 bool hs_wait_parked(struct weir_session *session, uint64_t threads)
 {
     struct weir_stats stats = hs_stats(session), before = stats;

@@ -22,14 +22,14 @@ static void on_gap(void *context, const struct wt_gap *gap)
 {
     struct hs_pipe *pipe = context;
     pipe->losses += gap->count;
-    hs_check(false, "thread %llu misses %llu events after number %llu",
+    hs_check(false, "thread %llu has a gap of %llu events after number %llu",
              (ull)gap->thread->capture_thread, (ull)gap->count, (ull)gap->after_number);
 }
 
 static void on_point(void *context, const struct wt_point *point)
 {
     struct hs_pipe *pipe = context;
-    hs_check(point->time >= pipe->point_time, "a point is older than the one before");
+    hs_check(point->time >= pipe->point_time, "a point is older than the previous one");
     pipe->point_time = point->time;
     hs_progress();
 }
@@ -41,7 +41,7 @@ static void check_place(struct hs_pipe *pipe, const struct wt_event *event, uint
         pipe->captures[emitter] = event->capture_thread;
     hs_check(pipe->captures[emitter] == event->capture_thread, "emitter %u is on two threads",
              emitter);
-    hs_check(counter == pipe->next[emitter], "emitter %u: event %llu comes where %llu should",
+    hs_check(counter == pipe->next[emitter], "emitter %u: event %llu comes where %llu is expected",
              emitter, (ull)counter, (ull)pipe->next[emitter]);
     hs_check(event->time >= pipe->point_time, "emitter %u: event %llu is older than a point",
              emitter, (ull)counter);
@@ -67,7 +67,8 @@ static void on_event(void *context, const struct wt_event *event)
     check_place(pipe, event, emitter, counter);
 }
 
-/* Reads on after a failure, so that the session does not wait for a reader that has gone. */
+/* Keeps reading after a failure, so that the session does not wait for a reader that has given
+ * up. */
 static void read_rest(int fd)
 {
     char bytes[4096];
@@ -88,7 +89,7 @@ static void *read_all(void *argument)
                   "no reader"))
         abort();
     enum wt_status status = wt_reader_run(reader);
-    hs_check(status == WT_END, "the stream does not end as it should: %s",
+    hs_check(status == WT_END, "the stream does not end properly: %s",
              wt_reader_error(reader)->text);
     pipe->bytes = wt_reader_totals(reader)->bytes;
     wt_reader_destroy(reader);
@@ -137,7 +138,7 @@ static void verify(const struct hs_pipe *pipe, const struct hs_emitter *emitters
                  (ull)emitters[i].attempts, (ull)pipe->next[i]);
     }
     hs_check(pipe->events == attempts && pipe->losses == 0,
-             "%llu attempts, %llu events in the stream, %llu losses told", (ull)attempts,
+             "%llu attempts, %llu events in the stream, %llu losses reported", (ull)attempts,
              (ull)pipe->events, (ull)pipe->losses);
     hs_check(counts->attempted == attempts && counts->written == attempts && hs_lost(counts) == 0,
              "%llu attempts; the statistics say %llu, %llu written, %llu lost", (ull)attempts,

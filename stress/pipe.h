@@ -1,9 +1,9 @@
 /*
- * A sink that is a pipe, and at its other end a thread that decodes the stream as it comes, with
- * the reader of tools/. Nothing is stored, so that a run may be of any length.
+ * A sink that is a pipe, with a thread at its other end that decodes the stream as it arrives,
+ * using the reader of tools/. Nothing is stored, so a run may have any length.
  *
- * It is for sessions that must lose nothing. Each emitter is one thread's whole life, and counts
- * from 0: its events are all of one capture thread and follow each other one by one.
+ * For sessions that must lose nothing. Each emitter lives as long as one thread and counts from 0:
+ * all its events are from one capture thread and have consecutive numbers.
  */
 #ifndef STRESS_PIPE_H
 #define STRESS_PIPE_H
@@ -15,16 +15,16 @@
 #include "emitter.h"
 
 struct hs_pipe {
-    /* To be set before hs_pipe_start(), or left at 0. */
-    uint64_t stall_us;       /* the reader stands still for so long, */
+    /* Set before hs_pipe_start(), or left at 0. */
+    uint64_t stall_us;       /* the reader stands still for this long, */
     uint64_t stall_at_event; /* before it takes this event */
-    bool is_non_blocking;    /* as a host may hand it over: the library has to wait itself */
+    bool is_non_blocking; /* a host may pass such a descriptor: the library must do the waiting */
 
     int write_fd;
     struct weir_session *session;
     struct weir_stats stats; /* at the stop */
 
-    /* The reader's, to be looked at after hs_pipe_stop(). */
+    /* The reader's; read after hs_pipe_stop(). */
     int read_fd;
     uint32_t count;
     uint64_t *next;     /* per emitter: its next counter */
@@ -38,8 +38,8 @@ struct hs_pipe {
  * `pipe` is zero. False if a check failed. */
 bool hs_pipe_start(struct hs_pipe *pipe, struct weir_session_config config, uint32_t count);
 
-/* Stops the session, waits for the reader, and holds what it has seen against the emitters: every
- * attempt is there, once, whole and in order. */
+/* Stops the session, waits for the reader, and verifies against the emitters that every attempt
+ * arrived once, whole and in order. */
 void hs_pipe_stop(struct hs_pipe *pipe, const struct hs_emitter *emitters);
 
 #endif

@@ -17,14 +17,14 @@ struct hs_sink_gate {
     bool keeps_file;
 };
 
-/* `path` may be NULL: a temporary file. */
+/* If `path` is NULL, a temporary file. */
 void hs_gate_init(struct hs_sink_gate *gate, const char *path);
 bool hs_gate_write(void *gate, const void *bytes, size_t count);
 void hs_gate_close(struct hs_sink_gate *gate);
-/* Waits until the drain has met the closed gate; false if it did not within 5 s. */
+/* Waits until the drain is held by the closed gate; false after 5 s. */
 bool hs_gate_wait(struct hs_sink_gate *gate);
 void hs_gate_open(struct hs_sink_gate *gate);
-/* After the stop: `trace` is then read from the file. */
+/* After the stop; from then on `trace` is read from the file. */
 void hs_gate_finish(struct hs_sink_gate *gate, struct hs_trace *trace);
 
 #endif

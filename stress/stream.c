@@ -36,7 +36,7 @@ static int range_order(const void *left, const void *right)
     return a->after < b->after ? -1 : a->after > b->after;
 }
 
-/* A gap may be shown in two parts by a point in its middle, and have two causes. */
+/* A point in the middle of a gap may split it, and a gap may have two causes. */
 static void ranges_join(struct hs_ranges *ranges)
 {
     size_t count = 0;
@@ -61,7 +61,8 @@ static void ranges_compare(const struct hs_ranges *gaps, const struct hs_ranges 
         bool equal =
             gap->capture == loss->capture && gap->after == loss->after && gap->count == loss->count;
         if (!hs_check(equal,
-                      "thread %llu misses %llu after %llu; the loss told is of thread %llu: %llu "
+                      "thread %llu has a gap of %llu after %llu; the reported loss is of thread "
+                      "%llu: %llu "
                       "after %llu",
                       (ull)gap->capture, (ull)gap->count, (ull)gap->after, (ull)loss->capture,
                       (ull)loss->count, (ull)loss->after))
@@ -95,7 +96,7 @@ static struct hs_capture *capture_find(const struct hs_stream *stream, uint64_t 
                : NULL;
 }
 
-/* Made at first sight. The pointer is valid until the next one is made. */
+/* Created on first use. The pointer is valid until the next one is created. */
 static struct hs_capture *capture_of(struct hs_stream *stream, uint64_t id)
 {
     struct hs_capture *found = capture_find(stream, id);
@@ -167,7 +168,7 @@ static void on_loss(struct hs_stream *stream, const struct wt_event *event)
     stream->lost_by_cause[number] += count;
     range_add(&stream->losses, capture, after, count);
     struct hs_capture *of = capture_find(stream, capture);
-    if (hs_check(of != NULL, "a Weir/Loss event of thread %llu, which no point has named",
+    if (hs_check(of != NULL, "a Weir/Loss event of thread %llu, which no point has introduced",
                  (ull)capture))
         of->lost_by_cause[number] += count;
 }
@@ -181,9 +182,9 @@ static void on_clock_step(struct hs_stream *stream, const struct wt_event *event
         return;
     memcpy(&capture, event->payload, 8);
     memcpy(&ticks, event->payload + 8, 8);
-    hs_check(ticks != 0, "a Weir/ClockStep event of nothing");
+    hs_check(ticks != 0, "a Weir/ClockStep event of 0 ticks");
     hs_check(capture == 0 || capture_find(stream, capture) != NULL,
-             "a Weir/ClockStep event of thread %llu, which no point has named", (ull)capture);
+             "a Weir/ClockStep event of thread %llu, which no point has introduced", (ull)capture);
     stream->steps += capture == 0;
     stream->steps_of_threads += capture != 0;
     stream->step_ticks += capture == 0 ? ticks : 0;
@@ -196,7 +197,7 @@ static void check_time(struct hs_stream *stream, struct hs_capture *capture,
              "thread %llu, number %llu: time falls by %lld ticks", (ull)capture->id,
              (ull)event->number, (long long)(capture->last_time - event->time));
     hs_check(event->time >= stream->point_time,
-             "thread %llu, number %llu: %lld ticks older than the point before", (ull)capture->id,
+             "thread %llu, number %llu: %lld ticks older than the previous point", (ull)capture->id,
              (ull)event->number, (long long)(stream->point_time - event->time));
     capture->last_time = event->time;
     if (event->time > stream->latest)
@@ -238,10 +239,11 @@ static void on_point(void *context, const struct wt_point *point)
     stream->points++;
     for (uint32_t i = 0; i < point->thread_count; i++)
         capture_of(stream, wt_point_entry(point, i).capture_thread);
-    hs_check(stream->latest <= point->time, "a record before a point is %lld ticks later than it",
+    hs_check(stream->latest <= point->time,
+             "a record before a point is %lld ticks later than the point",
              (long long)(stream->latest - point->time));
     hs_check(point->time > 0 && point->time >= stream->point_time,
-             "a point at %lld is older than the one before, or has no time",
+             "a point at %lld is older than the previous one, or has no time",
              (long long)point->time);
     stream->point_time = point->time;
     hs_progress();
@@ -282,7 +284,7 @@ static void run(struct hs_stream *stream, const struct wt_source *source)
                   "no reader"))
         return;
     enum wt_status status = wt_reader_run(reader);
-    hs_check(status == WT_END, "the stream does not end as it should: %s",
+    hs_check(status == WT_END, "the stream does not end properly: %s",
              wt_reader_error(reader)->text);
     stream->bytes = wt_reader_totals(reader)->bytes;
     take_threads(stream, reader);

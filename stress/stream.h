@@ -1,12 +1,12 @@
 /*
  * Decodes the stream of a session with the reader of tools/, which shares no code with the writer,
- * and checks what must hold for every stream, whatever was emitted:
+ * and checks what holds for every stream, whatever was emitted:
  *
  *  - it is whole, and breaks no rule that the reader knows;
  *  - per capture thread, numbers rise and times do not fall;
- *  - before a sequence point nothing is later than it, behind it nothing is older;
- *  - the gaps in the numbers are tiled exactly by the Weir/Loss events: place, size;
- *  - a thread is introduced with number 1, so that its attempts are its last number less 1.
+ *  - before a sequence point nothing is later than the point, after it nothing is older;
+ *  - the Weir/Loss events cover the gaps in the numbers exactly, in place and size;
+ *  - a thread is introduced with number 1, so its attempts are its last number minus 1.
  */
 #ifndef STRESS_STREAM_H
 #define STRESS_STREAM_H
@@ -22,7 +22,7 @@ struct hs_capture {
     uint64_t thread_id; /* of its first event; 0 if it has none */
     uint64_t events;
     uint64_t last_number;
-    uint64_t lost; /* by the gaps */
+    uint64_t lost; /* as counted by the gaps */
     uint64_t lost_by_cause[WEIR_LOSS_COUNT];
     int64_t last_time;
 };
@@ -51,9 +51,9 @@ struct hs_ranges {
 };
 
 struct hs_stream {
-    struct hs_capture *captures; /* by id; the drain's own among them */
+    struct hs_capture *captures; /* by id; the drain thread's is among them */
     size_t capture_count, capture_capacity, recent;
-    struct hs_ranges gaps, losses; /* after the reading sorted, and joined where they touch */
+    struct hs_ranges gaps, losses; /* after reading: sorted, and joined where they touch */
     uint64_t events;               /* of the provider Stress */
     uint64_t loss_events;
     uint64_t steps, steps_of_threads; /* Weir/ClockStep events: of all threads, and of one */
@@ -67,7 +67,7 @@ struct hs_stream {
     void *context;
 };
 
-/* Reads a stopped session's stream; `on_event` may be NULL. False if a check failed. */
+/* Reads the stream of a stopped session; `on_event` may be NULL. False if a check failed. */
 bool hs_stream_read(struct hs_stream *stream, const struct hs_trace *trace,
                     void (*on_event)(void *context, const struct hs_event *event), void *context);
 void hs_stream_free(struct hs_stream *stream);

@@ -1,6 +1,6 @@
 /*
- * Many threads, flat out through a budget that is too small: every attempt is written or lost, and
- * the stream says exactly which, where and why.
+ * Many threads flat out through a budget that is too small: every attempt is written or lost, and
+ * the stream shows exactly which, where and why.
  */
 #include <stdlib.h>
 #include "emitter.h"
@@ -18,8 +18,8 @@ static void *emit_all(void *argument)
     return NULL;
 }
 
-/* Every second event is refused although there is room: far more marks in a segment than losses
- * that the drain tells at once. */
+/* Every second event is refused although there is room, which puts far more loss marks into a
+ * segment than the drain reports at a time. */
 static void *emit_half_refused(void *argument)
 {
     struct hs_emitter *emitter = argument;
@@ -48,8 +48,8 @@ static void round_run(struct hs_emitter *emitters, void *(*body)(void *), enum h
 int main(int argc, char **argv)
 {
     const struct hs_option options[] = {{"threads", "that emit at once", &threads, NULL},
-                                        {"events", "of each thread", &events, NULL},
-                                        {"budget", "in bytes", &budget, NULL},
+                                        {"events", "per thread", &events, NULL},
+                                        {"budget", "bytes", &budget, NULL},
                                         {NULL, NULL, NULL, NULL}};
     hs_init(argc, argv, "Threads emit flat out; the stream must account for every attempt.",
             options);

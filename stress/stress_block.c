@@ -1,14 +1,15 @@
 /*
- * BLOCK loses nothing: threads flat out through a small budget, under each wake strategy, and every
- * event arrives, once, whole and in order. The stream goes through a pipe into the reader, which
- * runs beside; nothing is stored.
+ * BLOCK loses nothing: threads emit flat out through a small budget, under each wake strategy, and
+ * every event arrives once, whole and in order. The stream goes through a pipe into the reader,
+ * which runs at the same time; nothing is stored.
  *
  *  - plain: threads that live for the whole run;
  *  - hard: threads that exit right after their last emit, one after the other; a pipe that takes
- *    some bytes, none, or is interrupted; a reader that stands still once; a DROP session beside;
+ *    only some bytes, none, or is interrupted; a reader that stands still once; a DROP session at
+ *    the same time;
  *  - two BLOCK sessions of different strategies at once, for the same events;
  *  - large: records of many segments between small ones; only what the format cannot take is lost;
- *  - mixed: some threads may not be parked, and lose events; the others lose none for that.
+ *  - mixed: some threads may not be parked and lose events; the others still lose none.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -40,7 +41,7 @@ static ssize_t fail_with(int error, uint64_t *counter)
     return -1;
 }
 
-/* The library's, and everybody's: stands before the one of the C library. */
+/* Overrides the C library's write() for the whole program, and so for the library. */
 ssize_t write(int fd, const void *bytes, size_t count)
 {
     static __thread uint64_t state;
@@ -60,16 +61,16 @@ ssize_t write(int fd, const void *bytes, size_t count)
 
 /* --- Threads. -------------------------------------------------------------------------------- */
 
-/* One thread's lives: emitters in a row, each on a thread of its own. */
+/* A sequence of short-lived threads, each with its own emitter. */
 struct lives {
     struct hs_emitter *emitters;
     uint32_t count;
     uint64_t events; /* of each */
-    bool may_lose;   /* one of the sessions may */
+    bool may_lose;   /* one of the sessions may lose events */
     uint64_t refused;
 };
 
-/* Mostly fixed; none that BLOCK could refuse. */
+/* Mostly fixed; no shape that BLOCK could refuse. */
 static enum hs_shape shape_of(uint64_t counter)
 {
     return counter % 16 ? HS_FIXED : counter % 32 ? HS_TEXT : HS_BYTES;
@@ -86,7 +87,7 @@ static void *live(void *argument)
     for (uint64_t i = 0; i < life->lives->events; i++)
         if (!hs_emit(life->emitter, shape_of(i)))
             life->lives->refused++;
-    return NULL; /* at once: the last segment is handed over by the thread's exit */
+    return NULL; /* without delay: the thread's exit hands over its last segment */
 }
 
 static void *live_all(void *argument)
@@ -98,7 +99,7 @@ static void *live_all(void *argument)
         hs_thread_start(&thread, live, &life);
         hs_thread_join(thread);
     }
-    hs_check(lives->may_lose || lives->refused == 0, "%llu emit calls say that the event is lost",
+    hs_check(lives->may_lose || lives->refused == 0, "%llu emit calls returned false",
              (unsigned long long)lives->refused);
     return NULL;
 }
@@ -143,14 +144,14 @@ static void plain_run(enum weir_wake wake, uint64_t total)
     if (hs_pipe_start(&pipe, hs_block_config(wake, budget, 32768), (uint32_t)threads)) {
         emit_all(emitters, 1, total, false);
         hs_pipe_stop(&pipe, emitters);
-        hs_check(pipe.stats.parks > 0, "%s: nobody was parked", hs_wake_name(wake));
+        hs_check(pipe.stats.parks > 0, "%s: no thread was parked", hs_wake_name(wake));
         figures_add(&pipe);
     }
     hs_figure(names[wake], (double)(hs_now_ns() - start_ns) / 1e9);
     free(emitters);
 }
 
-/* The DROP session gets what it gets; what it lost is held against its stream as ever. */
+/* The DROP session may lose events; its losses are checked against its stream as usual. */
 static void hard_run(enum weir_wake wake, uint64_t total)
 {
     uint32_t count = (uint32_t)threads * LIVES;
@@ -165,10 +166,11 @@ static void hard_run(enum weir_wake wake, uint64_t total)
         emit_all(emitters, LIVES, total, true);
         hs_pipe_stop(&pipe, emitters);
         figures_add(&pipe);
-        hs_check(pipe.stats.parked_ns_max >= stall_ms * 1000000 / 2,
-                 "%s: a reader that stood still for %llu ms parked nobody for longer than %llu ns",
-                 hs_wake_name(wake), (unsigned long long)stall_ms,
-                 (unsigned long long)pipe.stats.parked_ns_max);
+        hs_check(
+            pipe.stats.parked_ns_max >= stall_ms * 1000000 / 2,
+            "%s: a reader that stood still for %llu ms parked no thread for longer than %llu ns",
+            hs_wake_name(wake), (unsigned long long)stall_ms,
+            (unsigned long long)pipe.stats.parked_ns_max);
         if (hs_trace_stop(&beside))
             hs_oracle_run(emitters, count, &beside);
         __atomic_store_n(&writes_are_hard, false, __ATOMIC_RELAXED);
@@ -203,8 +205,8 @@ static void *emit_large(void *argument)
     return NULL;
 }
 
-/* The largest take a half of the budget, so that two threads that gather for one at once, each with
- * a part of it, would stay there for ever. */
+/* The largest records take half of the budget: two threads that gathered room at the same time,
+ * each holding a part of it, would wait for ever. */
 static void large_run(enum weir_wake wake, uint64_t each)
 {
     struct hs_trace trace;
@@ -221,8 +223,8 @@ static void large_run(enum weir_wake wake, uint64_t each)
             hs_oracle_run(emitters, (uint32_t)threads, &trace);
         for (uint64_t i = 0; i < threads; i++) {
             hs_check(emitters[i].attempts == emitters[i].written + emitters[i].too_large,
-                     "%s: emitter %llu lost more than what is too large", hs_wake_name(wake),
-                     (unsigned long long)i);
+                     "%s: emitter %llu lost more than the events that are too large",
+                     hs_wake_name(wake), (unsigned long long)i);
             hs_figure_add("large", (double)emitters[i].large);
             free(emitters[i].scratch);
         }
@@ -241,7 +243,7 @@ static void *emit_mixed(void *argument)
         weir_no_block_begin();
     for (uint64_t i = 0; i < emitter->capacity; i++)
         if (!hs_emit(emitter, shape_of(i)) &&
-            hs_check(!may_park, "an event is lost: %s", weir_loss_name(weir_last_loss())))
+            hs_check(!may_park, "an event was lost: %s", weir_loss_name(weir_last_loss())))
             hs_sleep_us(50);
     if (!may_park)
         weir_no_block_end();
@@ -278,8 +280,8 @@ static uint64_t at_most(uint64_t most, uint64_t count)
     return count < most ? count : most;
 }
 
-/* Three quarters of the events are plain, an eighth is for two sessions, the rest is split between
- * the other rounds, which store something, so that they do not grow with a long run. */
+/* Three quarters of the events are for the plain round, an eighth for two sessions. The other
+ * rounds store something, so they share the rest and do not grow with a long run. */
 static void round_run(void)
 {
     for (int i = 0; i < HS_WAKES; i++) {
@@ -302,12 +304,12 @@ int main(int argc, char **argv)
 {
     const struct hs_option options[] = {
         {"threads", "that emit at once", &threads, NULL},
-        {"events", "in all", &events, NULL},
-        {"budget", "in bytes", &budget, NULL},
-        {"stall-ms", "that the reader stands still", &stall_ms, NULL},
+        {"events", "in total", &events, NULL},
+        {"budget", "bytes", &budget, NULL},
+        {"stall-ms", "how long the reader stands still", &stall_ms, NULL},
         {"long", "1: 10^9 events, and stalls of 5 s", &is_long, NULL},
         {NULL, NULL, NULL, NULL}};
-    hs_init(argc, argv, "BLOCK under each strategy, streamed into the reader: nothing is lost.",
+    hs_init(argc, argv, "BLOCK under each strategy, streamed into the reader, loses nothing.",
             options);
     if (is_long) {
         events = 1000000000;

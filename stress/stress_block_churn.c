@@ -1,9 +1,9 @@
 /*
- * BLOCK sessions under everything that happens beside them:
+ * BLOCK sessions while other things happen:
  *
  *  - sessions that start and stop while threads emit, park, and come and go;
  *  - signal handlers that emit, in threads that emit and in threads that are parked;
- *  - forks, while others are parked, by a thread that emits itself, by a handler that interrupts a
+ *  - forks while others are parked: by a thread that also emits, by a handler that interrupts a
  *    parked thread, and by on_park.
  */
 #include <errno.h>
@@ -30,8 +30,8 @@ static bool is_over; /* ANY */
 
 static struct hs_emitter slots[SLOTS];
 
-/* Each thread keeps to one event: a start or stop switches event by event, and numbers are compared
- * below. */
+/* Each thread uses a single event: a start or stop switches events one by one, and the numbers are
+ * compared below. */
 static void *live(void *argument)
 {
     static const enum hs_shape shapes[] = {HS_FIXED, HS_TEXT, HS_BYTES};
@@ -53,8 +53,7 @@ static void *lives_run(void *argument)
 
 /* --- Sessions that come and go. -------------------------------------------------------------- */
 
-/* Each attempt while the session runs takes a number, so numbers and own counters go up together.
- */
+/* Each attempt while the session runs takes a number, so numbers and counters advance together. */
 struct watch {
     uint64_t capture[SLOTS], number[SLOTS], counter[SLOTS];
 };
@@ -76,7 +75,7 @@ static void on_event(void *context, const struct hs_event *event)
     watch->counter[slot] = counter;
 }
 
-/* Nothing is lost but at the end, or by the deadline if there is one. */
+/* Nothing is lost except at the end, or by the deadline if there is one. */
 static void stream_check(const struct hs_trace *trace, bool has_deadline)
 {
     struct watch watch = {{0}, {0}, {0}};
@@ -87,12 +86,13 @@ static void stream_check(const struct hs_trace *trace, bool has_deadline)
     hs_stream_read(&stream, trace, on_event, &watch);
     hs_check(stream.events == counts->written, "%llu events in the stream, %llu counted as written",
              (unsigned long long)stream.events, (unsigned long long)counts->written);
-    hs_check(hs_lost(counts) == expected, "%llu events are lost, %llu of them at the end",
+    hs_check(hs_lost(counts) == expected, "%llu events were lost, %llu of them as ABORTED",
              (unsigned long long)hs_lost(counts),
              (unsigned long long)counts->lost[WEIR_LOSS_ABORTED]);
     for (unsigned cause = 0; cause < WEIR_LOSS_COUNT; cause++)
         hs_check(stream.lost_by_cause[cause] == counts->lost[cause],
-                 "lost by %s: %llu told, %llu counted", weir_loss_name((enum weir_loss)cause),
+                 "lost by %s: %llu in the stream, %llu counted",
+                 weir_loss_name((enum weir_loss)cause),
                  (unsigned long long)stream.lost_by_cause[cause],
                  (unsigned long long)counts->lost[cause]);
     hs_figure_add("sessions", 1);
@@ -154,8 +154,8 @@ enum { SOURCE_NORMAL, SOURCE_HANDLER, SOURCES };
 #define SHOT_AT 4u
 
 static struct hs_trace *signals_trace;
-static __thread struct hs_emitter *own; /* SOURCES in a row */
-static __thread bool is_parked;         /* what the handler should find */
+static __thread struct hs_emitter *own; /* the first of SOURCES emitters */
+static __thread bool is_parked;         /* the state that the handler should find */
 static uint64_t shots_at_parked;        /* ANY */
 
 static void handler(int signal)
@@ -166,9 +166,9 @@ static void handler(int signal)
     if (mine) {
         errno = ERRNO_MARK;
         bool is_written = hs_emit(&mine[SOURCE_HANDLER], HS_FIXED);
-        hs_check(errno == ERRNO_MARK, "emit in a handler leaves errno %d", errno);
-        hs_check(is_written || weir_last_loss() == WEIR_LOSS_NESTED, "a handler's event is %s",
-                 weir_loss_name(weir_last_loss()));
+        hs_check(errno == ERRNO_MARK, "emit in a handler changed errno to %d", errno);
+        hs_check(is_written || weir_last_loss() == WEIR_LOSS_NESTED,
+                 "a handler's event was lost: %s", weir_loss_name(weir_last_loss()));
         __atomic_fetch_add(&shots_at_parked, is_parked, __ATOMIC_RELAXED);
     }
     errno = saved;
@@ -180,14 +180,15 @@ static void *emit_and_be_shot(void *argument)
     for (uint64_t i = 0; !__atomic_load_n(&is_over, __ATOMIC_ACQUIRE); i++) {
         errno = ERRNO_MARK;
         is_parked = true;
-        hs_check(hs_emit(&own[SOURCE_NORMAL], i % 9 ? HS_FIXED : HS_TEXT), "an event is lost: %s",
+        hs_check(hs_emit(&own[SOURCE_NORMAL], i % 9 ? HS_FIXED : HS_TEXT), "an event was lost: %s",
                  weir_loss_name(weir_last_loss()));
         is_parked = false;
-        hs_check(errno == ERRNO_MARK, "emit leaves errno %d", errno);
+        hs_check(errno == ERRNO_MARK, "emit changed errno to %d", errno);
     }
     struct hs_emitter *mine = own;
     own = NULL;
-    /* All of the handler's events may be nested: then the stream does not say whose they are. */
+    /* The handler's events may all be nested; then the stream does not show which thread lost
+     * them. */
     hs_emitter_settle(&mine[SOURCE_HANDLER], signals_trace);
     return NULL;
 }
@@ -201,8 +202,8 @@ static void shoot(const pthread_t *threads, uint64_t rounds, uint64_t pause_us)
     }
 }
 
-/* First they are all parked, for as long as the gate is closed; then they emit. What a handler
- * finds is the library most of the time: its event is counted as NESTED. */
+/* At first all are parked, until the gate opens; then they emit. A handler mostly interrupts the
+ * library, and its event is counted as NESTED. */
 static void signals_run(enum weir_wake wake)
 {
     struct hs_emitter *emitters = hs_emitters_new(SHOT_AT * SOURCES, 4000000);
@@ -226,14 +227,14 @@ static void signals_run(enum weir_wake wake)
     hs_gate_wait(&gate);
     hs_wait_parked(trace.session, SHOT_AT);
     uint64_t nested = hs_stats(trace.session).counts.lost[WEIR_LOSS_NESTED];
-    hs_check(nested == 0, "%llu nested events, but no signal", (unsigned long long)nested);
+    hs_check(nested == 0, "%llu nested events without a signal", (unsigned long long)nested);
     shoot(threads, 100, 100);
     hs_sleep_us(10000);
     uint64_t shots = __atomic_load_n(&shots_at_parked, __ATOMIC_RELAXED);
     nested = hs_stats(trace.session).counts.lost[WEIR_LOSS_NESTED];
-    hs_check(shots > 0 && nested == shots, "%llu shots at parked threads, %llu nested events",
+    hs_check(shots > 0 && nested == shots, "%llu signals to parked threads, %llu nested events",
              (unsigned long long)shots, (unsigned long long)nested);
-    hs_check(hs_stats(trace.session).parked_now == SHOT_AT, "a signal ends a wait");
+    hs_check(hs_stats(trace.session).parked_now == SHOT_AT, "a signal ended a wait");
     hs_gate_open(&gate);
     shoot(threads, run_ms, 100);
     __atomic_store_n(&is_over, true, __ATOMIC_RELEASE);
@@ -243,7 +244,7 @@ static void signals_run(enum weir_wake wake)
     hs_gate_finish(&gate, &trace);
     hs_oracle_run(emitters, SHOT_AT * SOURCES, &trace);
     hs_check(hs_lost(&trace.stats.counts) == trace.stats.counts.lost[WEIR_LOSS_NESTED],
-             "an event is lost that is not nested");
+             "an event was lost that is not nested");
     hs_figure_add("nested", (double)trace.stats.counts.lost[WEIR_LOSS_NESTED]);
     hs_trace_end(&trace);
     hs_emitters_free(emitters, SHOT_AT * SOURCES);
@@ -272,7 +273,7 @@ static enum hs_child_end child_end(uint64_t i)
 #endif
 }
 
-/* The child goes back to where the handler was called: into the wait. */
+/* The child returns to where the handler was called: into the wait. */
 static void fork_in_handler(int signal)
 {
     (void)signal;
@@ -296,7 +297,7 @@ static void *emit_and_fork(void *argument)
         bool is_written = hs_emit(emitter, HS_FIXED);
         if (is_child_here)
             _exit(is_written || weir_event_is_enabled(&weir_events_Stress.Fixed) ? 7 : 0);
-        hs_check(is_written, "an event is lost: %s", weir_loss_name(weir_last_loss()));
+        hs_check(is_written, "an event was lost: %s", weir_loss_name(weir_last_loss()));
     }
     return NULL;
 }
@@ -309,9 +310,9 @@ static void on_park(void *context, const struct weir_park *park)
         return;
     pid_t child = fork();
     if (child == 0)
-        is_child_here = true; /* goes on, out of the wait and out of the emit */
+        is_child_here = true; /* continues out of the wait and out of the emit */
     else
-        hs_child_wait(child, CHILD_MS, "a child of on_park");
+        hs_child_wait(child, CHILD_MS, "a child forked in on_park");
     __atomic_fetch_add(&forking.park_forks, child != 0, __ATOMIC_RELAXED);
 }
 
@@ -338,7 +339,7 @@ static void fork_in_handlers(const pthread_t *threads)
             hs_sleep_us(1000);
         }
         uint64_t failures = hs_failures();
-        hs_child_wait(forking.children[i], CHILD_MS, "a child of a parked thread's handler");
+        hs_child_wait(forking.children[i], CHILD_MS, "a child forked in a parked thread's handler");
         if (hs_failures() > failures)
             return;
         hs_progress();
@@ -347,7 +348,8 @@ static void fork_in_handlers(const pthread_t *threads)
 
 static void forks_run(enum weir_wake wake)
 {
-    struct hs_emitter *emitters = hs_emitters_new(PARKED, 100000000); /* a fork may take long */
+    struct hs_emitter *emitters =
+        hs_emitters_new(PARKED, 100000000); /* many, because a fork may take long */
     struct weir_session_config config = hs_block_config(wake, 16 * SEGMENT, SEGMENT);
     struct hs_sink_gate gate;
     struct hs_trace trace;
@@ -367,7 +369,7 @@ static void forks_run(enum weir_wake wake)
     hs_wait_parked(trace.session, PARKED);
     fork_while_others_are_parked(forks / HS_WAKES / 2);
     fork_in_handlers(threads);
-    hs_check(hs_stats(trace.session).parked_now == PARKED, "a fork ends a wait");
+    hs_check(hs_stats(trace.session).parked_now == PARKED, "a fork ended a wait");
     hs_gate_open(&gate);
     fork_while_others_are_parked(forks / HS_WAKES / 2); /* some are, all the time */
     for (int i = 0; i < 3; i++) {
@@ -377,7 +379,7 @@ static void forks_run(enum weir_wake wake)
     __atomic_store_n(&is_over, true, __ATOMIC_RELEASE);
     for (uint32_t i = 0; i < PARKED; i++)
         hs_thread_join(threads[i]);
-    hs_check(forking.park_forks > 0, "on_park has not forked");
+    hs_check(forking.park_forks > 0, "on_park did not fork");
     hs_figure_add("forks_in_handlers", (double)forking.handler_forks);
     hs_figure_add("forks_in_on_park", (double)forking.park_forks);
     hs_trace_stop(&trace);
@@ -389,7 +391,7 @@ static void forks_run(enum weir_wake wake)
 
 int main(int argc, char **argv)
 {
-    const struct hs_option options[] = {{"ms", "of each part", &run_ms, NULL},
+    const struct hs_option options[] = {{"ms", "length of each part", &run_ms, NULL},
                                         {"sessions", "at once", &sessions_at_once, NULL},
                                         {"forks", "by a thread that is not parked", &forks, NULL},
                                         {NULL, NULL, NULL, NULL}};

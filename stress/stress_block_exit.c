@@ -1,6 +1,6 @@
 /*
- * A process ends while producers are parked in a session whose sink stands still: it must not hang,
- * whatever the way. Each way is a process of its own, which this program starts from itself.
+ * A process that ends while producers are parked in a session whose sink stands still must not
+ * hang, however it ends. For each way, this program starts itself as a new process.
  */
 #include <errno.h>
 #include <signal.h>
@@ -19,11 +19,11 @@
 enum way {
     WAY_EXIT,         /* exit(), nothing is stopped */
     WAY_ATEXIT_STOP,  /* a handler of atexit() stops the session, up to its deadline */
-    WAY_ATEXIT_OPEN,  /* the same, and the sink goes on meanwhile: the stream becomes whole */
+    WAY_ATEXIT_OPEN,  /* the same, and the sink resumes meanwhile: the stream becomes whole */
     WAY_LEAVE,        /* _exit() */
-    WAY_EXEC,         /* another program takes its place */
+    WAY_EXEC,         /* exec() replaces the program */
     WAY_SIGNAL,       /* exit() in a signal handler that interrupts a parked thread */
-    WAY_OTHER_THREAD, /* exit() on a thread that is no producer, while main is parked */
+    WAY_OTHER_THREAD, /* exit() on a thread that does not produce, while main is parked */
     WAYS,
 };
 
@@ -73,7 +73,7 @@ static void *exit_soon(void *argument)
     exit(0);
 }
 
-/* Main itself parks, and its sibling ends the process. */
+/* Main itself parks, and another thread ends the process. */
 static void park_main(void)
 {
     pthread_t handle;
@@ -124,7 +124,7 @@ static void process_end(void)
     go(handles[0]);
 }
 
-/* --- In the process that looks on. ----------------------------------------------------------- */
+/* --- In the parent. -------------------------------------------------------------------------- */
 
 static void way_run(uint64_t way, uint64_t wake)
 {
@@ -133,7 +133,7 @@ static void way_run(uint64_t way, uint64_t wake)
     snprintf(wake_text, sizeof wake_text, "%llu", (unsigned long long)wake);
     pid_t child = fork();
     if (child == 0) {
-        /* What parked threads hold is not lost, but nobody frees it either. */
+        /* Memory that parked threads hold is not leaked, but nothing frees it either. */
         setenv("ASAN_OPTIONS", "detect_leaks=0", 1);
         execl("/proc/self/exe", "stress_block_exit", "--way", way_text, "--wake", wake_text,
               (char *)NULL);
@@ -147,9 +147,10 @@ static void way_run(uint64_t way, uint64_t wake)
 
 int main(int argc, char **argv)
 {
-    const struct hs_option options[] = {{"way", "for the process that ends", &way_to_go, NULL},
-                                        {"wake", "its strategy, as a number", &wake_to_use, NULL},
-                                        {NULL, NULL, NULL, NULL}};
+    const struct hs_option options[] = {
+        {"way", "in which the process ends, as a number", &way_to_go, NULL},
+        {"wake", "its strategy, as a number", &wake_to_use, NULL},
+        {NULL, NULL, NULL, NULL}};
     hs_init(argc, argv, "Processes that end while producers are parked.", options);
     if (way_to_go < WAYS) {
         hs_emitters_init();

@@ -1,12 +1,12 @@
 /*
- * Threads that hold room and do not use it, while others wait: they must be served all the same.
+ * Threads hold room without using it while others wait: the others must still be served.
  *
- *  - computing: most of the budget, and more grants than there are processors, is held by threads
- *    that compute for a second; the others go on, and none waits for as long as that;
- *  - idle: all segments are held, partly used, by threads that sleep, and the drain sleeps; then
- *    one thread needs room, of one segment or of half of the budget;
- *  - in a no-block scope: what idle threads hold unused does not make those drop for ever that may
- *    not wait.
+ *  - computing: threads that compute for a second hold most of the budget and more grants than
+ *    there are processors; the others continue, and none of them waits that long;
+ *  - idle: sleeping threads hold all segments, partly used, and the drain sleeps; then one thread
+ *    needs room: one segment, or half of the budget;
+ *  - no-block scope: threads that may not wait do not drop for ever because idle threads hold
+ *    unused room.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -64,11 +64,11 @@ static void *hold(void *argument)
         compute(holder->compute_ms);
     while (!__atomic_load_n(&may_exit, __ATOMIC_ACQUIRE))
         hs_sleep_us(1000);
-    hs_emit(holder->emitter, HS_FIXED); /* goes on with the right number */
+    hs_emit(holder->emitter, HS_FIXED); /* continues with the right number */
     return NULL;
 }
 
-/* Returns when it holds something. */
+/* Returns once the holder has room. */
 static void holder_start(uint32_t i, struct hs_emitter *emitters, uint64_t compute_ms)
 {
     holders[i] = (struct holder){.emitter = &emitters[i], .compute_ms = compute_ms};
@@ -103,7 +103,7 @@ static void *produce(void *argument)
     return NULL;
 }
 
-/* Waits until each has so many events, but not for ever; returns how long that took. */
+/* Waits until each has attempted `events` events, but not for ever; returns how long that took. */
 static uint64_t wait_for_events(uint64_t events)
 {
     uint64_t start_ns = hs_now_ns(), slowest = 0;
@@ -132,7 +132,7 @@ static uint64_t producers_run(struct hs_emitter *emitters, uint64_t events)
     return took_ns;
 }
 
-/* The events are a hundred times what is not held, so that the producers wait again and again. */
+/* The producers emit a hundred times what the unheld room takes, so they wait again and again. */
 static void computing_run(enum weir_wake wake, uint64_t grant_segments)
 {
     struct hs_emitter *emitters = hs_emitters_new(HOLDERS + PRODUCERS, 50000000);
@@ -145,12 +145,13 @@ static void computing_run(enum weir_wake wake, uint64_t grant_segments)
     holders_end(count);
     if (hs_trace_stop(&trace))
         hs_oracle_run(emitters, HOLDERS + PRODUCERS, &trace);
-    hs_check(took_ns < GIVE_UP_NS, "%s: the producers wait for those that compute",
+    hs_check(took_ns < GIVE_UP_NS, "%s: the producers waited for the threads that compute",
              hs_wake_name(wake));
-    hs_check(trace.stats.parks > 0, "%s: nobody waited", hs_wake_name(wake));
-    hs_check(trace.stats.parked_ns_max < HOLD_MS * UINT64_C(900000), "%s: one waited for %llu ns",
-             hs_wake_name(wake), (unsigned long long)trace.stats.parked_ns_max);
-    hs_check(hs_lost(&trace.stats.counts) == 0, "%s: events are lost", hs_wake_name(wake));
+    hs_check(trace.stats.parks > 0, "%s: no thread waited", hs_wake_name(wake));
+    hs_check(trace.stats.parked_ns_max < HOLD_MS * UINT64_C(900000),
+             "%s: a thread waited for %llu ns", hs_wake_name(wake),
+             (unsigned long long)trace.stats.parked_ns_max);
+    hs_check(hs_lost(&trace.stats.counts) == 0, "%s: events were lost", hs_wake_name(wake));
     hs_figure_add("computing_wait_ms_max", (double)trace.stats.parked_ns_max / 1e6);
     hs_trace_end(&trace);
     hs_emitters_free(emitters, HOLDERS + PRODUCERS);
@@ -168,18 +169,18 @@ static void *need_room(void *argument)
     const struct needy *needy = argument;
     struct hs_emitter *emitter = needy->emitter;
     if (!needy->is_large) {
-        hs_check(hs_emit(emitter, HS_FIXED), "an event is not written");
+        hs_check(hs_emit(emitter, HS_FIXED), "an event was not written");
         return NULL;
     }
     emitter->attempts = 1;
     emitter->written = Stress_Bytes(emitter->index, 0, LARGE_BYTES, data_sum, data, LARGE_BYTES);
     emitter->is_written[0] = emitter->written;
-    hs_check(emitter->written, "a large event is not written: %s",
+    hs_check(emitter->written, "a large event was not written: %s",
              weir_loss_name(weir_last_loss()));
     return NULL;
 }
 
-/* The drain has nothing to do for a minute, but that somebody waits. */
+/* The drain has no other work for a minute: only the waiting thread can wake it. */
 static void idle_run(enum weir_wake wake, bool needs_large)
 {
     struct hs_emitter *emitters = hs_emitters_new(SEGMENTS + 1, 4);
@@ -194,9 +195,9 @@ static void idle_run(enum weir_wake wake, bool needs_large)
     hs_sleep_us(20000);
     struct needy needy = {&emitters[SEGMENTS], needs_large};
     hs_thread_start(&handle, need_room, &needy);
-    hs_thread_join(handle); /* or the watchdog barks */
+    hs_thread_join(handle); /* if it does not return, the watchdog ends the program */
     uint64_t waited_ns = hs_stats(trace.session).parked_ns_max;
-    hs_check(hs_stats(trace.session).parks > 0, "nobody waited: nothing was tested");
+    hs_check(hs_stats(trace.session).parks > 0, "no thread waited, so nothing was tested");
     holders_end(count);
     if (hs_trace_stop(&trace))
         hs_oracle_run(emitters, SEGMENTS + 1, &trace);
@@ -208,8 +209,8 @@ static void idle_run(enum weir_wake wake, bool needs_large)
 
 /* --- No-block. ------------------------------------------------------------------------------- */
 
-/* Bursts of a third of the budget, with time for the drain between them, until one is written as a
- * whole. */
+/* Bursts of a third of the budget, with time for the drain between them, until a whole burst is
+ * written. */
 static void *burst(void *argument)
 {
     struct hs_emitter *emitter = argument;
@@ -222,11 +223,11 @@ static void *burst(void *argument)
         hs_sleep_us(20000);
     }
     weir_no_block_end();
-    hs_check(!lost, "in a no-block scope there is never room, though the budget is unused");
+    hs_check(!lost, "a no-block scope never got room although the budget is unused");
     return NULL;
 }
 
-/* Four holders have a quarter of the budget each, and use one event of it. */
+/* Four holders have a quarter of the budget each, and use it for one event. */
 static void no_block_run(void)
 {
     struct hs_emitter *emitters = hs_emitters_new(5, 100000);
@@ -251,7 +252,7 @@ static void no_block_run(void)
 
 int main(int argc, char **argv)
 {
-    hs_init(argc, argv, "Who holds room and does not use it must not keep others waiting.", NULL);
+    hs_init(argc, argv, "Threads that hold unused room must not keep others waiting.", NULL);
     hs_emitters_init();
     data_sum = hs_checksum(HS_CHECKSUM_START, data, sizeof data);
     do {

@@ -1,14 +1,14 @@
 /*
- * Hosts that a parked thread would hold up, in BLOCK, with weir_park_hooks:
+ * Hosts that a thread parked in BLOCK would hold up, with weir_park_hooks:
  *
- *  - one big lock: whoever emits holds it, it goes round among the threads, and the sink takes it.
- *    The same without hooks, with a deadline: no wait ends by a grant, since the thread that waits
- *    has what the sink needs;
- *  - a collector that waits until all threads have reached a safe point, which a wait between the
- *    hooks is, and that goes on only when a thread it knows nothing of has written twice what the
- *    budget holds: the room that its own threads were granted must not stay with them.
+ *  - one big lock: the emitting thread holds it, it passes from thread to thread, and the sink
+ *    takes it. The same without hooks, with a deadline: no wait ends with a grant, because the
+ *    waiting thread holds the lock that the sink needs;
+ *  - a collector that waits until all threads are at a safe point; a wait between the hooks is one.
+ *    It resumes only after a thread that it does not know has written twice the budget: room
+ *    granted to the stopped threads must not stay with them.
  *
- * The hooks check that they come in pairs and in the state that the host was left in.
+ * The hooks check that they are called in pairs, in the state in which the host was left.
  */
 #include "emitter.h"
 #include "harness.h"
@@ -21,7 +21,7 @@ static uint64_t events = 1000000, collections = 100;
 static struct hs_trace trace;
 static struct hs_sink_gate gate;
 
-/* --- One big lock, handed to whoever asked first. -------------------------------------------- */
+/* --- One big lock, handed over in the order of requests. ------------------------------------- */
 
 static pthread_mutex_t big_mutex = PTHREAD_MUTEX_INITIALIZER;
 static pthread_cond_t big_changed = PTHREAD_COND_INITIALIZER;
@@ -49,8 +49,8 @@ static void big_release(void)
 
 static void big_before(void *context)
 {
-    hs_check(context == &big_mutex, "the context of the hooks is another one");
-    hs_check(has_big_lock, "a thread lets go of the lock, which it has not");
+    hs_check(context == &big_mutex, "the hooks got a wrong context");
+    hs_check(has_big_lock, "a thread releases the lock, which it does not hold");
     __atomic_fetch_add(&big_calls, 1, __ATOMIC_RELAXED);
     big_release();
 }
@@ -58,13 +58,13 @@ static void big_before(void *context)
 static void big_after(void *context)
 {
     (void)context;
-    hs_check(!has_big_lock, "a thread takes the lock back, which it has");
+    hs_check(!has_big_lock, "a thread takes the lock back, which it already holds");
     big_take();
 }
 
-static bool is_over; /* ANY: nobody emits any more */
+static bool is_over; /* ANY: no thread emits any more */
 
-/* Each eighth time it stands still until a thread waits for it. */
+/* Every eighth call stands still until a thread waits for the lock. */
 static bool big_write(void *context, const void *bytes, size_t count)
 {
     static uint64_t writes;
@@ -84,7 +84,7 @@ static void hooks_set(void (*before)(void *), void (*after)(void *))
     hooks.before = before;
     hooks.after = after;
     hooks.context = &big_mutex;
-    hs_check(weir_park_hooks_set(before ? &hooks : NULL) == WEIR_OK, "the hooks are not set");
+    hs_check(weir_park_hooks_set(before ? &hooks : NULL) == WEIR_OK, "setting the hooks failed");
 }
 
 /* Emits under the lock, a random number of events in a row. */
@@ -101,7 +101,7 @@ static void *emit_locked(void *argument)
     return NULL;
 }
 
-/* Waits are served in the order of arrival, but for AUTO_RESET. */
+/* Waits are served in the order of arrival, except with AUTO_RESET. */
 static void on_park(void *context, const struct weir_park *park)
 {
     hs_check(context != NULL || park->grant_number == park->queue_number,
@@ -131,7 +131,7 @@ static void end(struct hs_emitter *emitters, uint32_t count)
     hs_progress();
 }
 
-/* The lock is held over the start and the stop, too. */
+/* The lock is also held during the start and the stop. */
 static void lock_run(enum weir_wake wake)
 {
     enum { THREADS = 8 };
@@ -143,7 +143,7 @@ static void lock_run(enum weir_wake wake)
     big_take();
     if (!start(wake, UINT64_C(1) << 20, big_write, 0))
         return;
-    hs_check(big_calls <= calls + 1, "a start calls the hooks %llu times",
+    hs_check(big_calls <= calls + 1, "a start called the hooks %llu times",
              (unsigned long long)(big_calls - calls));
     big_release();
     for (uint32_t i = 0; i < THREADS; i++)
@@ -167,7 +167,8 @@ static void lock_run(enum weir_wake wake)
 
 /* --- Without hooks. -------------------------------------------------------------------------- */
 
-/* What the lock keeps from the sink is all that one thread writes: its first wait is the last. */
+/* The sink needs the lock that the only thread holds: once the budget is full, nothing comes back,
+ * so the first wait is the last. */
 static void lock_run_without_hooks(enum weir_wake wake)
 {
     struct hs_emitter *emitters = hs_emitters_new(1, events);
@@ -178,9 +179,9 @@ static void lock_run_without_hooks(enum weir_wake wake)
     }
     big_release();
     hs_trace_stop(&trace);
-    hs_check(emitters[0].attempts < events, "the lock keeps nobody waiting");
+    hs_check(emitters[0].attempts < events, "the budget never filled up");
     hs_check(trace.stats.counts.lost[WEIR_LOSS_DEADLINE] == 1 && trace.stats.parks >= 1,
-             "%s: %llu waits end by their deadline", hs_wake_name(wake),
+             "%s: %llu waits ended at their deadline", hs_wake_name(wake),
              (unsigned long long)trace.stats.counts.lost[WEIR_LOSS_DEADLINE]);
     end(emitters, 1);
 }
@@ -189,9 +190,9 @@ static void lock_run_without_hooks(enum weir_wake wake)
 
 static pthread_mutex_t world = PTHREAD_MUTEX_INITIALIZER;
 static pthread_cond_t world_changed = PTHREAD_COND_INITIALIZER;
-static uint32_t world_moves;         /* LOCK(world): threads that are at no safe point */
+static uint32_t world_moves;         /* LOCK(world): threads that are not at a safe point */
 static bool world_is_stopped;        /* LOCK(world); ANY for polls */
-static uint64_t parked_when_stopped; /* collections that met a thread in the hooks */
+static uint64_t parked_when_stopped; /* collections that found a thread in the hooks */
 static uint32_t world_hooked;        /* LOCK(world): threads between the hooks */
 static __thread bool is_mutator;
 
@@ -242,7 +243,7 @@ static void world_after(void *context)
     pthread_mutex_unlock(&world);
 }
 
-/* Now, or when some thread is between the hooks, which then stays there. */
+/* Stops it now, or once a thread is between the hooks, where it then stays. */
 static void world_stop(bool with_hooked)
 {
     pthread_mutex_lock(&world);
@@ -258,7 +259,7 @@ static void world_stop(bool with_hooked)
 static void world_go(void)
 {
     pthread_mutex_lock(&world);
-    hs_check(world_moves == 0, "%u threads move in a stopped world", world_moves);
+    hs_check(world_moves == 0, "%u threads are running in a stopped world", world_moves);
     __atomic_store_n(&world_is_stopped, false, __ATOMIC_RELEASE);
     pthread_cond_broadcast(&world_changed);
     pthread_mutex_unlock(&world);
@@ -328,8 +329,8 @@ static void collector_run(enum weir_wake wake)
     hooks_set(NULL, NULL);
     hs_check(hs_lost(&trace.stats.counts) == 0, "%s: %llu events are lost", hs_wake_name(wake),
              (unsigned long long)hs_lost(&trace.stats.counts));
-    hs_check(world_moves == 0 && world_hooked == 0, "%u threads move, %u are in hooks", world_moves,
-             world_hooked);
+    hs_check(world_moves == 0 && world_hooked == 0, "%u threads are running, %u are in hooks",
+             world_moves, world_hooked);
     hs_figure_add("parks_collector", (double)trace.stats.parks);
     end(emitters, THREADS);
 }
@@ -337,7 +338,7 @@ static void collector_run(enum weir_wake wake)
 int main(int argc, char **argv)
 {
     const struct hs_option options[] = {{"events", "under the big lock", &events, NULL},
-                                        {"collections", "of each strategy", &collections, NULL},
+                                        {"collections", "per strategy", &collections, NULL},
                                         {NULL, NULL, NULL, NULL}};
     hs_init(argc, argv, "Hosts with a big lock, or with a collector that stops the world.",
             options);

@@ -1,6 +1,6 @@
 /*
- * Threads that end a wait in another way than by using their grant, or exit with a grant unused:
- * whatever they held, or were being given, goes back, and who waits behind them is served.
+ * Threads that end a wait without using their grant, or exit with a grant unused: what they held or
+ * were being given goes back, and the threads that wait behind them are served.
  *
  *  - deadlines that pass while the grant is on its way, and threads that exit right after it;
  *  - threads that are cancelled while they are parked;
@@ -40,15 +40,15 @@ static bool start(enum weir_wake wake, uint64_t max_block_ns, uint64_t grant_byt
     return hs_trace_start(&trace, config, HS_SINK_MEMORY, NULL);
 }
 
-/* All threads have exited: nothing is in use any more, and one that comes now gets all it needs. */
+/* All threads have exited: nothing is in use any more, and a new thread gets all it needs. */
 static void nothing_leaks(struct hs_emitter *last)
 {
     hs_wait_used_at_most(trace.session, 0);
-    hs_check(hs_stats(trace.session).parked_now == 0, "somebody is parked still");
-    for (uint32_t i = 0; i < 2 * SEGMENTS; i++) /* the budget twice, at the drain's pace */
+    hs_check(hs_stats(trace.session).parked_now == 0, "a thread is still parked");
+    for (uint32_t i = 0; i < 2 * SEGMENTS; i++) /* twice the budget, at the drain's pace */
         for (uint32_t k = 0; k < SEGMENT / 48; k++)
             hs_emit(last, HS_FIXED);
-    hs_check(last->attempts == last->written, "%llu of %llu events are lost at the end",
+    hs_check(last->attempts == last->written, "%llu of %llu events were lost at the end",
              (unsigned long long)(last->attempts - last->written),
              (unsigned long long)last->attempts);
 }
@@ -84,7 +84,7 @@ static void *live(void *argument)
     uint64_t random = hs_random(31, emitter->index);
     for (uint64_t i = 0; i < emitter->capacity; i++)
         if (hs_emit(emitter, HS_FIXED) && hs_next(&random) % 200 == 0)
-            break; /* right after an emit, perhaps with the rest of a grant */
+            break; /* exits right after an emit, perhaps with part of a grant */
     return NULL;
 }
 
@@ -118,7 +118,7 @@ static void deadline_run(enum weir_wake wake, uint64_t grant_bytes, uint64_t dea
         hs_thread_join(handles[i]);
     hs_wait_used_at_most(trace.session, 0);
     struct weir_stats stats = hs_stats(trace.session);
-    hs_check(stats.parked_now == 0, "%llu are parked, but no thread is there",
+    hs_check(stats.parked_now == 0, "%llu threads are counted as parked, but all have exited",
              (unsigned long long)stats.parked_now);
     uint64_t missed = stats.counts.lost[WEIR_LOSS_DEADLINE];
     hs_check(missed == hs_lost(&stats.counts), "%llu deadlines passed", (unsigned long long)missed);
@@ -131,8 +131,8 @@ static void deadline_run(enum weir_wake wake, uint64_t grant_bytes, uint64_t dea
     free(handles);
 }
 
-/* So short a deadline that many pass, and so long that many do not: how long that is depends on the
- * machine, and what else runs there. */
+/* A deadline so short that it passes for many waits, and so long that it does not for many others.
+ * Its length depends on the machine and its load. */
 static void deadlines_run(enum weir_wake wake, uint64_t grant_bytes)
 {
     struct waits waits = {0, 0};
@@ -156,7 +156,7 @@ static void *emit_for_ever(void *argument)
     return NULL;
 }
 
-/* The wait is no point of cancellation: the thread goes when its emit has returned. */
+/* The wait is not a cancellation point: the thread ends after its emit has returned. */
 static void cancel_run(enum weir_wake wake)
 {
     struct hs_emitter *emitters = hs_emitters_new((uint32_t)threads + 1, 10000000);
@@ -171,7 +171,7 @@ static void cancel_run(enum weir_wake wake)
     for (uint64_t i = 0; i < threads; i++)
         pthread_cancel(handles[i]);
     hs_sleep_us(20000);
-    hs_check(hs_stats(trace.session).parked_now == threads, "a cancelled thread has left its wait");
+    hs_check(hs_stats(trace.session).parked_now == threads, "a cancelled thread left its wait");
     hs_gate_open(&gate);
     for (uint64_t i = 0; i < threads; i++)
         hs_thread_join(handles[i]);
@@ -185,14 +185,14 @@ static void cancel_run(enum weir_wake wake)
 
 /* --- Destructors. ---------------------------------------------------------------------------- */
 
-static pthread_key_t earlier_key, later_key; /* than the library's own */
+static pthread_key_t earlier_key, later_key; /* created before and after the library's key */
 
-/* The library's destructor may have run: then this is a capture thread of its own. */
+/* If the library's destructor has already run, this event belongs to a new capture thread. */
 static void emit_and_park(void *argument)
 {
     struct hs_emitter *emitter = argument;
     for (uint32_t i = 0; i < 200; i++)
-        hs_check(hs_emit(emitter, HS_FIXED), "an event of a destructor is lost");
+        hs_check(hs_emit(emitter, HS_FIXED), "an event of a destructor was lost");
 }
 
 static void *exit_with_values(void *argument)
@@ -229,11 +229,12 @@ static void destructors_run(enum weir_wake wake)
 
 int main(int argc, char **argv)
 {
-    const struct hs_option options[] = {{"threads", "at once", &threads, NULL},
-                                        {"lives", "of each, one after the other", &lives, NULL},
-                                        {NULL, NULL, NULL, NULL}};
+    const struct hs_option options[] = {
+        {"threads", "that run at the same time", &threads, NULL},
+        {"lives", "short-lived threads that each of them starts", &lives, NULL},
+        {NULL, NULL, NULL, NULL}};
     pthread_key_create(&earlier_key, emit_and_park);
-    hs_init(argc, argv, "Waits that end otherwise leave nothing behind.", options);
+    hs_init(argc, argv, "Waits that end without using their grant leave nothing behind.", options);
     hs_emitters_init();
     pthread_key_create(&later_key, emit_and_park);
     do {

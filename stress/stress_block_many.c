@@ -1,12 +1,12 @@
 /*
- * More threads than segments, in DROP, in OVERWRITE, and in BLOCK under each strategy, whether all
- * emit as fast as they can or at a pace that keeps the segments of others moving. Segments are
- * shared, and memory stays within the budget.
+ * More threads than segments, in DROP, in OVERWRITE, and in BLOCK under each strategy. All emit as
+ * fast as they can, or at a pace that keeps the segments moving between them. Segments are shared,
+ * and memory stays within the budget.
  *
- * What is judged is counted, in turns and rounds, and not measured in time. A thread that was
- * refused, or that waited in BLOCK, has had its turn when an event of it is written again; a round
- * is as many turns, by whomever, as there are threads. A run ends after some rounds, or after a
- * while: on a machine that runs the threads seldom it judges fewer of them.
+ * The verdict counts turns and rounds and does not measure time. A thread that was refused, or that
+ * waited in BLOCK, has had its turn when one of its events is written again. A round is as many
+ * turns, by any threads, as there are threads. A run ends after some rounds or after a while: a
+ * machine that seldom runs the threads judges fewer rounds.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -17,8 +17,8 @@
 
 #define PACE_US    300u
 #define PASSED_MAX 8u /* rounds in which a thread asked and had no turn */
-/* In OVERWRITE a thread with no segment borrows one for a record, and a sanitizer makes that so
- * long that it is preempted with it, and others go without. */
+/* In OVERWRITE a thread without a segment borrows one for a record. A sanitizer makes that so slow
+ * that the thread is preempted while it holds the segment, and others get none. */
 #ifdef STRESS_SANITIZED
 #define PASSED_BORROWING UINT64_MAX
 #else
@@ -27,7 +27,7 @@
 #define ROUNDS_MIN   3u
 #define JAIN_MIN     0.9
 #define STACK_BYTES  (64u << 10)
-#define OTHERS_BYTES (4u << 20) /* what the process needs beside: the reader, the C library */
+#define OTHERS_BYTES (4u << 20) /* other memory of the process: the reader, the C library */
 
 static uint64_t run_ms = 3000, rounds_wanted = 10;
 static uint64_t turns;          /* ANY: of all threads */
@@ -55,7 +55,7 @@ struct member {
     const struct setting *setting;
     uint64_t parks; /* BLOCK */
     uint64_t turns;
-    bool waits;           /* it was refused, and has not had its turn */
+    bool waits;           /* it was refused and has not had its turn yet */
     uint64_t asked_round; /* the last one in which it asked */
     uint64_t passed;      /* of this wait: rounds that ended after it had asked in them */
     uint64_t passed_most; /* of all waits */
@@ -70,7 +70,7 @@ static uint64_t turns_now(void)
     return __atomic_load_n(&turns, __ATOMIC_RELAXED);
 }
 
-/* An event was refused, or waits, at this turn of all. */
+/* An event was refused or waits; `now` is the number of turns so far. */
 static void note_asked(struct member *member, uint64_t now)
 {
     uint64_t round = now / member->setting->threads;
@@ -90,7 +90,7 @@ static void note_written(struct member *member)
     __atomic_add_fetch(&turns, 1, __ATOMIC_RELAXED);
 }
 
-/* The gate numbers waits and grants: what it granted to later waits is the difference, however long
+/* The gate numbers waits and grants: the difference is what it granted to later waits, however long
  * the thread then took to run. */
 static void note_parked(void *context, const struct weir_park *park)
 {
@@ -121,7 +121,7 @@ static void emit_one(struct member *member)
 static void *emit_until_over(void *argument)
 {
     struct member *member = argument;
-    /* Or those that have begun would keep the others from being created. */
+    /* Threads that already run would keep the others from being created. */
     while (!__atomic_load_n(&has_begun, __ATOMIC_ACQUIRE))
         hs_sleep_us(1000);
     own = member;
@@ -150,7 +150,7 @@ static void members_free(struct member *members)
     free(members);
 }
 
-/* The threads run for a while; meanwhile the memory is looked at. */
+/* Lets the threads run for a while and checks memory meanwhile. */
 static void members_run(struct member *members, const struct setting *setting,
                         struct weir_session *session)
 {
@@ -171,7 +171,7 @@ static void members_run(struct member *members, const struct setting *setting,
     uint64_t growth = hs_resident_bytes() - before, reserved = hs_stats(session).reserved_bytes;
 #ifndef STRESS_SANITIZED
     hs_check(growth <= setting->budget + reserved + setting->threads * STACK_BYTES + OTHERS_BYTES,
-             "%s: memory grew by %llu bytes", setting->name, (unsigned long long)growth);
+             "%s: resident memory grew by %llu bytes", setting->name, (unsigned long long)growth);
 #endif
     (void)growth;
     (void)reserved;
@@ -206,7 +206,7 @@ static double fairness(const struct member *members, double (*share_of)(const st
     return squares > 0 ? sum * sum / ((double)count * squares) : 0;
 }
 
-/* In a few rounds one turn more or less says nothing. */
+/* In a few rounds, one turn more or less means nothing. */
 static bool has_fair_shares(const struct member *members)
 {
     return turns_now() < (uint64_t)ROUNDS_MIN * members->setting->threads ||
@@ -254,8 +254,8 @@ static bool discard(void *context, const void *bytes, size_t count)
     return true;
 }
 
-/* In DROP a thread that does not run cannot take its turn, which then goes to the next one: threads
- * that emit as fast as they can mostly do not run. */
+/* In DROP a thread that is not running cannot take its turn, which goes to the next one. Of threads
+ * that emit as fast as they can, most are not running. */
 static void drop_run(const struct setting *setting)
 {
     struct member *members = members_new(setting);
@@ -304,7 +304,7 @@ static void overwrite_run(const struct setting *setting)
     members_free(members);
 }
 
-/* AUTO_RESET lets whoever wakes first have it. */
+/* AUTO_RESET serves the thread that wakes first. */
 static void block_run(const struct setting *setting, enum weir_wake wake)
 {
     struct member *members = members_new(setting);
@@ -332,11 +332,10 @@ static void setting_run(const struct setting *setting)
 int main(int argc, char **argv)
 {
     const struct hs_option options[] = {
-        {"rounds", "of each run: each thread has had so many turns in the mean", &rounds_wanted,
-         NULL},
-        {"ms", "after which a run ends all the same", &run_ms, NULL},
+        {"rounds", "of each run: mean turns per thread", &rounds_wanted, NULL},
+        {"ms", "after which a run ends in any case", &run_ms, NULL},
         {NULL, NULL, NULL, NULL}};
-    hs_init(argc, argv, "More threads than segments: each gets its share.", options);
+    hs_init(argc, argv, "More threads than segments: each thread gets its share.", options);
     hs_emitters_init();
     do {
         for (size_t i = 0; i < sizeof settings / sizeof settings[0]; i++)

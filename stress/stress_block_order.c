@@ -1,8 +1,8 @@
 /*
- * Who comes first is served first, in FIFO and in RELAY: by the numbers that on_park tells, over
- * very many grants, with deadlines between them; by the harness's own clock, where waits are long;
- * and one by one, where it is known who parked when. AUTO_RESET has no order, which shows that the
- * checks can tell.
+ * FIFO and RELAY serve waits in the order of arrival. This is checked by the numbers that on_park
+ * reports, over very many grants, with deadlines among them; by the harness's clock, where waits
+ * are long; and one by one, where the order of parking is known. AUTO_RESET keeps no order, which
+ * shows that the checks can fail.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -93,7 +93,7 @@ static int by_call(const void *left, const void *right)
     return a->called_ns < b->called_ns ? -1 : a->called_ns > b->called_ns;
 }
 
-/* Each wait is told once, each grant has a number of its own; returns how often a later wait was
+/* Each wait is reported once and each grant has a unique number; returns how often a later wait was
  * granted before an earlier one. */
 static uint64_t inversions_by_number(struct hs_park *rows, uint64_t count, uint64_t *granted)
 {
@@ -102,7 +102,7 @@ static uint64_t inversions_by_number(struct hs_park *rows, uint64_t count, uint6
     qsort(rows, count, sizeof *rows, by_queue_number);
     for (uint64_t i = 0; i < count; i++) {
         uint64_t number = rows[i].told.grant_number;
-        hs_check(rows[i].told.queue_number == i + 1, "wait %llu is told as number %llu",
+        hs_check(rows[i].told.queue_number == i + 1, "wait %llu is reported as number %llu",
                  (unsigned long long)i + 1, (unsigned long long)rows[i].told.queue_number);
         if (number == 0)
             continue;
@@ -117,7 +117,7 @@ static uint64_t inversions_by_number(struct hs_park *rows, uint64_t count, uint6
     return inversions;
 }
 
-/* How often one was overtaken that had been waiting for a while already, by our own clock. */
+/* How often a wait was overtaken that had already lasted for a while, by our own clock. */
 static uint64_t inversions_by_clock(struct hs_park *rows, uint64_t count)
 {
     uint64_t inversions = 0, latest_return = 0, at = 0;
@@ -135,7 +135,7 @@ static uint64_t inversions_by_clock(struct hs_park *rows, uint64_t count)
 
 static uint64_t sum_of_all; /* DRAIN */
 
-/* It costs more than to emit, so that the threads wait for the drain. */
+/* Slower than emitting, so that the threads wait for the drain. */
 static bool take_dearly(void *context, const void *bytes, size_t count)
 {
     (void)context;
@@ -160,7 +160,7 @@ static struct weir_session_config config_of(enum weir_wake wake, uint64_t segmen
     return config;
 }
 
-/* Runs the producers to their end, or for so long, and stops the session. */
+/* Runs the producers to their end or for the given time, and stops the session. */
 static void session_run(struct weir_session_config config, struct producer *producers,
                         uint32_t count, uint64_t ms)
 {
@@ -187,7 +187,7 @@ static void session_run(struct weir_session_config config, struct producer *prod
              (unsigned long long)trace.stats.counts.attempted,
              (unsigned long long)trace.stats.counts.written);
     hs_check(trace.stats.counts.lost[WEIR_LOSS_DEADLINE] == attempts - written,
-             "%llu lost by the deadline, but %llu emit calls say so",
+             "%llu lost by the deadline, but %llu emit calls reported it",
              (unsigned long long)trace.stats.counts.lost[WEIR_LOSS_DEADLINE],
              (unsigned long long)(attempts - written));
     hs_trace_end(&trace);
@@ -208,13 +208,13 @@ static uint64_t many_run(enum weir_wake wake, uint64_t most, uint64_t max_block_
     uint64_t inversions = inversions_by_number(rows, count, &granted);
     for (uint64_t i = 0; i < count; i++)
         sum_ns += rows[i].told.parked_ns;
-    hs_check(granted > (max_block_ns ? 0 : most / 100), "%s: %llu of %llu waits are granted only",
+    hs_check(granted > (max_block_ns ? 0 : most / 100), "%s: only %llu of %llu waits were granted",
              hs_wake_name(wake), (unsigned long long)granted, (unsigned long long)count);
     if (wake == WEIR_WAKE_AUTO_RESET)
-        hs_check(inversions > 0, "AUTO_RESET serves in order: the check cannot tell");
+        hs_check(inversions > 0, "AUTO_RESET served in order, so the check shows nothing");
     else
-        hs_check(inversions == 0, "%s: %llu of %llu grants overtake", hs_wake_name(wake),
-                 (unsigned long long)inversions, (unsigned long long)granted);
+        hs_check(inversions == 0, "%s: %llu of %llu grants overtook an earlier wait",
+                 hs_wake_name(wake), (unsigned long long)inversions, (unsigned long long)granted);
     hs_figure_add(wake == WEIR_WAKE_AUTO_RESET ? "auto_reset_inversions" : "inversions",
                   (double)inversions);
     hs_figure_add("grants", (double)granted);
@@ -225,7 +225,8 @@ static uint64_t many_run(enum weir_wake wake, uint64_t most, uint64_t max_block_
     return sum_ns / (count + 1);
 }
 
-/* With a deadline that passes for some waits, which depends on how fast the machine is just now. */
+/* With a deadline that passes for some waits; how many depends on the current speed of the
+ * machine. */
 static void deadline_run(enum weir_wake wake, uint64_t max_block_ns)
 {
     uint64_t before = given_up;
@@ -248,10 +249,11 @@ static void slow_run(enum weir_wake wake)
     for (uint64_t i = 0; i < count; i++)
         if (rows[i].returned_ns - rows[i].called_ns > longest_ns)
             longest_ns = rows[i].returned_ns - rows[i].called_ns;
-    hs_check(longest_ns > 2 * MARGIN_NS, "%s: no wait is long enough to be overtaken: %llu ns",
+    hs_check(longest_ns > 2 * MARGIN_NS,
+             "%s: no wait is long enough to be overtaken; the longest took %llu ns",
              hs_wake_name(wake), (unsigned long long)longest_ns);
     if (wake != WEIR_WAKE_AUTO_RESET)
-        hs_check(inversions == 0, "%s: %llu of %llu waits are overtaken", hs_wake_name(wake),
+        hs_check(inversions == 0, "%s: %llu of %llu waits were overtaken", hs_wake_name(wake),
                  (unsigned long long)inversions, (unsigned long long)count);
     hs_figure(wake == WEIR_WAKE_AUTO_RESET ? "auto_reset_overtaken_of_slow" : "overtaken_of_slow",
               (double)inversions);
@@ -262,9 +264,8 @@ static void slow_run(enum weir_wake wake)
 
 /* --- One by one. ----------------------------------------------------------------------------- */
 
-/* Holders have a grant of two segments each, of which they use one. The drain stands still. Waiters
- * park one after the other. Then each holder that exits frees one segment: for the oldest waiter.
- */
+/* Each holder has a grant of two segments and uses one. The drain stands still. Waiters park one
+ * after the other. Then each holder that exits frees one segment, for the oldest waiter. */
 struct person {
     struct producer producer;
     pthread_t handle;
@@ -306,7 +307,7 @@ static void person_end(struct person *person)
     hs_thread_join(person->handle);
 }
 
-/* Returns how many were. */
+/* Returns how many waiters were served. */
 static uint32_t serve_one_by_one(struct weir_session *session, struct person *holders,
                                  struct person *waiters)
 {
@@ -315,9 +316,9 @@ static uint32_t serve_one_by_one(struct weir_session *session, struct person *ho
         hs_wait_parked(session, i + 1);
     }
     for (uint32_t i = 0; i < ONE_BY_ONE; i++) {
-        hs_check(!is_done(&waiters[i]), "waiter %u is served before there is room", i);
+        hs_check(!is_done(&waiters[i]), "waiter %u was served before there was room", i);
         person_end(&holders[i]);
-        if (!hs_check(wait_done(&waiters[i]), "waiter %u is not served, though there is room", i))
+        if (!hs_check(wait_done(&waiters[i]), "waiter %u was not served although there is room", i))
             return i + 1;
         hs_progress();
     }
@@ -342,7 +343,7 @@ static void one_by_one_run(void)
         return;
     for (uint32_t i = 0; i < ONE_BY_ONE; i++) {
         person_start(&holders[i]);
-        hs_check(wait_done(&holders[i]), "holder %u gets no grant", i);
+        hs_check(wait_done(&holders[i]), "holder %u got no grant", i);
     }
     uint32_t served = serve_one_by_one(trace.session, holders, waiters);
     hs_gate_open(&gate);
@@ -351,7 +352,7 @@ static void one_by_one_run(void)
     for (uint32_t i = served; i < ONE_BY_ONE; i++)
         person_end(&holders[i]);
     hs_trace_stop(&trace);
-    hs_check(trace.stats.counts.written == (uint64_t)2 * ONE_BY_ONE, "%llu events are written",
+    hs_check(trace.stats.counts.written == (uint64_t)2 * ONE_BY_ONE, "%llu events were written",
              (unsigned long long)trace.stats.counts.written);
     hs_gate_finish(&gate, &trace);
     hs_trace_end(&trace);
@@ -362,9 +363,9 @@ int main(int argc, char **argv)
     uint64_t is_long = 0;
     const struct hs_option options[] = {
         {"threads", "that wait", &threads, NULL},
-        {"grants", "of a round of each strategy", &grants, NULL},
-        {"slow-ms", "with a slow sink", &slow_ms, NULL},
-        {"long", "1: 10^6 grants of each strategy, 10 s with a slow sink", &is_long, NULL},
+        {"grants", "per round and strategy", &grants, NULL},
+        {"slow-ms", "length of the run with a slow sink", &slow_ms, NULL},
+        {"long", "1: 10^6 grants per strategy, 10 s with a slow sink", &is_long, NULL},
         {NULL, NULL, NULL, NULL}};
     hs_init(argc, argv, "FIFO and RELAY serve in the order of arrival.", options);
     grants = is_long ? 1000000 : grants;

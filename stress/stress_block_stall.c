@@ -1,9 +1,9 @@
 /*
- * A sink that stands still for long. In BLOCK the process then uses no processor time to speak of;
- * in DROP an attempt costs what it costs while the drain is healthy and the budget full. Memory
- * stays within the budget in both, and when the sink goes on nothing more is lost than was told.
+ * A sink that stands still for a long time. In BLOCK the process then uses almost no processor
+ * time; in DROP an attempt costs as much as with a healthy drain and a full budget. In both, memory
+ * stays within the budget, and when the sink resumes no more is lost than was reported.
  *
- * What an attempt costs is a figure, not a verdict: p99 over batches of 64 attempts that were all
+ * The cost of an attempt is a figure, not a verdict: p99 over batches of 64 attempts that were all
  * dropped.
  */
 #include <stdlib.h>
@@ -19,7 +19,7 @@
 #define BATCH_NS_MAX 20000u
 #define TURNS        20u
 #define GROWTH_MAX   (1u << 20)
-#define LOOK_MS      100u /* how often a parked thread looks whether somebody could be served */
+#define LOOK_MS      100u /* how often a parked thread checks whether a waiter could be served */
 
 static uint64_t stall_ms = 1000;
 static bool is_over; /* ANY */
@@ -54,7 +54,7 @@ static uint64_t ns_of(const struct rusage *usage)
            (uint64_t)(usage->ru_utime.tv_usec + usage->ru_stime.tv_usec) * 1000;
 }
 
-/* Says now and then that this is no hang. */
+/* Reports progress, so that the watchdog does not take the wait for a hang. */
 static void wait_ms(uint64_t ms)
 {
     for (uint64_t end_ns = hs_now_ns() + ms * 1000000; hs_now_ns() < end_ns; hs_progress()) {
@@ -72,8 +72,8 @@ static void *emit_until_over(void *argument)
     return NULL;
 }
 
-/* The process since `before`, with all threads parked. Twice the looks, and some more for the other
- * threads. What a look costs is the sanitizers' to say where they are. */
+/* The process since `before`, with all threads parked. Allows twice the checks, and some more for
+ * the other threads. Under sanitizers the cost of a check is not judged. */
 static void check_rest(enum weir_wake wake, const struct rusage *before)
 {
     static double worst;
@@ -81,10 +81,10 @@ static void check_rest(enum weir_wake wake, const struct rusage *before)
     double share = (double)(ns_of(&now) - ns_of(before)) / ((double)stall_ms * 1e6);
     uint64_t sleeps = (uint64_t)(now.ru_nvcsw - before->ru_nvcsw);
     hs_check(sleeps <= 2 * THREADS * (stall_ms / LOOK_MS + 2),
-             "%s: %llu sleeps while all are parked", hs_wake_name(wake),
+             "%s: %llu sleeps while all threads are parked", hs_wake_name(wake),
              (unsigned long long)sleeps);
 #ifndef STRESS_SANITIZED
-    hs_check(share < 0.01, "%s: %.2f %% of a processor is used while all are parked",
+    hs_check(share < 0.01, "%s: %.2f %% of a processor was used while all threads were parked",
              hs_wake_name(wake), 100 * share);
 #endif
     worst = share > worst ? share : worst;
@@ -103,19 +103,20 @@ static void block_run(enum weir_wake wake)
         hs_thread_start(&threads[i], emit_until_over, &emitters[i]);
     hs_wait_parked(trace.session, THREADS);
     hs_gate_wait(&gate);
-    hs_sleep_us(5000); /* the last of them may still be waiting awake */
+    hs_sleep_us(5000); /* the last thread may still be spinning */
     uint64_t memory = hs_resident_bytes();
     struct rusage before = used();
     wait_ms(stall_ms);
     check_rest(wake, &before);
-    hs_check(hs_resident_bytes() <= memory + GROWTH_MAX, "memory grows while all are parked");
-    hs_check(hs_stats(trace.session).parked_now == THREADS, "a thread has left its wait");
+    hs_check(hs_resident_bytes() <= memory + GROWTH_MAX,
+             "memory grew while all threads were parked");
+    hs_check(hs_stats(trace.session).parked_now == THREADS, "a thread left its wait");
     __atomic_store_n(&is_over, true, __ATOMIC_RELEASE);
     hs_gate_open(&gate);
     for (uint32_t i = 0; i < THREADS; i++)
         hs_thread_join(threads[i]);
     hs_trace_stop(&trace);
-    hs_check(hs_lost(&trace.stats.counts) == 0, "events are lost");
+    hs_check(hs_lost(&trace.stats.counts) == 0, "events were lost");
     hs_check(trace.stats.parked_ns_max >= stall_ms * 1000000, "the longest wait is %llu ns",
              (unsigned long long)trace.stats.parked_ns_max);
     hs_gate_finish(&gate, &trace);
@@ -126,14 +127,14 @@ static void block_run(enum weir_wake wake)
 
 /* --- DROP. ----------------------------------------------------------------------------------- */
 
-/* So slow that the budget is full, but it takes what it is given. */
+/* So slow that the budget fills up, but it takes everything. */
 static bool write_slowly(void *context, const void *bytes, size_t count)
 {
     hs_sleep_us(3000);
     return hs_gate_write(context, bytes, count);
 }
 
-/* How long batches took: how many so many nanoseconds. */
+/* Durations of batches: a count for each number of nanoseconds. */
 struct samples {
     uint64_t bins[BATCH_NS_MAX + 1];
     uint64_t count;
@@ -145,7 +146,7 @@ static void sample_add(struct samples *samples, uint64_t ns)
     samples->count++;
 }
 
-/* Of an attempt. */
+/* Nanoseconds per attempt. */
 static double percentile(const struct samples *samples, uint32_t per_mille)
 {
     uint64_t below = samples->count * per_mille / 1000, ns = 0;
@@ -154,7 +155,7 @@ static double percentile(const struct samples *samples, uint32_t per_mille)
     return (double)ns / BATCH;
 }
 
-/* Emits for a while, and notes the batches of which nothing was written. */
+/* Emits for a while, and records the batches of which nothing was written. */
 static void sample(struct samples *samples, struct hs_emitter *emitter, uint64_t ms)
 {
     for (uint64_t end_ns = hs_now_ns() + ms * 1000000; hs_now_ns() < end_ns; hs_progress()) {
@@ -168,8 +169,7 @@ static void sample(struct samples *samples, struct hs_emitter *emitter, uint64_t
     }
 }
 
-/* In turns, so that what else runs on the machine is in both; but of a long run the stall is one.
- */
+/* In turns, so that other load on the machine is in both; but a long run has a single stall. */
 static void turns(struct samples *stalled, struct samples *healthy, struct samples *until_full,
                   struct hs_emitter *emitter)
 {
@@ -197,7 +197,7 @@ static void drop_run(void)
     turns(stalled, healthy, until_full, &emitter);
     hs_check(hs_stats(trace.session).budget_bytes_used <= BUDGET, "more than the budget is in use");
 #ifndef STRESS_SANITIZED
-    hs_check(hs_resident_bytes() <= memory + BUDGET + GROWTH_MAX, "memory grows beyond the budget");
+    hs_check(hs_resident_bytes() <= memory + BUDGET + GROWTH_MAX, "memory grew beyond the budget");
 #endif
     (void)memory;
     hs_trace_stop(&trace);
@@ -223,10 +223,10 @@ static void drop_run(void)
 int main(int argc, char **argv)
 {
     uint64_t is_long = 0;
-    const struct hs_option options[] = {{"ms", "that the sink stands still", &stall_ms, NULL},
+    const struct hs_option options[] = {{"ms", "how long the sink stands still", &stall_ms, NULL},
                                         {"long", "1: for 60 s", &is_long, NULL},
                                         {NULL, NULL, NULL, NULL}};
-    hs_init(argc, argv, "A sink that stands still: what does it cost?", options);
+    hs_init(argc, argv, "The cost of a sink that stands still.", options);
     stall_ms = is_long ? 60000 : stall_ms;
     hs_emitters_init();
     do {

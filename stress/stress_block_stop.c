@@ -1,11 +1,11 @@
 /*
- * The end of a BLOCK session while threads are parked: all leave, each with a loss of its own, and
- * nobody waits for anybody who waits.
+ * The end of a BLOCK session while threads are parked: all of them leave, each loses its one event,
+ * and no thread waits for another that waits.
  *
  *  - a stop while the sink stands still, which ends in time or at its deadline;
  *  - a sink that fails, at its first write or later;
- *  - a reader that goes away: before anything, in the middle, and during the last flush;
- *  - a stop that meets threads on their way into the queue.
+ *  - a reader that goes away: before the first byte, in the middle, and during the last flush;
+ *  - a stop while threads are on their way into the queue.
  */
 #include <fcntl.h>
 #include <stdlib.h>
@@ -22,18 +22,19 @@
 #define SEGMENT  4096u
 #define NS_PER_S UINT64_C(1000000000)
 #define FLUSH_MS 100u
-#define NEVER_MS 60000u /* of flushes: the stop's comes first */
+#define NEVER_MS 60000u /* flush interval: the stop's flush comes first */
 
 static uint64_t rounds = 20;
 static struct hs_trace trace;
 
-/* --- Threads that emit until they are told that an event is lost. ---------------------------- */
+/* --- Threads that emit until an event is lost. ----------------------------------------------- */
 
 static struct loser {
     struct hs_emitter *emitter;
     pthread_t handle;
-    bool goes_on;    /* after the loss it tries a few more */
-    bool was_parked; /* it will be when the end comes; else it may find the events off as well */
+    bool goes_on; /* after the loss it makes more attempts */
+    bool
+        was_parked; /* it is parked when the end comes; otherwise it may also find the events off */
 } losers[PARKED];
 
 static void *emit_until_lost(void *argument)
@@ -43,11 +44,11 @@ static void *emit_until_lost(void *argument)
     }
     hs_check(!loser->was_parked || weir_last_loss() == WEIR_LOSS_ABORTED,
              "emitter %u: the loss is %s", loser->emitter->index, weir_loss_name(weir_last_loss()));
-    /* Events are switched off one by one: who found one off may still find the other one on. The
-     * gate closes after the last one is off. */
+    /* Events are switched off one by one: a thread that found one off may still find another on.
+     * The gate closes after the last one is off. */
     bool are_all_off = weir_last_loss() == WEIR_LOSS_ABORTED;
     for (int i = 0; loser->goes_on && are_all_off && i < 100; i++)
-        hs_check(!hs_emit(loser->emitter, HS_FIXED), "an event is written after the end");
+        hs_check(!hs_emit(loser->emitter, HS_FIXED), "an event was written after the end");
     return NULL;
 }
 
@@ -97,7 +98,7 @@ static void *stop_run(void *argument)
     return NULL;
 }
 
-/* Every one of them was in the queue: one event each, and it is the last of its thread. */
+/* All of them were in the queue: each loses one event, the last of its thread. */
 static void aborted_check(enum weir_wake wake, struct hs_emitter *emitters)
 {
     uint64_t aborted = trace.stats.counts.lost[WEIR_LOSS_ABORTED];
@@ -121,7 +122,7 @@ static void stop_while_parked(enum weir_wake wake)
     hs_wait_parked(trace.session, PARKED);
     uint64_t start_ns = hs_now_ns();
     hs_thread_start(&stop.handle, stop_run, &stop);
-    losers_join(); /* while the sink still stands still */
+    losers_join(); /* the sink still stands still */
     hs_figure("left_after_ms", (double)(hs_now_ns() - start_ns) / 1e6);
     hs_gate_open(&gate);
     hs_thread_join(stop.handle);
@@ -134,7 +135,7 @@ static void stop_while_parked(enum weir_wake wake)
     hs_emitters_free(emitters, PARKED);
 }
 
-/* The first stop gives up at its deadline, the next finds the stream whole. */
+/* The first stop gives up at its deadline; the next one completes the stream. */
 static void stop_at_deadline(enum weir_wake wake)
 {
     struct hs_emitter *emitters = hs_emitters_new(PARKED, 1000000);
@@ -145,7 +146,7 @@ static void stop_at_deadline(enum weir_wake wake)
     losers_start(emitters, false, true);
     hs_wait_parked(trace.session, PARKED);
     stop_run(&stop);
-    hs_check(stop.result == WEIR_TIMEOUT, "a stop of a sink that stands still: %s",
+    hs_check(stop.result == WEIR_TIMEOUT, "stop while the sink stands still: %s",
              weir_result_text(stop.result));
     hs_check(stop.took_ns < 5 * NS_PER_S, "it took %llu ns", (unsigned long long)stop.took_ns);
     hs_figure("stop_at_300_ms", (double)stop.took_ns / 1e6);
@@ -160,7 +161,7 @@ static void stop_at_deadline(enum weir_wake wake)
     hs_emitters_free(emitters, PARKED);
 }
 
-/* A thread's last attempt may have found the events off, and is none then. */
+/* A thread's last attempt may have found the events off; then it does not count as an attempt. */
 static void stream_check(const struct hs_emitter *emitters)
 {
     struct hs_stream stream;
@@ -179,7 +180,7 @@ static void stream_check(const struct hs_emitter *emitters)
     hs_stream_free(&stream);
 }
 
-/* Threads on their way into the queue, and no time to get there: no wake may be lost. */
+/* Threads are on their way into the queue and may not have arrived: no wake may be lost. */
 static void stop_at_any_moment(enum weir_wake wake, uint64_t after_us)
 {
     struct hs_emitter *emitters = hs_emitters_new(PARKED, 1000000);
@@ -200,8 +201,8 @@ static void stop_at_any_moment(enum weir_wake wake, uint64_t after_us)
     hs_emitters_free(emitters, PARKED);
 }
 
-/* The same while the sink stands still, at the moment at which they queue: who comes into the queue
- * after the others were sent away would stay there, because nothing comes back. */
+/* The same while the sink stands still, at the moment at which threads queue: a thread that entered
+ * the queue after the others were sent away would stay there, because no segment comes back. */
 static void stop_when_they_queue(enum weir_wake wake, uint64_t parked)
 {
     struct hs_emitter *emitters = hs_emitters_new(PARKED, 1000000);
@@ -229,7 +230,8 @@ static void stop_when_they_queue(enum weir_wake wake, uint64_t parked)
 
 /* --- A sink that fails. ---------------------------------------------------------------------- */
 
-/* Takes so many bytes, stands still until it may fail, and fails. What it took is kept. */
+/* Takes a given number of bytes, stands still until it may fail, and fails. What it took is
+ * kept. */
 static struct failing {
     uint64_t takes;
     unsigned char *bytes;
@@ -268,7 +270,7 @@ static void count_event(void *context, const struct wt_event *event)
         ++*(uint64_t *)context;
 }
 
-/* What is whole in the bytes that the sink took. */
+/* The events that are whole in the bytes that the sink took. */
 static uint64_t events_taken(void)
 {
     uint64_t events = 0;
@@ -294,14 +296,14 @@ static void failure_check(const struct hs_emitter *emitters)
         written += emitters[i].written;
     }
     hs_check(failing.told == 1, "on_error was called %llu times", (unsigned long long)failing.told);
-    /* What they tried after that found the events off. */
+    /* Their later attempts found the events off. */
     hs_check(counts->attempted == written + PARKED && attempts == written + PARKED * 101,
              "%llu attempts, %llu written, %llu counted as attempts", (unsigned long long)attempts,
              (unsigned long long)written, (unsigned long long)counts->attempted);
     hs_check(counts->written == events_taken(), "%llu events in the sink, %llu counted as written",
              (unsigned long long)events_taken(), (unsigned long long)counts->written);
     hs_check(counts->written + counts->lost[WEIR_LOSS_SINK_FAILED] == written,
-             "%llu recorded; %llu are counted as written, %llu as not delivered",
+             "%llu recorded; %llu counted as written, %llu as not delivered",
              (unsigned long long)written, (unsigned long long)counts->written,
              (unsigned long long)counts->lost[WEIR_LOSS_SINK_FAILED]);
     hs_check(counts->lost[WEIR_LOSS_ABORTED] == PARKED, "%llu are counted as ABORTED",
@@ -325,8 +327,7 @@ static bool start_failing(enum weir_wake wake, uint64_t takes, bool fails_at_onc
 static void stop_failed(void)
 {
     enum weir_result result = weir_session_stop(trace.session, NULL);
-    hs_check(result == WEIR_IO, "stop of a session whose sink has failed: %s",
-             weir_result_text(result));
+    hs_check(result == WEIR_IO, "stop after the sink failed: %s", weir_result_text(result));
     trace.stats = (struct weir_stats)WEIR_STATS_INIT;
     hs_check(weir_session_stats(trace.session, &trace.stats) == WEIR_OK, "stats");
 }
@@ -341,7 +342,7 @@ static void fail_while_parked(enum weir_wake wake, uint64_t takes)
         hs_sleep_us(200);
     hs_wait_parked(trace.session, PARKED);
     __atomic_store_n(&failing.may_fail, true, __ATOMIC_RELEASE);
-    losers_join(); /* nobody stops the session yet */
+    losers_join(); /* the session has not been stopped yet */
     hs_check(!weir_event_is_enabled(&weir_events_Stress.Fixed), "an event is still enabled");
     stop_failed();
     failure_check(emitters);
@@ -358,10 +359,10 @@ static void fail_at_once(enum weir_wake wake, uint64_t random)
     hs_sleep_us(random % 200);
     while (weir_event_is_enabled(&weir_events_Stress.Fixed))
         hs_emit(emitter, HS_FIXED);
-    hs_check(!hs_emit(emitter, HS_FIXED), "an event is written after the end");
+    hs_check(!hs_emit(emitter, HS_FIXED), "an event was written after the end");
     stop_failed();
     hs_check(failing.told == 1, "on_error was called %llu times", (unsigned long long)failing.told);
-    hs_check(trace.stats.counts.written == 0, "an event is delivered to a sink that took none");
+    hs_check(trace.stats.counts.written == 0, "an event counts as written, but the sink took none");
     hs_trace_end(&trace);
     hs_emitters_free(emitter, 1);
     hs_progress();
@@ -407,7 +408,7 @@ static void reader_leaves(enum weir_wake wake, bool while_parked)
     hs_emitters_free(emitters, PARKED);
 }
 
-/* All that is left is the flush of the stop. */
+/* Only the flush of the stop is left. */
 static void reader_leaves_at_the_end(void)
 {
     struct hs_emitter *emitter = hs_emitters_new(1, 100);
@@ -425,7 +426,7 @@ static void reader_leaves_at_the_end(void)
 
 int main(int argc, char **argv)
 {
-    const struct hs_option options[] = {{"rounds", "of stops at any moment", &rounds, NULL},
+    const struct hs_option options[] = {{"rounds", "stops at random moments", &rounds, NULL},
                                         {NULL, NULL, NULL, NULL}};
     uint64_t random = 1;
     hs_init(argc, argv, "BLOCK sessions end while threads are parked.", options);

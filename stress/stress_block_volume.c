@@ -1,9 +1,10 @@
 /*
- * Events in any volume where nothing else drains but the session itself, in BLOCK:
+ * Any volume of events in BLOCK, in places where only the session itself drains:
  *
- *  - a provider's callback that emits many budgets' worth when the session starts, and one that is
- *    parked when its session is stopped;
- *  - a rundown of many budgets, with events of many segments: nothing is parked, nothing lost.
+ *  - a provider's callback that emits many times the budget when the session starts, and one that
+ *    is parked when its session is stopped;
+ *  - a rundown of many times the budget, with events of many segments: no thread is parked, nothing
+ *    is lost.
  */
 #include <stdlib.h>
 #include "emitter.h"
@@ -19,9 +20,9 @@ static struct hs_trace trace;
 
 /* --- A callback. ----------------------------------------------------------------------------- */
 
-static struct hs_emitter *called;     /* emits in the callback; NULL: nobody does */
+static struct hs_emitter *called;     /* emits in the callback; NULL: the callback emits nothing */
 static uint64_t called_events;        /* how many */
-static uint64_t calls, calls_refused; /* ANY: begun; events in them that were lost */
+static uint64_t calls, calls_refused; /* ANY: calls begun; events lost in them */
 
 static void on_provider(void *context, bool enabled, uint8_t level, uint64_t keywords)
 {
@@ -52,8 +53,8 @@ static void *start_session(void *session)
     return NULL;
 }
 
-/* The thread that starts the session is the one that parks in the callback. The sink stands still
- * until it has: how fast the drain is does not decide whether it does. */
+/* The thread that starts the session parks in the callback. The sink stands still until then, so
+ * the drain's speed does not decide whether it parks. */
 static bool start_parked(enum weir_wake wake, struct hs_sink_gate *gate, pthread_t *starter)
 {
     struct weir_session_config config = config_of(wake);
@@ -83,13 +84,13 @@ static void callback_emits_much(enum weir_wake wake)
     hs_thread_join(starter);
     called = NULL;
     hs_check(emitter->written == events && calls_refused == 0,
-             "%s: %llu of %llu events of a callback are written", hs_wake_name(wake),
+             "%s: %llu of %llu events of a callback were written", hs_wake_name(wake),
              (unsigned long long)emitter->written, (unsigned long long)events);
     bool is_whole = hs_trace_stop(&trace);
     hs_gate_finish(&gate, &trace);
     if (is_whole) {
         hs_figure_add("parks", (double)trace.stats.parks);
-        hs_check(hs_lost(&trace.stats.counts) == 0, "events are lost");
+        hs_check(hs_lost(&trace.stats.counts) == 0, "events were lost");
         hs_oracle_run(emitter, 1, &trace);
     }
     hs_trace_end(&trace);
@@ -108,13 +109,13 @@ static void callback_is_aborted(enum weir_wake wake)
     called_events = UINT64_MAX;
     if (!start_parked(wake, &gate, &starter))
         return;
-    /* The stop has to wait for the sink, but not for the callback. */
+    /* The stop must wait for the sink, but not for the callback. */
     hs_trace_stop(&trace);
     hs_thread_join(starter);
     called = NULL;
     hs_check(trace.stats.counts.lost[WEIR_LOSS_ABORTED] <= 1 &&
                  hs_lost(&trace.stats.counts) == trace.stats.counts.lost[WEIR_LOSS_ABORTED],
-             "%llu events are lost", (unsigned long long)hs_lost(&trace.stats.counts));
+             "%llu events were lost", (unsigned long long)hs_lost(&trace.stats.counts));
     hs_check(trace.stats.counts.written == emitter->written, "%llu written, %llu counted",
              (unsigned long long)emitter->written, (unsigned long long)trace.stats.counts.written);
     hs_gate_finish(&gate, &trace);
@@ -127,11 +128,11 @@ static void callback_is_aborted(enum weir_wake wake)
 
 static struct hs_emitter *last; /* emits in the rundown */
 
-/* Each eighth event is large: of up to 16 segments, which is all of the budget. */
+/* Every eighth event is large: up to 16 segments, which is the whole budget. */
 static void rundown(void *context, struct weir_session *session)
 {
     (void)context;
-    hs_check(hs_stats(session).parked_now == 0, "a rundown, but somebody is parked");
+    hs_check(hs_stats(session).parked_now == 0, "a thread is parked during a rundown");
     for (uint64_t i = 0; i < events / 8; i++)
         hs_emit(last, i % 8 ? HS_MIX : HS_LARGE);
 }
@@ -166,11 +167,11 @@ static void large_rundown(enum weir_wake wake)
     hs_check(last->large > 0 && trace.stats.bytes_sent > 10 * BUDGET,
              "%llu large events, %llu bytes", (unsigned long long)last->large,
              (unsigned long long)trace.stats.bytes_sent);
-    /* The other's last attempt is one only if it found the events on. */
+    /* The other thread's last attempt counts only if it found the events on. */
     emitters[1].attempts = emitters[1].written + counts->lost[WEIR_LOSS_ABORTED];
-    hs_check(counts->lost[WEIR_LOSS_ABORTED] <= 1, "%llu events are aborted",
+    hs_check(counts->lost[WEIR_LOSS_ABORTED] <= 1, "%llu events were aborted",
              (unsigned long long)counts->lost[WEIR_LOSS_ABORTED]);
-    last->is_shared = last->is_visiting = true; /* the drain's thread has other events, too */
+    last->is_shared = last->is_visiting = true; /* the drain thread also has other events */
     hs_oracle_run(emitters, 2, &trace);
     hs_figure_add("rundown_events", (double)last->written);
     hs_figure_add("rundown_large", (double)last->large);
@@ -182,10 +183,10 @@ static void large_rundown(enum weir_wake wake)
 
 int main(int argc, char **argv)
 {
-    const struct hs_option options[] = {{"events", "of a callback", &events, NULL},
+    const struct hs_option options[] = {{"events", "per callback", &events, NULL},
                                         {NULL, NULL, NULL, NULL}};
     struct weir_provider *provider;
-    hs_init(argc, argv, "Callbacks and rundowns of any volume in BLOCK.", options);
+    hs_init(argc, argv, "Callbacks and rundowns that emit any volume in BLOCK.", options);
     hs_emitters_init();
     hs_check(weir_provider_create("StressVolume", on_provider, NULL, &provider, NULL) == WEIR_OK,
              "provider");

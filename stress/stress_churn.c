@@ -1,6 +1,6 @@
 /*
  * Threads that live for one to five events: each is accounted for, and what they leave behind is
- * reused, so that resident memory stays where it was.
+ * reused, so resident memory does not grow.
  */
 #include <stdlib.h>
 #include "emitter.h"
@@ -10,7 +10,7 @@
 #define WARM_THREADS 1000u
 #define BUDGET_BYTES (1u << 20)
 /* How much of the budget the first threads touch depends on the speed of the drain; the rest may be
- * touched later. Lanes that are not reused would take seven megabytes. */
+ * touched later. If lanes were not reused, they would take seven megabytes. */
 #define GROWTH_MAX (BUDGET_BYTES + (1u << 20))
 #define EVENTS_MAX 5u
 
@@ -36,8 +36,8 @@ static void group_run(struct hs_emitter *emitters, uint32_t count)
         hs_thread_join(handles[i]);
 }
 
-/* The first half one after the other, then in groups. Returns by how much memory grew since the
- * warm threads, which include some groups. */
+/* Runs the first half one after the other, then the rest in groups. Returns how much memory grew
+ * since the warm-up, which includes some groups. */
 static int64_t threads_run(struct hs_emitter *emitters, uint32_t count)
 {
     uint32_t at = 0;
@@ -64,7 +64,7 @@ static void round_run(struct hs_emitter *emitters, uint32_t count)
         hs_check(trace.stats.threads_seen == count, "%llu threads seen",
                  (unsigned long long)trace.stats.threads_seen);
 #ifndef STRESS_SANITIZED
-        /* A sanitizer keeps what was freed, and shadows of threads that are gone. */
+        /* A sanitizer keeps freed memory, and the shadow of threads that have exited. */
         hs_check(growth <= GROWTH_MAX, "resident memory grew by %lld bytes", (long long)growth);
 #endif
         hs_figure("growth_bytes", (double)growth);
@@ -75,9 +75,10 @@ static void round_run(struct hs_emitter *emitters, uint32_t count)
 
 int main(int argc, char **argv)
 {
-    const struct hs_option options[] = {{"threads", "that come and go", &threads, NULL},
-                                        {"flush-ms", "of the session", &flush_ms, NULL},
-                                        {NULL, NULL, NULL, NULL}};
+    const struct hs_option options[] = {
+        {"threads", "that come and go", &threads, NULL},
+        {"flush-ms", "flush interval of the session", &flush_ms, NULL},
+        {NULL, NULL, NULL, NULL}};
     hs_init(argc, argv, "Short-lived threads: all accounted for, memory bounded.", options);
     hs_emitters_init();
     struct hs_emitter *emitters = hs_emitters_new((uint32_t)threads, EVENTS_MAX);

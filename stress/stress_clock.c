@@ -1,7 +1,7 @@
 /*
- * The stream's clock against the system's: each event carries CLOCK_MONOTONIC as it was read just
- * before, while its thread is moved from processor to processor. Converted by the frequency of the
- * header the stamps must agree, and no thread's stamps may fall (stream.c checks that).
+ * The stream's clock against the system's: each event carries CLOCK_MONOTONIC, read just before the
+ * emit, while its thread is moved from processor to processor. Converted with the frequency in the
+ * header, the stamps must agree, and no thread's stamps may fall (stream.c checks that).
  */
 #include <errno.h>
 #include <sched.h>
@@ -27,8 +27,8 @@ struct watch {
     uint64_t count;
 };
 
-/* Between reading and stamp a thread may be preempted: only the least distance of a part tells the
- * clocks apart. */
+/* A thread may be preempted between reading and stamp, so only the least distance within a part
+ * shows the difference between the clocks. */
 static void on_event(void *context, const struct hs_event *event)
 {
     struct watch *watch = context;
@@ -44,7 +44,7 @@ static void on_event(void *context, const struct hs_event *event)
     watch->count++;
 }
 
-/* To one processor, chosen at random among those that the process may use. */
+/* Moves the thread to one processor, chosen at random among those that the process may use. */
 static void move(const cpu_set_t *all, uint64_t *random)
 {
     cpu_set_t one;
@@ -101,9 +101,10 @@ static void stream_check(struct hs_emitter *emitters)
 /* With --seconds one trace of that length: drift shows over time. */
 int main(int argc, char **argv)
 {
-    const struct hs_option options[] = {{"threads", "that are moved", &threads, NULL},
-                                        {"ms", "of the trace, without --seconds", &run_ms, NULL},
-                                        {NULL, NULL, NULL, NULL}};
+    const struct hs_option options[] = {
+        {"threads", "moved between processors", &threads, NULL},
+        {"ms", "length of the trace, without --seconds", &run_ms, NULL},
+        {NULL, NULL, NULL, NULL}};
     hs_init(argc, argv, "The stream's clock agrees with the system's.", options);
     hs_emitters_init();
     struct hs_emitter *emitters = hs_emitters_new((uint32_t)threads, EVENTS_MAX);

@@ -1,12 +1,12 @@
 /*
- * A clock that is moved: back by a microsecond, by a second, by a month, and forward by hours, for
- * all threads at once and for one of them, while segments are half full, while all are full and
- * threads are parked, while the drain stands in its sink. Whatever the clock does, no event is
- * lost, no thread waits for the clock, each thread's events are there in order with stamps that do
- * not fall and go on, points are true (stream.c), snapshots hold everything, and Weir/ClockStep
- * events tell of the steps.
+ * A clock that is moved back by a microsecond, by a second, by a month, and forward by hours, for
+ * all threads or for one of them: while segments are half full, while all are full and threads are
+ * parked, while the drain is in its sink. Whatever the clock does, no event is lost and no thread
+ * waits for the clock. Each thread's events are there in order, with stamps that do not fall and
+ * keep advancing. Sequence points are correct (stream.c), snapshots hold everything, and
+ * Weir/ClockStep events report the steps.
  *
- * The library is weir_moved_clock. The harness has the system's clock.
+ * The library is weir_moved_clock. The harness uses the system's clock.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -37,8 +37,8 @@ static bool has_counter;
 
 /* --- Moves. ---------------------------------------------------------------------------------- */
 
-/* The steps back are more than the time between two looks of the drain, or so small that only the
- * threads can see them. 30 hours are more ticks than a record has room for. */
+/* A step back is either longer than the time between two looks of the drain, or so small that only
+ * the threads can see it. 30 hours are more ticks than a record has room for. */
 static const int64_t moves[] = {-1000,     -SECOND, -720 * HOUR, 5 * HOUR, -5 * HOUR,
                                 30 * HOUR, -1000,   -30 * HOUR,  -SECOND};
 enum { MOVES = sizeof moves / sizeof moves[0] };
@@ -48,8 +48,8 @@ struct reading {
     uint64_t ticks, ns;
 };
 
-/* Of many attempts the one that took least: a thread that is preempted between its two readings
- * would give a rate that is off by hours over the moves. */
+/* The shortest of many attempts: if the thread were preempted between the two readings, the rate
+ * would be off by hours over the moves. */
 static struct reading read_both(void)
 {
     struct reading best = {0, 0};
@@ -65,7 +65,7 @@ static struct reading read_both(void)
 }
 #endif
 
-/* The counter's, whether or not stamps are of it. */
+/* Ticks of the counter, whether or not stamps come from it. */
 static int64_t counter_of(int64_t ns)
 {
     return (int64_t)((double)ns * ticks_per_ns);
@@ -97,7 +97,7 @@ static uint64_t without_counter;
 void __wrap_wr_clock_init(void)
 {
     __real_wr_clock_init();
-#if defined(__x86_64__) /* the one that moved_clock.h moves */
+#if defined(__x86_64__) /* the counter that moved_clock.h moves */
     has_counter = wr_clock.is_counter && !without_counter;
 #endif
     wr_clock.is_counter = has_counter;
@@ -118,9 +118,9 @@ static struct hs_trace trace;
 static struct hs_sink_gate gate;
 static struct hs_emitter *emitters;
 
-/* One round: each thread emits so many, and `mover` moves its own clock in the middle. */
+/* One round: each thread emits `events` events, and `mover` moves its own clock in the middle. */
 static struct {
-    uint64_t number; /* ANY; the others before it */
+    uint64_t number; /* ANY; the other fields are written before it */
     uint64_t events;
     uint32_t mover;
     int64_t move_ns;
@@ -139,20 +139,21 @@ static void store(uint64_t *word, uint64_t value)
     __atomic_store_n(word, value, __ATOMIC_RELEASE);
 }
 
-/* A recorder loses an event if a thread that holds its lock has not run for a millisecond. */
+/* A flight recorder loses an event if a thread that holds its lock has not run for a
+ * millisecond. */
 static void emit_one(struct hs_emitter *emitter, enum hs_shape shape)
 {
     if (hs_emit(emitter, shape))
         return;
     hs_check(run.mode == WEIR_MODE_OVERWRITE && weir_last_loss() == WEIR_LOSS_FULL,
-             "emitter %u: event %llu is lost: %s", emitter->index, (ull)emitter->attempts,
+             "emitter %u: event %llu was lost: %s", emitter->index, (ull)emitter->attempts,
              weir_loss_name(weir_last_loss()));
     __atomic_fetch_add(&order.lost, 1, __ATOMIC_ACQ_REL);
 }
 
 static void obey(struct hs_emitter *emitter)
 {
-    uint64_t events = order.events; /* with the last of them the next round may come */
+    uint64_t events = order.events; /* the next round may begin with the last of them */
     uint64_t move_at = order.mover == emitter->index ? events / 2 + 1 : 0;
     int64_t move_ns = order.move_ns;
     for (uint64_t i = 1; i <= events; i++) {
@@ -188,7 +189,7 @@ static void round_begin(uint64_t events, uint32_t mover, int64_t move_ns)
     store(&order.number, order.number + 1);
 }
 
-/* The watchdog ends a wait that does not end. */
+/* The watchdog ends a wait that never ends. */
 static void wait_done(uint64_t events)
 {
     for (uint32_t i = 0; i < run.threads; i++)
@@ -217,7 +218,7 @@ static uint64_t attempts_so_far(void)
 
 struct figures {
     struct hs_oracle oracle;
-    uint64_t same; /* events with the time of the one before */
+    uint64_t same; /* events with the time of the previous one */
     int64_t last[THREADS_MAX];
     int64_t first, latest;
 };
@@ -262,7 +263,7 @@ static void snapshot_check(uint64_t last_ns, uint64_t at_least)
     unlink(copy.path);
 }
 
-/* Until the drain has surely looked after the last move. */
+/* Waits until the drain has certainly looked since the last move. */
 static void wait_looks(void)
 {
     if (run.mode == WEIR_MODE_OVERWRITE) {
@@ -296,14 +297,16 @@ static void move_between(int64_t ns)
     wait_looks();
 }
 
-/* The drain stands in its sink; in BLOCK all threads are parked, in the others all have emitted. */
+/* The drain is in its sink. In BLOCK all threads are parked; in the other modes all have
+ * emitted. */
 static void move_while_it_stands(int64_t ns)
 {
     uint64_t events = run.mode == WEIR_MODE_BLOCK ? 2 * round_events : round_events;
     hs_gate_close(&gate);
     round_begin(events, UINT32_MAX, 0);
     if (run.mode == WEIR_MODE_BLOCK)
-        hs_check(hs_wait_parked(trace.session, run.threads), "%s: not all are parked", run.name);
+        hs_check(hs_wait_parked(trace.session, run.threads), "%s: not all threads are parked",
+                 run.name);
     else
         wait_done(events);
     move_all(ns);
@@ -330,17 +333,17 @@ static void expect_steps(const struct hs_stream *stream, uint32_t times)
         large += moves[i] <= -HOUR;
         sum -= moves[i] < 0 ? times * (has_counter ? counter_of(moves[i]) : moves[i]) : 0;
     }
-    /* The drain may look too late to see that a small one was made. */
+    /* The drain may look too late to see a small step. */
     hs_check(stream->steps >= large * times && stream->steps <= steps * times,
-             "%s: %llu steps are told, of %llu, %llu of them large", run.name, (ull)stream->steps,
-             (ull)steps * times, (ull)large * times);
+             "%s: %llu steps are reported; %llu were made, %llu of them large", run.name,
+             (ull)stream->steps, (ull)steps * times, (ull)large * times);
     double off = (double)((int64_t)stream->step_ticks - sum) / (double)stream->frequency;
-    hs_check(off > -120 && off < 120, "%s: the steps told are %.3f s more than those made",
+    hs_check(off > -120 && off < 120, "%s: the reported steps are %.3f s more than those made",
              run.name, off);
 }
 
-/* Time in the stream goes on: it has the leaps of all, and neither a step back nor the skew of a
- * thread. */
+/* Time in the stream advances: it includes the leaps forward of all threads, but no step back and
+ * no thread's skew. */
 static void expect_duration(const struct hs_stream *stream, const struct figures *figures,
                             uint32_t times)
 {
@@ -363,8 +366,9 @@ static void verify(uint32_t times)
              (ull)hs_lost(&trace.stats.counts));
     expect_steps(&stream, times);
     expect_duration(&stream, &figures, times);
-    hs_check(figures.same * 2 < stream.events, "%s: %llu of %llu events have the last one's time",
-             run.name, (ull)figures.same, (ull)stream.events);
+    hs_check(figures.same * 2 < stream.events,
+             "%s: %llu of %llu events have the same time as the previous one", run.name,
+             (ull)figures.same, (ull)stream.events);
     hs_figure_add("events", (double)stream.events);
     hs_figure_add("late_records", (double)trace.stats.late_records);
     hs_figure_add("same_time", (double)figures.same);
@@ -422,9 +426,9 @@ static void session_run(void)
 int main(int argc, char **argv)
 {
     const struct hs_option options[] = {
-        {"events", "of each thread in a round", &round_events, NULL},
-        {"file", "of the last session's stream, which stays", NULL, &file},
-        {"without-counter", "1: stamps are of CLOCK_MONOTONIC", &without_counter, NULL},
+        {"events", "per thread and round", &round_events, NULL},
+        {"file", "in which to keep the last session's stream", NULL, &file},
+        {"without-counter", "1: stamps come from CLOCK_MONOTONIC", &without_counter, NULL},
         {NULL, NULL, NULL, NULL}};
 #define BLOCK_RUN(name, table, word) \
     {"BLOCK, " #name, WEIR_MODE_BLOCK, WEIR_WAKE_##name, 0, 32u << 10},

@@ -1,7 +1,7 @@
 /*
- * Fifty threads one after the other through a small budget: what each lost is exact, also for those
- * that never got a segment. With --trace and --expect the stream is kept, with what another reader
- * must find in it, in the form that tests/interop/run.py compares.
+ * Fifty threads one after the other through a small budget: each thread's loss count is exact, even
+ * if it never got a segment. --trace keeps the stream, and --expect writes what another reader must
+ * find in it, in the form that tests/interop/run.py compares.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -36,15 +36,15 @@ static void one_after_the_other(struct hs_emitter *emitters, uint64_t from, uint
     }
 }
 
-/* While the sink stands still nothing is recycled: the thread after which the drain stands still,
- * or the next one, takes the whole budget, and then `starved` threads never get a segment. */
+/* While the sink stands still nothing is recycled: the thread after which the drain stops, or the
+ * next one, takes the whole budget, and then `starved` threads never get a segment. */
 static uint64_t starve(struct hs_emitter *emitters)
 {
     uint64_t without = 0;
     one_after_the_other(emitters, 0, 1);
     hs_gate_close(&gate);
     one_after_the_other(emitters, 1, 2);
-    hs_check(hs_gate_wait(&gate), "the drain does not write");
+    hs_check(hs_gate_wait(&gate), "the drain did not write");
     one_after_the_other(emitters, 2, FEEDERS + starved);
     hs_gate_open(&gate);
     for (uint64_t i = FEEDERS; i < FEEDERS + starved; i++)
@@ -90,7 +90,7 @@ static void round_run(struct hs_emitter *emitters)
                 expectation_write(emitters, &stream);
             hs_stream_free(&stream);
         }
-        hs_check(without >= starved, "only %llu threads were without a segment",
+        hs_check(without >= starved, "only %llu threads never got a segment",
                  (unsigned long long)without);
         hs_figure_add("threads_without_segment", (double)without);
     }
@@ -102,9 +102,9 @@ int main(int argc, char **argv)
     const struct hs_option options[] = {
         {"threads", "one after the other", &threads, NULL},
         {"starved", "of them, that never get a segment", &starved, NULL},
-        {"events", "of each thread", &events, NULL},
+        {"events", "per thread", &events, NULL},
         {"trace", "file to keep the stream in", NULL, &trace_path},
-        {"expect", "file for the expectation, JSON", NULL, &expect_path},
+        {"expect", "file for the expectation, as JSON", NULL, &expect_path},
         {NULL, NULL, NULL, NULL}};
     hs_init(argc, argv,
             "Threads one after the other, flat out through 1 MB: the loss of each is exact.",

@@ -1,7 +1,7 @@
 /*
- * Threads that have emitted once and now sleep hold a segment each, more of them than the budget
- * has. A thread that has something to say must get room all the same: the drain takes back what the
- * idle hold. What they said is in the stream, and when they wake they go on with the right number.
+ * Threads that have emitted once and now sleep hold a segment each, together more than the budget
+ * has. A thread that emits must still get room: the drain takes the idle threads' segments back.
+ * Their events are in the stream, and when they wake they continue with the right number.
  */
 #include <stdlib.h>
 #include "emitter.h"
@@ -15,7 +15,8 @@ static struct hs_trace trace;
 static pthread_barrier_t all_hold, all_wake;
 static bool is_produced; /* ANY */
 
-/* They wake now and then during the producer's run, when their segment may be gone or going. */
+/* They wake now and then during the producer's run, when their segment may have been taken or is
+ * being taken. */
 static void *hold(void *argument)
 {
     struct hs_emitter *emitter = argument;
@@ -33,8 +34,8 @@ static void *hold(void *argument)
     return NULL;
 }
 
-/* Emits at a pace that a drain of any machine can follow, until enough is written. Returns how long
- * it took to get the first segment. */
+/* Emits at a pace that the drain can keep up with on any machine, until enough is written. Returns
+ * how long it took to get the first segment. */
 static uint64_t produce(struct hs_emitter *emitter)
 {
     uint64_t start = hs_now_ns(), first = 0;
@@ -70,7 +71,7 @@ static void round_run(struct hs_emitter *emitters, pthread_t *handles)
     if (hs_trace_stop(&trace))
         hs_oracle_run(emitters, (uint32_t)idle + 1, &trace);
     const struct hs_emitter *producer = &emitters[idle];
-    hs_check(producer->written == events, "the producer got room for %llu of %llu events only",
+    hs_check(producer->written == events, "the producer got room for only %llu of %llu events",
              (unsigned long long)producer->written, (unsigned long long)events);
     hs_figure("producer_written", (double)producer->written);
     hs_figure("producer_lost", (double)(producer->attempts - producer->written));
@@ -82,12 +83,11 @@ static void round_run(struct hs_emitter *emitters, pthread_t *handles)
 
 int main(int argc, char **argv)
 {
-    const struct hs_option options[] = {
-        {"idle", "threads that hold a segment", &idle, NULL},
-        {"segments", "of the budget", &segments, NULL},
-        {"events", "that the producer must get written", &events, NULL},
-        {NULL, NULL, NULL, NULL}};
-    hs_init(argc, argv, "Idle threads hold more segments than there are; a producer must get room.",
+    const struct hs_option options[] = {{"idle", "threads that hold a segment", &idle, NULL},
+                                        {"segments", "in the budget", &segments, NULL},
+                                        {"events", "that the producer must write", &events, NULL},
+                                        {NULL, NULL, NULL, NULL}};
+    hs_init(argc, argv, "Idle threads hold the whole budget; a producer must still get room.",
             options);
     hs_emitters_init();
     struct hs_emitter *emitters = hs_emitters_new((uint32_t)idle + 1, events + 200000);

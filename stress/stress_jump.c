@@ -1,10 +1,10 @@
 /*
  * A signal handler jumps out of an emit: after its first instruction, after its second, and so on
  * to its last. Each time the thread calls weir_thread_reset() and emits again. In the end the stop
- * is whole, each event is accounted for, and the budget too.
+ * succeeds, and every event and the whole budget are accounted for.
  *
- * The trap flag of x86 counts the instructions; what jumps is the handler of a signal that is sent
- * then, so that it comes where the library lets it.
+ * The trap flag of x86 counts the instructions. The trap handler then sends a signal whose handler
+ * jumps, so that the jump happens only where the library allows signals.
  */
 #include <setjmp.h>
 #include <signal.h>
@@ -24,7 +24,7 @@ WEIR_PROVIDER_DEFINE(Jump, JUMP_EVENTS)
 #define TRAP_FLAG     0x100
 #define SEGMENT_BYTES 4096u
 #define SEGMENTS      64u
-/* Instructions between publishing and leaving, and outside of what is accounted for. */
+/* Most instructions between publishing and leaving, and before the emit is counted. */
 #define WINDOW_MAX  24
 #define OUTSIDE_MAX 400
 
@@ -32,9 +32,9 @@ struct scenario {
     const char *name;
     enum weir_mode mode;
     uint32_t bytes; /* of a text; 0: a small event */
-    bool changes;   /* each jump is out of an event that changes segments */
+    bool changes;   /* every jump leaves an event that changes segments */
     bool has_two_sessions;
-    bool is_first; /* of a thread */
+    bool is_first; /* the thread's first event */
 };
 
 static const struct scenario *scenario;
@@ -123,7 +123,7 @@ static struct weir_stats stats_of(struct weir_session *session)
     return stats;
 }
 
-/* With the sink standing still, all segments are in use once events are lost. */
+/* While the sink stands still, all segments are in use once events are lost. */
 static void check_budget(struct weir_session *session)
 {
     if (scenario->mode == WEIR_MODE_OVERWRITE || scenario->has_two_sessions)
@@ -133,19 +133,20 @@ static void check_budget(struct weir_session *session)
     uint64_t lost = 0;
     for (int i = 0; lost < 4000 && i < 10000000; i++) {
         if (!WEIR_EMIT(Jump, Small, 1, 2) && ++lost % 1000 == 0)
-            hs_sleep_us(10000); /* what the drain has read by now, it does not give back later */
+            hs_sleep_us(
+                10000); /* the drain has then read all it will, and gives nothing back later */
     }
     weir_no_block_end();
     struct weir_stats stats = stats_of(session);
     pthread_mutex_unlock(&sink);
-    hs_check(stats.budget_bytes_used == stats.budget_bytes, "%s: %llu of %llu bytes can be used",
-             scenario->name, (unsigned long long)stats.budget_bytes_used,
-             (unsigned long long)stats.budget_bytes);
+    hs_check(stats.budget_bytes_used == stats.budget_bytes,
+             "%s: only %llu of %llu bytes can be used", scenario->name,
+             (unsigned long long)stats.budget_bytes_used, (unsigned long long)stats.budget_bytes);
 }
 
 /* --- Jumps. ---------------------------------------------------------------------------------- */
 
-/* Leaves as much of a segment as the next event does not fit into. */
+/* Leaves too little of a segment for the next event. */
 static void fill_segment(void)
 {
     uint64_t record = 24;
@@ -153,7 +154,8 @@ static void fill_segment(void)
         WEIR_EMIT(Jump, Small, 3, 4);
 }
 
-/* True if the emit was left after that many instructions, false if it came to its end before. */
+/* True if the handler jumped out of the emit after that many instructions, false if the emit ended
+ * before. */
 static bool jump_at(int instruction)
 {
     bool is_left = true;
@@ -203,7 +205,7 @@ static void *first_event(void *argument)
     return NULL;
 }
 
-/* In a thread of its own for each instruction. */
+/* A new thread for each instruction. */
 static void jump_first(uint64_t round)
 {
     uint64_t stride = 2000 / jumps_max + 1;
@@ -261,10 +263,10 @@ static void scenario_run(const struct scenario *which)
     hs_thread_join(thread);
     for (int i = 0; i < (which->has_two_sessions ? 2 : 1); i++) {
         enum weir_result result = weir_session_stop(sessions[i], NULL);
-        hs_check(result == WEIR_OK, "%s: the stop returns %d", which->name, result);
+        hs_check(result == WEIR_OK, "%s: the stop returned %d", which->name, result);
         if (which->mode == WEIR_MODE_BLOCK)
             hs_check(stats_of(sessions[i]).budget_bytes_used == 0,
-                     "%s: a segment does not come back", which->name);
+                     "%s: a segment did not come back", which->name);
         weir_session_destroy(sessions[i]);
     }
 }
@@ -302,11 +304,11 @@ static void jump_out_of_a_wait(void)
         pthread_kill(thread, SIGUSR1);
         hs_thread_join(thread);
         struct weir_stats stats = stats_of(sessions[0]);
-        hs_check(stats.parked_now == 0, "out of a wait: it is parked still");
+        hs_check(stats.parked_now == 0, "out of a wait: the thread is still parked");
         hs_check(stats.counts.lost[WEIR_LOSS_NESTED] == 1, "out of a wait: %llu nested",
                  (unsigned long long)stats.counts.lost[WEIR_LOSS_NESTED]);
         pthread_mutex_unlock(&sink);
-        hs_check(weir_session_stop(sessions[0], NULL) == WEIR_OK, "out of a wait: the stop");
+        hs_check(weir_session_stop(sessions[0], NULL) == WEIR_OK, "out of a wait: the stop failed");
         weir_session_destroy(sessions[0]);
         hs_progress();
     }
@@ -328,10 +330,10 @@ static const struct scenario all[] = {
 int main(int argc, char **argv)
 {
     const struct hs_option options[] = {
-        {"rounds", "of each scenario", &rounds, NULL},
-        {"jumps", "of a round, at most, evenly spread", &jumps_max, NULL},
+        {"rounds", "per scenario", &rounds, NULL},
+        {"jumps", "per round, at most, spread evenly", &jumps_max, NULL},
         {NULL, NULL, NULL, NULL}};
-    hs_init(argc, argv, "A handler jumps out of an emit, at each instruction.", options);
+    hs_init(argc, argv, "A signal handler jumps out of an emit, at each instruction.", options);
     struct sigaction action = {.sa_sigaction = on_trap, .sa_flags = SA_SIGINFO | SA_RESTART};
     sigaddset(&action.sa_mask, SIGUSR1);
     sigaction(SIGTRAP, &action, NULL);

@@ -1,18 +1,19 @@
 /*
  * A flight recorder: threads emit flat out into a session of mode OVERWRITE while snapshots are
- * taken. Each file is held against what the threads counted themselves:
+ * taken. Each file is compared with the threads' own counts:
  *
- *  - what a thread had attempted before the call is in the file, as an event or as a loss, and
- *    nothing that it had not begun when the call returned;
- *  - of what it has written up to the file's last number, each event is there or is told as
- *    OVERWRITTEN; in the first file all from the first one on are there. In later ones there may
- *    be gaps: while a snapshot is written, what is recycled is younger than what it holds;
- *  - none is older than was asked for, and each is intact;
+ *  - everything that a thread attempted before the call is in the file, as an event or as a loss,
+ *    and nothing that it began after the call returned;
+ *  - every event that a thread wrote, up to the file's last number, is there or is reported as
+ *    OVERWRITTEN. The first file has no gaps after its first event. Later files may have some:
+ *    while a snapshot is written, the segments that are recycled are younger than those that it
+ *    holds;
+ *  - no event is older than requested, and each is intact;
  *  - records never take more than the budget.
  *
- * One round has few threads. In another one every eighth record takes several segments. Two have
- * many more threads than segments: before their snapshots, each thread must write something in
- * every second; how the shares differ is told. In one round threads come and go.
+ * One round has few threads. In another, every eighth record takes several segments. Two have many
+ * more threads than segments: before their snapshots, each thread must write something in every
+ * second, and the least and the largest share are reported. In one round threads come and go.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -23,8 +24,8 @@
 #include "harness.h"
 
 #define SNAPSHOTS_MAX 64u
-#define ATTEMPTS_MIN  100u  /* of a thread that had a processor: lost ones, 2 us each */
-#define SLICES_MIN    2500u /* of one that had more than a time slice */
+#define ATTEMPTS_MIN  100u  /* shows that a thread had a processor: lost events, 2 us each */
+#define SLICES_MIN    2500u /* shows that it had more than a time slice */
 #define GROWTH_MAX    (1u << 20)
 #define CHURN_GROUP   8u
 #define CHURN_EVENTS  5u
@@ -37,7 +38,7 @@ static struct hs_trace trace;
 static bool is_over, is_stopped; /* ANY */
 static uint32_t finished;        /* ANY: threads that emit no more */
 
-/* Of one thread: published, so that the one who takes snapshots may read them meanwhile. */
+/* One thread's counts, published for the thread that takes snapshots. */
 struct progress {
     uint64_t begun;
     uint64_t done;
@@ -71,8 +72,8 @@ static void store(uint64_t *word, uint64_t value)
 
 /* --- Threads. -------------------------------------------------------------------------------- */
 
-/* A lost event costs so little that a thread would use up its capacity in some milliseconds: it
- * does something else for a while, and keeps its processor. */
+/* A lost event costs so little that a thread would use up its capacity within milliseconds: it
+ * spins for a while instead, and keeps its processor. */
 static void emit_once(struct hs_emitter *emitter, struct progress *progress)
 {
     bool is_large = current.segment_bytes && emitter->attempts % LARGE_EVERY == 0;
@@ -94,7 +95,9 @@ static void *emit_flat_out(void *argument)
     while (!__atomic_load_n(&is_over, __ATOMIC_ACQUIRE) && emitter->attempts < emitter->capacity)
         emit_once(emitter, progress);
     __atomic_fetch_add(&finished, 1, __ATOMIC_RELEASE);
-    while (!__atomic_load_n(&is_stopped, __ATOMIC_ACQUIRE)) /* a thread that is gone has no row */
+    while (!__atomic_load_n(
+        &is_stopped,
+        __ATOMIC_ACQUIRE)) /* the statistics have no row for a thread that has exited */
         hs_sleep_us(1000);
     return NULL;
 }
@@ -111,7 +114,8 @@ struct snapshot {
 static struct snapshot snapshots[SNAPSHOTS_MAX];
 
 struct reading {
-    uint64_t *first, *events; /* per thread: the first one in the file, and how many there are */
+    uint64_t *first,
+        *events; /* per thread: the first event in the file, and the number of events */
     int64_t oldest;
 };
 
@@ -121,15 +125,16 @@ static void on_event(void *context, const struct hs_event *event)
     uint32_t index = hs_event_emitter(event);
     uint64_t counter = hs_event_counter(event);
     if (!hs_check(index < current.threads && counter < current.emitters[index].attempts,
-                  "an event of emitter %u, number %llu: nobody emitted that", index, (ull)counter))
+                  "an event of emitter %u, number %llu, which was never emitted", index,
+                  (ull)counter))
         return;
     hs_check(hs_event_is_intact(event), "emitter %u: event %llu is not intact", index,
              (ull)counter);
     hs_check(current.emitters[index].is_written[counter / 64] >> counter % 64 & 1,
-             "emitter %u: event %llu is there, but emit said it is not", index, (ull)counter);
+             "emitter %u: event %llu is in the file, but emit returned false", index, (ull)counter);
     hs_check(event->number == counter + 2, "emitter %u: event %llu has number %llu", index,
              (ull)counter, (ull)event->number);
-    /* The one that a thread was preempted in may be older than was asked for. */
+    /* If a thread was preempted inside an emit, that event may be older than requested. */
     if (reading->events[index] && event->time < reading->oldest)
         reading->oldest = event->time;
     if (reading->events[index]++ == 0)
@@ -168,10 +173,10 @@ static void thread_verify(const struct hs_stream *stream, const struct reading *
     hs_check(events + overwritten == written,
              "emitter %u: %llu events and %llu overwritten in the file, but it wrote %llu", i,
              (ull)events, (ull)overwritten, (ull)written);
-    /* One that did not run for a while may have none left. */
+    /* A thread that did not run for a while may have no events left. */
     hs_check(!is_first || written_between(emitter, reading->first[i], attempts) == events ||
                  events == 0,
-             "emitter %u: of its newest events, %llu from %llu on, only %llu are there", i,
+             "emitter %u: of its %llu newest events, from %llu on, only %llu are in the file", i,
              (ull)written_between(emitter, reading->first[i], attempts), (ull)reading->first[i],
              (ull)events);
 }
@@ -180,7 +185,7 @@ static struct hs_trace file_trace(const char *path)
 {
     struct hs_trace file = {.keeps_file = true};
     struct stat status = {0};
-    hs_check(strlen(path) < sizeof file.path && stat(path, &status) == 0, "there is no %s", path);
+    hs_check(strlen(path) < sizeof file.path && stat(path, &status) == 0, "no file %s", path);
     memcpy(file.path, path, strnlen(path, sizeof file.path - 1));
     file.stats.bytes_sent = (uint64_t)status.st_size;
     return file;
@@ -199,9 +204,9 @@ static void file_verify(const struct snapshot *snapshot, bool is_last)
     double last_ticks = (double)snapshot->last_ns * 1e-9 * (double)stream.frequency;
     hs_check(!snapshot->last_ns || reading.oldest == INT64_MAX ||
                  (double)(stream.point_time - reading.oldest) <= last_ticks + 1,
-             "an event is %lld ticks older than the cut",
+             "an event is %lld ticks older than requested",
              (long long)(stream.point_time - reading.oldest));
-    hs_check(stream.events || snapshot->last_ns || current.is_crowded, "no event is in the file");
+    hs_check(stream.events || snapshot->last_ns || current.is_crowded, "the file has no events");
     const struct weir_counts *counts = &trace.stats.counts;
     for (unsigned cause = 0; is_last && cause < WEIR_LOSS_COUNT; cause++)
         hs_check(counts->lost[cause] == stream.lost_by_cause[cause],
@@ -235,7 +240,7 @@ static void snapshot_forget(struct snapshot *snapshot)
     snapshot->done = NULL;
 }
 
-/* In a thread that has not said its capture thread yet, nothing can be looked up. */
+/* Nothing can be looked up for a thread whose capture id is not known yet. */
 static void progress_note(struct snapshot *snapshot, bool is_before)
 {
     for (uint32_t i = 0; i < current.threads; i++) {
@@ -269,14 +274,14 @@ static void budget_check(void)
     hs_check(stats.budget_bytes_used <= stats.budget_bytes, "%llu bytes of a budget of %llu",
              (ull)stats.budget_bytes_used, (ull)stats.budget_bytes);
     hs_check(stats.counts.attempted == stats.counts.written + hs_lost(&stats.counts),
-             "%llu attempts are not %llu and %llu", (ull)stats.counts.attempted,
+             "%llu attempts are not %llu written and %llu lost", (ull)stats.counts.attempted,
              (ull)stats.counts.written, (ull)hs_lost(&stats.counts));
 }
 
-/* Each thread that could emit in the last second has written something. A part of one time slice is
- * not enough: a thread may have written in its other part, which was in the second before. A
- * sanitizer makes a thread hold the segment that it borrows so much longer that it is preempted
- * with it, and others go without: there it is only counted. */
+/* Each thread that could emit in the last second has written something. Part of one time slice does
+ * not count as such: the thread may have written in the other part, in the second before. Under a
+ * sanitizer a thread holds a borrowed segment so much longer that it is preempted with it and
+ * others get none: there, such threads are only counted. */
 static void progress_check(uint64_t *written, uint64_t *done)
 {
     uint32_t without = 0;
@@ -286,8 +291,8 @@ static void progress_check(uint64_t *written, uint64_t *done)
         without += now == written[i] && attempts >= ATTEMPTS_MIN;
 #ifndef STRESS_SANITIZED
         hs_check(now > written[i] || attempts < SLICES_MIN,
-                 "%s: thread %u has written nothing in a second with %llu attempts", current.name,
-                 i, (ull)attempts);
+                 "%s: thread %u wrote nothing in a second with %llu attempts", current.name, i,
+                 (ull)attempts);
 #endif
         written[i] = now;
         done[i] += attempts;
@@ -297,7 +302,7 @@ static void progress_check(uint64_t *written, uint64_t *done)
 
 /* --- Rounds. --------------------------------------------------------------------------------- */
 
-/* Two whole seconds at least. */
+/* At least two whole seconds. */
 static void progress_run(void)
 {
     uint64_t *written = hs_allocate(current.threads * sizeof *written);
@@ -446,7 +451,7 @@ static void churn_group(struct hs_emitter *emitters)
         hs_thread_join(handles[i]);
 }
 
-/* Of the threads that are gone nobody can say which is which; in sum nothing is missing. */
+/* Threads that have exited cannot be told apart, but in sum nothing is missing. */
 static void churn_verify(const char *path, uint64_t attempts)
 {
     struct hs_trace file = file_trace(path);
@@ -501,12 +506,13 @@ static void churn_run(void)
 
 int main(int argc, char **argv)
 {
-    const struct hs_option options[] = {{"ms", "of a round", &run_ms, NULL},
-                                        {"churn-threads", "that come and go", &churn_threads, NULL},
-                                        {NULL, NULL, NULL, NULL}};
+    const struct hs_option options[] = {
+        {"ms", "length of a round", &run_ms, NULL},
+        {"churn-threads", "threads that come and go", &churn_threads, NULL},
+        {NULL, NULL, NULL, NULL}};
     const struct round few = {"few", "few_least", "few_most", .threads = 6, .budget = 4u << 20};
-    /* So large that the first snapshot meets segments that were never used: only then are there any
-     * to be had while it holds the others. */
+    /* So large that some segments are still unused at the first snapshot: while it holds the
+     * others, only those are available. */
     const struct round spans = {"spans",       "spans_least",       "spans_most",
                                 .threads = 4,  .budget = 32u << 20, .segment_bytes = 4096,
                                 .snapshots = 6};

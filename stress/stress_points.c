@@ -1,12 +1,12 @@
 /*
  * Sequence points under writers that are preempted inside an emit: many more threads than
- * processors, some of them nice, and a point each millisecond. Before a point nothing may be later,
- * behind it nothing older (stream.c checks that); a record that comes too late for its point
- * carries the point's time and is counted.
+ * processors, some of them nice, and a point each millisecond. Before a point nothing may be later
+ * than it, after it nothing older (stream.c checks that). A record that comes too late for its
+ * point carries the point's time and is counted as late.
  *
- * Each event carries the processor's counter as its thread read it just before, so that the harness
- * can tell that a stamp, moved or not, lies between that reading and the one of the thread's next
- * event.
+ * Each event carries the processor's counter, read by its thread just before the emit. So the
+ * harness can check that a stamp, moved or not, lies between that reading and the one for the
+ * thread's next event.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -24,9 +24,9 @@ static bool is_over; /* ANY */
 struct watch {
     struct hs_oracle oracle;
     int64_t *last_time; /* of the last event of an emitter */
-    uint64_t moved;     /* stamps that are exactly those of the point before them */
+    uint64_t moved;     /* stamps equal to that of the point before them */
     int64_t worst_ticks;
-    bool has_counter; /* stamps are the processor's counter */
+    bool has_counter; /* stamps come from the processor's counter */
 };
 
 static void check_stamp(struct watch *watch, const struct hs_event *event, int64_t counter)
@@ -57,7 +57,7 @@ static void *emit_flat_out(void *argument)
     struct hs_emitter *emitter = argument;
     uint64_t random = hs_random(3, emitter->index);
     if (emitter->index % 3 == 1)
-        hs_check(setpriority(PRIO_PROCESS, (id_t)gettid(), 10) == 0, "a thread cannot be nice");
+        hs_check(setpriority(PRIO_PROCESS, (id_t)gettid(), 10) == 0, "setpriority() failed");
     while (!__atomic_load_n(&is_over, __ATOMIC_ACQUIRE)) {
         hs_emit(emitter, HS_CLOCK);
         if (emitter->index % 3 == 2 && hs_next(&random) % 64 == 0)
@@ -67,7 +67,7 @@ static void *emit_flat_out(void *argument)
     return NULL;
 }
 
-/* The header tells the frequency; a counter runs at another rate than nanoseconds. */
+/* By the frequency in the header: a counter does not run at one tick per nanosecond. */
 static bool stamps_are_counter(void)
 {
     struct hs_stream stream;
@@ -88,9 +88,10 @@ static void stream_check(struct hs_emitter *emitters)
     watch.last_time = hs_allocate(threads * sizeof *watch.last_time);
     hs_stream_read(&stream, &trace, on_event, &watch);
     hs_oracle_verify(&watch.oracle, &stream, &trace);
-    /* A stamp may be that of the point by chance: with millions of events a second it happens. */
+    /* A stamp may equal that of the point by chance, which happens with millions of events a
+     * second. */
     hs_check(!watch.has_counter || watch.moved >= trace.stats.late_records,
-             "only %llu stamps are those of the point before, but %llu are counted as late",
+             "only %llu stamps equal that of the point before them, but %llu are counted as late",
              (unsigned long long)watch.moved, (unsigned long long)trace.stats.late_records);
     hs_figure_add("written", (double)trace.stats.counts.written);
     hs_figure_add("lost", (double)hs_lost(&trace.stats.counts));
@@ -123,10 +124,11 @@ static void round_run(struct hs_emitter *emitters, pthread_t *handles)
 
 int main(int argc, char **argv)
 {
-    const struct hs_option options[] = {{"threads", "many more than processors", &threads, NULL},
-                                        {"ms", "of a round", &run_ms, NULL},
-                                        {"flush-ms", "of the session", &flush_ms, NULL},
-                                        {NULL, NULL, NULL, NULL}};
+    const struct hs_option options[] = {
+        {"threads", "many more than processors", &threads, NULL},
+        {"ms", "length of a round", &run_ms, NULL},
+        {"flush-ms", "flush interval of the session", &flush_ms, NULL},
+        {NULL, NULL, NULL, NULL}};
     hs_init(argc, argv, "Sequence points hold under preempted writers.", options);
     hs_emitters_init();
     struct hs_emitter *emitters = hs_emitters_new((uint32_t)threads, EVENTS_MAX);

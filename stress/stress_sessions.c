@@ -1,7 +1,7 @@
 /*
- * Sessions come and go while threads emit that come and go too, and the process forks: each
- * session's stream is whole, its numbers say what was attempted while it ran, and what was written
- * before its stop is in it.
+ * Sessions come and go, as do the threads that emit, and the process forks. Each session's stream
+ * is whole, its numbers show what was attempted while it ran, and everything written before its
+ * stop is in it.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -13,12 +13,13 @@
 #define SLOTS_MAX   64u
 #define LIFE_EVENTS 3000u
 #define CHILD_MS_MAX \
-    10000 /* a loaded machine is slow; a child that waits for a lost lock is slower */
+    10000 /* longer than a loaded machine needs; a child that waits for a lost lock never ends */
 
 static uint64_t slots = 4, controllers = 3, run_ms = 3000, fork_ms = 25;
 static bool is_over; /* ANY */
 
-/* A place that one short-lived thread after the other takes; its counter goes on over all of them.
+/* A place taken by one short-lived thread after the other; its counter continues across all of
+ * them.
  */
 static struct slot {
     struct hs_emitter emitter;
@@ -28,7 +29,8 @@ static struct slot {
 
 /* --- Emitters. ------------------------------------------------------------------------------- */
 
-/* One event per slot: a start or stop switches event by event, and numbers are compared here. */
+/* One event per slot: a start or stop switches events one by one, and the numbers are compared
+ * here. */
 static void *live(void *argument)
 {
     static const enum hs_shape shapes[] = {HS_FIXED, HS_TEXT, HS_BYTES};
@@ -56,8 +58,8 @@ static void *slot_run(void *argument)
 
 /* --- A session. ------------------------------------------------------------------------------ */
 
-/* What a stream must show of a capture thread: numbers and own counters go up together, because
- * each attempt while the session runs takes a number. */
+/* What a stream must show for a capture thread: numbers and counters advance together, because each
+ * attempt while the session runs takes a number. */
 struct seen {
     uint64_t capture;
     uint64_t number, counter;
@@ -66,7 +68,7 @@ struct seen {
 struct watch {
     struct seen last[SLOTS_MAX];
     bool has_required[SLOTS_MAX];
-    uint64_t required[SLOTS_MAX]; /* the counter that was written last before the stop */
+    uint64_t required[SLOTS_MAX]; /* the last counter that was written before the stop */
     uint64_t from[SLOTS_MAX];     /* the least counter that was certainly emitted after the start */
 };
 
@@ -94,7 +96,8 @@ static void stats_agree(const struct hs_stream *stream, const struct hs_trace *t
              (unsigned long long)stream->events, (unsigned long long)trace->stats.counts.written);
     for (unsigned cause = 0; cause < WEIR_LOSS_COUNT; cause++)
         hs_check(stream->lost_by_cause[cause] == trace->stats.counts.lost[cause],
-                 "lost by %s: %llu told, %llu counted", weir_loss_name((enum weir_loss)cause),
+                 "lost by %s: %llu in the stream, %llu counted",
+                 weir_loss_name((enum weir_loss)cause),
                  (unsigned long long)stream->lost_by_cause[cause],
                  (unsigned long long)trace->stats.counts.lost[cause]);
 }
@@ -133,7 +136,7 @@ static void session_run(uint64_t random, bool stops_twice)
     config.flush_ms = (uint32_t)(1 + random % 30);
     if (!hs_trace_start(&trace, config, random & 8 ? HS_SINK_FILE : HS_SINK_MEMORY, NULL))
         return;
-    /* One may be under way that does not see the session. */
+    /* An emit may be in progress that does not see the session. */
     for (uint32_t i = 0; i < slots; i++)
         watch.from[i] = __atomic_load_n(&all_slots[i].attempts_done, __ATOMIC_ACQUIRE) + 1;
     hs_sleep_us(random >> 8 & 1 ? random >> 16 & 0x3FFF : random >> 16 & 0xFF);
@@ -162,7 +165,8 @@ static void *control(void *argument)
 static struct weir_session *to_stop; /* ANY */
 static uint64_t stops_in_callback;   /* ANY */
 
-/* On the thread that starts the session, or on one that starts or stops another at that time. */
+/* Runs on the thread that starts the session, or on one that starts or stops another at that
+ * time. */
 static void on_provider(void *context, bool enabled, uint8_t level, uint64_t keywords)
 {
     (void)context;
@@ -190,11 +194,11 @@ static void callback_run(void)
         return;
     __atomic_store_n(&to_stop, trace.session, __ATOMIC_RELEASE);
     hs_check(weir_session_start(trace.session, NULL) == WEIR_OK,
-             "start of a session that its callback stops");
+             "start of a session that a callback stops");
     __atomic_store_n(&to_stop, NULL, __ATOMIC_RELEASE);
     if (hs_trace_stop(&trace))
         stream_check(&watch, &trace);
-    weir_provider_destroy(provider); /* a callback may be on its way out of the stop */
+    weir_provider_destroy(provider); /* a callback may still be returning from the stop */
     hs_trace_end(&trace);
 }
 
@@ -210,9 +214,10 @@ static void *callbacks(void *argument)
 
 /* --- Fork. ----------------------------------------------------------------------------------- */
 
-/* Sanitizers do not follow a fork of a process with threads: AddressSanitizer leaves its
- * allocator's locks as they were, ThreadSanitizer ends a child that starts a thread, LeakSanitizer
- * takes what other threads hold for leaked at exit(). There the children leave at once. */
+/* Sanitizers do not support forks of a process with threads: AddressSanitizer leaves its
+ * allocator's locks as they were, ThreadSanitizer ends a child that starts a thread, and
+ * LeakSanitizer reports what other threads hold as leaked at exit(). Under them, children leave at
+ * once. */
 static enum hs_child_end child_end(uint64_t i)
 {
 #ifdef STRESS_SANITIZED
@@ -238,11 +243,12 @@ static void forks_run(uint64_t until_ns)
 
 int main(int argc, char **argv)
 {
-    const struct hs_option options[] = {{"threads", "that emit", &slots, NULL},
-                                        {"sessions", "at once", &controllers, NULL},
-                                        {"ms", "of the run, without --seconds", &run_ms, NULL},
-                                        {"fork-ms", "between two forks", &fork_ms, NULL},
-                                        {NULL, NULL, NULL, NULL}};
+    const struct hs_option options[] = {
+        {"threads", "that emit", &slots, NULL},
+        {"sessions", "at once", &controllers, NULL},
+        {"ms", "length of the run, without --seconds", &run_ms, NULL},
+        {"fork-ms", "time between two forks", &fork_ms, NULL},
+        {NULL, NULL, NULL, NULL}};
     pthread_t threads[2 * SLOTS_MAX + 1];
     uint64_t numbers[SLOTS_MAX], count = 0;
     hs_init(argc, argv, "Sessions come and go under load; the process forks.", options);

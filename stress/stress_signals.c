@@ -1,7 +1,7 @@
 /*
- * Signal handlers that emit, at any point of an emit of the thread that they interrupt: nothing is
- * torn, nothing waits for itself, and each attempt is written or counted, as its return value says.
- * What a handler finds inside the library is counted as NESTED.
+ * Signal handlers that emit at any point of an emit of the interrupted thread: no record is torn,
+ * no thread waits for itself, and each attempt is written or counted as lost, as its return value
+ * says. If a handler interrupts the library, its event is counted as NESTED.
  */
 #include <errno.h>
 #include <signal.h>
@@ -28,7 +28,7 @@ static uint64_t threads = 4, run_ms = 3000, timer_us = 50;
 static struct hs_trace trace;
 static struct hs_emitter *emitters;
 static bool is_over;                    /* ANY */
-static __thread struct hs_emitter *own; /* of the thread: SOURCES in a row */
+static __thread struct hs_emitter *own; /* the first of the thread's SOURCES emitters */
 
 struct target {
     pthread_t thread;
@@ -43,7 +43,7 @@ static void handler(int signal)
     if (mine) {
         errno = ERRNO_MARK;
         hs_emit(&mine[signal == SIGPROF ? SOURCE_TIMER : SOURCE_KILL], HS_FIXED);
-        hs_check(errno == ERRNO_MARK, "emit in a handler leaves errno %d", errno);
+        hs_check(errno == ERRNO_MARK, "emit in a handler changed errno to %d", errno);
     }
     errno = saved;
 }
@@ -61,7 +61,8 @@ static timer_t timer_begin(void)
     return timer;
 }
 
-/* SIGUSR1 comes only while the target is ready: a thread that is gone must not be signalled. */
+/* SIGUSR1 is sent only while the target is ready: a thread that has exited must not be
+ * signalled. */
 static void *emit_flat_out(void *argument)
 {
     struct target *target = argument;
@@ -72,7 +73,7 @@ static void *emit_flat_out(void *argument)
         for (int i = 0; i < 64; i++) {
             errno = ERRNO_MARK;
             hs_emit(&own[SOURCE_NORMAL], HS_MIX);
-            hs_check(errno == ERRNO_MARK, "emit leaves errno %d", errno);
+            hs_check(errno == ERRNO_MARK, "emit changed errno to %d", errno);
         }
         if (own[SOURCE_NORMAL].attempts == NORMAL_EVENTS_MAX)
             break;
@@ -117,7 +118,7 @@ static void round_run(struct target *targets)
             hs_figure_add("handler_written", (double)emitters[i].written);
     hs_figure_add("nested", (double)trace.stats.counts.lost[WEIR_LOSS_NESTED]);
     hs_check(trace.stats.counts.lost[WEIR_LOSS_NESTED] > 0,
-             "no handler met an emit: nothing was tested");
+             "no handler interrupted an emit, so nothing was tested");
     hs_trace_end(&trace);
 }
 
@@ -139,8 +140,8 @@ int main(int argc, char **argv)
 {
     const struct hs_option options[] = {
         {"threads", "that are interrupted", &threads, NULL},
-        {"ms", "of a round", &run_ms, NULL},
-        {"timer-us", "between two signals of a timer", &timer_us, NULL},
+        {"ms", "length of a round", &run_ms, NULL},
+        {"timer-us", "time between two signals of a timer", &timer_us, NULL},
         {NULL, NULL, NULL, NULL}};
     hs_init(argc, argv, "Handlers that emit interrupt threads that emit.", options);
     hs_emitters_init();

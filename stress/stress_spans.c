@@ -1,6 +1,7 @@
 /*
- * Threads that emit records larger than a segment between ordinary ones, through budgets of which a
- * few such records are all: each is in the stream whole, under its number, or counted as lost.
+ * Threads that emit records larger than a segment between ordinary ones, through budgets that hold
+ * only a few such records. Each record is in the stream whole, under its number, or counted as
+ * lost.
  */
 #include <stdlib.h>
 #include "emitter.h"
@@ -16,7 +17,7 @@ static struct hs_trace trace;
 static void *emit_all(void *argument)
 {
     struct hs_emitter *emitter = argument;
-    uint64_t every = UINT64_C(1) << emitter->index % 6; /* 1: nothing else */
+    uint64_t every = UINT64_C(1) << emitter->index % 6; /* 1: only large records */
     for (uint64_t i = 0; i < events; i++)
         if (!hs_emit(emitter, i % every == 0 ? HS_LARGE : HS_MIX) && emitter->index & 1)
             hs_sleep_us(20);
@@ -54,11 +55,11 @@ int main(int argc, char **argv)
 {
     const struct hs_option options[] = {
         {"threads", "that emit at once", &threads, NULL},
-        {"events", "of each thread", &events, NULL},
+        {"events", "per thread", &events, NULL},
         {"budget", "in segments of 4 KiB; 0: 4, 32 and 1,024 in turn", &budget, NULL},
         {NULL, NULL, NULL, NULL}};
     static const uint64_t budgets[] = {4, 32, 1024};
-    hs_init(argc, argv, "Records that are larger than a segment; the stream must have each whole.",
+    hs_init(argc, argv, "Records larger than a segment: the stream must hold each one whole.",
             options);
     hs_emitters_init();
     struct hs_emitter *emitters = hs_emitters_new((uint32_t)threads, events);

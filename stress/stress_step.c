@@ -1,9 +1,9 @@
 /*
  * One instruction at a time: the trap flag of x86 stops a thread after each instruction of an emit
- * (or of its exit), and a handler does there what could happen there: it emits, or lets everybody
- * else run, or forks. What a stress test meets by luck, this meets by construction.
+ * (or of its exit), and a handler does what could happen there: it emits, lets all other threads
+ * run, or forks. What a stress test hits by luck, this test hits by construction.
  *
- * Not under sanitizers: their code is stepped too, and it may not be re-entered.
+ * Not under sanitizers: their code would be stepped too, and it must not be re-entered.
  */
 #include <errno.h>
 #include <signal.h>
@@ -34,12 +34,12 @@ struct scenario {
     uint32_t warm_events; /* before the stepping */
     uint32_t events;      /* stepped */
     bool steps_exit;      /* the exit of the thread is stepped, not its events */
-    bool is_full;         /* the sink stands still, so that the budget is used up */
+    bool is_full;         /* the sink stands still, so the budget is used up */
     bool has_two_sessions;
     void (*act)(ucontext_t *context);
-    bool is_thorough; /* act at each step, whatever --stride says: it is cheap */
-    bool is_sweep; /* act at one step of a thread only: at the first of the first thread, and so on
-                    */
+    bool is_thorough; /* act at each step and ignore --stride, because it is cheap */
+    bool
+        is_sweep; /* act at one step per thread: at the first step of the first thread, and so on */
 };
 
 static uint64_t pause_us = 2500, stride = 1, only, first_step;
@@ -53,7 +53,7 @@ static bool is_child;
 static __thread bool is_subject;
 static pthread_key_t key_before, key_after; /* created before and after the library's */
 
-/* The red zone below the stack pointer is the compiler's. */
+/* The compiler may use the red zone below the stack pointer, so the asm skips it. */
 static inline void stepping_begin(void)
 {
     __asm__ volatile(
@@ -87,7 +87,8 @@ static void act_emit(ucontext_t *context)
     (void)context;
     errno = ERRNO_MARK;
     hs_emit(&emitters[HANDLER], steps & 1 ? HS_FIXED : HS_BYTES);
-    hs_check(errno == ERRNO_MARK, "%s: emit in a handler leaves errno %d", scenario->name, errno);
+    hs_check(errno == ERRNO_MARK, "%s: emit in a handler changed errno to %d", scenario->name,
+             errno);
 }
 
 static void act_pause(ucontext_t *context)
@@ -97,14 +98,14 @@ static void act_pause(ucontext_t *context)
     hs_sleep_us(pause_us);
 }
 
-/* The others have run when it emits. */
+/* Emits after the others have run. */
 static void act_pause_emit(ucontext_t *context)
 {
     act_pause(context);
     act_emit(context);
 }
 
-/* The child goes on where it is, without stepping, to the end of the subject's work. */
+/* The child continues from here to the end of the subject's work, without stepping. */
 static void act_fork(ucontext_t *context)
 {
     long long place = context->uc_mcontext.gregs[REG_RIP] - (long long)(uintptr_t)&weir_emit;
@@ -142,7 +143,7 @@ static void on_trap(int signal, siginfo_t *info, void *context)
 
 /* --- The subject. ---------------------------------------------------------------------------- */
 
-/* The library's key lies between the two, and destructors run in the order of the keys. */
+/* The library's key is created between the two, and destructors run in the order of the keys. */
 static void before_exit(void *argument)
 {
     (void)argument;
@@ -169,7 +170,7 @@ static void *subject(void *argument)
         emitter->around = stepping;
         hs_emit(emitter, scenario->shape);
         emitter->around = NULL;
-        hs_check(errno == ERRNO_MARK, "%s: emit leaves errno %d", scenario->name, errno);
+        hs_check(errno == ERRNO_MARK, "%s: emit changed errno to %d", scenario->name, errno);
     }
     is_subject = false;
     if (is_child)
@@ -185,8 +186,8 @@ static void *subject(void *argument)
     return NULL;
 }
 
-/* Others, that come and go beside it: their segments and lanes are recycled while the subject
- * stands. */
+/* Other threads, which come and go: their segments and lanes are recycled while the subject is
+ * stopped. */
 static void *visit(void *argument)
 {
     for (int i = 0; i < 80; i++)
@@ -241,7 +242,7 @@ static void sessions_end(void)
     hs_trace_end(&traces[1]);
 }
 
-/* One thread, or in a sweep as many as it has steps. */
+/* One thread; in a sweep, one for each step. */
 static void subjects_run(void)
 {
     sweep_step = first_step;
@@ -259,7 +260,7 @@ static void scenario_begin(const struct scenario *which)
 {
     scenario = which;
     hs_emitters_reset(emitters, EMITTERS);
-    /* Of several threads, one after the other, or of records that the exit of a thread leaves. */
+    /* Used by several threads, one after the other, or for records that a thread's exit leaves. */
     emitters[NORMAL].is_visiting = emitters[HANDLER].is_visiting =
         which->is_sweep || which->steps_exit;
     emitters[VISITOR].is_visiting = true;
@@ -402,9 +403,9 @@ static void all_run(void)
 int main(int argc, char **argv)
 {
     const struct hs_option options[] = {
-        {"stride", "act at each so-many-th instruction only", &stride, NULL},
-        {"pause-us", "at a step where others run", &pause_us, NULL},
-        {"only", "this scenario, from 1; 0: all", &only, NULL},
+        {"stride", "act only at every N-th instruction", &stride, NULL},
+        {"pause-us", "pause at a step in which others run", &pause_us, NULL},
+        {"only", "number of the only scenario to run, from 1; 0: all", &only, NULL},
         {NULL, NULL, NULL, NULL}};
     hs_init(argc, argv, "Something happens after each instruction of an emit.", options);
     pthread_key_create(&key_before, before_exit);

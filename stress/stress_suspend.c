@@ -1,9 +1,10 @@
 /*
- * A collector that stops the world: it suspends each mutator by a signal whose handler waits, emits
- * while all of them stand still, wherever that is, and lets them go on. What it emits must come
- * back: a mutator may hold any lock of the library, and does not move until the collector is done.
+ * A collector that stops the world: it suspends each mutator with a signal whose handler waits,
+ * emits while all of them stand still, wherever that is, and resumes them. Its emit calls must
+ * return: a mutator may hold any lock of the library, and does not move until the collector is
+ * done.
  *
- * A collection that hangs is the watchdog's to report; no figure of time is judged.
+ * The watchdog reports a collection that hangs; no time is judged.
  */
 #include <errno.h>
 #include <semaphore.h>
@@ -47,7 +48,7 @@ static char text[6000];
 
 /* --- Mutators. ------------------------------------------------------------------------------- */
 
-/* SIGUSR2 wakes it; that one is let in only here, so that it is not lost. */
+/* SIGUSR2 wakes it, and is unblocked only here, so that it cannot be lost. */
 static void on_suspend(int signal)
 {
     (void)signal;
@@ -147,7 +148,7 @@ static struct weir_session *session_start(void)
     return session;
 }
 
-/* What was emitted is written or lost, as the emitters were told. */
+/* Every emitted event was written or lost, as its emit call returned. */
 static void session_end(struct weir_session *session)
 {
     struct weir_stats stats = WEIR_STATS_INIT;
@@ -159,11 +160,11 @@ static void session_end(struct weir_session *session)
     }
     hs_check(weir_session_stats(session, &stats) == WEIR_OK, "%s: stats", scenario->name);
     uint64_t gone = stats.counts.lost[WEIR_LOSS_OVERWRITTEN];
-    hs_check(result == WEIR_OK, "%s: the stop returns %d", scenario->name, result);
+    hs_check(result == WEIR_OK, "%s: the stop returned %d", scenario->name, result);
     hs_check(stats.counts.attempted == attempted, "%s: %llu of %llu events are accounted for",
              scenario->name, (unsigned long long)stats.counts.attempted,
              (unsigned long long)attempted);
-    hs_check(stats.counts.written + gone == written, "%s: %llu of %llu events are written",
+    hs_check(stats.counts.written + gone == written, "%s: %llu of %llu events were written",
              scenario->name, (unsigned long long)(stats.counts.written + gone),
              (unsigned long long)written);
     hs_figure_add("events", (double)attempted);
@@ -181,7 +182,8 @@ static void scenario_run(const struct scenario *which)
         mutators[i] = (struct mutator){.attempted = 0};
         hs_thread_start(&mutators[i].thread, mutate, &mutators[i]);
     }
-    /* While a thread starts it holds locks of the C library, which ours take when they start. */
+    /* A thread that is starting holds locks of the C library, which our own threads take when they
+     * start. */
     for (uint64_t i = 0; i < mutator_count; i++)
         while (sem_wait(&started) != 0) {
         }
@@ -209,11 +211,11 @@ static const struct scenario all[] = {
 int main(int argc, char **argv)
 {
     const struct hs_option options[] = {
-        {"collections", "of each mode", &collections, NULL},
+        {"collections", "per mode", &collections, NULL},
         {"mutators", "threads that are suspended", &mutator_count, NULL},
-        {"long", "40 times as many", &is_long, NULL},
+        {"long", "1: 40 times as many collections", &is_long, NULL},
         {NULL, NULL, NULL, NULL}};
-    hs_init(argc, argv, "A collector suspends threads by a signal, and emits.", options);
+    hs_init(argc, argv, "A collector suspends threads with a signal, and emits.", options);
     mutator_count = mutator_count < MUTATORS_MAX ? mutator_count : MUTATORS_MAX;
     memset(text, 'x', sizeof text - 1);
     sem_init(&suspended, 0, 0);

@@ -84,8 +84,8 @@ uint64_t hs_lost(const struct weir_counts *counts)
     return lost;
 }
 
-/* Rows of a thread that has gone may stand there too, under the same id if the system has used it
- * again: the youngest capture thread is the caller's. */
+/* Threads that have exited may still have rows, under the same id if the system has reused it: the
+ * youngest capture thread is the caller's. */
 uint64_t hs_trace_self(const struct hs_trace *trace, struct weir_counts *counts)
 {
     struct weir_thread_stats rows[256];

@@ -12,13 +12,13 @@ enum hs_sink { HS_SINK_MEMORY, HS_SINK_FILE };
 
 struct hs_trace {
     struct weir_session *session;
-    char path[256]; /* "" for the memory sink */
+    char path[256]; /* empty for the memory sink */
     bool keeps_file;
     struct weir_stats stats; /* at the stop */
 };
 
 /* The configuration that the programs start from: provider Stress, this budget, no short deadline
- * (the machine may be loaded; what a deadline does is not what is tested here). */
+ * (the machine may be loaded, and deadlines are not what is tested here). */
 struct weir_session_config hs_trace_config(uint64_t budget_bytes);
 
 /* Creates a session, starts it, or both. A file goes to `path`, or to a temporary one if that is
@@ -33,8 +33,8 @@ bool hs_trace_stop(struct hs_trace *trace);
 /* Frees the session and removes a temporary file. */
 void hs_trace_end(struct hs_trace *trace);
 
-/* The capture thread of the calling thread, from the thread statistics; 0 if it has none yet.
- * `counts` may be NULL. */
+/* The calling thread's capture id, from the thread statistics; 0 if it has none yet. `counts` may
+ * be NULL. */
 uint64_t hs_trace_self(const struct hs_trace *trace, struct weir_counts *counts);
 
 uint64_t hs_lost(const struct weir_counts *counts);

@@ -1,5 +1,5 @@
 /*
- * weir-stress: floods a session through a budget that is too small, holds what comes out against
+ * weir-stress: floods a session through a budget that is too small, compares what comes out with
  * what went in, and measures throughput, losses, waits and fairness.
  */
 #include <signal.h>
@@ -40,8 +40,9 @@ int main(int argc, char **argv)
     brim_options_parse(argc, argv, &options);
     brim_cpus_get(&cpus);
     if (options.pins && cpus.count < 2) {
-        fprintf(stderr, "weir-stress: --pin needs two processors, and this process may use one; "
-                        "leave --pin out\n");
+        fprintf(stderr,
+                "weir-stress: --pin needs two processors, and this process may use only one; "
+                "leave --pin out\n");
         return 2;
     }
     hs_common.seed = options.seed;

@@ -1,6 +1,6 @@
 /*
- * The command weir-stress: its options, and the report of a run: a line per field for people, one
- * JSON object on one line for programs.
+ * The command weir-stress: its options, and the report of a run: one line per field for people, or
+ * one JSON object on one line for programs.
  */
 #ifndef STRESS_WEIR_STRESS_H
 #define STRESS_WEIR_STRESS_H

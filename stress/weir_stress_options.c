@@ -47,59 +47,59 @@ enum key {
 
 /* clang-format off */
 static const struct argp_option table[] = {
-    {0, 0, 0, 0, "How long (one of the two):", 1},
-    {"events", KEY_EVENTS, "N", 0, "events of each thread; default 1000000 without --seconds", 0},
+    {0, 0, 0, 0, "Length (give one):", 1},
+    {"events", KEY_EVENTS, "N", 0, "events per thread; default 1000000 without --seconds", 0},
     {"seconds", KEY_SECONDS, "S", 0, "such as 2 or 0.5", 0},
-    {"repeat", KEY_REPEAT, "N", 0, "runs, one report each, the seed rising by one; default 1", 0},
-    {0, 0, 0, 0, "Who emits what:", 2},
-    {"threads", KEY_THREADS, "N", 0, "that emit at once; default 4", 0},
+    {"repeat", KEY_REPEAT, "N", 0, "number of runs, with one report each and the seed rising by one; default 1", 0},
+    {0, 0, 0, 0, "Producers:", 2},
+    {"threads", KEY_THREADS, "N", 0, "emitting threads; default 4", 0},
     {"payload", KEY_PAYLOAD, "BYTES", 0,
-     "of each event; a multiple of 8 up to 65528; default 32. Up to 512 it is 64-bit fields; above, four of "
-     "them and an array of bytes, which costs the record 8 bytes more", 0},
+     "payload of each event, a multiple of 8 up to 65528; default 32. Up to 512 it is 64-bit fields; above, four of "
+     "them and an array of bytes, which makes the record 8 bytes larger", 0},
     {"rate", KEY_RATE, "N", 0, "events per second and thread; default: as fast as possible", 0},
     {"pattern", KEY_PATTERN, "P", 0,
      "none (flat out, the default), drip (evenly; the default with --rate), bolus (a second's worth at once)", 0},
-    {"seed", KEY_SEED, "N", 0, "of all random numbers; default 1", 0},
+    {"seed", KEY_SEED, "N", 0, "seed of all random numbers; default 1", 0},
     {0, 0, 0, 0, "The session:", 3},
     {"mode", KEY_MODE, "M", 0, "drop (default), block, overwrite", 0},
-    {"wake", KEY_WAKE, "W", 0, "of block: relay (default), fifo, auto-reset", 0},
-    {"max-block", KEY_MAX_BLOCK, "MS", 0, "of block: longest wait of an event in milliseconds; default: no limit", 0},
-    {"grant", KEY_GRANT, "BYTES", 0, "of relay: most that one grant gives; default: found at run time", 0},
-    {"no-hand-on", KEY_NO_HAND_ON, 0, 0, "of relay: only the drain wakes", 0},
-    {"no-spin", KEY_NO_SPIN, 0, 0, "of relay: the head of the queue does not wait awake", 0},
-    {"no-cap", KEY_NO_CAP, 0, 0, "of relay: any number of granted threads may run", 0},
-    {"budget", KEY_BUDGET, "BYTES", 0, "for records; default 1M", 0},
+    {"wake", KEY_WAKE, "W", 0, "with block: relay (default), fifo, auto-reset", 0},
+    {"max-block", KEY_MAX_BLOCK, "MS", 0, "with block: longest wait of an event in milliseconds; default: no limit", 0},
+    {"grant", KEY_GRANT, "BYTES", 0, "with relay: size limit of one grant; default: found at run time", 0},
+    {"no-hand-on", KEY_NO_HAND_ON, 0, 0, "with relay: only the drain wakes threads", 0},
+    {"no-spin", KEY_NO_SPIN, 0, 0, "with relay: the head of the queue does not spin", 0},
+    {"no-cap", KEY_NO_CAP, 0, 0, "with relay: any number of granted threads may run", 0},
+    {"budget", KEY_BUDGET, "BYTES", 0, "memory for records; default 1M", 0},
     {"segment", KEY_SEGMENT, "BYTES", 0, "default 32K", 0},
     {0, 0, 0, 0, "Where the stream goes:", 4},
     {"sink", KEY_SINK, "SINK", 0,
-     "fast (default): taken and forgotten; cost:NS: and so much processor time per event; slow:RATE: bytes per "
-     "second; stall:MS: stands still for so many milliseconds, a tenth of the time, first after 100 ms; "
-     "random-close: fails after up to 16 budgets; pipe: into the reader, which checks it while it comes", 0},
-    {"verify", KEY_VERIFY, 0, 0, "keep the stream, at most 4G, and let the reader check it after the clock has stopped", 0},
-    {"trace-dir", KEY_TRACE_DIR, "DIR", 0, "where --verify keeps it; default /dev/shm, or else /tmp", 0},
-    {0, 0, 0, 0, "The rest:", 5},
-    {"pin", KEY_PIN, 0, 0, "the drain on the first processor that is allowed, all others on the rest", 0},
-    {"json", KEY_JSON, 0, 0, "one object per run, on one line", 0},
-    {"list", KEY_LIST, 0, 0, "print the modes and the wake strategies, one a line, and do nothing else", 0},
-    {"bins", KEY_BINS, 0, 0, "with --json: the waits as [longest in ns, count] of each bin, to be added up", 0},
+     "fast (default): discards; cost:NS: discards, and uses NS of processor time per event; slow:RATE: bytes per "
+     "second; stall:MS: stands still for MS milliseconds, a tenth of the time, first after 100 ms; "
+     "random-close: fails after up to 16 budgets; pipe: into the reader, which checks the stream as it arrives", 0},
+    {"verify", KEY_VERIFY, 0, 0, "keep the stream, up to 4G, and check it with the reader after the clock has stopped", 0},
+    {"trace-dir", KEY_TRACE_DIR, "DIR", 0, "where --verify keeps the stream; default /dev/shm, or /tmp without it", 0},
+    {0, 0, 0, 0, "Other options:", 5},
+    {"pin", KEY_PIN, 0, 0, "bind the drain to the first allowed processor and all other threads to the rest", 0},
+    {"json", KEY_JSON, 0, 0, "print one object per run, on one line", 0},
+    {"list", KEY_LIST, 0, 0, "print the modes and the wake strategies, one per line, and exit", 0},
+    {"bins", KEY_BINS, 0, 0, "with --json: print the waits as [longest in ns, count] of each bin, to be added up", 0},
     {0, 0, 0, 0, 0, 0},
 };
 
 static const char purpose[] =
-    "Floods a session through a budget that is too small, checks that each event is accounted for, and measures."
+    "Floods a session through a budget that is too small, checks that every event is accounted for, and measures."
     "\v"
     "BYTES and RATE take K, M and G for powers of 1024.\n\n"
-    "cost:NS: a sink sees bytes, not events; the bytes of an event are measured before the run, and what is owed is "
-    "carried from call to call, in processor time. sink_cost_ns_per_event says what was really paid.\n\n"
-    "Ceilings are measured before each run in a session of their own, in mode drop, with the same budget, segments, "
-    "events and sink: d, what an event costs the drain alone on segments that another processor has filled, and p, what "
-    "it costs one producer alone that fills segments which have been used before. "
-    "The bound is min(1/d, min(N, P)/p, cores/(p+d)): P is all cores, with --pin those without the drain.\n\n"
-    "park_law_ns is N x G / X - G / p, with G the mean grant and X what all grants sum to per second: the mean wait for a "
-    "grant of N producers that never rest, whatever the strategy. To be held against wait_per_grant_ns; the mean of "
-    "park_ns is higher where grants need no wait. If the two differ by a tenth it is a measuring error, or producers "
-    "rest: for others on their processors, say.\n\n"
-    "Starvation is the longest time in which a producer that wanted to emit wrote nothing: a wait, a run of lost events, "
+    "cost:NS: a sink sees bytes, not events. The size of an event is measured before the run, and the sink carries its "
+    "debt of processor time from call to call. sink_cost_ns_per_event is what it actually paid.\n\n"
+    "Ceilings are measured before each run in a separate session in mode drop, with the same budget, segments, events "
+    "and sink: d is what an event costs the drain alone, on segments that another processor has filled; p is what it "
+    "costs one producer alone, in segments that have been used before. "
+    "The bound is min(1/d, min(N, P)/p, cores/(p+d)): P is the number of cores, with --pin without the drain's.\n\n"
+    "park_law_ns is N x G / X - G / p, where G is the mean grant and X the sum of all grants per second. It is the mean "
+    "wait for a grant of N producers that never rest, whatever the strategy. Compare it with wait_per_grant_ns; the mean "
+    "of park_ns is higher where some grants need no wait. If the two differ by a tenth, it is a measuring error, or "
+    "producers rest, for example because other programs use their processors.\n\n"
+    "Starvation is the longest time in which a producer with events to emit wrote nothing: a wait, a run of lost events, "
     "or a standstill seen by sampling every 10 ms.\n\n"
     "Exit status: 0 all checks held, 1 a check failed, 2 wrong usage.";
 /* clang-format on */
@@ -331,8 +331,8 @@ static void check_session(struct argp_state *state, const struct parsing *parsin
     bool is_block = options->mode == WEIR_MODE_BLOCK;
     bool has_knobs = is_given(parsing, KEY_GRANT) || options->wake_flags;
     refuse(state, !is_block && (is_given(parsing, KEY_WAKE) || has_knobs),
-           "--wake, --grant, --no-hand-on, --no-spin and --no-cap say how waiting threads get "
-           "room, and only --mode block has threads that wait; add it, or leave them out");
+           "--wake, --grant, --no-hand-on, --no-spin and --no-cap set how waiting threads get "
+           "room, and only in --mode block do threads wait; add it, or leave them out");
     refuse(state, !is_block && is_given(parsing, KEY_MAX_BLOCK),
            "--max-block limits a wait, and only --mode block has waits; add it, or leave "
            "--max-block out");
@@ -342,8 +342,8 @@ static void check_session(struct argp_state *state, const struct parsing *parsin
     refuse(state,
            options->mode == WEIR_MODE_OVERWRITE && options->sink != BRIM_SINK_FAST &&
                options->sink != BRIM_SINK_PIPE,
-           "nothing reaches the sink of --mode overwrite before its end, so how it behaves means "
-           "nothing; leave --sink out");
+           "in --mode overwrite nothing reaches the sink before the end, so --sink has no effect; "
+           "leave --sink out");
 }
 
 static void check_load(struct argp_state *state, const struct parsing *parsing)
@@ -352,14 +352,14 @@ static void check_load(struct argp_state *state, const struct parsing *parsing)
     refuse(state, is_given(parsing, KEY_EVENTS) && is_given(parsing, KEY_SECONDS),
            "--events and --seconds both end the run; give one of them");
     refuse(state, options->rate == 0 && options->pattern != BRIM_FLAT_OUT,
-           "--pattern drip and bolus need a --rate");
+           "--pattern drip and bolus need a --rate; add it");
     refuse(state,
            options->rate && is_given(parsing, KEY_PATTERN) && options->pattern == BRIM_FLAT_OUT,
            "--pattern none is flat out, and --rate is not; leave one of them out");
     refuse(state, options->payload_bytes % 8 != 0,
-           "--payload is not a multiple of 8; records are padded to that");
+           "--payload must be a multiple of 8, because records are padded to that");
     refuse(state, is_given(parsing, KEY_BINS) && !options->json,
-           "--bins is a part of --json; add it");
+           "--bins only affects --json; add it");
 }
 
 static void check_stream(struct argp_state *state, const struct parsing *parsing)
@@ -367,13 +367,13 @@ static void check_stream(struct argp_state *state, const struct parsing *parsing
     const struct brim_options *options = parsing->options;
     uint64_t event_bytes = options->payload_bytes + BRIM_STREAM_BYTES_BESIDE;
     refuse(state, options->verifies && options->sink == BRIM_SINK_PIPE,
-           "--sink pipe verifies the stream as it comes; leave --verify out");
+           "--sink pipe verifies the stream as it arrives; leave --verify out");
     refuse(state, is_given(parsing, KEY_TRACE_DIR) && !options->verifies,
            "--trace-dir is where --verify keeps the stream; add --verify");
     refuse(state,
            options->verifies && options->mode != WEIR_MODE_OVERWRITE &&
                options->events > BRIM_FILE_BYTES_MAX / event_bytes / options->threads,
-           "--verify keeps the stream, and so many events may be more than 4 GiB; lower --events "
+           "--verify keeps the stream, and this many events may exceed 4 GiB; lower --events "
            "or --threads, or use --sink pipe, which stores nothing");
 }
 

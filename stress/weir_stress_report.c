@@ -7,7 +7,7 @@
 #include <sys/utsname.h>
 #include "brim_kernel.h"
 
-/* Percentiles and the rest of the waits; NAN where too few samples are above. */
+/* Percentiles and other figures of the waits; NAN if too few samples are above. */
 struct waits {
     double p50, p99, p999, max, mean;
 };
@@ -28,14 +28,14 @@ static double per_second(double ns)
     return ns > 0 ? 1e9 / ns : NAN;
 }
 
-/* What the law tells: many a grant needs no wait. */
+/* The figure that the law predicts: it counts grants, many of which need no wait. */
 static double wait_per_grant_ns(const struct brim_result *result)
 {
     double grants = (double)result->stats.grants;
     return grants > 0 ? result->waits->sum / grants : NAN;
 }
 
-/* What a producer wrote, as a share of what each would have written were all alike. */
+/* A producer's events, relative to an equal share. */
 static double share(const struct brim_result *result, uint64_t written)
 {
     return result->written_mean > 0 ? (double)written / result->written_mean : NAN;
@@ -213,7 +213,7 @@ static void field(const char *name)
     printf("  %-21s ", name);
 }
 
-/* "12.3", or a dash. */
+/* Prints "12.3", or a dash. */
 static void figure(double value, double unit, int digits)
 {
     if (isfinite(value))
@@ -325,8 +325,8 @@ static void text_fairness(const struct brim_result *result)
 
 void brim_report_text(const struct brim_result *result, const struct brim_cpus *cpus)
 {
-    static const char *const verified[] = {"not looked at", "verified by the reader",
-                                           "NOT what was emitted"};
+    static const char *const verified[] = {"not checked", "verified by the reader",
+                                           "does NOT match what was emitted"};
     char cpu[128];
     brim_cpus_name(cpu, sizeof cpu);
     text_head(result);

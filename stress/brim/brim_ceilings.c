@@ -15,10 +15,10 @@
 #define MEASURE_NS       (UINT64_C(60) * NS_PER_MS)
 #define ROUNDS_MIN       5u
 #define ROUNDS_MAX       400u
-#define WARM_UP          2u /* the first touch of the budget's pages is not what is measured */
+#define WARM_UP          2u /* bursts that touch the budget's pages before anything is measured */
 #define DRAIN_S_MAX      20
 #define SEGMENT_OVERHEAD 256u                       /* at most: the segment's own header */
-#define COST_NS_MAX      (UINT64_C(20) * NS_PER_MS) /* of a burst, in a sink that costs */
+#define COST_NS_MAX      (UINT64_C(20) * NS_PER_MS) /* of one burst, in sink cost:NS */
 
 struct rig {
     struct brim_sink sink;
@@ -49,7 +49,7 @@ static bool take(void *context, const void *bytes, size_t count)
     return true;
 }
 
-/* Lets the drain go until `wanted` bytes have come; false if they do not. */
+/* Lets the drain run until `wanted` bytes have arrived; false if they do not arrive. */
 static bool drain(struct rig *rig, uint64_t wanted, struct gate_span *span)
 {
     bool is_drained = gate_let(&rig->gate, wanted, DRAIN_S_MAX, span);
@@ -71,8 +71,8 @@ static bool session_start(struct rig *rig, const struct brim_options *options)
            weir_session_start(rig->session, NULL) == WEIR_OK;
 }
 
-/* The sink of the run, but for what would only take time: that is added by calculation, or says
- * nothing about what the drain costs. */
+/* The sink of the run, without what only takes time: that part is added by calculation, or does not
+ * change what the drain costs. */
 static void sink_init(struct brim_sink *sink, const struct brim_options *options,
                       double bytes_per_event)
 {
@@ -81,12 +81,11 @@ static void sink_init(struct brim_sink *sink, const struct brim_options *options
     plain.sink = has_cost ? BRIM_SINK_COST : BRIM_SINK_FAST;
     brim_sink_init(sink, &plain, options->seed, bytes_per_event);
     if (options->verifies)
-        brim_sink_open_file(sink,
-                            options->trace_folder); /* if there can be none, the run says so */
+        brim_sink_open_file(sink, options->trace_folder); /* the run itself reports a failure */
 }
 
-/* Events of a burst that finds room: one segment is partly used, and one more is kept back. A
- * record that is larger than a segment goes over several. */
+/* Events in a burst that fits: one segment is partly used, and one more is kept back. A record
+ * larger than a segment spans several. */
 static uint64_t burst_of(const struct brim_options *options)
 {
     uint64_t segments = options->budget_bytes / options->segment_bytes;
@@ -120,7 +119,7 @@ static void rounds_run(struct rig *rig, const struct brim_options *options,
         .event = event, .payload_bytes = (uint32_t)options->payload_bytes, .seed = options->seed};
     uint64_t end_ns = hs_now_ns() + MEASURE_NS;
     gate_close(&rig->gate);
-    /* The first burst brings the drain to the gate, where it is held from then on. */
+    /* The first burst brings the drain to the gate, which holds it from then on. */
     if (brim_emit(&emitter, 1) == 0 || !drain(rig, 1, NULL))
         return;
     for (uint32_t i = 0; i < WARM_UP; i++)
@@ -204,7 +203,7 @@ struct brim_ceilings brim_ceilings_measure(const struct brim_options *options,
     if (options->sink == BRIM_SINK_SLOW && slow_ns > ceilings.drain_ns)
         ceilings.drain_ns = slow_ns;
     if (options->mode == WEIR_MODE_OVERWRITE)
-        ceilings.drain_ns = NAN; /* it does not drain */
+        ceilings.drain_ns = NAN; /* OVERWRITE does not drain */
     return ceilings;
 }
 

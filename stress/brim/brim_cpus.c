@@ -25,7 +25,7 @@ void brim_cpus_get(struct brim_cpus *cpus)
 
 void brim_cpus_bind_self(const cpu_set_t *set)
 {
-    /* A system that refuses gives noisier figures, not wrong ones. */
+    /* If the system refuses, figures are noisier but not wrong. */
     (void)sched_setaffinity(0, sizeof *set, set);
 }
 
@@ -35,7 +35,7 @@ static bool is_drain(const char *thread)
     snprintf(path, sizeof path, "/proc/self/task/%s/comm", thread);
     FILE *file = fopen(path, "re");
     if (!file)
-        return false; /* it has just ended */
+        return false; /* the thread has just ended */
     bool is_named = fgets(name, sizeof name, file) != NULL;
     fclose(file);
     name[strcspn(name, "\n")] = 0;

@@ -10,7 +10,7 @@
 #define NS_PER_S     UINT64_C(1000000000)
 #define BATCH_EVENTS 256u
 #define BATCH_BYTES  65536u
-#define REST_NS_MAX  UINT64_C(20000000) /* then it looks whether it must end */
+#define REST_NS_MAX  UINT64_C(20000000) /* longest rest before it checks whether it must end */
 
 static __thread struct brim_producer *self;
 
@@ -32,8 +32,8 @@ static void rest_until(struct brim_producer *producer, uint64_t due_ns)
     __atomic_store_n(&producer->is_resting, 0, __ATOMIC_RELAXED);
 }
 
-/* How many events are due by now; if none is new, `next_ns` is when. Whoever was held up catches
- * up: the load is given by the clock, not by what the session takes. */
+/* How many events are due by now; if there is no new one, `next_ns` is when the next is due. A
+ * thread that was held up catches up: the clock sets the load, not the session. */
 static uint64_t due(const struct brim_crowd *crowd, uint64_t done, uint64_t *next_ns)
 {
     uint64_t rate = crowd->options->rate, elapsed = hs_now_ns() - crowd->start_ns;
@@ -144,7 +144,7 @@ static bool producer_start(struct brim_crowd *crowd, uint32_t index, struct weir
 {
     struct brim_producer *producer = &crowd->producers[index];
     producer->crowd = crowd;
-    producer->is_resting = 1; /* until it may go */
+    producer->is_resting = 1; /* until it may start */
     producer->waits = histogram_new();
     producer->emitter.event = event;
     producer->emitter.index = index;
@@ -153,7 +153,8 @@ static bool producer_start(struct brim_crowd *crowd, uint32_t index, struct weir
     return producer->waits && pthread_create(&producer->thread, NULL, produce, producer) == 0;
 }
 
-/* `count` counts those that run, so that they can be sent away if one does not start. */
+/* `count` counts the threads that run, so that they can be dismissed if another cannot be
+ * started. */
 static bool producers_start(struct brim_crowd *crowd, struct weir_event *event, uint64_t seed)
 {
     uint32_t wanted = (uint32_t)crowd->options->threads;

@@ -8,7 +8,7 @@
 #define WORDS_MAX       64u /* fields of one event */
 #define FIXED_BYTES_MAX (8u * WORDS_MAX)
 #define HEAD_BYTES      (8u * HEAD_WORDS)
-#define COUNT_BYTES     2u /* of an array in the stream */
+#define COUNT_BYTES     2u /* the length of an array in the stream */
 #define INDEX_SHIFT     48
 #define POOL_SHIFTS     1024u
 #define POOL_BYTES      (BRIM_PAYLOAD_BYTES_MAX + POOL_SHIFTS)
@@ -34,7 +34,7 @@ static inline uint64_t sum_of(uint64_t index, uint64_t counter, uint64_t random)
     return (counter + index * UINT64_C(0xD1B54A32D192ED03)) ^ random >> 7 ^ random << 31;
 }
 
-/* The first `count` words of a fixed payload. A loop over a constant count is unrolled. */
+/* The first `count` words of a fixed payload. `count` is constant, so the loop is unrolled. */
 static inline __attribute__((always_inline)) void
 words_fill(uint64_t *words, uint32_t count, uint64_t seed, uint64_t index, uint64_t counter)
 {
@@ -150,7 +150,7 @@ static uint64_t now_ns(void)
     return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
 }
 
-/* Starts and ends of runs of losses: two clock reads for a run, none for an event. */
+/* Start and end of a run of losses: two clock reads per run, none per event. */
 static __attribute__((noinline)) void run_begins(struct brim_emitter *emitter)
 {
     emitter->lost_since_ns = now_ns();
@@ -180,12 +180,12 @@ static inline __attribute__((always_inline)) bool account(struct brim_emitter *e
     }
     if (__builtin_expect(emitter->lost_since_ns != 0, 0))
         run_ends(emitter);
-    /* relaxed: a figure that is looked at now and then */
+    /* relaxed: a figure that is sampled now and then */
     __atomic_store_n(&emitter->written, ++*written, __ATOMIC_RELAXED);
     return true;
 }
 
-/* As a host does: is it wanted, make the payload, emit. */
+/* As a host does it: test whether the event is enabled, make the payload, emit. */
 static inline __attribute__((always_inline)) void emit_fixed(struct brim_emitter *emitter,
                                                              uint64_t count, uint32_t words)
 {

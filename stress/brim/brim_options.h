@@ -1,5 +1,5 @@
 /*
- * What a run is asked to do, and the command line of weir-stress that says so.
+ * The settings of a run, which are the command line of weir-stress.
  */
 #ifndef STRESS_BRIM_OPTIONS_H
 #define STRESS_BRIM_OPTIONS_H
@@ -9,18 +9,18 @@
 #include <weir/session.h>
 
 enum brim_sink_kind {
-    BRIM_SINK_FAST,         /* takes all, at once */
+    BRIM_SINK_FAST,         /* takes everything at once */
     BRIM_SINK_COST,         /* `amount` nanoseconds of processor time per event */
     BRIM_SINK_SLOW,         /* `amount` bytes per second */
-    BRIM_SINK_STALL,        /* stands still for `amount` milliseconds now and then */
+    BRIM_SINK_STALL,        /* stands still now and then for `amount` milliseconds */
     BRIM_SINK_RANDOM_CLOSE, /* fails at a random point */
-    BRIM_SINK_PIPE,         /* a pipe into the reader, which decodes as it comes */
+    BRIM_SINK_PIPE,         /* a pipe into the reader, which decodes the stream as it arrives */
 };
 
 enum brim_pattern {
     BRIM_FLAT_OUT,
     BRIM_DRIP,  /* evenly */
-    BRIM_BOLUS, /* a second's worth at once, then a rest until the next second */
+    BRIM_BOLUS, /* a second's worth at once, then idle until the next second */
 };
 
 struct brim_options {
@@ -42,7 +42,7 @@ struct brim_options {
 
     enum brim_sink_kind sink;
     uint64_t sink_amount;
-    const char *sink_text; /* as it was given */
+    const char *sink_text; /* as given on the command line */
 
     uint64_t rate; /* events per second and thread; 0: flat out */
     enum brim_pattern pattern;
@@ -54,7 +54,7 @@ struct brim_options {
     bool bins;
 };
 
-/* What is not asked for. Without `events` and `seconds` there is no end. */
+/* The defaults. Without `events` and `seconds` the run would not end. */
 #define BRIM_OPTIONS_DEFAULT                                                                   \
     {                                                                                          \
         .threads = 4, .seed = 1, .repeat = 1, .mode = WEIR_MODE_DROP, .wake = WEIR_WAKE_RELAY, \
@@ -62,7 +62,7 @@ struct brim_options {
         .sink_text = "fast"                                                                    \
     }
 
-/* A stream that is kept for the reader is at most this long. */
+/* Most bytes of stream that are kept for the reader. */
 #define BRIM_FILE_BYTES_MAX (UINT64_C(4) << 30)
 
 #endif

@@ -21,7 +21,7 @@ void brim_order_fini(struct brim_order *order)
 
 void brim_order_note(struct brim_order *order, uint64_t queue_number, uint64_t grant_number)
 {
-    /* No two waits have a number in common: no two threads a cell. */
+    /* Queue numbers are unique, so no two threads write the same cell. */
     if (queue_number <= BRIM_ORDER_WAITS_MAX)
         order->grants[queue_number] = grant_number;
 }

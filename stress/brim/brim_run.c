@@ -16,12 +16,12 @@
 
 #define NS_PER_MS       UINT64_C(1000000)
 #define NS_PER_S        1e9
-#define LOOK_NS         (UINT64_C(20) * NS_PER_MS)  /* at the sink, and at the time */
+#define LOOK_NS         (UINT64_C(20) * NS_PER_MS)  /* between checks of sink and time */
 #define PROGRESS_NS     (UINT64_C(500) * NS_PER_MS) /* between two progress lines */
 #define PROGRESS_MIN_NS (UINT64_C(2000) * NS_PER_MS)
 #define STOP_MS_MAX     600000 /* a slow sink is not a failure */
 
-/* A run while it lasts. */
+/* A run in progress. */
 struct run {
     const struct brim_options *options;
     const struct brim_cpus *cpus;
@@ -98,8 +98,8 @@ static enum weir_result session_start(struct run *run, struct weir_error *error)
     run->is_started = result == WEIR_OK;
     if (result != WEIR_OK || !run->options->pins)
         return result;
-    hs_check(brim_cpus_bind_drain(&run->cpus->first), "no drain thread that can be bound");
-    brim_cpus_bind_self(&run->cpus->others); /* and those that are started from here on */
+    hs_check(brim_cpus_bind_drain(&run->cpus->first), "no drain thread could be bound");
+    brim_cpus_bind_self(&run->cpus->others); /* and the threads that are started from here on */
     return WEIR_OK;
 }
 
@@ -111,7 +111,7 @@ static enum weir_result sink_open(struct run *run, struct weir_error *error)
         run->sink.bytes_per_event = (double)run->options->payload_bytes + 2;
     run->verifies = run->options->verifies || run->options->sink == BRIM_SINK_PIPE;
     if (run->verifies && !brim_verifier_init(&run->verifier, run->options, run->result->seed))
-        return fail(error, WEIR_NO_MEMORY, "no memory for what the reader sees", 0);
+        return fail(error, WEIR_NO_MEMORY, "no memory for the reader's figures", 0);
     if (run->options->sink == BRIM_SINK_PIPE) {
         run->sink.fd = brim_verifier_pipe_start(&run->verifier);
         if (run->sink.fd < 0)
@@ -124,11 +124,12 @@ static enum weir_result sink_open(struct run *run, struct weir_error *error)
     return WEIR_IO;
 }
 
-/* What the run needs later, so that it does not fail half way. */
+/* Everything that the run needs later, so that it does not fail halfway. */
 static bool allocate(struct run *run)
 {
     size_t producers = run->options->threads;
-    run->rows_max = (uint32_t)producers + 64; /* others may be there: this one, say */
+    run->rows_max =
+        (uint32_t)producers + 64; /* other threads may have rows too, such as this one */
     run->rows = hs_try_allocate(run->rows_max * sizeof *run->rows);
     run->written = hs_try_allocate(producers * sizeof *run->written);
     run->result->waits = histogram_new();
@@ -154,7 +155,7 @@ static enum weir_result crowd_start(struct run *run, struct weir_event *event,
 static enum weir_result begin(struct run *run, struct weir_event *event, struct weir_error *error)
 {
     struct weir_session_config config = config_of(run);
-    /* First: it checks the options before anything is measured. */
+    /* First, because it checks the options before anything is measured. */
     enum weir_result result = weir_session_create(&config, &run->session, error);
     if (result != WEIR_OK)
         return result;
@@ -221,7 +222,7 @@ static const struct weir_thread_stats *row_of(const struct weir_thread_stats *ro
     return NULL;
 }
 
-/* A sink that has closed ends the session: what is emitted then is not even attempted. */
+/* A sink that has closed ends the session: later calls are not even attempts. */
 static void check_producer(const struct run *run, const struct brim_producer *producer,
                            const struct weir_thread_stats *row)
 {
@@ -232,17 +233,16 @@ static void check_producer(const struct run *run, const struct brim_producer *pr
     bool may_be_gone = has_failed || run->options->mode == WEIR_MODE_OVERWRITE;
     hs_check(counts->attempted == counts->written + brim_lost(counts) &&
                  (counts->attempted == attempts || (has_failed && counts->attempted < attempts)),
-             "producer %u: %" PRIu64 " attempts; its thread has attempted %" PRIu64
-             ", written %" PRIu64 ", lost %" PRIu64,
+             "producer %u: %" PRIu64 " attempts; the session counts %" PRIu64 ", written %" PRIu64
+             ", lost %" PRIu64,
              producer->emitter.index, attempts, counts->attempted, counts->written,
              brim_lost(counts));
     hs_check(counts->written == written || (may_be_gone && counts->written < written),
-             "producer %u: %" PRIu64 " events written; its thread says %" PRIu64,
+             "producer %u: %" PRIu64 " events written; the session counts %" PRIu64,
              producer->emitter.index, written, counts->written);
 }
 
-/* While the producers are still there, after the stop: a thread that has exited has no figures of
- * its own. */
+/* After the stop, while the producers still exist: a thread that has exited has no statistics. */
 static void check_threads(const struct run *run)
 {
     struct weir_thread_table table = WEIR_THREAD_TABLE_INIT;
@@ -276,15 +276,15 @@ static void check_sums(const struct run *run)
              "%" PRIu64 " attempts are not %" PRIu64 " written and %" PRIu64 " lost",
              counts->attempted, counts->written, lost);
     hs_check(counts->attempted == emitted || (has_failed && counts->attempted < emitted),
-             "%" PRIu64 " events emitted; the session says %" PRIu64, emitted, counts->attempted);
-    hs_check(!is_lossless || lost == 0, "mode block has lost %" PRIu64 " events", lost);
+             "%" PRIu64 " events emitted; the session counts %" PRIu64, emitted, counts->attempted);
+    hs_check(!is_lossless || lost == 0, "mode block lost %" PRIu64 " events", lost);
     hs_check(result->stats.budget_bytes_used <= result->stats.budget_bytes,
              "%" PRIu64 " bytes of a budget of %" PRIu64 " are used",
              result->stats.budget_bytes_used, result->stats.budget_bytes);
     hs_check(result->waits->count == result->stats.parks &&
                  result->waits->max == result->stats.parked_ns_max,
-             "%" PRIu64 " waits told, the longest of %" PRIu64 " ns; the session says %" PRIu64
-             " and %" PRIu64,
+             "%" PRIu64 " waits reported, the longest of %" PRIu64
+             " ns; the session counts %" PRIu64 " and %" PRIu64,
              result->waits->count, result->waits->max, result->stats.parks,
              result->stats.parked_ns_max);
     hs_check(!(result->inversions > 0) || run->options->wake == WEIR_WAKE_AUTO_RESET,
@@ -304,7 +304,7 @@ static void stop(struct run *run)
     brim_sampler_stop(&run->sampler);
     check_threads(run);
     result->cpu_seconds = (double)(process_cpu_ns() - run->start_cpu_ns) / NS_PER_S;
-    /* OVERWRITE writes when all is over, which is not what its producers took. */
+    /* OVERWRITE writes after the end, which is not part of its producers' time. */
     if (run->options->mode != WEIR_MODE_OVERWRITE && run->sink.last_ns > ended_ns)
         ended_ns = run->sink.last_ns;
     result->seconds = (double)(ended_ns - run->crowd->start_ns) / NS_PER_S;
@@ -360,7 +360,7 @@ static void figures_of_producers(struct run *run)
         result->starvation_ns = run->sampler.standstill_ns_max;
 }
 
-/* G is taken as events of a grant, and X as those of all grants: what of a segment no record can
+/* G is the events of a grant, and X those of all grants: the part of a segment that no record can
  * use is in neither. */
 static double park_law_ns(const struct brim_result *result)
 {
@@ -377,7 +377,7 @@ static void figures_of_session(struct run *run)
     const struct brim_options *options = run->options;
     bool is_block = options->mode == WEIR_MODE_BLOCK;
     double segment = (double)options->segment_bytes;
-    /* A thread that is not granted anything takes a segment at a time. */
+    /* A thread without a grant takes one segment at a time. */
     double segments =
         (double)stats->counts.attempted * brim_record_bytes(options->payload_bytes) / segment;
     double grants = is_block ? (double)stats->grants : segments;
@@ -393,7 +393,7 @@ static void figures_of_session(struct run *run)
     result->inversions = is_block ? (double)brim_order_inversions(&run->order, stats->parks) : NAN;
 }
 
-/* The reader of a pipe ends with what was written. */
+/* The reader of a pipe ends when it has read everything. */
 static void verifier_free(struct run *run)
 {
     static const struct weir_stats none;
@@ -411,7 +411,7 @@ static void run_free(struct run *run)
         brim_crowd_free(run->crowd);
     brim_order_fini(&run->order);
     verifier_free(run);
-    if (run->options->sink != BRIM_SINK_PIPE) /* the verifier has closed that */
+    if (run->options->sink != BRIM_SINK_PIPE) /* the verifier has closed that one */
         brim_sink_close(&run->sink);
     weir_session_destroy(run->session);
     brim_cpus_bind_self(&run->cpus->all);

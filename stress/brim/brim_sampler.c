@@ -25,7 +25,7 @@ static uint64_t *row(const struct brim_sampler *sampler, size_t at)
 
 /* --- Looking. -------------------------------------------------------------------------------- */
 
-/* A producer that has not moved between two looks has stood still at least for the time in
+/* A producer whose count has not moved between two samples has stood still at least for the time in
  * between, unless it rests because nothing is due. */
 static void look_at(struct brim_sampler *sampler, uint32_t i, uint64_t now)
 {
@@ -39,7 +39,7 @@ static void look_at(struct brim_sampler *sampler, uint32_t i, uint64_t now)
     sampler->written[i] = written;
 }
 
-/* For the watchdog: somebody attempts events, or there are none to attempt. */
+/* For the watchdog: some thread attempts events, or none are due. */
 static void progress_tell(struct brim_sampler *sampler)
 {
     uint64_t written = 0, attempted = 0;
@@ -56,7 +56,7 @@ static void progress_tell(struct brim_sampler *sampler)
     sampler->attempted_seen = attempted;
 }
 
-/* When memory is used up, every second row goes, and from then on half as many come. */
+/* When memory is used up, every second row is dropped, and sampling continues at half the rate. */
 static void thin_out(struct brim_sampler *sampler)
 {
     for (size_t i = 1; i * 2 < sampler->count; i++)
@@ -117,7 +117,8 @@ bool brim_sampler_start(struct brim_sampler *sampler, const struct brim_crowd *c
     sampler->capacity = ROWS_BYTES_MAX / (bytes + 8);
     if (sampler->capacity < ROWS_MIN)
         sampler->capacity = ROWS_MIN;
-    sampler->rows = malloc(sampler->capacity * (bytes + 8)); /* its pages come as rows do */
+    sampler->rows =
+        malloc(sampler->capacity * (bytes + 8)); /* pages are touched only as rows are added */
     sampler->written = hs_try_allocate(bytes);
     sampler->since_ns = hs_try_allocate(bytes);
     if (!sampler->rows || !sampler->written || !sampler->since_ns)
@@ -142,7 +143,7 @@ void brim_sampler_free(struct brim_sampler *sampler)
 
 /* --- Fairness. ------------------------------------------------------------------------------- */
 
-/* NAN if nobody wrote anything. */
+/* NAN if no producer wrote anything. */
 static double jain(const uint64_t *first, const uint64_t *last, uint32_t count)
 {
     double sum = 0, squares = 0;
@@ -160,7 +161,7 @@ static int order(const void *left, const void *right)
     return a < b ? -1 : a > b;
 }
 
-/* Windows of so many rows, end to end. */
+/* Windows of `rows` rows, end to end. */
 static struct brim_fairness over_windows(const struct brim_sampler *sampler, size_t rows)
 {
     struct brim_fairness fairness = {.median = NAN, .least = NAN, .window_ms = NAN};

@@ -13,7 +13,7 @@
 #define NS_PER_S       UINT64_C(1000000000)
 #define STALL_FIRST_NS (UINT64_C(100) * NS_PER_MS)
 #define CLOSE_BUDGETS  16
-#define FILE_MARGIN    (UINT64_C(16) << 20) /* what may still come when the run is told to end */
+#define FILE_MARGIN    (UINT64_C(16) << 20) /* what may still arrive after the end is requested */
 #define SLEEP_SLICE_NS (UINT64_C(100) * NS_PER_MS)
 
 void brim_sink_init(struct brim_sink *sink, const struct brim_options *options, uint64_t seed,
@@ -54,13 +54,13 @@ bool brim_sink_wants_end(const struct brim_sink *sink)
 
 static void ask_for_end(struct brim_sink *sink)
 {
-    /* relaxed: looked at now and then, and nothing hangs on it */
+    /* relaxed: polled now and then; it publishes nothing else */
     __atomic_store_n(&sink->wants_end, 1, __ATOMIC_RELAXED);
 }
 
 /* --- Behaviour. ------------------------------------------------------------------------------ */
 
-/* Standing still on purpose is progress, so that the watchdog lets it be. */
+/* A stall on purpose counts as progress, so that the watchdog does not end the program. */
 static void sleep_until(uint64_t end_ns)
 {
     for (uint64_t now = hs_now_ns(); now < end_ns; now = hs_now_ns()) {
@@ -77,8 +77,8 @@ static uint64_t thread_cpu_ns(void)
     return (uint64_t)now.tv_sec * NS_PER_S + (uint64_t)now.tv_nsec;
 }
 
-/* In processor time: a drain that is not running does not pay. What is paid too much, because the
- * clock moves in steps, is taken off the next debt. */
+/* In processor time: a drain that does not run does not pay. The clock moves in steps, so an
+ * overpayment is deducted from the next debt. */
 static void pay(struct brim_sink *sink, size_t count)
 {
     sink->owed_ns += (double)count / sink->bytes_per_event * (double)sink->amount;
@@ -108,7 +108,7 @@ static void stall(struct brim_sink *sink)
     sink->stall_at_ns = hs_now_ns() + (pause > STALL_FIRST_NS ? pause : STALL_FIRST_NS);
 }
 
-/* False: it has closed. */
+/* False if the sink has closed. */
 static bool behave(struct brim_sink *sink, size_t count)
 {
     if (sink->kind == BRIM_SINK_COST)

@@ -11,7 +11,7 @@
 #include "harness.h"
 
 #define PIPE_BYTES   (1 << 20)
-#define FIRST_NUMBER 2u /* of a thread's events; 1 introduces it */
+#define FIRST_NUMBER 2u /* of a thread's events; number 1 introduces the thread */
 
 bool brim_verifier_init(struct brim_verifier *verifier, const struct brim_options *options,
                         uint64_t seed)
@@ -34,7 +34,7 @@ void brim_verifier_free(struct brim_verifier *verifier)
 
 /* --- Events. --------------------------------------------------------------------------------- */
 
-/* `number` is the stream's. Without content the stream's own numbers are all there is. */
+/* `number` is the stream's. If payloads are empty, it is all that can be checked. */
 static void take(struct brim_verifier *verifier, const void *payload, uint32_t bytes,
                  uint64_t number)
 {
@@ -50,7 +50,7 @@ static void take(struct brim_verifier *verifier, const void *payload, uint32_t b
     if (counter < verifier->next[index] || number != counter + FIRST_NUMBER)
         hs_check(false,
                  "producer %" PRIu64 ": event %" PRIu64 " has number %" PRIu64
-                 " in the stream, and comes when %" PRIu64 " is the next",
+                 " in the stream, but %" PRIu64 " is the next",
                  index, counter, number, verifier->next[index]);
     verifier->next[index] = counter + 1;
     verifier->seen[index]++;
@@ -69,7 +69,7 @@ static void on_cut_event(void *context, const struct wt_event *event)
 
 /* --- Reading. -------------------------------------------------------------------------------- */
 
-/* The stream reader opens a path; a file without a name and a pipe have one here. */
+/* The stream reader opens a path; files without a name and pipes have one in /proc. */
 static void path_set(struct brim_verifier *verifier, int fd)
 {
     snprintf(verifier->trace.path, sizeof verifier->trace.path, "/proc/self/fd/%d", fd);
@@ -108,7 +108,7 @@ void brim_verifier_read_cut(struct brim_verifier *verifier, int fd, const struct
 
 /* --- The pipe. ------------------------------------------------------------------------------- */
 
-/* A reader that has given up must not leave the session with a pipe that nobody empties. */
+/* A reader that has given up must still empty the pipe, or the session would wait for ever. */
 static void *pipe_read(void *context)
 {
     struct brim_verifier *verifier = context;
@@ -126,7 +126,7 @@ int brim_verifier_pipe_start(struct brim_verifier *verifier)
     int ends[2];
     if (pipe2(ends, O_CLOEXEC) != 0)
         return -1;
-    fcntl(ends[1], F_SETPIPE_SZ, PIPE_BYTES); /* refused: slower, no worse */
+    fcntl(ends[1], F_SETPIPE_SZ, PIPE_BYTES); /* if refused, the run is only slower */
     verifier->read_fd = ends[0];
     verifier->write_fd = ends[1];
     path_set(verifier, ends[0]);
@@ -138,8 +138,8 @@ int brim_verifier_pipe_start(struct brim_verifier *verifier)
     return -1;
 }
 
-/* The reader looks at this behind the end of the stream, which only the close tells it: an order
- * that ThreadSanitizer does not see. */
+/* The reader reads this after the end of the stream, which it learns only from the close of the
+ * pipe: an order that ThreadSanitizer does not see. */
 static __attribute__((no_sanitize("thread"))) void bytes_tell(struct brim_verifier *verifier,
                                                               uint64_t bytes)
 {
@@ -164,8 +164,8 @@ static const struct hs_capture *capture_of(const struct hs_stream *stream, uint6
     return NULL;
 }
 
-/* A thread none of whose events is in the stream has no thread id there: only its number, which
- * the sums of all threads take care of. */
+/* A thread without an event in the stream has no thread id there, only a capture id; the sums over
+ * all threads cover it. */
 static void compare_producer(const struct brim_verifier *verifier,
                              const struct brim_producer *producer)
 {
@@ -202,7 +202,7 @@ static void compare_whole(const struct brim_verifier *verifier, const struct bri
                  stats->counts.lost[cause]);
 }
 
-/* What a sink had taken before it closed is what is called written. */
+/* What the sink took before it closed counts as written. */
 static void compare_cut(const struct brim_verifier *verifier, const struct brim_crowd *crowd,
                         const struct weir_stats *stats)
 {

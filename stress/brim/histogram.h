@@ -1,7 +1,7 @@
 /*
  * A log-linear histogram: values up to 2,047 exactly, larger ones in bins that are less than a
- * thousandth of their value wide, so that three significant digits hold over the whole range of 64
- * bits. Adding is a shift and an increment; two histograms add up to that of all samples.
+ * thousandth of their value wide, which keeps three significant digits over all 64 bits. Adding a
+ * sample is a shift and an increment; the sum of two histograms is the histogram of all samples.
  *
  * One thread at a time per histogram.
  */
@@ -15,19 +15,19 @@
 #define HISTOGRAM_EXACT (UINT64_C(2) << HISTOGRAM_BITS)
 #define HISTOGRAM_BINS  (HISTOGRAM_EXACT + ((UINT64_C(63) - HISTOGRAM_BITS) << HISTOGRAM_BITS))
 
-/* A percentile with fewer samples above it says more about the samples than about their source. */
+/* A percentile with fewer samples above it is noise. */
 #define HISTOGRAM_ABOVE_MIN 10
 
-/* Zeroed memory is an empty one; of calloc's, only the pages of bins that were met are there. */
+/* Zeroed memory is an empty histogram. From calloc, only the pages of used bins are resident. */
 struct histogram {
     uint64_t count;
     uint64_t max;
-    uint64_t least_bin, most_bin; /* that are not empty, if count is not 0 */
+    uint64_t least_bin, most_bin; /* the first and last that are not empty, if count is not 0 */
     double sum;
     uint64_t bins[HISTOGRAM_BINS];
 };
 
-/* NULL if there is no memory. To be freed with free(). */
+/* NULL if there is no memory. Free it with free(). */
 struct histogram *histogram_new(void);
 
 void histogram_add(struct histogram *histogram, uint64_t value);
