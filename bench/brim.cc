@@ -1,6 +1,7 @@
-// Sessions at the brim: the runs of weir-stress, short, by mode, strategy, producers, segment and
-// budget, and along the axes of the tool that EventPipe is stressed with. A name tells what differs
-// from 32 bytes of payload, a budget of 1 MiB, a sink that takes all, flat out, not pinned.
+// Sessions at the brim: short runs of weir-stress, by mode, strategy, producers, segment and
+// budget, and along the axes of the tool that stresses EventPipe. A name gives what differs from
+// the defaults: 32 bytes of payload, a budget of 1 MiB, a sink that takes everything, flat out, not
+// pinned.
 #include <cmath>
 #include <initializer_list>
 
@@ -44,7 +45,7 @@ void report(benchmark::State &state, const bench_brim &brim, const bench_brim_fi
     count(state, "jain", figures.jain);
     if (brim.mode == WEIR_MODE_OVERWRITE)
         return;
-    if (!brim.rate) // the bound is of what could be written, not of what is asked for
+    if (!brim.rate) // the bound is what could be written, not what the rate asks for
         count(state, "of_bound", figures.of_bound);
     if (brim.mode == WEIR_MODE_DROP)
         return;
@@ -64,9 +65,9 @@ void run(benchmark::State &state, bench_brim brim)
     }
     report(state, brim, figures);
     if (brim.mode == WEIR_MODE_BLOCK && figures.lost)
-        state.SkipWithError("mode BLOCK has lost events");
+        state.SkipWithError("mode BLOCK lost events");
     else if (!figures.is_right)
-        state.SkipWithError("a check failed; the lines before say which");
+        state.SkipWithError("a check failed; see the lines above");
 }
 
 bench_brim plain(const policy &of, std::uint64_t producers)
@@ -81,7 +82,7 @@ bench_brim plain(const policy &of, std::uint64_t producers)
     return brim;
 }
 
-// `more`: what the name tells beside producers and segment.
+// `more`: what the name gives besides producers and segment.
 void add(const policy &of, const bench_brim &brim, const std::string &more = "")
 {
     std::string name = std::string("brim/") + of.name +
@@ -134,7 +135,7 @@ void add_events(const policy &of)
         add(of, brim, key("payload", payload));
     }
     bench_brim brim = plain(of, axis_producers);
-    add(of, brim); // flat out: the pattern that others call none
+    add(of, brim); // flat out: what weir-stress calls --pattern none
     brim.rate = rate;
     add(of, brim, key("drip", rate));
     brim.is_bolus = true;

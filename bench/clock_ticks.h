@@ -1,4 +1,4 @@
-/* The clock of the floor and of the queues: the processor's own where there is one. */
+/* The clock of the floor and of the queues: the processor's counter where there is one. */
 #ifndef BENCH_CLOCK_TICKS_H
 #define BENCH_CLOCK_TICKS_H
 

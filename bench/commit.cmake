@@ -1,5 +1,5 @@
-# Writes OUTPUT, a header that says which commit of SOURCE is built; at each build, because a commit changes
-# without any file that is compiled. Nothing is compiled again unless it did.
+# Writes OUTPUT, a header with the commit of SOURCE. Runs at each build, because the commit can change without any
+# compiled file changing. Nothing is recompiled unless the commit changed.
 set(commit "unknown") # outside a checkout
 find_program(GIT_PROGRAM git)
 if(GIT_PROGRAM)

@@ -19,8 +19,8 @@ std::string first_line(const char *path)
     return std::getline(file, line) ? line : "unknown";
 }
 
-// "model name : AMD EPYC", with family, model and stepping, since virtual machines cut the name
-// short.
+// "model name : AMD EPYC", with family, model and stepping, because virtual machines shorten the
+// name.
 std::string processor()
 {
     std::ifstream file("/proc/cpuinfo");
@@ -47,7 +47,7 @@ std::string kernel()
     return std::string(names.sysname) + " " + names.release + " " + names.machine;
 }
 
-// The library stamps with the counter of the processor only where that runs at one speed, always.
+// The library takes stamps from the processor's counter only if that always runs at one speed.
 std::string event_clock()
 {
     std::ifstream file("/proc/cpuinfo");
@@ -61,8 +61,8 @@ std::string event_clock()
     return "unknown";
 }
 
-// Nanoseconds of an iteration of the same arithmetic on every machine: where this moves between two
-// runs, the machine did, not the program.
+// Nanoseconds per iteration of the same arithmetic on every machine: if this changes between two
+// runs, the machine changed, not the program.
 std::string calibration_ns()
 {
     constexpr std::uint64_t count = 500000;

@@ -65,7 +65,7 @@ struct weir_session *count_session(struct weir_session_config config, uint64_t b
     struct weir_error error = {""};
     config.budget_bytes = budget_bytes;
     config.segment_bytes = segment_bytes;
-    config.flush_ms = 60000; /* nothing happens by a timer */
+    config.flush_ms = 60000; /* long enough that no timer fires */
     if (weir_session_create(&config, &session, &error) != WEIR_OK ||
         weir_session_start(session, &error) != WEIR_OK)
         count_fail("session", error.text);

@@ -1,17 +1,17 @@
-# Programs that are run under callgrind: what is counted is the same in each run (judge/count.py).
+# Programs that run under callgrind: the counts are the same in each run (judge/count.py).
 find_file(BENCH_CALLGRIND_H valgrind/callgrind.h)
 if(NOT BENCH_CALLGRIND_H)
-    message(STATUS "No valgrind/callgrind.h (Debian: valgrind): without the programs that count")
+    message(STATUS "No valgrind/callgrind.h (Debian: valgrind): the programs that count instructions are not built")
     return()
 endif()
 
-# The header comes before the sources' own wish for all of the system's names, as they write it: empty.
+# The header is included before the sources define _GNU_SOURCE, so define it here in the same way: empty.
 target_compile_options(weir_counted PRIVATE -D_GNU_SOURCE= -include ${CMAKE_CURRENT_SOURCE_DIR}/count_fixed.h)
 foreach(program emit drain)
     add_executable(weir-count-${program} count_${program}.c count.c kernel_emit.c kernel_events.c kernel_loop.c)
     target_compile_definitions(weir-count-${program} PRIVATE _GNU_SOURCE
         COUNT_COMPILER="${CMAKE_C_COMPILER_ID} ${CMAKE_C_COMPILER_VERSION}")
-    # Addresses in a profile are those that objdump prints.
+    # Without PIE, addresses in a profile are those that objdump prints.
     set_target_properties(weir-count-${program} PROPERTIES POSITION_INDEPENDENT_CODE OFF)
     target_link_options(weir-count-${program} PRIVATE -no-pie)
     target_link_libraries(weir-count-${program} PRIVATE weir_build_flags)

@@ -1,10 +1,10 @@
 /*
- * Work that is counted instead of timed, under callgrind: bench/judge/count.py runs these programs
- * and reads its profiles. The same work counts the same wherever it runs, so one instruction more
- * is one instruction more.
+ * Work whose instructions are counted under callgrind instead of timed: bench/judge/count.py runs
+ * these programs and reads the profiles. The same work has the same count wherever it runs, so one
+ * more instruction shows as exactly one more.
  *
- * Each work is done for N and for 2N events. What belongs to no event, such as the first call of
- * a function, is in both counts; their difference is of N events alone.
+ * Each work is done for N and for 2N events. What belongs to no event, such as the first call of a
+ * function, is in both counts, so their difference is the cost of N events alone.
  */
 #ifndef BENCH_COUNT_H
 #define BENCH_COUNT_H
@@ -13,8 +13,8 @@
 #include <stdint.h>
 #include <weir/session.h>
 
-/* Does something for `events` events; false if it did not go as it must for the count to mean
- * anything. */
+/* Does some work for `events` events; false if it did not run in the way that the count is meant
+ * for. */
 typedef bool (*count_work)(void *context, uint64_t events);
 
 /* Counts `work` for `events` events and for twice as many, each after an uncounted `prepare`,
@@ -23,19 +23,20 @@ typedef bool (*count_work)(void *context, uint64_t events);
 void count_twice(const char *name, uint64_t events, count_work prepare, count_work work,
                  void *context);
 
-/* The N of the command line; what the figures are of goes to the standard output. Ends the program
- * if the arguments are wrong. */
+/* Returns the N of the command line, and prints the compiler and the C library. Ends the program if
+ * the arguments are wrong. */
 uint64_t count_begin(int argc, char **argv);
 
-/* A started session; `budget_bytes` and `segment_bytes` replace what `config` says. Ends the
- * program with a message if it cannot be had. */
+/* A started session; `budget_bytes` and `segment_bytes` replace those of `config`. Ends the program
+ * with a message if that fails. */
 struct weir_session *count_session(struct weir_session_config config, uint64_t budget_bytes,
                                    uint32_t segment_bytes);
 
 /* Ends the program with a message. */
 _Noreturn void count_fail(const char *what, const char *why);
 
-/* An event with a text of 32 bytes, of the provider WeirCount. Returns how many were written. */
+/* Registers the provider WeirCount, and emits its event, with a text of 32 bytes; the latter
+ * returns how many were written. */
 bool count_events_register(void);
 uint64_t count_emit_text(uint64_t count);
 

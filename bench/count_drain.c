@@ -1,9 +1,9 @@
 /*
- * weir-count-drain: the drain and the reader, what an emitter does at the brim, and how many bytes
- * an event takes: all that depends on the time, or on when the drain looks.
+ * weir-count-drain: counts what depends on the time or on when the drain looks: the drain, the
+ * reader, an emitter at the brim, and the bytes of an event.
  *
- * The library is the single-threaded one, with a fixed clock: weir_session_poll() is the drain
- * thread's look, on this thread, whenever this program says so.
+ * It uses the single-threaded library with a fixed clock: weir_session_poll() does the drain
+ * thread's work, on this thread, exactly when this program calls it.
  */
 #include <fcntl.h>
 #include <stdio.h>
@@ -23,7 +23,7 @@
 #define PAYLOAD_BYTES    32u
 #define STREAM_BYTES_MIN (PAYLOAD_BYTES + 2) /* flags, time, payload */
 
-/* A session, and what fills it. */
+/* A session, and the loop that fills it. */
 struct stream {
     struct weir_session *session;
     bench_kernel kernel;
@@ -49,7 +49,7 @@ static struct weir_session_config config_of(enum weir_mode mode)
 static bool fill(void *context, uint64_t events)
 {
     struct stream *stream = context;
-    /* The next look is a timed one, which leaves nothing behind. */
+    /* The next poll is a timed one, which leaves nothing behind. */
     count_clock_pass(SECONDS_OF_FLUSH * UINT64_C(1000000000));
     return stream->kernel(events) == events;
 }
@@ -72,10 +72,10 @@ static void count_drain(const char *name, uint64_t events, bench_kernel kernel,
 {
     struct stream stream = {count_session(*config, BUDGET_BYTES, SEGMENT_BYTES), kernel};
     if (!fill(&stream, WARM_EVENTS) || !poll_once(&stream, WARM_EVENTS))
-        count_fail(name, "the drain does not write");
+        count_fail(name, "the drain did not write");
     count_twice(name, events, fill, poll_once, &stream);
     if (bytes_sent(stream.session) < (WARM_EVENTS + 3 * events) * STREAM_BYTES_MIN)
-        count_fail(name, "the drain has not written all");
+        count_fail(name, "the drain did not write everything");
     if (weir_session_stop(stream.session, NULL) != WEIR_OK)
         count_fail(name, "the stream is not whole");
     weir_session_destroy(stream.session);
@@ -91,7 +91,7 @@ static void count_encode(const char *name, uint64_t events, bench_kernel kernel)
     count_drain(name, events, kernel, &config);
 }
 
-/* Into a descriptor: what is asked of the system. */
+/* Into a descriptor: counts the system calls too. */
 static void count_write(const char *name, uint64_t events)
 {
     struct weir_session_config config = config_of(WEIR_MODE_DROP);
@@ -116,7 +116,7 @@ static bool drop(void *context, uint64_t events)
     return bench_emit_32(events) == 0;
 }
 
-/* The budget is full before anything is counted, and nobody looks. */
+/* The budget is full before anything is counted, and the drain does not look. */
 static void count_at_brim(const char *name, uint64_t events, enum weir_mode mode, count_work work)
 {
     uint64_t bytes = 0;
@@ -133,7 +133,7 @@ static void count_at_brim(const char *name, uint64_t events, enum weir_mode mode
 
 /* --- Bytes, and the reader. ------------------------------------------------------------------ */
 
-/* How many events a budget holds that nobody empties. */
+/* How many events fit into a budget that nothing drains. */
 static uint64_t events_in(uint64_t budget_bytes)
 {
     uint64_t bytes = 0, events = 0;
@@ -147,13 +147,13 @@ static uint64_t events_in(uint64_t budget_bytes)
     return events;
 }
 
-/* What a session has written. */
+/* The stream of a session. */
 struct recording {
     uint8_t *bytes;
     uint64_t size;
 };
 
-/* A whole session with so many events; the bytes are the caller's to free. */
+/* A whole session with that many events; the caller frees the bytes. */
 static struct recording recorded(uint64_t events)
 {
     const void *bytes;

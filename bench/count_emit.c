@@ -1,8 +1,8 @@
 /*
- * weir-count-emit: the emitters' side, in the library that is shipped.
+ * weir-count-emit: the emitters' side, in the library as it is shipped.
  *
- * The drain thread is held in the sink's function from the stream's first bytes on, asleep: nothing
- * but the emitter executes anything, and no segment comes back.
+ * The drain thread sleeps in the sink's function from the stream's first bytes on: only the emitter
+ * executes anything, and no segment comes back.
  */
 #include <semaphore.h>
 #include <stdio.h>
@@ -30,7 +30,7 @@ static bool hold(void *context, const void *bytes, size_t count)
     sem_post(&one->arrived);
     while (sem_wait(&one->may_go) != 0) {
     }
-    sem_post(&one->may_go); /* from now on it goes at once */
+    sem_post(&one->may_go); /* from now on the drain is not held */
     return true;
 }
 

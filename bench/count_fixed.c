@@ -7,7 +7,7 @@
 #define TICKS_PER_NS  2 /* the counter of a processor of 2 GHz, read every 20 ns */
 #define THREAD_NUMBER 1000000
 
-/* Long after the origin, as counters and clocks are. */
+/* A large value, as real counters and clocks have. */
 uint64_t count_ticks = UINT64_C(1) << 56;
 
 void count_clock_pass(uint64_t ns)
@@ -15,7 +15,7 @@ void count_clock_pass(uint64_t ns)
     count_ticks += TICKS_PER_NS * ns;
 }
 
-/* --- In the place of the C library's: the linker's --wrap says so. --------------------------- */
+/* --- Replacements for the C library's functions, by the linker's --wrap. --------------------- */
 
 int __wrap_clock_gettime(clockid_t clock, struct timespec *now);
 int __wrap_nanosleep(const struct timespec *request, struct timespec *left);
@@ -26,7 +26,7 @@ long __real_syscall(long number, ...);
 
 int __wrap_clock_gettime(clockid_t clock, struct timespec *now)
 {
-    (void)clock; /* all of them began at the same moment */
+    (void)clock; /* all clocks have the same origin here */
     uint64_t ns = (count_ticks += COUNT_TICKS_PER_READING) / TICKS_PER_NS;
     now->tv_sec = (time_t)(ns / 1000000000u);
     now->tv_nsec = (long)(ns % 1000000000u);
@@ -41,7 +41,7 @@ int __wrap_nanosleep(const struct timespec *request, struct timespec *left)
     return 0;
 }
 
-/* The reader's tables are seeded with these two. */
+/* The reader's tables are seeded with time() and clock(). */
 time_t __wrap_time(time_t *now)
 {
     time_t seconds = (time_t)(count_ticks / TICKS_PER_NS / 1000000000u);

@@ -1,7 +1,7 @@
 /*
- * What differs between two runs, held fixed for counting: the clock and the thread's number. How
- * many bytes they take in the stream, and so how many instructions their encoding, would otherwise
- * be the machine's mood. Included by the compiler before each source of the library `weir_counted`.
+ * Fixes for counting what differs between two runs: the clock and the thread's number. Otherwise
+ * the bytes that they take in the stream, and the instructions that encode them, would vary from
+ * run to run. The build includes this file before each source of the library `weir_counted`.
  */
 #ifndef BENCH_COUNT_FIXED_H
 #define BENCH_COUNT_FIXED_H
@@ -9,7 +9,7 @@
 #include <stdint.h>
 
 /* Advances by the same step with each reading. A load, an addition and a store, so that the code
- * around it is what it is around the real one. */
+ * around it is the same as around the real clock. */
 #define COUNT_TICKS_PER_READING 40
 extern uint64_t count_ticks;
 

@@ -28,7 +28,7 @@ static void start(struct member *member)
 {
     if (pthread_create(&member->thread, NULL, run, member) == 0)
         return;
-    fprintf(stderr, "weir-bench: no thread\n");
+    fprintf(stderr, "weir-bench: a thread cannot be started\n");
     exit(1);
 }
 

@@ -1,6 +1,6 @@
-// What the drain can encode: from segments that another processor has filled, in block order, into
-// a sink that discards, and into a tmpfs. Time is processor time of the drain thread; wall time is
-// reported beside it.
+// How fast the drain encodes segments that another processor has filled, in block order, into a
+// sink that discards or into a tmpfs. Time is processor time of the drain thread; wall time is also
+// reported.
 #include "rig.h"
 #include "suites.h"
 #include "timing.h"
@@ -25,7 +25,7 @@ bench_rig *start(bool to_tmpfs)
     options.budget_bytes = 16u << 20;
     options.segment_bytes = 32768;
     options.to_tmpfs = to_tmpfs;
-    bench_bind(1); // the drain thread stays where it is started
+    bench_bind(1); // the drain thread stays on the processor where it is started
     bench_rig *rig = bench_rig_start(&options);
     bench_bind(0);
     return rig;

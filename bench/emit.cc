@@ -1,5 +1,5 @@
-// Costs of an event, in bursts: between two of them the drain, which stands still while they run,
-// catches up untimed. So these are figures of the emitters' side alone.
+// The cost of an event, in bursts. The drain stands still during a burst and catches up untimed
+// between two, so these figures are for the emitters' side alone.
 #include <pthread.h>
 
 #include "rig.h"
@@ -14,8 +14,8 @@ namespace
 bench_rig *rig;
 pthread_barrier_t barrier;
 
-// The benchmark library divides the time of all threads by their number and by the iterations of
-// all of them. An event's cost is that of one thread.
+// The benchmark library divides the time of all threads by the number of threads and by the
+// iterations of all. The cost of an event is that on one thread.
 void report(benchmark::State &state, double seconds)
 {
     state.SetIterationTime(seconds * state.threads());
@@ -38,8 +38,8 @@ void burst_setup(const benchmark::State &state)
     pthread_barrier_init(&barrier, nullptr, static_cast<unsigned>(threads));
 }
 
-// A drain that stands still: after the first two thousand events there is no room. With fewer
-// segments two threads would be a crowd, which looks for room more often.
+// The drain stands still: after the first two thousand events there is no room. With fewer
+// segments, two threads would count as a crowd, which looks for room more often.
 void dropped_setup(const benchmark::State &state)
 {
     bench_rig_options options{};
@@ -54,7 +54,7 @@ void teardown(const benchmark::State &)
     pthread_barrier_destroy(&barrier);
 }
 
-// All threads have emitted their bursts; one of them lets the drain go on.
+// All threads have emitted their bursts; one of them releases the drain.
 bool catch_up(const benchmark::State &state, std::uint64_t written)
 {
     bool is_drained = true;
@@ -75,7 +75,7 @@ void stop(benchmark::State &state)
     if (state.thread_index() != 0)
         return;
     if (!bench_rig_stop(rig))
-        state.SkipWithError("the session has counted other events than were emitted");
+        state.SkipWithError("the session's counts differ from the events emitted");
     rig = nullptr;
 }
 

@@ -1,11 +1,11 @@
 /*
- * The product's own source of the emit function, compiled once more under another name with the
- * clock replaced by the segment's base: whatever else changes in it is measured as it is in the
+ * The library's source of the emit function, compiled again under another name with the clock
+ * replaced by the segment's base. Any other change to the function is measured as it is in the
  * library.
  */
 #include "os/clock.h"
 
-/* The value, in a way that the compiler cannot see through: the subtraction and the test stay. */
+/* Hides the value from the compiler, so that the subtraction and the test stay. */
 static inline uint64_t opaque(uint64_t value)
 {
     __asm__ volatile("" : "+r"(value));

@@ -16,7 +16,7 @@
           (array_u8, Data))
 WEIR_PROVIDER(WeirBench, BENCH_EVENTS)
 
-/* No session asks for this one. */
+/* No session enables this event. */
 #define BENCH_OFF_EVENTS(EVENT, P) \
     EVENT(P, Bytes32, 1, 0, WEIR_LEVEL_INFO, 0x1, (u64, A), (u64, B), (u64, C), (u64, D))
 WEIR_PROVIDER(WeirBenchOff, BENCH_OFF_EVENTS)

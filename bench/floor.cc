@@ -1,4 +1,4 @@
-// What limits everything: loops without Weir in them, the first of which an event is held against.
+// Lower bounds: loops without Weir in them. An event is compared with the first of them.
 #include "rig.h"
 #include "suites.h"
 #include "timing.h"
@@ -10,8 +10,8 @@ namespace
 
 constexpr std::uint64_t round_trips = 2000;
 
-// The benchmark library divides the time of all threads by their number and by the iterations of
-// all of them. An event's cost is that of one thread.
+// The benchmark library divides the time of all threads by the number of threads and by the
+// iterations of all. The cost of an event is that on one thread.
 void loop(benchmark::State &state, bench_kernel kernel)
 {
     std::uint64_t done;
@@ -24,7 +24,7 @@ void round_trip(benchmark::State &state)
     while (state.KeepRunningBatch(benchmark::IterationCount(round_trips))) {
         double seconds = bench_futex_round_trips_s(round_trips);
         if (seconds < 0)
-            state.SkipWithError("there can be no second thread");
+            state.SkipWithError("a second thread cannot be started");
         state.SetIterationTime(seconds);
     }
 }

@@ -1,7 +1,8 @@
 /*
- * What the library's documents say beside the cost of an event, as one JSON object: how long the
- * first start of a process blocks, what a session reserves beside its budget, what waking a thread
- * costs on both sides, and what a serializing read of the clock costs more than a plain one.
+ * Figures in the library's documents other than the cost of an event, as one JSON object: how long
+ * the first start in a process blocks, what a session reserves besides its budget, what waking a
+ * thread costs on both sides, and how much more a serializing read of the clock costs than a plain
+ * one.
  */
 #include <linux/futex.h>
 #include <pthread.h>
@@ -14,7 +15,7 @@
 #include <unistd.h>
 #include <weir/weir.h>
 
-#define THREADS       425u /* five times as many as share a piece of what lanes take */
+#define THREADS       425u /* five times as many as share one piece of lane memory */
 #define THREADS_PIECE 85.0
 #define ROUNDS        20000u
 #define READS         200000u
@@ -63,7 +64,7 @@ static struct weir_stats stats_of(struct weir_session *session)
     return stats;
 }
 
-/* The process has just started, so the clock is measured meanwhile. */
+/* The process has just started, so this includes measuring the clock. */
 static double first_start_ms(struct weir_session *session)
 {
     double start_ns = now_ns(CLOCK_MONOTONIC);
@@ -124,7 +125,7 @@ static void *take_turns(void *argument)
     return &cpu_ns[mine];
 }
 
-/* Processor time of a wait and a wake, halved: what either side pays. */
+/* Half the processor time of a wait and a wake: what each side pays. */
 static double wake_side_ns(void)
 {
     static const uint32_t names[2] = {0, 1};
@@ -160,7 +161,7 @@ static double clock_ns(bool serializes)
     double start_ns = now_ns(CLOCK_THREAD_CPUTIME_ID);
     for (unsigned i = 0; i < READS; i++)
         now_ns(CLOCK_MONOTONIC);
-    (void)serializes; /* there is one way to read this clock */
+    (void)serializes; /* this clock can be read in only one way */
     return (now_ns(CLOCK_THREAD_CPUTIME_ID) - start_ns) / READS;
 }
 #endif
@@ -168,7 +169,7 @@ static double clock_ns(bool serializes)
 int main(int argc, char **argv)
 {
     if (argc > 1) {
-        fprintf(stderr, "weir-footprint: '%s': it takes no argument\n", argv[1]);
+        fprintf(stderr, "weir-footprint: '%s': no arguments are expected\n", argv[1]);
         return 2;
     }
     must(weir_provider_register(&weir_provider_Footprint, NULL, NULL, NULL, NULL) == WEIR_OK,

@@ -1,8 +1,8 @@
 /*
- * The measured loops. Each does `count` of the same thing and nothing else; the callers time them.
+ * The measured loops. Each does one thing `count` times and nothing else; the callers time them.
  *
- * They are compiled as C in files of their own, so that the compiler sees a host's code and no
- * more.
+ * They are compiled as C in separate files, so that the compiler sees what it would see in a host
+ * and no more.
  */
 #ifndef BENCH_KERNEL_H
 #define BENCH_KERNEL_H
@@ -17,33 +17,33 @@ extern "C" {
 /* Returns how many events were written; loops without events return `count`. */
 typedef uint64_t (*bench_kernel)(uint64_t count);
 
-/* An iteration with nothing in it, and one with an event that no session wants. */
+/* An empty iteration, and one with an event that no session has enabled. */
 uint64_t bench_empty(uint64_t count);
 uint64_t bench_disabled(uint64_t count);
 
 /*
- * The floor: what no tracer with a clock per event can be under on the same machine. A call that
+ * The floor: no tracer that reads a clock per event can be faster on the same machine. A call that
  * finds its thread's ring, tests for room against a cached tail, reads the clock, writes a header
- * of eight bytes and a payload of 32, and publishes them with a release store. Nobody reads the
- * ring.
+ * of eight bytes and a payload of 32, and publishes them with a release store. The ring has no
+ * reader.
  */
 uint64_t bench_floor(uint64_t count);
 uint64_t bench_floor_no_clock(uint64_t count);
 
 /*
- * What times are held against where machines differ: a chain of arithmetic, the floor's clock, a
- * copy of 64 bytes into a ring that the first-level cache holds, an addition with a lock prefix on
- * a line of the thread's own, and a word that goes to a sleeping thread on another processor and
- * comes back.
+ * References that make times of different machines comparable: a chain of arithmetic, the floor's
+ * clock, a copy of 64 bytes into a ring that fits the first-level cache, an addition with a lock
+ * prefix on a line that only this thread uses, and a round trip to a sleeping thread on another
+ * processor.
  */
 uint64_t bench_arithmetic(uint64_t count);
 uint64_t bench_clock(uint64_t count);
 uint64_t bench_copy_64(uint64_t count);
 uint64_t bench_lock_add(uint64_t count);
-/* Seconds that so many trips take, at most 2^30; negative if there can be no second thread. */
+/* Seconds for `count` round trips, at most 2^30; negative if a second thread cannot be started. */
 double bench_futex_round_trips_s(uint64_t count);
 
-/* An enabled event of so many bytes of payload in the stream, through the library. Up to 128 it is
+/* An enabled event through the library, with this many bytes of payload in the stream. Up to 128,
  * fields of eight bytes; 1024 is four of these and an array of bytes. */
 uint64_t bench_emit_0(uint64_t count);
 uint64_t bench_emit_8(uint64_t count);
@@ -52,8 +52,8 @@ uint64_t bench_emit_32(uint64_t count);
 uint64_t bench_emit_128(uint64_t count);
 uint64_t bench_emit_1024(uint64_t count);
 
-/* The library's own emit function with the clock taken out: on processors whose clock hides all
- * that surrounds it, only this shows what surrounds it. */
+/* The library's emit function without the clock. On some processors reading the clock overlaps all
+ * the work around it, and only this shows what that work costs. */
 uint64_t bench_emit_32_no_clock(uint64_t count);
 
 /* Registers the providers of these events; false with a message on stderr if that fails. */

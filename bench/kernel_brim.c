@@ -15,7 +15,7 @@ static const enum brim_sink_kind sinks[] = {
     [BENCH_BRIM_STALL] = BRIM_SINK_STALL,
 };
 
-/* One event for each size of payload that has been asked for. */
+/* One event for each payload size in use. */
 static struct weir_event *event_of(uint64_t payload_bytes, uint64_t seed)
 {
     static struct {
@@ -27,7 +27,7 @@ static struct weir_event *event_of(uint64_t payload_bytes, uint64_t seed)
         if (known[i].payload_bytes == payload_bytes)
             return known[i].event;
     if (count == PAYLOADS_MAX) {
-        fprintf(stderr, "weir-bench: more than %u sizes of payload\n", PAYLOADS_MAX);
+        fprintf(stderr, "weir-bench: more than %u payload sizes\n", PAYLOADS_MAX);
         exit(1);
     }
     struct weir_error error = {""};

@@ -6,8 +6,9 @@
 #define COPY_BYTES 64u
 #define RING_BYTES 32768u
 
-/* A chain of multiplications and additions, each waiting for the one before: what the processor's
- * clock does to this, it does to all that waits for nothing but the processor. */
+/* A chain of multiplications and additions, each of which depends on the previous one: a change of
+ * the processor's clock rate affects this as it affects everything that waits only for the
+ * processor. */
 uint64_t bench_arithmetic(uint64_t count)
 {
     uint64_t x = count;
@@ -25,8 +26,8 @@ uint64_t bench_copy_64(uint64_t count)
     for (uint64_t i = 0; i < count; i++) {
         unsigned char *to = ring + i * COPY_BYTES % RING_BYTES;
         memcpy(to, source, COPY_BYTES);
-        /* Somebody might read what was copied and change the source: without the former a compiler
-         * may leave out the copy, since nobody else knows the ring. */
+        /* Pretends to read the copy and to change the source. Without a reader the compiler could
+         * drop the copy, because the ring does not escape. */
         __asm__ volatile("" : : "r"(to), "r"(source) : "memory");
     }
     return count;

@@ -1,5 +1,5 @@
-/* The loop of bench_emit_32() around the emit function of emit_no_clock.c; a file of its own, so
- * that the call stays one. */
+/* The loop of bench_emit_32() around the emit function of emit_no_clock.c; in a separate file, so
+ * that the call is not inlined. */
 #define weir_emit bench_emit_without_clock
 #include "events.h"
 

@@ -6,7 +6,7 @@
 
 #include "clock_ticks.h"
 
-/* A call that stays one: neither inlined nor specialized for its only caller. */
+/* Keeps it a call: neither inlined nor specialized for its only caller. */
 #if defined(__clang__)
 #define BENCH_CALL __attribute__((noinline))
 #else
@@ -23,16 +23,16 @@ struct payload {
 };
 
 struct ring {
-    _Atomic uint64_t head; /* bytes ever written; what a reader would acquire */
-    uint64_t tail_cached;  /* what the writer last knew of the reader */
+    _Atomic uint64_t head; /* bytes ever written; a reader would acquire it */
+    uint64_t tail_cached;  /* the reader's position as the writer last saw it */
     uint64_t base_ticks;
-    /* A record may run past the end, so that it never splits. */
+    /* With room behind the end, so that no record is split. */
     _Alignas(64) unsigned char bytes[RING_BYTES + RECORD_BYTES];
 };
 
 static __thread struct ring *thread_ring __attribute__((tls_model("initial-exec")));
 
-/* The thread's first record makes the ring and touches its pages. The process keeps it. */
+/* The thread's first record creates the ring and touches its pages. It is never freed. */
 static __attribute__((noinline)) struct ring *ring_create(void)
 {
     struct ring *ring = aligned_alloc(64, sizeof *ring);
@@ -44,7 +44,7 @@ static __attribute__((noinline)) struct ring *ring_create(void)
     return ring;
 }
 
-/* A reader that has always read everything: it costs one visit per megabyte. */
+/* Simulates a reader that has read everything: one call per megabyte. */
 static __attribute__((noinline)) void wait_for_reader(struct ring *ring, uint64_t head)
 {
     ring->tail_cached = head;
@@ -82,7 +82,7 @@ uint64_t bench_clock(uint64_t count)
 {
     for (uint64_t i = 0; i < count; i++) {
         uint64_t ticks = clock_ticks();
-        __asm__ volatile("" : : "r"(ticks)); /* it is read */
+        __asm__ volatile("" : : "r"(ticks)); /* forces the clock to be read */
     }
     return count;
 }

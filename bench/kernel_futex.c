@@ -6,7 +6,7 @@
 #include <unistd.h>
 #include "timing.h"
 
-/* Odd: the ball is with the partner. */
+/* Odd: it is the partner's turn. */
 struct game {
     uint32_t word; /* ANY */
     uint32_t end;
@@ -47,7 +47,7 @@ static void serve(struct game *game, uint32_t from, uint32_t to)
     }
 }
 
-/* The first trip waits until there is a partner, and is not counted. */
+/* The first trip waits until the partner has started, and is not counted. */
 double bench_futex_round_trips_s(uint64_t count)
 {
     struct game game = {.word = 0, .end = 2 + 2 * (uint32_t)count};

@@ -2,7 +2,7 @@
 
 #include "events.h"
 
-/* One iteration ends here: nothing is hoisted out of the loop, nothing is merged across it. */
+/* Ends an iteration: the compiler cannot hoist anything out of the loop or merge iterations. */
 #define ITERATION_END(i) __asm__ volatile("" : "+r"(i) : : "memory")
 
 uint64_t bench_empty(uint64_t count)

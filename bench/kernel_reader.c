@@ -4,7 +4,7 @@
 
 struct tally {
     uint64_t events;
-    unsigned first_bytes; /* so that payloads are looked at */
+    unsigned first_bytes; /* makes the loop read the payloads */
 };
 
 static void take(void *context, const struct wt_event *event)

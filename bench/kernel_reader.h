@@ -10,8 +10,8 @@
 extern "C" {
 #endif
 
-/* Hands each event to a function that looks at its payload, in the order of the file or by time.
- * Returns how many there were; 0 if the stream has no proper end, or events are missing. */
+/* Hands each event to a function that reads its payload, in file order or by time. Returns the
+ * number of events; 0 if the stream has no proper end or events are missing. */
 uint64_t bench_read(const void *bytes, size_t count, bool by_time);
 
 #ifdef __cplusplus

@@ -38,7 +38,7 @@ static struct bench_emitted lives_run(uint32_t threads, bool are_traced)
         struct life life = {.events = are_traced ? 1 + i % EVENTS_MAX : 0};
         pthread_t thread;
         if (pthread_create(&thread, NULL, live, &life) != 0) {
-            fprintf(stderr, "weir-bench: no thread\n");
+            fprintf(stderr, "weir-bench: a thread cannot be started\n");
             exit(1);
         }
         pthread_join(thread, NULL);
@@ -69,7 +69,7 @@ struct bench_lives bench_lives_run(uint32_t threads)
     config.flush_ms = 20;
     uint32_t warm = threads / 10, rest = threads - warm;
     struct bench_lives result = {.is_whole = false};
-    lives_run(warm, false); /* what threads take that do nothing, such as the C library's stacks */
+    lives_run(warm, false); /* memory that any thread takes, such as the C library's stacks */
     int64_t without_session = resident_bytes();
     struct weir_session *session = bench_session_start(&config);
     struct weir_stats stats;

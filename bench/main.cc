@@ -1,4 +1,4 @@
-// weir-bench: the costs of an event. See README.md of this folder for how to read them.
+// weir-bench: what an event costs. README.md in this folder explains the figures.
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -16,7 +16,7 @@ namespace
 
 constexpr double brim_seconds_min = 0.01, brim_seconds_max = 600;
 
-// The report on the standard output is for a program; nothing may be added to it.
+// A program reads the report on standard output, so nothing may be added to it.
 bool is_for_program(int argc, char **argv)
 {
     for (int i = 1; i < argc; i++)
@@ -28,17 +28,16 @@ bool is_for_program(int argc, char **argv)
 
 void help()
 {
-    std::puts(
-        "usage: weir-bench [OPTION]...\n\n"
-        "What an event costs, by suite: floor, emit, drain, brim, reader, ratio.\n\n"
-        "  --smoke             as little of each as shows that it works; the figures mean nothing\n"
-        "  --brim_seconds=S    length of a run of suite brim, 0.01 to 600; default 0.25\n"
-        "  --help              this text\n\n"
-        "and what Google Benchmark takes:\n");
+    std::puts("usage: weir-bench [OPTION]...\n\n"
+              "What an event costs, by suite: floor, emit, drain, brim, reader, ratio.\n\n"
+              "  --smoke             run only enough to show that everything works; the figures "
+              "mean nothing\n"
+              "  --brim_seconds=S    length of each run of suite brim, 0.01 to 600; default 0.25\n"
+              "  --help              print this help\n\n"
+              "Options of Google Benchmark:\n");
     benchmark::PrintDefaultHelp();
-    std::puts("\nExit status: 0 it ran (a benchmark that failed says so in its row), 1 it could "
-              "not go on, "
-              "2 wrong usage.");
+    std::puts("\nExit status: 0 finished (a benchmark that failed says so in its row), 1 could not "
+              "finish, 2 wrong usage.");
 }
 
 bool take_seconds(const char *text)
@@ -54,7 +53,7 @@ bool take_seconds(const char *text)
     return true;
 }
 
-// Takes out what is ours; the rest is the benchmark library's. False: wrong usage.
+// Removes our own options; the rest are for the benchmark library. False: wrong usage.
 bool take_options(int *argc, char **argv)
 {
     int kept = 1;
@@ -87,7 +86,7 @@ void register_all()
 
 int main(int argc, char **argv)
 {
-    bench_bind(-1); // while this thread may still go where the process may
+    bench_bind(-1); // while this thread may still run on every processor that the process may use
     if (!take_options(&argc, argv))
         return 2;
     std::FILE *lines_to = is_for_program(argc, argv) ? stderr : stdout;
@@ -99,7 +98,7 @@ int main(int argc, char **argv)
     bench::add_context();
     register_all();
     if (benchmark::RunSpecifiedBenchmarks() == 0)
-        return 2; // the filter fits none, and the library has said so
+        return 2; // the filter matches nothing, and the library has said so
     benchmark::Shutdown();
     std::fputs(bench::ratio_lines().c_str(), lines_to);
     return 0;

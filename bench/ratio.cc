@@ -1,7 +1,7 @@
 // Ratios: two kernels in turn, burst by burst in one run, because nanoseconds of two runs on a
-// machine that is not ours alone do not compare. The processor's speed drifts over milliseconds; a
-// pair of bursts does not notice. A group's ratio is that of its medians; what is reported is the
-// median over the groups, with the least and the greatest.
+// shared machine are not comparable. The processor's speed drifts over milliseconds, which a pair
+// of bursts does not notice. A group's ratio is that of its medians; the report gives the median
+// over the groups, with the least and the greatest.
 #include <algorithm>
 #include <cstdio>
 
@@ -16,13 +16,13 @@ namespace
 
 struct pair {
     const char *benchmark;
-    const char *name; // of the quotient or difference, in the report's last lines
+    const char *name; // of the ratio or difference, in the report's last lines
     bench_kernel measured, reference;
-    std::uint64_t payload_bytes; // 0: the measured kernel writes nothing that must be drained
+    std::uint64_t payload_bytes; // 0: the measured kernel writes nothing to drain
     std::uint64_t budget;        // 0: no session
     bool is_difference;
     bool blocks;     // mode BLOCK
-    bool is_dropped; // once the warm bursts have filled the budget, each event
+    bool is_dropped; // every event, once the warm-up bursts have filled the budget
 };
 
 std::string lines;
@@ -39,7 +39,7 @@ double measured_ns(const pair &of, bench_rig *rig, std::uint64_t *written)
                             : bench_timed_s(of.measured, burst_events, written));
 }
 
-// The kernel has met what it is there to be measured for: room for all, or for none.
+// The kernel met the condition that it measures: room for all events, or for none.
 bool is_expected(const pair &of, std::uint64_t written)
 {
     return written == (of.is_dropped ? 0 : burst_events);
@@ -82,7 +82,7 @@ figures measure(const pair &of)
     if (of.budget)
         rig = bench_rig_start(&options);
     measure_group(of, rig, &warm);
-    all.is_whole = of.is_dropped || warm.is_whole; // what is dropped fills the budget first
+    all.is_whole = of.is_dropped || warm.is_whole; // a kernel that drops fills the budget first
     for (int group = 0; group < given.sized(15, 2); group++)
         measure_group(of, rig, &all);
     if (rig)
@@ -98,8 +98,8 @@ void run(benchmark::State &state, const pair *of)
         state.SetIterationTime(median(all.measured_ns) * 1e-9);
     }
     if (!all.is_whole) {
-        state.SkipWithError(
-            "a burst had room that it should not have, or none: the figure would be a mixture");
+        state.SkipWithError("a burst found room that it should not have, or no room: the figure "
+                            "would be a mixture");
         return;
     }
     report_ratio(state, of->name, spread_of(all.quotient), of->is_difference);

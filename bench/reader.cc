@@ -1,5 +1,5 @@
-// How fast the independent reader of tools/ takes a stream apart that the library has written: from
-// memory, in the order of the file, and by time.
+// How fast the independent reader of tools/ decodes a stream that the library wrote: from memory,
+// in file order, and by time.
 #include <cstdlib>
 
 #include "kernel_reader.h"
@@ -29,7 +29,7 @@ void decode(benchmark::State &state, sized_kernel sized, std::uint32_t threads, 
         benchmark::Counter(static_cast<double>(state.iterations()), benchmark::Counter::kIsRate);
     std::free(recording.bytes);
     if (!is_whole)
-        state.SkipWithError("the reader does not find the events that were written");
+        state.SkipWithError("the reader did not find the events that were written");
 }
 
 } // namespace

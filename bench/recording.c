@@ -6,10 +6,10 @@
 #include "session.h"
 #include "sessions.h"
 
-#define EVENT_BYTES_MAX (1024u + 64u) /* of the stream */
+#define EVENT_BYTES_MAX (1024u + 64u) /* in the stream */
 #define BYTES_BESIDE    (1u << 20)
 
-/* The session's own memory goes with it. */
+/* A copy, because the session's memory is freed with it. */
 static void *copy_of(struct weir_session *session, size_t *count)
 {
     const void *bytes = NULL;
@@ -41,7 +41,7 @@ struct bench_recording bench_record(bench_kernel kernel, uint32_t threads, uint6
     weir_session_destroy(session);
     if (recording.bytes)
         return recording;
-    fprintf(stderr, "weir-bench: nothing to read was recorded: %s\n",
+    fprintf(stderr, "weir-bench: no stream to read: %s\n",
             is_whole ? "no memory" : "the trace is not whole");
     exit(1);
 }

@@ -17,9 +17,9 @@ struct bench_rig {
     struct weir_session *session;
     int fd; /* -1: the sink discards */
     struct gate gate;
-    bool has_failed;              /* once is enough: nothing is waited for any more */
-    bool is_refused;              /* the drain's, read after the stop: the file took no more */
-    struct bench_emitted emitted; /* ANY, relaxed; read when nobody emits */
+    bool has_failed;              /* after one failure nothing is waited for any more */
+    bool is_refused;              /* DRAIN, read after the stop: a write to the file failed */
+    struct bench_emitted emitted; /* ANY, relaxed; read when no thread emits */
 };
 
 /* The sink: on the drain thread. */
@@ -56,7 +56,7 @@ static void session_start(struct bench_rig *rig, const struct bench_rig_options 
     config.mode = options->blocks ? WEIR_MODE_BLOCK : WEIR_MODE_DROP;
     if (options->blocks)
         config.max_block_ns = BLOCK_NS_MAX;
-    /* The gate wakes the drain; the timer is for bursts that are too small to. */
+    /* For bursts too small to wake the drain. */
     config.flush_ms = 10;
     rig->session = bench_session_start(&config);
 }
@@ -73,9 +73,9 @@ struct bench_rig *bench_rig_start(const struct bench_rig_options *options)
     session_start(rig, options);
     gate_close(&rig->gate);
     uint64_t written;
-    bench_rig_timed_s(rig, bench_emit_32, 1, &written); /* so that the drain comes to the gate */
+    bench_rig_timed_s(rig, bench_emit_32, 1, &written); /* brings the drain to the gate */
     if (!bench_rig_drain(rig, 1, NULL)) {
-        fprintf(stderr, "weir-bench: the drain thread does not write\n");
+        fprintf(stderr, "weir-bench: the drain thread did not write\n");
         exit(1);
     }
     return rig;

@@ -2,9 +2,9 @@
  * A session whose drain stands still while something is measured.
  *
  * Its sink discards what it gets, or writes it to a tmpfs. While the gate is closed the drain
- * thread is inside the sink's function, asleep: it neither takes processor time nor pulls cache
- * lines from under the emitters. bench_rig_drain() opens the gate, waits until all that was emitted
- * is encoded and the drain stands in the sink again, and tells how long the encoding took.
+ * thread sleeps inside the sink's function: it neither uses processor time nor takes cache lines
+ * from the emitters. bench_rig_drain() opens the gate, waits until all emitted events are encoded
+ * and the drain is in the sink again, and reports how long the encoding took.
  */
 #ifndef BENCH_RIG_H
 #define BENCH_RIG_H
@@ -19,31 +19,31 @@ extern "C" {
 
 struct bench_rig; /* opaque */
 
-/* From the opening of the gate until the drain stands in the sink again. */
+/* From the opening of the gate until the drain is in the sink again. */
 struct bench_drained {
     double wall_s;
-    double cpu_s; /* of the drain thread */
+    double cpu_s; /* processor time of the drain thread */
     uint64_t bytes;
 };
 
 struct bench_rig_options {
     uint64_t budget_bytes;
     uint32_t segment_bytes;
-    bool blocks; /* mode BLOCK: for bursts that find room; one that does not loses an event after 10
-                    s */
-    bool to_tmpfs; /* before the gate, and what is there goes after each drain */
+    bool blocks;   /* mode BLOCK, for bursts that fit: others lose an event after 10 s */
+    bool to_tmpfs; /* writes before the gate; the file is emptied after each drain */
 };
 
 /* Starts a session with a closed gate. Ends the program with a message if that fails. */
 struct bench_rig *bench_rig_start(const struct bench_rig_options *options);
-/* Stops and frees it; false if the session has not counted what bench_rig_timed_s() has. */
+/* Stops and frees it; false if the session's counts differ from those of bench_rig_timed_s(). */
 bool bench_rig_stop(struct bench_rig *rig);
 
-/* bench_timed_s() of a kernel that emits. All events have to come this way; any thread. */
+/* bench_timed_s() of a kernel that emits. All events must be emitted through this; any thread. */
 double bench_rig_timed_s(struct bench_rig *rig, bench_kernel kernel, uint64_t count,
                          uint64_t *written);
 
-/* Drains at least `bytes`; false if they do not come within ten seconds: events were lost. */
+/* Drains at least `bytes`; false if they do not arrive within ten seconds, because events were
+ * lost. */
 bool bench_rig_drain(struct bench_rig *rig, uint64_t bytes, struct bench_drained *drained);
 
 #ifdef __cplusplus

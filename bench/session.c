@@ -24,8 +24,8 @@ uint64_t bench_lost(const struct weir_stats *stats)
     return lost;
 }
 
-/* That the three figures of a session add up is so by the way they are made: what they are held
- * against comes from outside. */
+/* A session's three counts always add up, by how they are computed, so they are compared with
+ * counts taken outside it. */
 bool bench_is_accounted_for(const struct weir_stats *stats, struct bench_emitted emitted)
 {
     return stats->counts.attempted == emitted.attempted &&

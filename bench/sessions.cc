@@ -1,5 +1,5 @@
-// Whole sessions: how fast producers go whose drain has to keep up, what a thread's life costs, and
-// how long a stop takes that finds everybody parked.
+// Whole sessions: how fast producers run when the drain must keep up, what a thread's life costs,
+// and how long a stop takes while all producers are parked.
 #include <algorithm>
 
 #include "rig.h"
@@ -14,8 +14,8 @@ namespace
 {
 
 constexpr std::uint32_t parked_producers = 32;
-constexpr int warm_rounds = 2;                   // the first touch of pages is not what is measured
-constexpr int burst_rounds_warm = 6;             // four bursts go once around the budget
+constexpr int warm_rounds = 2;                   // they touch the pages, which is not measured
+constexpr int burst_rounds_warm = 6;             // four bursts fill the budget once
 constexpr std::uint64_t encoded_events = 100000; // 4 MB of records
 
 std::uint64_t sustained_events()
@@ -23,7 +23,7 @@ std::uint64_t sustained_events()
     return given.sized<std::uint64_t>(2000000, 100000);
 }
 
-// Wall time of one producer: from its first event until the last byte of all has been written.
+// Wall time of one producer: from its first event until the last byte of all producers is written.
 void sustained(benchmark::State &state, std::uint32_t producers)
 {
     std::uint64_t events = sustained_events();
@@ -41,14 +41,14 @@ void sustained(benchmark::State &state, std::uint32_t producers)
     state.counters["producer_ns"] = producer_s * 1e9 / static_cast<double>(state.iterations());
     state.counters["loss"] = lost / written;
     if (!is_whole || lost > 0)
-        state.SkipWithError("mode BLOCK has lost events, or they are not accounted for");
+        state.SkipWithError("mode BLOCK lost events, or they are not accounted for");
 }
 
-// --- Sustained, against what it is made of. ------------------------------------------------------
+// --- Sustained, against its parts. ---------------------------------------------------------------
 
 struct parts {
     std::vector<double> burst_ns, encode_ns, write_ns, sustained_ns;
-    std::vector<double> quotient; // of the sustained event and what its parts allow
+    std::vector<double> quotient; // sustained time over the time that its parts allow
     bool is_whole = true;
 };
 
@@ -65,7 +65,7 @@ bench_rig *start_rig(std::uint64_t budget)
     return bench_rig_start(&options);
 }
 
-// A burst, and its encoding. False if that is not what happened.
+// A burst, and its encoding. False if events were lost.
 bool measure_round(bench_rig *rig, std::uint64_t events, double *burst_s, bench_drained *drained)
 {
     std::uint64_t written;
@@ -73,8 +73,8 @@ bool measure_round(bench_rig *rig, std::uint64_t events, double *burst_s, bench_
     return bench_rig_drain(rig, events * stream_bytes_min(32), drained) && written == events;
 }
 
-// The bursts of suite emit: as long, in a budget as large, and with threads that are bound to no
-// processor, as those of the whole are not either.
+// Bursts like those of suite emit: the same length and budget. Threads are not bound to processors,
+// because those of measure_whole() are not either.
 void measure_burst(parts *all)
 {
     bench_rig *rig = start_rig(budget_bytes(32, 1));
@@ -86,11 +86,11 @@ void measure_burst(parts *all)
         if (round >= 0)
             burst_ns.push_back(per_event_ns(burst_s, burst_events));
     }
-    all->is_whole &= bench_rig_stop(rig); // or the session that comes next would not be alone
+    all->is_whole &= bench_rig_stop(rig); // before the next session starts
     all->burst_ns.push_back(median(burst_ns));
 }
 
-// As suite drain does it: as much at once, from segments that another processor has filled.
+// Like suite drain: as many events at a time, from segments that another processor has filled.
 void measure_encoding(parts *all)
 {
     bench_bind(1); // the drain thread
@@ -109,7 +109,7 @@ void measure_encoding(parts *all)
     all->encode_ns.push_back(median(encode_ns));
 }
 
-// Together; and the same bytes, in pieces of the same size, written alone.
+// Everything together; then the same bytes written alone, in pieces of the same size.
 void measure_whole(parts *all)
 {
     bench_sustained run = bench_sustain(1, sustained_events());

@@ -1,16 +1,16 @@
-"""Runs every benchmark of weir-bench as briefly as it can be, and looks at the report, not at the speed.
+"""Runs every benchmark of weir-bench as briefly as possible, and checks the report, not the speed.
 
     smoke.py WEIR_BENCH
 
-Each that is registered must have a row without an error and a name that follows the rules, the report must tell
-all of the machine, and all of it must be fit for results/history/.
+Each registered benchmark must have a row without an error and a name that follows the rules. The
+report must describe the machine completely, and all of it must fit the format of results/history/.
 """
 import re
 import sys
 
 from bench.judge import benchmark, command, convert
 
-# What the bars of the architecture are about: these may not go away unnoticed.
+# The figures that bars depend on: these must not disappear unnoticed.
 EXPECTED = (
     "floor/32/threads:1", "floor/32_no_clock/threads:1", "floor/empty_loop/threads:1", "floor/clock", "floor/copy_64",
     "floor/futex_round_trip", "floor/lock_add", "floor/arithmetic", "emit/disabled/threads:1",
@@ -38,12 +38,12 @@ def faults(listed, report):
     yield from (f"context: no {key}" for key in CONTEXT if not report["context"].get(key))
     yield from (f"{name}: {reason}" for name, reason in benchmark.failures(report))
     told = {point["bench"] for point in convert.from_weir_bench(report, "the report").points}
-    yield from (f"{name}: no figure of it is one that is kept" for name in plain if name not in told)
+    yield from (f"{name}: no figure that the history keeps" for name in plain if name not in told)
 
 
 def main():
     if len(sys.argv) != 2:
-        raise command.Usage("the program to run, and nothing else")
+        raise command.Usage("give the program to run, and nothing else")
     listed = benchmark.names(sys.argv[1])
     report = benchmark.run(sys.argv[1], min_time=0.0001, options=["--smoke"], seconds_max=240)
     found = list(faults(listed, report))

@@ -32,7 +32,8 @@ static bool take(void *context, const void *bytes, size_t count)
     return true;
 }
 
-/* The drain is let go by the last of them: before, it could give room to one that waits. */
+/* The last producer to end releases the drain: earlier, the drain could give room to one that
+ * waits. */
 static void *produce(void *argument)
 {
     struct producer *producer = argument;
@@ -51,7 +52,7 @@ static void producers_start(struct producer *producers, uint32_t count, struct c
         producers[i] = (struct producer){.crowd = crowd};
         if (pthread_create(&producers[i].thread, NULL, produce, &producers[i]) == 0)
             continue;
-        fprintf(stderr, "weir-bench: no thread\n");
+        fprintf(stderr, "weir-bench: a thread cannot be started\n");
         exit(1);
     }
 }
@@ -68,8 +69,8 @@ static bool wait_until_parked(struct weir_session *session, uint32_t count)
     return false;
 }
 
-/* Producers that the stop wakes go on to the end of their batch, whose events no session wants any
- * more: each has lost the one that it waited with. */
+/* Producers that the stop wakes continue to the end of their batch, whose events no session has
+ * enabled any more: each has lost only the event that it waited with. */
 static bool all_were_aborted(const struct weir_stats *stats, const struct producer *producers,
                              uint32_t count)
 {
@@ -110,7 +111,7 @@ double bench_stop_parked_s(uint32_t count)
         fprintf(stderr, "weir-bench: no memory for threads\n");
         exit(1);
     }
-    struct weir_session *session = bench_session_start(&config); /* it writes its header */
+    struct weir_session *session = bench_session_start(&config); /* the drain writes its header */
     gate_close(&crowd.gate);
     producers_start(producers, count, &crowd);
     bool is_whole, are_parked = wait_until_parked(session, count);

@@ -1,4 +1,4 @@
-/* What the suites of weir-bench, the program, share. */
+/* Shared by the suites of weir-bench. */
 #ifndef BENCH_SUITES_H
 #define BENCH_SUITES_H
 
@@ -12,18 +12,18 @@
 namespace bench
 {
 
-/* How many events a burst has: it fits into the budget and is long beside a reading of the clock.
+/* Events in a burst: it fits into the budget and is long compared with a reading of the clock.
  */
 constexpr std::uint64_t burst_events = 10000;
 
-/* Bytes of an event of one field kind in the stream, at least: flags, time, payload. */
+/* Least bytes of an event in the stream: flags, time, payload. */
 constexpr std::uint64_t stream_bytes_min(std::uint64_t payload_bytes)
 {
     return payload_bytes + 2;
 }
 
-/* A budget that holds four bursts of all threads: so that a burst never meets its end, and retires
- * enough segments that the drain, which wakes at a sixteenth, is wakened by each. */
+/* A budget that holds four bursts of all threads: a burst never runs out of room, and each one
+ * retires enough segments to wake the drain, which wakes at a sixteenth of the budget. */
 constexpr std::uint64_t budget_bytes(std::uint64_t payload_bytes, std::uint64_t threads)
 {
     return 4 * threads * burst_events * (payload_bytes + 16) + (std::uint64_t{256} << 10);
@@ -38,12 +38,12 @@ constexpr sized_kernel sized_kernels[] = {{0, bench_emit_0},     {8, bench_emit_
                                           {16, bench_emit_16},   {32, bench_emit_32},
                                           {128, bench_emit_128}, {1024, bench_emit_1024}};
 
-/* What the command line says of the suites. */
+/* The suites' settings from the command line. */
 struct settings {
-    bool is_smoke = false;      /* as little as shows that it works */
+    bool is_smoke = false;      /* run only enough to show that everything works */
     double brim_seconds = 0.25; /* of a run of suite brim */
 
-    /* One of a full size and of one that is enough for a smoke run. */
+    /* The full size, or the size for a smoke run. */
     template <class number> number sized(number full, number smoke) const
     {
         return is_smoke ? smoke : full;
@@ -61,7 +61,7 @@ spread spread_of(const std::vector<double> &values);
  * under the report, which begins with `name`. */
 void report_ratio(benchmark::State &state, const char *name, const spread &of, bool is_difference);
 
-void add_context(); /* what the figures were taken on */
+void add_context(); /* describes the machine and the build */
 void register_floor();
 void register_emit();
 void register_sessions();

@@ -8,20 +8,20 @@
 #include "tmpfs.h"
 
 #define RECORD_BYTES    40u
-#define STREAM_MIN      34u /* of an event, but for where the clock's step is small */
+#define STREAM_MIN      34u /* of an event, except where the clock's step is small */
 #define DRAIN_LOOKS_MAX 5000
 
-/* Where the stream goes. The drain's, but for what says otherwise. */
+/* Where the stream goes. DRAIN, except where marked. */
 struct sink {
     int fd;
-    uint64_t bytes; /* ANY, relaxed: what has been taken */
+    uint64_t bytes; /* ANY, relaxed: bytes taken so far */
     uint64_t pieces;
     double last_s;
 };
 
 struct warm {
     struct sink *sink;
-    uint64_t bytes; /* that the warm events take, at least */
+    uint64_t bytes; /* least bytes of the warm-up events */
 };
 
 static bool take(void *context, const void *bytes, size_t count)
@@ -34,7 +34,7 @@ static bool take(void *context, const void *bytes, size_t count)
     return is_taken;
 }
 
-/* What is not there after five seconds shows in the time, not in the figures' sums. */
+/* Gives up after five seconds: the rest then shows in the time, not in the counts. */
 static void wait_until_written(void *context)
 {
     const struct warm *warm = context;

@@ -17,7 +17,7 @@ double bench_timed_s(bench_kernel kernel, uint64_t count, uint64_t *written)
     return bench_now_s(CLOCK_THREAD_CPUTIME_ID) - start_s;
 }
 
-/* The processors that the process was given. */
+/* The processors that the process may use. */
 static const cpu_set_t *allowed(void)
 {
     static cpu_set_t set;
@@ -36,6 +36,6 @@ void bench_bind(int processor)
     for (size_t i = 0; i < CPU_SETSIZE; i++)
         if (CPU_ISSET(i, all) && (processor < 0 || seen++ == processor % count))
             CPU_SET(i, &set);
-    /* A system that refuses gives noisier figures, not wrong ones. */
+    /* If the system refuses, figures are noisier but not wrong. */
     (void)sched_setaffinity(0, sizeof set, &set);
 }

@@ -14,7 +14,7 @@ int bench_tmpfs_open(void)
     int fd = memfd_create("weir-bench", MFD_CLOEXEC);
     if (fd >= 0)
         return fd;
-    fprintf(stderr, "weir-bench: no file in memory: %s\n", strerror(errno));
+    fprintf(stderr, "weir-bench: cannot create a file in memory: %s\n", strerror(errno));
     exit(1);
 }
 
@@ -34,7 +34,7 @@ bool bench_tmpfs_write(int fd, const void *bytes, size_t count)
 void bench_tmpfs_clear(int fd)
 {
     if (ftruncate(fd, 0) != 0 || lseek(fd, 0, SEEK_SET) != 0) {
-        fprintf(stderr, "weir-bench: the file in memory cannot be emptied: %s\n", strerror(errno));
+        fprintf(stderr, "weir-bench: cannot empty the file in memory: %s\n", strerror(errno));
         exit(1);
     }
 }

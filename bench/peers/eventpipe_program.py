@@ -1,4 +1,4 @@
-"""EventPipe's program: restored and built with the .NET SDK, once, as the interop tests do with theirs."""
+"""EventPipe's program: restored and built once with the .NET SDK, like the program of the interop tests."""
 import fcntl
 import hashlib
 import pathlib
@@ -12,7 +12,7 @@ CACHE = pathlib.Path(points.ROOT) / "build" / "eventpipe"
 
 
 def build(readers):
-    """Restores and builds unless the sources are those of the last time."""
+    """Restores and builds unless the sources are unchanged since the last time."""
     project = SOURCE / "peer-eventpipe.csproj"
     program = CACHE / "artifacts" / "bin" / "peer-eventpipe" / "release" / "peer-eventpipe.dll"
     sources = [project, *sorted(SOURCE.glob("*.cs"))]
@@ -29,10 +29,10 @@ def build(readers):
 
 
 class EventPipe:
-    """The command that runs the program, and its environment; Missing where there is no SDK or no package source."""
+    """The command that runs the program, and its environment. Raises Missing without an SDK or a package source."""
 
     def __init__(self, workplace):
-        # The one place that knows how to get along with dotnet and its package sources.
+        # The only module that deals with dotnet and its package sources.
         try:
             readers = run.Readers(CACHE)
             program = build(readers)
@@ -41,6 +41,7 @@ class EventPipe:
         except run.Failed as error:
             raise Failed(" ".join(str(error).split())[:300]) from None
         self.command = [readers.dotnet, str(program)]
-        # The program traces one that it starts itself; their sockets are in a folder of ours. What measures has none.
+        # The program traces a process that it starts itself. Their sockets are in a folder of ours;
+        # the measuring process has none.
         self.environment = workplace.environment({name: value for name, value in readers.env.items()
                                                   if name.startswith(("DOTNET_", "NUGET_"))})

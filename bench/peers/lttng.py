@@ -1,7 +1,7 @@
-"""LTTng-UST's surroundings: a session daemon of our own, a session for each run, and what arrived.
+"""LTTng-UST's environment: our own session daemon, a session for each run, and the count of delivered events.
 
-The daemon's sockets are where LTTNG_HOME says, unless it is run by root: then they are the system's. So root starts all
-of this as nobody, and neither meets nor disturbs a daemon that the machine has.
+The daemon's sockets are in LTTNG_HOME, unless it runs as root: then they are the system's. So root
+starts all of this as the user nobody, and does not disturb a daemon that the machine already runs.
 """
 import contextlib
 import glob
@@ -18,23 +18,23 @@ SUB_BUFFERS = 4
 START_S = 20
 COMMAND_S = 60
 PAGE_BYTES = 4096
-COUNT_WRAP = 1 << 63  # the count of discarded events sometimes has this added (2.13)
+COUNT_WRAP = 1 << 63  # version 2.13 sometimes adds this to the count of discarded events
 
 
 def possible():
-    """Processors that the kernel may ever have: LTTng has buffers for each, also for those that nobody may run on."""
+    """Processors that the kernel may ever have: LTTng has buffers for each, even if no thread may run on it."""
     with open("/sys/devices/system/cpu/possible", encoding="ascii") as file:
         return int(re.split("[-,]", file.read().strip())[-1]) + 1
 
 
 def processors():
-    """Those that the emitting threads may run on: only buffers of these are written into."""
+    """Processors that the emitting threads may run on: only their buffers are written."""
     return len(os.sched_getaffinity(0))
 
 
 def sub_buffer_bytes(case, budget_bytes):
     """A power of two. Buffers belong to processors, not threads: in a flood they share the budget, otherwise each has
-    4 MiB, as a thread's buffer elsewhere."""
+    4 MiB, like a thread's buffer in other peers."""
     if case != "flood":
         return 1 << 20
     share = budget_bytes // processors() // SUB_BUFFERS
@@ -44,7 +44,7 @@ def sub_buffer_bytes(case, budget_bytes):
 def note_of(sub_buffer):
     each = SUB_BUFFERS * sub_buffer
     return (f"{SUB_BUFFERS} sub-buffers of {sub_buffer >> 10} KiB for each of {processors()} processors, "
-            f"{each * processors() >> 10} KiB; for all that the machine may have, {each * possible() >> 10} KiB")
+            f"{each * processors() >> 10} KiB; for all that the machine may ever have, {each * possible() >> 10} KiB")
 
 
 class Lttng:
@@ -56,7 +56,7 @@ class Lttng:
         self.owner = rig.NOBODY if is_root else None
         self.waits = set(glob.glob("/dev/shm/lttng-ust-wait-*"))
         self.home = workplace.make_folder("lttng", self.owner)
-        self.program = shutil.copy(program, workplace.make_program_folder())  # where nobody may run it
+        self.program = shutil.copy(program, workplace.make_program_folder())  # where the user nobody may run it
         os.chmod(self.program, 0o755)
         self.options = {"cwd": self.home, "env": workplace.environment(
             {"HOME": self.home, "LTTNG_HOME": self.home, "TMPDIR": self.home, "LTTNG_UST_ALLOW_BLOCKING": "1"})}
@@ -80,13 +80,13 @@ class Lttng:
                 return
             time.sleep(0.05)
         with open(log.name, encoding="utf-8", errors="replace") as file:
-            raise Missing(f"lttng-sessiond does not start: {last_lines(file.read()) or 'it says nothing'}")
+            raise Missing(f"lttng-sessiond does not start: {last_lines(file.read()) or 'no output'}")
 
     def command(self, *words):
         return self.workplace.run(["lttng", "--no-sessiond", *words], COMMAND_S, **self.options)
 
     def end(self):
-        """The daemon, and then the files in shared memory that LTTng makes for each user and leaves there."""
+        """Ends the daemon, then removes the files in shared memory that LTTng leaves behind for each user."""
         if self.daemon:
             self.workplace.end(self.daemon)
         for path in set(glob.glob("/dev/shm/lttng-ust-wait-*")) - self.waits:
@@ -95,14 +95,14 @@ class Lttng:
                     os.remove(path)
 
     def bind(self, processor):
-        """The daemons' threads; those of the consumer exist once a session has started."""
+        """Binds the daemons' threads; the consumer's exist only once a session has started."""
         for process in rig.members(self.daemon.pid):
             with contextlib.suppress(OSError):
                 for thread in os.listdir(f"/proc/{process}/task"):
                     os.sched_setaffinity(int(thread), processor)
 
     def run(self, arguments, case, budget_bytes, variant, drain_set, timeout_s):
-        """Its output, and what is known from outside: the trace is read back."""
+        """The program's output, and what is known from outside, by reading the trace back."""
         self.runs += 1
         name, trace = f"run{self.runs}", os.path.join(self.home, f"trace{self.runs}")
         sub_buffer = sub_buffer_bytes(case, budget_bytes)

@@ -1,4 +1,4 @@
-// Boost's queue for one writer and one reader, one for each thread, with one reader for all.
+// Boost's single-producer, single-consumer queue: one per thread, with one reader for all.
 #include <boost/lockfree/spsc_queue.hpp>
 #include <memory>
 #include <type_traits>
@@ -9,9 +9,9 @@
 namespace
 {
 
-// The queue copies what it is given. As whole structure that is done in pairs of words, which were
-// built one by one just before and so are waited for until they have left the processor's store
-// buffer; word by word, the compiler stores into the queue what it has in registers.
+// The queue copies its element. A whole structure is copied in pairs of words that were stored one
+// by one just before, so the copy waits until they have left the processor's store buffer. Copied
+// word by word, the compiler stores into the queue from registers.
 struct Element {
     uint64_t ticks, id, a, b, c, d;
 
@@ -26,7 +26,7 @@ struct Element {
     }
 };
 static_assert(sizeof(Element) == sizeof(peer_element) && std::is_standard_layout<Element>::value,
-              "one is taken for the other");
+              "the reader casts one to the other");
 
 struct Queue {
     explicit Queue(std::size_t capacity) : elements(capacity)
@@ -55,7 +55,7 @@ void open_queues(const peer_options *options)
     peer_queues_start(options, queue_elements, take);
 }
 
-// What finds no room does not pay for the clock.
+// Checked first, so that an event without room does not pay for the clock.
 bool has_room(Queue &queue)
 {
     while (queue.elements.write_available() == 0) {

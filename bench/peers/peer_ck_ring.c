@@ -1,6 +1,6 @@
 /*
- * Concurrency Kit's ring, one for each thread, with one reader: elements by value. Its size must be
- * a power of two, so the budget is rounded down to that; one slot always stays empty.
+ * Concurrency Kit's ring, one per thread, with one reader: elements by value. Its size must be a
+ * power of two, so the budget is rounded down; one slot always stays empty.
  */
 #include <ck_ring.h>
 #include <stdlib.h>
@@ -9,7 +9,7 @@
 
 CK_RING_PROTOTYPE(element, peer_element)
 
-/* The ring keeps the indices of writer and reader on lines of their own; so do we with the rest. */
+/* The ring keeps the indices of writer and reader on separate lines; so do we with the rest. */
 struct queue {
     _Alignas(128) ck_ring_t ring;
     struct peer_element *elements;
@@ -17,7 +17,7 @@ struct queue {
 };
 
 static const char *const variants[] = {"drop", "wait", NULL};
-static struct queue *queues; /* CONST between open and close, but for what the threads own */
+static struct queue *queues; /* CONST between open and close, except for what the threads own */
 static uint32_t queue_count;
 static uint64_t queue_elements;
 static bool waits;
@@ -51,12 +51,12 @@ static void open_rings(const struct peer_options *options)
     peer_queues_start(options, queue_elements, take);
 }
 
-/* NULL, and counted, if there is no room and nobody waits: such an event does not pay for the
+/* In variant drop, NULL if there is no room, and counted: such an event does not pay for the
  * clock. */
 static struct peer_element *reserve(struct queue *queue)
 {
     for (;;) {
-        /* The macro of that name wants an argument too many (0.7.1). */
+        /* The macro of that name takes one argument too many (0.7.1). */
         struct peer_element *to =
             ck_ring_enqueue_reserve_spsc_element(&queue->ring, queue->elements);
         if (to)
@@ -69,8 +69,8 @@ static struct peer_element *reserve(struct queue *queue)
     return NULL;
 }
 
-/* The element is written where it is to be: one that is built first and then copied waits until
- * its words have left the processor's store buffer. */
+/* The element is written in place: if it were built first and then copied, the copy would wait
+ * until its words have left the processor's store buffer. */
 static void emit_ring(uint32_t thread, uint64_t first, uint64_t count)
 {
     struct queue *queue = &queues[thread];

@@ -1,7 +1,7 @@
 /*
- * DPDK's trace library: a buffer for each thread, written when the program asks for it, read by
- * nobody while it runs. Trace points of the ordinary kind, not the "fast path" ones, which are
- * compiled out by default.
+ * DPDK's trace library: a buffer per thread, saved when the program asks for it; nothing reads it
+ * while it runs. Ordinary trace points, not the "fast path" ones, which are compiled out by
+ * default.
  */
 #include <errno.h>
 #include <rte_eal.h>
@@ -27,7 +27,7 @@ static int processor_first(const cpu_set_t *set)
     for (int i = 0; i < CPU_SETSIZE; i++)
         if (CPU_ISSET((size_t)i, set))
             return i;
-    peer_fail("no processor");
+    peer_fail("there is no processor to run on");
 }
 
 static void start(const struct peer_options *options, int processor, uint64_t thread_bytes)
@@ -66,12 +66,12 @@ static void open_trace(const struct peer_options *options)
     if (thread_bytes == 0)
         peer_fail("a budget of %llu bytes is too small for %u threads",
                   (unsigned long long)options->budget_bytes, options->threads);
-    /* DPDK binds the thread that starts it, and with it all that it creates. */
+    /* DPDK binds the thread that starts it, and so every thread that this one creates. */
     if (sched_getaffinity(0, sizeof set, &set))
-        peer_fail("cannot tell the processors: %s", strerror(errno));
+        peer_fail("cannot get the allowed processors: %s", strerror(errno));
     start(options, processor_first(&set), thread_bytes);
     if (sched_setaffinity(0, sizeof set, &set))
-        peer_fail("cannot free the main thread: %s", strerror(errno));
+        peer_fail("cannot unbind the main thread: %s", strerror(errno));
     if (!rte_trace_point_is_enabled(&__peer_dpdk_event))
         peer_fail("the trace point is not enabled");
     buffer_bytes = thread_bytes * options->threads;

@@ -1,5 +1,5 @@
-/* The event as a DPDK trace point. Included once with, once without registration: see the library's
- * own rte_trace_point_register.h. */
+/* The event as a DPDK trace point. Included once with and once without registration: see the
+ * library's rte_trace_point_register.h. */
 #ifndef BENCH_PEER_DPDK_EVENT_H
 #define BENCH_PEER_DPDK_EVENT_H
 

@@ -1,5 +1,5 @@
-/* Defines and registers the trace point. This header changes what the other one means, so it comes
- * first. */
+/* Defines and registers the trace point. The first header changes the meaning of the second, so the
+ * order matters. */
 #include <rte_trace_point_register.h>
 
 #include "peer_dpdk_event.h"

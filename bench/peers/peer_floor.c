@@ -1,6 +1,6 @@
 /*
  * The floor: a call that reads the clock and copies the record into its thread's ring (see
- * kernel.h). Nobody reads it, so it delivers nothing; others are compared with what it costs.
+ * kernel.h). Nothing reads the ring, so it delivers nothing; the others are compared with its cost.
  */
 #include "kernel.h"
 #include "peer.h"
@@ -15,7 +15,7 @@ static void open_floor(const struct peer_options *options)
     threads = options->threads;
 }
 
-/* The kernel numbers its events from 0 and has one thread number; neither changes what it costs. */
+/* The kernel numbers its events from 0 and uses one thread number; neither changes its cost. */
 static void emit_floor(uint32_t thread, uint64_t first, uint64_t count)
 {
     (void)thread;
@@ -23,7 +23,7 @@ static void emit_floor(uint32_t thread, uint64_t first, uint64_t count)
     bench_floor(count);
 }
 
-/* The first record makes the ring. */
+/* The first record creates the ring. */
 static void prepare_floor(uint32_t thread)
 {
     (void)thread;
@@ -33,7 +33,7 @@ static void prepare_floor(uint32_t thread)
 static void close_floor(struct peer_outcome *outcome)
 {
     outcome->buffer_bytes = RING_BYTES * threads;
-    outcome->note = "a ring of 1 MiB for each thread that nobody reads";
+    outcome->note = "a ring of 1 MiB per thread, without a reader";
 }
 
 const struct peer peer = {"floor",

@@ -1,7 +1,6 @@
 /*
- * LTTng-UST, its provider linked statically. Buffers, session and daemons are those of whoever runs
- * the program: peers.py starts a session daemon of its own, and says in the variant what the
- * channel does when it is full.
+ * LTTng-UST, with its provider linked statically. The caller provides buffers, session and daemons:
+ * lttng.py starts a session daemon, and the variant names what the channel does when it is full.
  */
 #define LTTNG_UST_TRACEPOINT_CREATE_PROBES
 #define LTTNG_UST_TRACEPOINT_DEFINE
@@ -12,8 +11,8 @@
 
 static const char *const variants[] = {"discard", "blocking", NULL};
 
-/* Budget and output are the session's. The library has met the daemon before main() and has been
- * told what is enabled. */
+/* Budget and output belong to the session. Before main() the library has connected to the daemon
+ * and learned which events are enabled. */
 static void open_trace(const struct peer_options *options)
 {
     const char *allowed = getenv("LTTNG_UST_ALLOW_BLOCKING");
@@ -21,7 +20,7 @@ static void open_trace(const struct peer_options *options)
         peer_fail("for --variant blocking, set LTTNG_UST_ALLOW_BLOCKING=1, and enable the channel "
                   "with --blocking-timeout=inf");
     if (!lttng_ust_tracepoint_enabled(peer, event))
-        peer_fail("no session wants the event peer:event; ./dev bench peers starts one");
+        peer_fail("no session has enabled the event peer:event; ./dev bench peers starts one");
 }
 
 static void emit_event(uint32_t thread, uint64_t first, uint64_t count)
@@ -30,7 +29,7 @@ static void emit_event(uint32_t thread, uint64_t first, uint64_t count)
         lttng_ust_tracepoint(peer, event, PEER_EMIT(i, thread));
 }
 
-/* What arrived is in the session's files. */
+/* The delivered events are in the session's files. */
 static void close_trace(struct peer_outcome *outcome)
 {
     (void)outcome;

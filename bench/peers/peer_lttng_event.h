@@ -1,4 +1,5 @@
-/* The event as an LTTng-UST trace point, in the form that its manual asks for: read several times.
+/* The event as an LTTng-UST trace point, in the form that its manual requires: included several
+ * times.
  */
 #undef LTTNG_UST_TRACEPOINT_PROVIDER
 #define LTTNG_UST_TRACEPOINT_PROVIDER peer

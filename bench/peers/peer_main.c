@@ -20,12 +20,12 @@ struct emitter {
     double *bursts_ns; /* per event */
 };
 
-/* CONST while threads run, but the barrier. */
+/* CONST while threads run, except the barrier. */
 static struct peer_options options;
 static struct emitter emitters[PEER_THREADS_MAX];
 static uint64_t burst_events, burst_count;
 static pthread_barrier_t barrier;
-static cpu_set_t allowed; /* the processors of the program when it was started */
+static cpu_set_t allowed; /* the program's processors at its start */
 
 /* --- For the peers. -------------------------------------------------------------------------- */
 
@@ -63,7 +63,7 @@ static double clock_s(clockid_t clock)
     return (double)time.tv_sec + (double)time.tv_nsec * 1e-9;
 }
 
-/* The `index`th of the allowed processors, counted around. */
+/* Binds to the `index`th of the allowed processors, wrapping around. */
 static void bind_to(uint32_t index)
 {
     cpu_set_t set;
@@ -77,8 +77,8 @@ static void bind_to(uint32_t index)
         peer_fail("cannot bind a thread to a processor: %s", strerror(failure));
 }
 
-/* What drains is started by the main thread and goes where that is: to the last processor, if that
- * one does not emit. */
+/* The main thread starts the draining thread, which inherits its binding: the last processor, if no
+ * thread emits there. */
 static void bind_drain(void)
 {
     uint32_t processors = (uint32_t)CPU_COUNT(&allowed);
@@ -98,7 +98,7 @@ static void burst(struct emitter *emitter, uint64_t number)
     emitter->bursts_ns[number] = (clock_s(CLOCK_MONOTONIC) - start_s) * 1e9 / (double)count;
 }
 
-/* Processor time is taken around all bursts: that of the pauses between them is next to none. */
+/* Processor time is taken around all bursts: the pauses between them use almost none. */
 static void *emitter_run(void *context)
 {
     struct emitter *emitter = context;
@@ -129,7 +129,7 @@ static void emitters_start(void)
         burst_count = (options.events + burst_events - 1) / burst_events;
     }
     if (pthread_barrier_init(&barrier, NULL, options.threads))
-        peer_fail("no barrier");
+        peer_fail("a barrier cannot be created");
     for (uint32_t i = 0; i < options.threads; i++) {
         struct emitter *emitter = &emitters[i];
         emitter->index = i;
@@ -138,11 +138,11 @@ static void emitters_start(void)
             peer_fail("no memory");
         int failure = pthread_create(&emitter->thread, NULL, emitter_run, emitter);
         if (failure)
-            peer_fail("no thread: %s", strerror(failure));
+            peer_fail("a thread cannot be started: %s", strerror(failure));
     }
 }
 
-/* --- What came of it. ------------------------------------------------------------------------ */
+/* --- The report. ----------------------------------------------------------------------------- */
 
 struct figures {
     double ns_per_event, cpu_ns_per_event; /* per event and thread */
@@ -227,10 +227,10 @@ static void print_json(const struct figures *figures, const struct peer_outcome 
 
 static void print_text(const struct figures *figures, const struct peer_outcome *outcome)
 {
-    printf("%s %s, %s, %u threads: %.2f ns an event, ", peer.name, options.variant,
+    printf("%s %s, %s, %u threads: %.2f ns per event, ", peer.name, options.variant,
            peer_case_word(options.kind), options.threads, figures->ns_per_event);
     if (outcome->delivered == PEER_UNKNOWN)
-        printf("delivery not known\n");
+        printf("delivery unknown\n");
     else
         printf("%llu of %llu delivered\n", (unsigned long long)outcome->delivered,
                (unsigned long long)(options.events * options.threads));
@@ -242,7 +242,7 @@ int main(int argc, char **argv)
 {
     peer_options_parse(argc, argv, &options);
     if (sched_getaffinity(0, sizeof allowed, &allowed))
-        peer_fail("cannot tell the processors: %s", strerror(errno));
+        peer_fail("cannot get the allowed processors: %s", strerror(errno));
     bind_drain();
     peer.open(&options);
     emitters_start();

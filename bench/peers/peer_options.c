@@ -19,22 +19,25 @@ const char *peer_case_word(enum peer_case kind)
 
 static void usage(FILE *to)
 {
-    fprintf(to,
-            "usage: peer-%s [options]\n"
-            "Emits events of four 64-bit numbers and tells what one costs and how many arrive.\n\n"
-            "  --case burst|sustained|flood  (default burst) bursts of 10,000 events 20 ms apart;\n"
-            "                   or all events without a pause; flood is for a small budget\n"
-            "  --events N       of each thread (default 310,000)\n"
-            "  --threads N      that emit (default 1)\n"
-            "  --pin            binds the emitting threads to processors, and what drains to the "
-            "last\n"
-            "  --json           one JSON object\n",
-            peer.name);
+    fprintf(
+        to,
+        "usage: peer-%s [options]\n"
+        "Emits events of four 64-bit numbers and reports what one costs and how many arrive.\n\n"
+        "  --case burst|sustained|flood  (default burst) bursts of 10,000 events 20 ms apart;\n"
+        "                   or all events without a pause; flood is for a small budget\n"
+        "  --events N       events per thread (default 310,000)\n"
+        "  --threads N      emitting threads (default 1)\n"
+        "  --pin            bind the emitting threads to processors, and the draining thread to "
+        "the "
+        "last\n"
+        "  --json           print one JSON object\n",
+        peer.name);
     if (!(peer.refuses & PEER_NO_BUDGET))
-        fprintf(to, "  --budget BYTES   of buffers, for all threads together (default %u)\n",
+        fprintf(to, "  --budget BYTES   buffers for all threads together (default %u)\n",
                 BUDGET_DEFAULT);
     if (!(peer.refuses & PEER_NO_OUTPUT))
-        fprintf(to, "  --output FOLDER  where to put what is delivered (default nowhere)\n");
+        fprintf(to,
+                "  --output FOLDER  where to put the delivered events (default: discard them)\n");
     fprintf(to, "  --variant WORD   one of:");
     for (const char *const *variant = peer.variants; *variant; variant++)
         fprintf(to, " %s%s", *variant, variant == peer.variants ? " (default)" : "");
@@ -52,7 +55,7 @@ static void refuse(const char *option, unsigned if_any)
 {
     if (!(peer.refuses & if_any))
         return;
-    fprintf(stderr, "peer-%s: %s means nothing to this peer; try --help\n", peer.name, option);
+    fprintf(stderr, "peer-%s: %s has no meaning for this peer; try --help\n", peer.name, option);
     exit(2);
 }
 
@@ -117,7 +120,7 @@ static void option_take(int letter, const char *value, struct peer_options *opti
     case 'h':
         usage(stdout);
         exit(0);
-    default: /* getopt has said what is wrong */
+    default: /* getopt has printed what is wrong */
         exit(2);
     }
 }

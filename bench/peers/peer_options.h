@@ -1,4 +1,4 @@
-/* The command line that all peers have in common. */
+/* The command line of all peers. */
 #ifndef BENCH_PEER_OPTIONS_H
 #define BENCH_PEER_OPTIONS_H
 
@@ -7,7 +7,7 @@
 /* Ends the program with status 2 if the options make no sense, with 0 after --help. */
 void peer_options_parse(int argc, char **argv, struct peer_options *options);
 
-/* The word of the command line, and of the report. */
+/* The word for a case on the command line and in the report. */
 const char *peer_case_word(enum peer_case kind);
 
 #endif

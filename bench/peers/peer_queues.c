@@ -12,15 +12,15 @@
 
 #define BATCH_ELEMENTS 4096u
 #define REST_NS_MAX    500000u
-#define ELEMENT_NS     10u /* what a fast writer takes for one */
+#define ELEMENT_NS     10u /* a fast writer's time for one element */
 
-/* CONST while the reader runs, but for what is said. */
+/* CONST while the reader runs, except where marked. */
 static struct {
     pthread_t thread;
     peer_queue_take take;
     uint32_t queues;
     uint64_t emitted;
-    uint64_t few; /* a round that gave less is followed by a rest */
+    uint64_t few; /* the reader rests after a round that yielded less */
     struct timespec rest;
     int fd;                     /* -1: nowhere */
     struct peer_element *batch; /* the reader's */
@@ -40,7 +40,7 @@ static void write_all(const void *bytes, size_t count)
     }
 }
 
-/* One look at each queue. */
+/* Reads each queue once. */
 static uint64_t sweep(void)
 {
     uint64_t got = 0;
@@ -54,12 +54,12 @@ static uint64_t sweep(void)
     return got;
 }
 
-/* The writers have ended before `is_ending` is set, so a sweep that was begun after and finds
+/* The writers have ended before `is_ending` is set, so a sweep that begins after that and finds
  * nothing leaves nothing behind. */
 static void *read_queues(void *context)
 {
     (void)context;
-    prctl(PR_SET_TIMERSLACK, 1UL); /* a rest of 50 us is not one of 100 */
+    prctl(PR_SET_TIMERSLACK, 1UL); /* or a rest of 50 us would take 100 */
     for (;;) {
         bool is_last = atomic_load_explicit(&reader.is_ending, memory_order_acquire);
         uint64_t got = sweep();
@@ -70,13 +70,13 @@ static void *read_queues(void *context)
     }
 }
 
-/* The reader is back before a queue that it left empty is full. */
+/* Sets a rest so short that a queue left empty is not full when the reader returns. */
 static void rest_set(uint64_t elements)
 {
     uint64_t rest_ns = elements / 4 * ELEMENT_NS;
     reader.rest.tv_nsec = (long)(rest_ns < REST_NS_MAX ? rest_ns : REST_NS_MAX);
     reader.few = elements / 16 < BATCH_ELEMENTS ? elements / 16 : BATCH_ELEMENTS;
-    reader.few += reader.few == 0; /* one that finds nothing rests */
+    reader.few += reader.few == 0; /* a round that finds nothing always rests */
 }
 
 void peer_queues_start(const struct peer_options *options, uint64_t elements, peer_queue_take take)
@@ -97,7 +97,7 @@ void peer_queues_start(const struct peer_options *options, uint64_t elements, pe
     }
     int failure = pthread_create(&reader.thread, NULL, read_queues, NULL);
     if (failure)
-        peer_fail("no thread: %s", strerror(failure));
+        peer_fail("a thread cannot be started: %s", strerror(failure));
 }
 
 void peer_queues_stop(struct peer_outcome *outcome, uint64_t refused, uint64_t capacity)
@@ -108,7 +108,7 @@ void peer_queues_stop(struct peer_outcome *outcome, uint64_t refused, uint64_t c
         close(reader.fd);
     free(reader.batch);
     if (reader.delivered + refused != reader.emitted)
-        peer_fail("%llu elements came out and %llu were refused of %llu",
+        peer_fail("%llu elements were read and %llu refused, of %llu",
                   (unsigned long long)reader.delivered, (unsigned long long)refused,
                   (unsigned long long)reader.emitted);
     outcome->delivered = reader.delivered;

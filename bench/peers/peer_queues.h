@@ -1,12 +1,13 @@
 /*
- * For peers that are queues of elements and nothing more: what is written into one, and a thread
- * that reads all of them, as whoever uses such a queue for tracing has to write it.
+ * For peers that are only queues of elements: the element, and a thread that reads all queues,
+ * which any user of such a queue for tracing would have to write.
  *
  * An element is what a tracer without a compact record keeps: a stamp, an id, the payload. The
- * reader takes from each queue in turn, writes what it has got to a file, and rests after each
- * round that gave little: a reader that spins makes each event several times as expensive, since
- * each published index is pulled away from the writer. It rests for half a millisecond, or for what
- * a quarter of a queue takes to fill at ten nanoseconds an element if that is less.
+ * reader takes from each queue in turn, writes what it got to a file, and rests after each round
+ * that yielded little. A reader that spins would make each event several times as expensive,
+ * because it takes the cache line of each published index from the writer. It rests for half a
+ * millisecond, or, if that is less, for the time in which a quarter of a queue fills at ten
+ * nanoseconds per element.
  */
 #ifndef BENCH_PEER_QUEUES_H
 #define BENCH_PEER_QUEUES_H
@@ -27,14 +28,14 @@ struct peer_element {
     uint64_t words[4];
 };
 
-/* Takes up to `max` elements out of a queue; on the reader's thread. */
+/* Takes up to `max` elements out of a queue; called on the reader's thread. */
 typedef size_t (*peer_queue_take)(uint32_t queue, struct peer_element *to, size_t max);
 
-/* Begins to read `options->threads` queues of so many elements. */
+/* Starts reading `options->threads` queues of `elements` elements each. */
 void peer_queues_start(const struct peer_options *options, uint64_t elements, peer_queue_take take);
 
-/* Reads what is left, ends the reader, fills in what it got. `refused` is the number of elements
- * that found no room, `capacity` that of elements in all queues. */
+/* Reads what is left, ends the reader, and fills in the outcome. `refused` is the number of
+ * elements that found no room, `capacity` the number that all queues hold. */
 void peer_queues_stop(struct peer_outcome *outcome, uint64_t refused, uint64_t capacity);
 
 static inline struct peer_element peer_element_of(uint64_t i, uint32_t thread)
@@ -43,7 +44,7 @@ static inline struct peer_element peer_element_of(uint64_t i, uint32_t thread)
     return element;
 }
 
-/* Elements for each of the queues that the budget is shared by. */
+/* Elements per queue, from the budget that the queues share. */
 static inline uint64_t peer_queue_elements(const struct peer_options *options)
 {
     uint64_t elements = options->budget_bytes / sizeof(struct peer_element) / options->threads;

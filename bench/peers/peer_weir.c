@@ -1,4 +1,4 @@
-/* Weir itself: one session, a file or a function that discards as its sink. */
+/* Weir itself: one session, whose sink is a file or a function that discards. */
 #include <string.h>
 #include <weir/session.h>
 #include <weir/trace.h>
@@ -41,7 +41,7 @@ static void open_weir(const struct peer_options *options)
         config.sink.write = discard;
     emitted = options->events * options->threads;
     if (!bench_events_register())
-        peer_fail("no events");
+        peer_fail("the events cannot be registered");
     if (weir_session_create(&config, &session, &error) != WEIR_OK ||
         weir_session_start(session, &error) != WEIR_OK)
         peer_fail("%s", error.text);
@@ -61,8 +61,8 @@ static void close_weir(struct peer_outcome *outcome)
         peer_fail("the trace is not whole");
     weir_session_destroy(session);
     if (stats.counts.attempted != emitted)
-        peer_fail("%llu events were emitted, the session counts %llu", (unsigned long long)emitted,
-                  (unsigned long long)stats.counts.attempted);
+        peer_fail("%llu events were emitted, but the session counts %llu",
+                  (unsigned long long)emitted, (unsigned long long)stats.counts.attempted);
     outcome->delivered = stats.counts.written;
     outcome->told_lost = 0;
     for (unsigned cause = 0; cause < WEIR_LOSS_COUNT; cause++)

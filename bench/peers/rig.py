@@ -1,4 +1,4 @@
-"""Where peers run: a folder in memory, the processes that were started, and the end of both, whatever happens."""
+"""The place where peers run: a folder in memory and the processes started there, both removed whatever happens."""
 import contextlib
 import os
 import shutil
@@ -9,13 +9,13 @@ import time
 
 from bench.judge.command import last_lines
 
-BYTES_NEEDED = 2 << 30  # a long run's trace, with room
+BYTES_NEEDED = 2 << 30  # more than the trace of a long run
 GRACE_S = 3
 NOBODY = 65534
 
 
 class Failed(Exception):
-    """What went wrong with one run, in a line."""
+    """What went wrong with one run, in one line."""
 
 
 class Missing(Exception):
@@ -23,7 +23,7 @@ class Missing(Exception):
 
 
 def in_memory():
-    """A folder for what is delivered, so that no disk is measured; the usual one where there is none or it is small."""
+    """A folder in memory for the output, so that no disk is measured; the usual temporary one if memory is short."""
     with contextlib.suppress(OSError):
         if shutil.disk_usage("/dev/shm").free >= BYTES_NEEDED and os.access("/dev/shm", os.W_OK):
             return "/dev/shm"
@@ -31,7 +31,7 @@ def in_memory():
 
 
 def members(group):
-    """Process ids of a process group, without those that have ended and that nobody has asked after."""
+    """Process ids of a process group, without zombies."""
     for name in os.listdir("/proc"):
         if name.isdigit():
             with contextlib.suppress(OSError), open(f"/proc/{name}/stat", encoding="utf-8", errors="replace") as file:
@@ -41,9 +41,9 @@ def members(group):
 
 
 class Workplace(contextlib.ExitStack):
-    """A context: its folder and all that was started in it are gone when it ends. Others add to that with callback().
+    """A context: when it ends, its folder and all processes started in it are gone. callback() adds more to clean up.
 
-    Each process leads a group of its own, so that those it starts in turn are ended with it.
+    Each process leads a new group, so that the processes that it starts are ended with it.
     """
 
     def __enter__(self):
@@ -51,7 +51,7 @@ class Workplace(contextlib.ExitStack):
         self.groups = []
         self.folder = tempfile.mkdtemp(prefix="weir-peers-", dir=in_memory())
         self.callback(self.clean)
-        os.chmod(self.folder, 0o711)  # LTTng runs as somebody else, in a folder of its own
+        os.chmod(self.folder, 0o711)  # LTTng runs as another user, in a folder below
         return self
 
     def clean(self):
@@ -67,14 +67,14 @@ class Workplace(contextlib.ExitStack):
         return path
 
     def make_program_folder(self):
-        """On a disk: what is in memory often may not be run. For all users to enter."""
+        """A folder on disk, because folders in memory are often mounted noexec. All users may enter it."""
         path = tempfile.mkdtemp(prefix="weir-peers-")
         self.callback(shutil.rmtree, path, ignore_errors=True)
         os.chmod(path, 0o711)
         return path
 
     def environment(self, more=None):
-        """What programs leave in temporary folders belongs to this one."""
+        """Makes programs put their temporary files into this folder."""
         return {**os.environ, "TMPDIR": self.folder, "RUNTIME_DIRECTORY": self.folder, **(more or {})}
 
     def start(self, command, **options):
@@ -87,7 +87,7 @@ class Workplace(contextlib.ExitStack):
         return process
 
     def end(self, process):
-        """Asks first. The group may outlive its leader."""
+        """Sends SIGTERM first, then SIGKILL. The group may outlive its leader."""
         self.groups.remove(process)
         for number in (signal.SIGTERM, signal.SIGKILL):
             with contextlib.suppress(ProcessLookupError, PermissionError):
@@ -106,7 +106,7 @@ class Workplace(contextlib.ExitStack):
         return False
 
     def run(self, command, timeout_s, **options):
-        """Its standard output; Failed if it fails or takes longer."""
+        """The command's standard output. Raises Failed if it fails or takes longer."""
         process = self.start(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, **options)
         try:
             out, err = process.communicate(timeout=timeout_s)
@@ -117,29 +117,29 @@ class Workplace(contextlib.ExitStack):
             process.stdout.close()
             process.stderr.close()
         if process.returncode != 0:
-            said = last_lines(err) or last_lines(out) or "said nothing"
+            said = last_lines(err) or last_lines(out) or "no output"
             raise Failed(f"{os.path.basename(command[0])}: exit code {process.returncode}: {said}")
         return out
 
 
 def need(*programs, package):
-    """Missing unless all of them are on the path."""
+    """Raises Missing unless all of them are on the path."""
     for program in programs:
         if not shutil.which(program):
             raise Missing(f"there is no {program} (Debian: {package})")
 
 
 def trace_bytes(folder, prefix):
-    """Of the files of a CTF trace whose names begin so: its streams, without metadata and index."""
+    """Size of the files of a CTF trace with this prefix: its streams, without metadata and index."""
     return sum(os.path.getsize(os.path.join(root, name)) for root, folders, names in os.walk(folder)
                for name in names if name.startswith(prefix) and os.path.basename(root) != "index")
 
 
 def ctf_events(workplace, folder, timeout_s):
-    """How many events babeltrace2 finds in the traces below a folder."""
+    """The number of events that babeltrace2 finds in the traces below a folder."""
     out = workplace.run(["babeltrace2", folder, "-c", "sink.utils.counter", "--params=step=+0"], timeout_s)
     for line in out.splitlines():
         words = line.split()
         if words[1:] == ["Event", "messages"]:
             return int(words[0])
-    raise Failed("babeltrace2 did not say how many events there are")
+    raise Failed("babeltrace2 did not report the number of events")

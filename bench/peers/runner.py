@@ -1,9 +1,9 @@
-"""The same events through this library and through others: what one costs, how many arrive.
+"""The same events through this library and through others: what one event costs, how many arrive.
 
-Each measure is a process of bench/peers/; all run in turn, A B C ... A B C ..., so that what the machine does meanwhile
-meets all of them. Figures are medians over the rounds, with the least and the greatest; ratios are taken within a
-round. What the programs say they delivered is counted again by a reader where there is a trace to read.
-bench/peers/README.md has each peer's configuration.
+Each measurement is a process of bench/peers/. They run in turn, A B C ... A B C ..., so that other
+load on the machine affects all of them. Figures are medians over the rounds, with the least and the
+greatest; ratios are taken within a round. Where there is a trace to read, a reader counts the
+events that a program says it delivered. bench/peers/README.md has each peer's configuration.
 
     rows = peers.measure(["burst", "flood"], rounds=5, names=["weir", "lttng:blocking"])
 """
@@ -26,9 +26,9 @@ FOLDER = os.path.join(ROOT, "build", "bench")
 MIB = 1 << 20
 TIMEOUT_S = 120
 FLOOR = "floor"
-WITHOUT_BUDGET = (FLOOR, "lttng")  # programs that refuse one: nobody reads the floor, and LTTng's is the session's
+WITHOUT_BUDGET = (FLOOR, "lttng")  # refuse a budget: the floor has no reader, LTTng's session sets its own
 
-# What is told of each: medians over the rounds.
+# The figures of each peer: medians over the rounds.
 FIGURES = ("ns_per_event", "cpu_ns_per_event", "seconds", "seconds_delivered", "delivered", "lost", "told_lost",
            "bytes_per_event", "of_floor", "of_weir")
 
@@ -37,13 +37,13 @@ FIGURES = ("ns_per_event", "cpu_ns_per_event", "seconds", "seconds_delivered", "
 class Case:
     kind: str
     threads: int
-    events: int  # of each thread
-    budget: int  # of all threads together
+    events: int  # per thread
+    budget: int  # for all threads together
 
 
 @dataclasses.dataclass(frozen=True)
 class Peer:
-    """`variant` is the user's word, `option` the program's; `budget` where it is not the case's."""
+    """`variant` is the user's word, `option` the program's; `budget` is set if it differs from the case's."""
     program: str
     variant: str
     kinds: tuple
@@ -98,11 +98,12 @@ RUN = {
 RUN["required"] = list(RUN["properties"])
 
 
-# --- What is measured. ---------------------------------------------------------------------------------------
+# --- Cases and peers.
+# ----------------------------------------------------------------------------------------
 
 
 def case(kind, threads, events=None, budget=None):
-    """Its usual size: 31 bursts; 3,000,000 events of each thread; 1,000,000 of all threads together through 1 MiB."""
+    """A case of its usual size: 31 bursts; 3,000,000 events per thread; 1,000,000 in total through 1 MiB."""
     usual = {"burst": (310_000, 4 * MIB * threads), "sustained": (3_000_000, 4 * MIB * threads),
              "flood": (max(1, 1_000_000 // threads), MIB)}[kind]
     return Case(kind, threads, events or usual[0], budget or usual[1])
@@ -114,11 +115,11 @@ def usual_cases(kinds=ALL, threads=None):
 
 
 def select(names=None):
-    """The peers of these names: "weir", all its variants, or "weir:block". ValueError for one that is not known."""
+    """The peers with these names: "weir" for all variants, or "weir:block". Raises ValueError for an unknown name."""
     programs = list(dict.fromkeys(peer.program for peer in PEERS))
     for name in names or ():
         if not any(name in (peer.name, peer.program) for peer in PEERS):
-            raise ValueError(f"'{name}' is not a peer; known are {', '.join(programs)}, and with their variants "
+            raise ValueError(f"'{name}' is not a peer; known are {', '.join(programs)}, and with variants "
                              f"{', '.join(peer.name for peer in PEERS if ':' in peer.name)}")
     return [peer for peer in PEERS if not names or peer.name in names or peer.program in names]
 
@@ -127,7 +128,8 @@ def select(names=None):
 
 
 def build():
-    """What is not there is not built; peers.json says why. Raises Failed with the end of the output."""
+    """Builds the peers whose libraries are installed; peers.json says why others are not. Raises Failed with the end of
+    the output."""
     for command in (["cmake", "--preset", "bench"],
                     ["cmake", "--build", "--preset", "bench", "--target", "peers", "weir_tool"]):
         done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
@@ -137,7 +139,7 @@ def build():
 
 
 def program_of(folder, name):
-    """Its path; Missing with the reason if it was not built."""
+    """The program's path. Raises Missing with the reason if it was not built."""
     listed = os.path.join(folder, "bench", "peers", "peers.json")
     try:
         with open(listed, encoding="utf-8") as file:
@@ -153,14 +155,14 @@ def program_of(folder, name):
 
 
 class Runner:
-    """Runs peers in a workplace. What surrounds one (a daemon, a build) is made when it is first needed."""
+    """Runs peers in a workplace. The environment of one (a daemon, a build) is set up when it is first needed."""
 
     def __init__(self, workplace, pins=False, timeout_s=TIMEOUT_S, folder=FOLDER):
         self.workplace, self.pins, self.timeout_s, self.folder = workplace, pins, timeout_s, folder
         self.surroundings = {}
 
     def surrounding(self, name, make):
-        """Made once, and missing once."""
+        """Sets up an environment once; if that fails, it is missing from then on."""
         if name not in self.surroundings:
             try:
                 self.surroundings[name] = make()
@@ -186,7 +188,7 @@ class Runner:
         return [str(word) for word in words]
 
     def run(self, peer, of):
-        """One process: its report, with what reading the trace adds. Raises Missing or Failed."""
+        """Runs one process. Returns its report, with what reading the trace adds. Raises Missing or Failed."""
         place, arguments = self.prepare(peer), self.arguments(peer, of)
         try:
             if peer.program == "lttng":
@@ -200,7 +202,7 @@ class Runner:
             raise Failed(f"{peer.name}, {of.kind}, threads {of.threads}: {error}") from None
 
     def drain_set(self, of):
-        """Where what drains may run: with --pin, the last processor if that one does not emit."""
+        """Processors for the draining thread: with --pin, the last one if no thread emits there."""
         allowed = sorted(os.sched_getaffinity(0))
         return {allowed[-1]} if self.pins and of.threads < len(allowed) else set(allowed)
 
@@ -217,18 +219,18 @@ class Runner:
             shutil.rmtree(folder, ignore_errors=True)
 
     def read_back(self, peer, folder):
-        """What a reader that is not the writer finds."""
+        """The events that an independent reader finds."""
         if peer.program == "weir":
             return {"read": self.weir_events(os.path.join(folder, "weir.nettrace"))}
         if peer.program == "dpdk":
             if not shutil.which("babeltrace2"):
-                return {"note": "what was delivered is not known: there is no babeltrace2"}
+                return {"note": "the number of delivered events is unknown: babeltrace2 is not installed"}
             return {"delivered": rig.ctf_events(self.workplace, folder, self.timeout_s),
                     "bytes": rig.trace_bytes(folder, "channel")}
         return {}
 
     def weir_events(self, path):
-        """Events of ours in a trace; `weir stat` ends with 3 where some were lost, which is no failure here."""
+        """Our events in a trace. `weir stat` exits with 3 if some were lost, which is not a failure here."""
         tool = os.path.join(self.folder, "bin", "weir")
         out = self.workplace.run(["sh", "-c", '"$0" stat --json "$1" || [ $? -eq 3 ]', tool, path], self.timeout_s)
         return sum(event["count"] for event in json.loads(out)["events"] if event["provider"] == "WeirBench")
@@ -246,9 +248,9 @@ class Runner:
             jsonschema.validate(run, RUN)
         except (ValueError, KeyError, TypeError, jsonschema.ValidationError) as error:
             what = error.message if isinstance(error, jsonschema.ValidationError) else error
-            raise Failed(f"what it printed is no report: {what}") from None
+            raise Failed(f"it printed no valid report: {what}") from None
         if known.get("read", delivered) != delivered:
-            raise Failed(f"it says that {delivered} events were delivered, and {known['read']} are in the trace")
+            raise Failed(f"it reports {delivered} delivered events, but the trace has {known['read']}")
         return run | {"variant": peer.variant}
 
 
@@ -256,7 +258,7 @@ class Runner:
 
 
 def reference(peer, of):
-    """Which of ours does the same as this peer: the one that waits, or the one that drops."""
+    """Our variant that does the same as this peer: the one that waits, or the one that drops."""
     return "weir:block" if peer.waits or of.kind == "sustained" else "weir:drop"
 
 
@@ -270,7 +272,7 @@ def add_ratios(round_of):
 
 
 def row_of(peer, of, found, reason):
-    """One peer in one case. `found` are its reports; without any, `skipped` or `failed` says why."""
+    """One peer in one case. `found` has its reports; if there are none, `skipped` or `failed` says why."""
     row = {"name": peer.name, "peer": peer.program, "variant": peer.variant, "case": of.kind, "threads": of.threads,
            "skipped": None, "failed": None, "rounds": len(found), "events": of.events,
            "emitted": of.events * of.threads, "budget_bytes": peer.budget or of.budget}
@@ -295,7 +297,7 @@ class Rounds:
         self.done = 0
 
     def go(self):
-        """One round. A peer that is missing or has failed is not asked again."""
+        """One round. A peer that is missing or has failed is not run again."""
         round_of = {}
         for number, (peer, of) in enumerate(self.plan, 1):
             self.show(f"round {self.done + 1}: {number}/{len(self.plan)} {peer.name}, {of.kind}, threads {of.threads}")
@@ -315,12 +317,13 @@ class Rounds:
 
 
 def measure(cases, rounds, names=None, *, threads=None, pins=False, seconds=None, show=None, builds=True):
-    """Rows of all peers of these names in these cases: of burst, sustained, flood, in their usual sizes, or Case.
+    """Rows of all peers with these names in these cases: "burst", "sustained" or "flood" of the usual size, or a Case.
 
-    A row's figures are medians over the rounds, None where a peer cannot tell; row["least"] and row["greatest"] have
-    the same names. row["skipped"] says why a peer is missing on this machine, row["failed"] what went wrong; else they
-    are None. Rounds end after `seconds`, but there is one. Raises Failed if the programs cannot be built, ValueError
-    for a name that is not known.
+    A row's figures are medians over the rounds, None where a peer has no such figure; row["least"]
+    and row["greatest"] have the same names. row["skipped"] says why a peer is missing on this
+    machine, row["failed"] what went wrong; otherwise they are None. Rounds end after `seconds`, but
+    at least one is run. Raises Failed if the programs cannot be built, ValueError for an unknown
+    name.
     """
     wanted = [of if isinstance(of, Case) else usual for of in cases
               for usual in ([of] if isinstance(of, Case) else usual_cases([of], threads))]
@@ -366,7 +369,7 @@ HEAD = ["peer", "ns/event", "cpu ns", "x floor", "x weir", "delivered", "lost", 
 
 
 def tables(rows):
-    """Lines: a table for each case, and under it why a peer is not in it."""
+    """Lines: a table for each case, and below it why a peer is missing."""
     for (kind, threads), members in runs.group(rows, lambda row: (row["case"], row["threads"])).items():
         first = members[0]
         yield (f"{kind}, threads {threads}, {first['emitted']:,} events, budget {runs.size(first['budget_bytes'])}, "

@@ -1,5 +1,5 @@
-"""The programs of bench/peers/ and what runs them: each prints a report that obeys the contract and adds up, what is
-missing is skipped with its reason, and nothing is left behind. No speed is judged here.
+"""The programs of bench/peers/ and their runner: each prints a report that obeys the contract and adds up, a missing peer
+is skipped with its reason, and nothing is left behind. No speed is judged here.
 
 WEIR_BENCH names the weir-bench of the build that is tested; without it, build/bench is.
 """
@@ -24,7 +24,7 @@ PROGRAMS = ("floor", "weir", "ck-ring", "boost", "dpdk", "lttng")
 
 
 class Programs(unittest.TestCase):
-    """All of them in one workplace, so that one session daemon serves all."""
+    """All programs in one workplace, so that one session daemon serves all."""
 
     @classmethod
     def setUpClass(cls):
@@ -54,7 +54,7 @@ class Programs(unittest.TestCase):
         return run
 
     def check_cases(self, program):
-        """Each variant in each case, all of it in room enough: nothing may be lost."""
+        """Each variant in each case, with enough room: nothing may be lost."""
         for peer in peers.select([program]):
             for kind in peers.ALL:
                 with self.subTest(peer.name, case=kind):
@@ -87,7 +87,7 @@ class Programs(unittest.TestCase):
                 self.assertEqual(run["buffer_bytes"], int(name.split("MB", maxsplit=1)[0]) * MIB)
 
     def test_eventpipe_without_room(self):
-        """Where the stream cannot be written the session would never stop: it ends, with the reason."""
+        """If the stream cannot be written, the session would never stop: the run must end, with the reason."""
         try:
             place = self.runner.prepare(peers.select(["eventpipe:1MB"])[0])
         except Missing as missing:
@@ -99,7 +99,7 @@ class Programs(unittest.TestCase):
                                       60, env=place.environment)
 
     def test_what_a_flood_leaves(self):
-        """Those that wait lose nothing; those that overwrite or discard keep what fits, and say so where they can."""
+        """Peers that wait lose nothing; those that overwrite or discard keep what fits, and report it if they can."""
         of = Case("flood", 2, 100_000, 256 << 10)
         for name in ("weir:overwrite", "weir:block", "ck-ring:wait", "boost:wait", "dpdk:discard"):
             with self.subTest(name):
@@ -125,14 +125,14 @@ class Programs(unittest.TestCase):
                     self.assertEqual(len(done.stderr.splitlines()), 1, done.stderr)
 
     def test_without_a_session(self):
-        """LTTng's program alone has nobody to emit to, and says so."""
+        """Without a session, LTTng's program fails and says so."""
         try:
             program = peers.program_of(FOLDER, "lttng")
         except Missing as missing:
             self.skipTest(str(missing))
         place = self.runner.workplace
         home = place.make_folder("nobody-home")
-        with self.assertRaisesRegex(Failed, "no session wants the event"):
+        with self.assertRaisesRegex(Failed, "no session has enabled the event"):
             place.run([program], 20, env=place.environment({"LTTNG_HOME": home, "LTTNG_UST_REGISTER_TIMEOUT": "0"}))
 
 
@@ -179,14 +179,14 @@ class Skips(unittest.TestCase):
                              {"no .NET SDK: 'dotnet' is not on PATH"})
 
     def test_failed_is_not_skipped(self):
-        """A program that was built and is gone, or prints nonsense."""
+        """A program that was built and then removed, or that prints nonsense."""
         self.list_peers(floor="", weir="")
         os.makedirs(os.path.join(self.folder, "bin"))
         with open(os.path.join(self.folder, "bin", "peer-floor"), "w", encoding="utf-8") as file:
             file.write("#!/bin/sh\necho '{\"peer\": \"floor\"}'\n")
         os.chmod(file.name, 0o755)
         row, = self.rows("floor")
-        self.assertRegex(row["failed"], "floor, flood, threads 1: what it printed is no report")
+        self.assertRegex(row["failed"], "floor, flood, threads 1: it printed no valid report")
         self.assertRegex(self.rows("weir:drop")[0]["failed"], "peer-weir: No such file")
         self.assertEqual(row["skipped"], None)
 
@@ -199,7 +199,7 @@ GOOD = {"peer": "weir", "variant": "drop", "version": "1", "case": "flood", "thr
 
 
 class Figures(unittest.TestCase):
-    """Medians and ratios of rounds whose figures are known."""
+    """Medians and ratios of rounds with known figures."""
 
     class Fake:
         """A runner whose n-th round costs n times as much."""
@@ -234,7 +234,7 @@ class Figures(unittest.TestCase):
         self.assertIsNone(rows["weir:drop"]["told_lost"])
         self.assertEqual(rows["boost:drop"]["skipped"], "not here")
         self.assertEqual(fake.asked[:6], [*self.Fake.COSTS, "boost:drop"])
-        self.assertEqual(fake.asked[6:11], fake.asked[:5], "in turn, and what is missing is not asked again")
+        self.assertEqual(fake.asked[6:11], fake.asked[:5], "in turn, and a missing peer is not run again")
 
     def test_table(self):
         _, rows = self.go(["floor", "weir:drop"], 3)
@@ -269,7 +269,7 @@ class Figures(unittest.TestCase):
             self.assertEqual(lttng.sub_buffer_bytes("flood", MIB), 4096)
 
 
-# Starts a process that does not hear SIGTERM and has a child, says where, and waits.
+# Starts a process that ignores SIGTERM and has a child, prints where, and waits.
 HOLDER = """
 import sys, time
 from bench.peers import rig
@@ -326,7 +326,7 @@ class Command(unittest.TestCase):
                 self.assertEqual(done.returncode, 2, done)
 
     def test_what_is_written(self):
-        """The command with runs that are not made: its file, its table, and its exit code if a peer fails."""
+        """The command with faked runs: its file, its table, and its exit code if a peer fails."""
         from bench.judge import cmd_peers
         good = Figures().go(["floor", "weir:drop"], 2)[1]
         for failed, status in ((None, 0), ("it fell", 1)):

@@ -1,4 +1,4 @@
-"""RELAY against the other two, from the runs of a matrix: ratios with intervals, shares of the bound, waits, and the bars.
+"""RELAY against the other two strategies, from the runs of a matrix: ratios with intervals, shares of the bound, waits, bars.
 
     compare.py RUNS.ndjson [--json OUT.json] [--any-segment]
 
@@ -15,8 +15,8 @@ from collections import Counter
 from bench.stress import runs
 
 RESAMPLES = 4000
-PAIRS_WANTED = 7  # for a claim
-PAIRS_MIN = 5  # for an interval: with fewer, resampling knows too little
+PAIRS_WANTED = 7  # enough for a claim
+PAIRS_MIN = 5  # enough for an interval: with fewer, resampling means little
 
 DEFAULT_SEGMENT = 32768
 DRAIN_BOUND_SHARE = 0.8
@@ -53,7 +53,8 @@ def ratio(one, other):
     return {"median": statistics.median(pairs), "low": low, "high": high, "pairs": len(pairs), "below": high is not None and high < 1}
 
 
-# --- Cells: the runs that differ in strategy and seed only. ------------------------------------------------------
+# --- Cells: runs that differ only in strategy and seed.
+# ----------------------------------------------------------
 
 
 def key_of(run, any_segment):
@@ -62,7 +63,7 @@ def key_of(run, any_segment):
 
 
 def figures(found):
-    """What is told of one strategy in a cell."""
+    """The figures of one strategy in a cell."""
     of = lambda function: spread(function(run) for run in found)
     return {
         "events_per_s": of(lambda run: run["events_per_s"]),
@@ -80,7 +81,7 @@ def figures(found):
 
 
 def drain_bound(found):
-    """Is the drain the bottleneck? None if the runs do not tell."""
+    """True if the drain is the bottleneck, None if the runs do not show it."""
     shares = [quotient(run.get("drain_ceiling_events_per_s"), run.get("producer_ceiling_events_per_s")) for run in found]
     share = runs.median(shares)
     return None if share is None else share <= DRAIN_BOUND_SHARE
@@ -103,15 +104,16 @@ def cells_of(found, any_segment=False):
 
 
 def sortable(key):
-    """Sortable although some of it may be None."""
+    """A key that can be sorted although parts of it may be None."""
     return [("" if part is None else f"{part:012}" if isinstance(part, int) else str(part)) for part in key]
 
 
-# --- Bars: what section 10 of the architecture calls good. ----------------------------------------------------
+# --- Bars: the goals of section 10 of the architecture.
+# -------------------------------------------------------
 
 
 def bar(name, cells, applies, values, holds):
-    """values(cell) yields (what, figure); figures that are not there are not judged."""
+    """values(cell) yields (what, figure); missing figures are not judged."""
     judged, misses = 0, []
     for cell in filter(applies, cells):
         for what, value in values(cell):
@@ -220,7 +222,7 @@ def text(report, note):
         yield note
     yield "Medians; ratios by pairs with 95 % intervals; '<': the interval lies wholly below 1."
     if report["pairs_min"] < PAIRS_WANTED:
-        yield f"Some ratios come from {report['pairs_min']} pairs only: {PAIRS_WANTED} are wanted for a claim, {PAIRS_MIN} for an interval."
+        yield f"Some ratios come from only {report['pairs_min']} pairs: a claim needs {PAIRS_WANTED}, an interval {PAIRS_MIN}."
     for title, cells in runs.group(report["cells"], lambda cell: describe(cell, producers=False)).items():
         bound = {True: " (the drain is the bottleneck)", False: "", None: ""}[cells[-1]["drain_bound"]]
         yield from ("", f"== {title}{bound}")
@@ -241,7 +243,7 @@ def report_of(found, any_segment=False):
     pairs = [one["pairs"] if one else 0 for cell in cells for one in cell["ratios"].values()]
     machines = Counter(runs.machine(run) for run in found)
     if len(machines) > 1:
-        raise runs.Failed("the runs are of different machines or commits: " + "; ".join(machines))
+        raise runs.Failed("the runs are from different machines or commits: " + "; ".join(machines))
     return {"runs": len(found), "machine": next(iter(machines)), "pairs_min": min(pairs, default=0), "cells": cells, "bars": bars(cells)}
 
 

@@ -1,10 +1,11 @@
-"""The differential of the original work: the same flood of events under each strategy, side by side.
+"""The comparison of the original work: the same flood of events under each strategy, side by side.
 
     differential.py PROGRAM [--seconds 2] [--events 1000000] [--threads 4] [--budget 1M] [--json]
 
-Each row is repeated until it has run for so many seconds, the rows in turn, and its repeats are pooled. Each repeat's
-trace is decoded by the independent reader after the clock stops; a row whose trace is not what was emitted is not
-printed, and the command fails. Exit codes: 0, 1 failed, 2 usage.
+The rows take turns, and each is repeated until it has run for the given seconds; its repeats are
+pooled. The independent reader decodes each repeat's trace after the clock stops. If a trace does
+not match what was emitted, its row is not printed and the command fails. Exit codes: 0, 1 failed, 2
+usage.
 """
 import argparse
 import json
@@ -24,7 +25,7 @@ def options_of(strategy, arguments, seed):
 
 
 def measure(program, arguments, progress):
-    """A pool per strategy. The rows take turns, so that what else the machine does meets them alike."""
+    """A pool per strategy. The rows take turns, so that other load on the machine affects all of them alike."""
     pools = {strategy: runs.Pool() for strategy in runs.STRATEGIES}
     for repeat in range(1, REPEATS_MAX + 1):
         open_rows = [strategy for strategy, pool in pools.items() if pool.sum("seconds") < arguments.seconds]
@@ -42,7 +43,7 @@ def measure(program, arguments, progress):
 
 
 def row(summary):
-    """A summary as the texts of a line."""
+    """A summary as the cells of a line."""
     lost = sum(summary["lost"].values())
     share = f" ({100 * lost / summary['emitted']:.1f} %)" if lost else ""
     park = summary["park_ns"]
@@ -58,18 +59,18 @@ def text(summaries, run, arguments, note):
     payload = f" of {run['payload']} bytes" if run.get("payload") is not None else ""
     budget = runs.size(run["budget_bytes"]) if run.get("budget_bytes") else arguments.budget
     yield (f"The brim: {arguments.threads} threads emit {arguments.events:,} events{payload} each, as fast as they can, through {budget}.")
-    yield f"{span} repeats a row, in turn and pooled; each trace was decoded by the independent reader and counted."
+    yield f"{span} repeats per row, in turn and pooled; the independent reader decoded and counted each trace."
     yield ""
     yield from runs.table([*HEADER, *(row(summary) for summary in summaries)])
     yield ""
-    yield "parked: how long a producer that found the budget full waited for room; -: too few waits to tell."
-    yield "Fairness is 1 if all threads got the same in each stretch of time."
+    yield "parked: how long a producer that found the budget full waited for room; -: too few waits."
+    yield "Fairness is 1 if all threads got the same share in each interval."
     if note:
         yield note
 
 
 def main():
-    parser = argparse.ArgumentParser(description="Floods a session under each strategy and prints what came of it.")
+    parser = argparse.ArgumentParser(description="Floods a session under each strategy and prints the figures side by side.")
     parser.add_argument("program", help="weir-stress")
     parser.add_argument("--seconds", type=float, default=2, help="how long each row runs (default 2)")
     parser.add_argument("--events", type=int, default=1_000_000, help="per thread and repeat (default 1000000)")
@@ -78,7 +79,7 @@ def main():
     parser.add_argument("--json", action="store_true", help="one object per row instead of the table")
     arguments = parser.parse_args()
     if min(arguments.seconds, arguments.events, arguments.threads) <= 0:
-        parser.error("--seconds, --events and --threads are positive numbers")
+        parser.error("--seconds, --events and --threads must be positive")
     progress, others = runs.Progress(), runs.Others()
     try:
         pools = measure(runs.Program(arguments.program), arguments, progress)

@@ -1,8 +1,8 @@
-"""Stands in for weir-stress in the tests of the Python files: runs as they would be on a machine that obeys a formula.
+"""Stands in for weir-stress in the tests of the Python files: prints runs as on a machine that obeys a formula.
 
     fake_program.py [options of weir-stress] --json
 
-The environment variable FAKE asks for one kind of misbehaviour.
+The environment variable FAKE selects one kind of misbehaviour.
 """
 import json
 import os

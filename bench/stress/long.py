@@ -1,4 +1,4 @@
-"""The long runs of weir-stress, one after the other; each is decoded by the independent reader.
+"""The long runs of weir-stress, one after the other; the independent reader decodes each.
 
     long.py PROGRAM OUT.ndjson [--seed S] [--only NAME]
 
@@ -12,8 +12,8 @@ from bench.stress import runs
 BLOCK = ["--mode", "block", "--budget", "1M", "--threads", "8"]
 DROP = ["--mode", "drop", "--budget", "1M", "--threads", "8"]
 
-# Name, what it shows, options, seconds it may take. What is kept for the reader is limited, hence the rates; a sink that
-# stalls does so for a tenth of the time.
+# Name, purpose, options, time limit in seconds. The stream kept for the reader is limited, hence
+# the rates; a sink that stalls does so for a tenth of the time.
 LONG = (
     ("billion", "a billion events of 8 producers through 1 MiB, streamed into the reader",
      [*BLOCK, "--events", "125000000", "--sink", "pipe"], 1800),
@@ -33,11 +33,11 @@ def line_of(name, run, wall_s):
 
 
 def main():
-    parser = argparse.ArgumentParser(description="Makes the long runs of weir-stress.")
+    parser = argparse.ArgumentParser(description="Performs the long runs of weir-stress.")
     parser.add_argument("program", help="weir-stress")
     parser.add_argument("out", help="file of one JSON object per line; replaced")
     parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--only", choices=[row[0] for row in LONG], help="one of them")
+    parser.add_argument("--only", choices=[row[0] for row in LONG], help="only this run")
     arguments = parser.parse_args()
     program, progress = runs.Program(arguments.program), runs.Progress()
     try:

@@ -1,4 +1,4 @@
-"""The matrices of weir-stress: many short runs, interleaved, repeated with seeds, within a given time.
+"""Matrices of weir-stress runs: many short runs, interleaved, repeated with different seeds, within a given time.
 
     matrix.py PROGRAM OUT.ndjson [--plan brim|segments|grants] [--seconds N] [--repetitions 7] [--seed S] [--beside]
 
@@ -28,17 +28,18 @@ SEGMENTS_KIB = (4, 8, 16, 32, 64)
 SEGMENT_KIB = 32
 BUDGET = "1M"
 
-# A shorter run has too few waits; a repetition more is worth less than a run this long.
+# A shorter run has too few waits; one more repetition is worth less than runs of this length.
 RUN_SECONDS_MIN, RUN_SECONDS_MAX = 0.15, 10.0
 RUN_SECONDS_WANTED = 0.4
 
-# The drain that is to be the bottleneck takes this share of what one producer alone emits, and never more than the limit;
-# and at most half of what it takes with a fast sink, so that the two sinks differ.
+# A drain that is to be the bottleneck takes this share of what one producer alone emits, and never
+# more than the limit; and at most half of what it takes with a fast sink, so that the two sinks
+# differ.
 DRAIN_SHARE, DRAIN_SHARE_MAX = 0.7, 0.8
 
 
 class Cell(NamedTuple):
-    """The settings of a run but its seed and length."""
+    """The settings of a run except its seed and length."""
 
     strategy: str
     producers: int
@@ -76,8 +77,8 @@ def plan_grants(sinks, grant_kib):
 
 
 def order(groups, repetition, seed):
-    """The cells of one repetition: groups shuffled, and within a group another strategy first each time, so that what
-    drifts on the machine, and what one run leaves behind for the next, meets all alike."""
+    """The cells of one repetition: groups are shuffled, and within a group another strategy is first each time, so that
+    drift of the machine and the after-effects of one run on the next affect all alike."""
     groups = list(groups)
     random.Random(f"{seed}/{repetition}").shuffle(groups)
     for cells in groups:
@@ -94,16 +95,16 @@ def _probe(program, cell, seed):
 
 
 def _ceilings(program, sink, seed):
-    """Of the drain and of a producer; the best of three, as what disturbs them makes them lower."""
+    """The ceilings of the drain and of a producer: the best of three, because disturbance only lowers them."""
     found = [_probe(program, Cell(runs.RELAY, 1, sink), seed) for _ in range(3)]
     best = [max(run.get(name) or 0 for run in found) for name in ("drain_ceiling_events_per_s", "producer_ceiling_events_per_s")]
     if not all(best):
-        raise runs.Failed("a run tells no ceilings, so that no sink can be made the bottleneck")
+        raise runs.Failed("a run reported no ceilings, so no sink can be made the bottleneck")
     return best
 
 
 def bottleneck_sink(program, seed):
-    """The sink cost:NS that makes the drain the bottleneck whatever the number of producers."""
+    """The sink cost:NS that makes the drain the bottleneck for any number of producers."""
     drain, producer = _ceilings(program, "fast", seed)
     wanted = min(DRAIN_SHARE * producer, drain / 2)
     cost = 1e9 / wanted - 1e9 / drain
@@ -117,12 +118,12 @@ def bottleneck_sink(program, seed):
 
 
 def grants_found(program, sink, seed):
-    """RELAY's own grant, as a power of two in KiB that a segment can be, for 8 and 32 producers."""
+    """RELAY's own grant for 8 and 32 producers, in KiB, as a power of two that is a valid segment size."""
     found = {}
     for producers in (8, 32):
         grant = _probe(program, Cell(runs.RELAY, producers, sink, True), seed).get("grant_bytes")
         if not grant:
-            raise runs.Failed("a run of RELAY tells no grant_bytes")
+            raise runs.Failed("a run of RELAY reported no grant_bytes")
         found[producers] = 4
         while found[producers] < 256 and found[producers] * 1024 * 1.5 <= grant:
             found[producers] *= 2
@@ -133,7 +134,7 @@ def grants_found(program, sink, seed):
 
 
 class Budget:
-    """How long each run may be, so that all end in time: what is left, shared out, less what a run costs beside its clock."""
+    """How long each run may be so that all end in time: the time left, divided, minus the overhead of a run."""
 
     def __init__(self, seconds, clock=time.monotonic):
         self.clock, self.end, self.overhead_s, self.made = clock, clock() + seconds, 0.3, 0
@@ -151,7 +152,7 @@ class Budget:
 
 
 def fit(free, more, seconds, repetitions, overhead_s):
-    """Groups and repetitions that fit into the time at runs of a useful length: first fewer groups, then repetitions."""
+    """Groups and repetitions that fit into the time with runs of a useful length: reduces groups first, then repetitions."""
     each = overhead_s + RUN_SECONDS_WANTED
     cost = lambda groups: each * sum(len(cells) for cells in groups)
     groups = free + more if repetitions * cost(free + more) <= seconds else free
@@ -179,7 +180,7 @@ def execute(program, groups, repetitions, seed, budget, out, progress):
     return made
 
 
-# Ends by itself if whoever started it is gone.
+# Ends by itself when its parent is gone.
 EATER = "import os\nparent = os.getppid()\nwhile os.getppid() == parent: sum(range(100000))"
 
 
@@ -196,7 +197,7 @@ def load_beside(count):
 
 
 def write_conditions(arguments, others):
-    """Beside the runs: what no single run can tell."""
+    """Writes a file beside the runs with what no single run can know."""
     with open(runs.conditions_path(arguments.out), "w", encoding="utf-8") as out:
         told = {"plan": arguments.plan, "seed": arguments.seed, "beside": arguments.beside, "others_processors": round(others, 3)}
         json.dump(told, out)
@@ -204,19 +205,19 @@ def write_conditions(arguments, others):
 
 
 def usage(argv):
-    parser = argparse.ArgumentParser(description="Runs a matrix of weir-stress and keeps what it printed, a line per run.")
+    parser = argparse.ArgumentParser(description="Performs a matrix of weir-stress runs and keeps the output, a line per run.")
     parser.add_argument("program", help="weir-stress")
     parser.add_argument("out", help="file of one JSON object per line; replaced")
     parser.add_argument("--plan", choices=("brim", "segments", "grants"), default="brim")
-    parser.add_argument("--seconds", type=int, help="for all; default brim 600, segments 1800, grants 60")
+    parser.add_argument("--seconds", type=int, help="for all runs together; default brim 600, segments 1800, grants 60")
     parser.add_argument("--repetitions", type=int, default=7, help="fewer if the time is short; default 7")
-    parser.add_argument("--seed", type=int, default=1, help="of the first repetition; the others count on")
-    parser.add_argument("--beside", action="store_true", help="beside one program per processor that never pauses")
+    parser.add_argument("--seed", type=int, default=1, help="seed of the first repetition, increasing by one for each of the others")
+    parser.add_argument("--beside", action="store_true", help="run beside one busy program per processor")
     arguments = parser.parse_args(argv)
     if arguments.seconds is None:
         arguments.seconds = {"brim": 600, "segments": 1800, "grants": 60}[arguments.plan]
     if arguments.seconds <= 0 or arguments.repetitions <= 0 or arguments.seed < 0:
-        parser.error("--seconds and --repetitions are positive, --seed is not negative")
+        parser.error("--seconds and --repetitions must be positive, --seed must not be negative")
     return arguments
 
 

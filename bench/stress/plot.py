@@ -1,4 +1,4 @@
-"""Draws what happens at the brim: the share of events lost, and how long producers are parked, over their number.
+"""Draws the share of events lost and how long producers are parked at the brim, over the number of producers.
 
     plot.py RUNS.ndjson OUT.svg [--pinned]
 
@@ -14,14 +14,14 @@ from bench.stress import runs
 COLOURS = {"DROP": "#3d3d3d", runs.AUTO_RESET: picture.RED, runs.FIFO: picture.BLUE, runs.RELAY: picture.GREEN}
 WARNING = "#b00020"
 WIDTH, HEIGHT, HEAD, FOOT = 6.2, 7.2, 1.1, 0.9  # inches; WIDTH of a column
-LABEL_PIXELS = 13  # between two texts beside a panel
+LABEL_PIXELS = 13  # between two labels beside a panel
 
 
 # --- Figures. -----------------------------------------------------------------------------------------------------
 
 
 def series(found, strategy, value):
-    """(producers, value) of a strategy, NAN where there is no figure."""
+    """(producers, value) of a strategy; NAN where there is no figure."""
     points = runs.group([run for run in found if run.strategy == strategy], lambda run: run["producers"])
     medians = [(producers, runs.median(value(run) for run in members)) for producers, members in sorted(points.items())]
     return [producers for producers, _ in medians], [math.nan if value is None else value for _, value in medians]
@@ -47,7 +47,7 @@ def time_name(us, _place=None):
 
 
 def last_of(points):
-    """The last place of a line that has a figure, or None."""
+    """The last point of a line that has a figure, or None."""
     return next(((x, y) for x, y in reversed(list(zip(*points))) if not math.isnan(y)), None)
 
 
@@ -55,7 +55,7 @@ def last_of(points):
 
 
 def spread_out(places, step, low, high):
-    """The same places moved apart to at least `step`, as little as that takes, within low and high."""
+    """The places, moved apart by as little as needed so that they are at least `step` apart, within low and high."""
     moved = list(places)
     order = sorted(range(len(places)), key=lambda index: places[index])
     for below, above in zip(order, order[1:]):
@@ -66,7 +66,7 @@ def spread_out(places, step, low, high):
 
 
 def label_ends(axes, ends):
-    """ends: ((x, y) of the last point of a line, colour, text); texts stand beside the panel, apart from each other."""
+    """ends: ((x, y) of the last point of a line, colour, text). Labels are placed beside the panel without overlap."""
     to_panel = axes.transData + axes.transAxes.inverted()
     places = [to_panel.transform(end)[1] for end, _, _ in ends]
     for (end, colour, text), place in zip(ends, spread_out(places, LABEL_PIXELS / axes.bbox.height, 0, 1)):
@@ -126,9 +126,9 @@ def draw_park(axes, found, producers):
 
 
 def sink_title(sink, found):
-    """The sink, and what it means for the drain."""
+    """The sink, and its effect on the drain."""
     kind, _, value = sink.partition(":")
-    title = {"fast": "Fast sink", "cost": f"Sink that costs {value} ns an event"}.get(kind, f"Sink {sink}")
+    title = {"fast": "Fast sink", "cost": f"Sink that costs {value} ns per event"}.get(kind, f"Sink {sink}")
     drain, producer = (runs.median(run.get(name) for run in found)
                        for name in ("drain_ceiling_events_per_s", "producer_ceiling_events_per_s"))
     if drain is None or not producer:
@@ -142,12 +142,12 @@ def footer(found):
     part = lambda name, word: f"{word} {runs.size(run[name])}" if run.get(name) else None
     payload = f"payload {run['payload']} bytes" if run.get("payload") is not None else None
     settings = [part("budget_bytes", "budget"), part("segment_bytes", "segments of"), payload,
-                "threads pinned" if run.pinned else "threads not pinned", f"median of {repeats} run{'s' if repeats > 1 else ''} a point"]
+                "threads pinned" if run.pinned else "threads not pinned", f"median of {repeats} run{'s' if repeats > 1 else ''} per point"]
     return runs.machine(run), ", ".join(filter(None, settings)), grants(found)
 
 
 def grants(found):
-    """How much room a wait brings, without which the waits of two strategies cannot be compared."""
+    """How much room a wait yields; without it, the waits of two strategies cannot be compared."""
     told = []
     for strategy in runs.STRATEGIES[1:]:
         cells = runs.group([run for run in found if run.strategy == strategy], lambda run: (run["sink"], run["producers"]))
@@ -177,7 +177,7 @@ def draw_on(figure, found, sinks, note):
         title, about = sink_title(sink, mine)
         above.text(0, 1.34, title, transform=above.transAxes, fontsize=11, fontweight="bold")
         above.text(0, 1.2, about, transform=above.transAxes, fontsize=8, color=picture.FAINT)
-    for axes, labels in ends:  # once all panels have drawn: columns share their scale
+    for axes, labels in ends:  # after all panels are drawn, because columns share their scale
         label_ends(axes, labels)
     for row, text in enumerate(text for text in (*footer(found), note) if text):
         figure.text(0.02, (FOOT - 0.25 - 0.19 * row) / HEIGHT, text, fontsize=8,
@@ -185,13 +185,13 @@ def draw_on(figure, found, sinks, note):
 
 
 def draw(found, note=None):
-    """The SVG of runs that all have the same segment, budget and pinning."""
+    """The SVG of runs that all have the same segment size, budget and pinning."""
     sinks = sorted(runs.group(found, lambda run: run["sink"]), key=lambda sink: sink != "fast")
     return picture.svg_of(max(WIDTH * len(sinks), 7.5), HEIGHT, lambda figure: draw_on(figure, found, sinks, note))
 
 
 def chosen(found, pinned):
-    """The runs to draw: of the strategies drawn, pinned or not, and of the segment and budget that most have."""
+    """The runs to draw: those with the drawn strategies and pinning, and with the most frequent segment size and budget."""
     found = [run for run in found if run.strategy in COLOURS and run.pinned == pinned]
     if not found:
         raise runs.Failed(f"no run of DROP or BLOCK with threads {'pinned' if pinned else 'not pinned'} to draw")
@@ -202,7 +202,7 @@ def main():
     parser = argparse.ArgumentParser(description="Draws loss and park latency over producers.")
     parser.add_argument("runs", help="file of one JSON object per line, as matrix.py writes it")
     parser.add_argument("out", help="SVG to write")
-    parser.add_argument("--pinned", action="store_true", help="the runs with pinned threads instead of the others")
+    parser.add_argument("--pinned", action="store_true", help="draw the runs with pinned threads instead of the others")
     arguments = parser.parse_args()
     drawing = draw(chosen(runs.load(arguments.runs), arguments.pinned), runs.note_of_others(arguments.runs))
     part = f"{arguments.out}.part"

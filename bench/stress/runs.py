@@ -14,11 +14,11 @@ import time
 STRATEGIES = ("DROP", "BLOCK/AUTO_RESET", "BLOCK/FIFO", "BLOCK/RELAY")
 AUTO_RESET, FIFO, RELAY = STRATEGIES[1:]
 
-# A percentile with fewer samples above it says more about the samples than about the program.
+# A percentile with fewer samples above it is noise.
 SAMPLES_ABOVE_MIN = 10
 QUANTILES = (("p50", 0.5), ("p99", 0.99), ("p999", 0.999))
 
-# What a run must tell to be of use; of the rest each may be null or absent.
+# Fields that a run must have; any other may be null or absent.
 NUMBERS_NEEDED = ("producers", "emitted", "written", "seconds", "events_per_s")
 NUMBERS = ("wakes_per_segment", "jain", "jain_window_ms", "starvation_ns", "grant_bytes", "cpu_ns_per_event",
            "drain_ceiling_events_per_s", "producer_ceiling_events_per_s", "bound_events_per_s", "park_law_ns",
@@ -34,7 +34,7 @@ class Failed(Exception):
 
 
 class Run(dict):
-    """The JSON object of one run, with names for what is asked of it often. Numbers may be None."""
+    """The JSON object of one run, with properties for frequent questions. Numbers may be None."""
 
     @property
     def strategy(self):
@@ -57,13 +57,13 @@ class Run(dict):
         return (self.get("park_ns") or {}).get(name)
 
     def faults(self, verified_needed=False):
-        """What cannot be, whatever the machine."""
+        """What must not happen on any machine."""
         if self["emitted"] != self["written"] + self.lost:
             yield f"{self['emitted']} events emitted, but {self['written']} written and {self.lost} lost"
         if self["mode"].upper() == "BLOCK" and self.lost:
             yield f"BLOCK lost {self.lost} events: {self['lost']}"
         if self.get("verified") is False:
-            yield "the independent reader does not find what was emitted"
+            yield "the independent reader did not find what was emitted"
         elif verified_needed and self.get("verified") is not True:
             yield "the trace was not verified"
 
@@ -95,7 +95,7 @@ def _shape_faults(run):
 
 
 def parse(line, where):
-    """One line as a Run; `where` begins the message if it is none."""
+    """One line as a Run; if it is not one, the error message starts with `where`."""
     try:
         run = json.loads(line)
     except ValueError as error:
@@ -112,7 +112,7 @@ def parse(line, where):
 
 
 def load(path):
-    """All runs of a file; one at least."""
+    """All runs of a file; at least one."""
     try:
         with open(path, encoding="utf-8") as file:
             found = [parse(line, f"{path}:{number}") for number, line in enumerate(file, 1) if line.strip()]
@@ -123,27 +123,28 @@ def load(path):
     return found
 
 
-# --- What else the machine did meanwhile. -------------------------------------------------------------------
+# --- Other load on the machine.
+# -----------------------------------------------------------------------------
 
-OTHERS_MAX = 0.1  # processors; more than that, and figures are those of a busy machine
+OTHERS_MAX = 0.1  # processors; above this, the machine counts as busy
 
 
 class Others:
-    """How many processors programs that are not ours have kept busy since this was made."""
+    """How many processors other programs have kept busy since this object was created."""
 
     def __init__(self):
         self.started, self.busy, self.own = time.monotonic(), self._busy(), self._own()
 
     @staticmethod
     def _busy():
-        """Seconds of all processors that were not idle; what a virtual machine's host took away counts."""
+        """Busy seconds of all processors, including the time that a virtual machine's host took away."""
         with open("/proc/stat", encoding="ascii") as file:
             ticks = [int(word) for word in file.readline().split()[1:9]]
         return (sum(ticks) - ticks[3] - ticks[4]) / os.sysconf("SC_CLK_TCK")
 
     @staticmethod
     def _own():
-        """Of this process and of those that it started and that have ended."""
+        """Busy seconds of this process and of its children that have ended."""
         return sum(os.times()[:4])
 
     def processors(self):
@@ -156,7 +157,7 @@ def conditions_path(path):
 
 
 def note_of_others(path):
-    """A sentence if other programs had a part in the figures of this file, or None."""
+    """A sentence if other programs affected the figures of this file, or None."""
     try:
         with open(conditions_path(path), encoding="utf-8") as file:
             others = json.load(file)["others_processors"]
@@ -184,7 +185,7 @@ class Program:
         return " ".join([self.path, *options])
 
     def run(self, options, timeout_s=120):
-        """A Run and the line it was printed as; Failed with what to repeat if the program does not end well."""
+        """A Run and its printed line. Raises Failed with the command to repeat if the program fails."""
         try:
             done = subprocess.run([self.path, *options, "--json"], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
                                   timeout=timeout_s, check=False)
@@ -204,8 +205,8 @@ class Program:
 
 
 def percentile(bins, share):
-    """The upper end of the bin that holds the sample of that rank, of a sorted list of (upper_ns, count); None if too
-    few samples are above it to mean anything."""
+    """The upper end of the bin that holds the sample of that rank, from a sorted list of (upper_ns, count); None if too
+    few samples are above it."""
     count = sum(number for _, number in bins)
     rank = math.ceil(share * count)
     if count - rank < SAMPLES_ABOVE_MIN:
@@ -219,8 +220,8 @@ def percentile(bins, share):
 
 
 class Pool:
-    """Runs of the same settings as one: counts and times add up, percentiles come from the added histograms. What is a
-    ratio of one run (wakes per segment, Jain's index) is pooled as the median."""
+    """Runs with the same settings as one: counts and times add up, percentiles come from the summed histograms. A ratio
+    of one run (wakes per segment, Jain's index) is pooled as the median."""
 
     def __init__(self):
         self.runs = []
@@ -255,7 +256,7 @@ class Pool:
 
 
 def median(values):
-    """Of those that are there; None if none is."""
+    """The median of the values that are not None; None if there are none."""
     there = [value for value in values if value is not None]
     return statistics.median(there) if there else None
 
@@ -301,7 +302,7 @@ def duration(seconds):
 
 
 def machine(run):
-    """The footer of what is shown: processor, kernel, commit."""
+    """The footer of a table or picture: processor, kernel, commit."""
     parts = [run.get("cpu") or "unknown processor"]
     if run.get("cores"):
         parts.append(f"{run['cores']} cores")
@@ -312,7 +313,7 @@ def machine(run):
 
 
 def table(rows, left=1):
-    """Lines of aligned columns; the first `left` columns are texts, the others figures."""
+    """Lines of aligned columns; the first `left` columns are text, the others figures."""
     widths = [max(len(row[column]) for row in rows) for column in range(len(rows[0]))]
     for row in rows:
         cells = [text.ljust(width) if column < left else text.rjust(width) for column, (text, width) in enumerate(zip(row, widths))]
@@ -340,7 +341,7 @@ class Progress:
 
 def run_command(name, function):
     """Calls a command's main function: exit code 0, or 1 with the reason, or 130 if it was interrupted."""
-    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))  # so that what was started is ended
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))  # so that child processes are ended
     try:
         sys.exit(function())
     except Failed as error:

@@ -1,4 +1,4 @@
-"""What ./dev says to wrong options: exit code 2 and a line that names the option, before anything is built."""
+"""./dev with wrong options: exit code 2 and a line that names the option, before anything is built."""
 import os
 import subprocess
 import tempfile
@@ -43,7 +43,7 @@ class Usage(unittest.TestCase):
 
 
 class Packages(unittest.TestCase):
-    """What is installed and who we are is what programs on the path say: none, and nobody."""
+    """Fake programs on the path report the installed packages (none) and the user (not root)."""
 
     def dev(self, *arguments, missing="*"):
         with tempfile.TemporaryDirectory() as folder:

@@ -13,7 +13,7 @@ SVG = "{http://www.w3.org/2000/svg}"
 
 
 def brim_runs(repetitions=7):
-    """What the plan of the brim yields."""
+    """The runs of plan "brim"."""
     for groups in matrix.plan_brim(("fast", "cost:30")):
         for cell in (cell for cells in groups for cell in cells):
             mode, _, wake = cell.strategy.lower().replace("_", "-").partition("/")

@@ -17,7 +17,7 @@ HERE = Path(__file__).resolve().parent
 
 
 class Folder(unittest.TestCase):
-    """A folder of its own, with the fake program in it."""
+    """A temporary folder with the fake program in it."""
 
     def setUp(self):
         folder = tempfile.TemporaryDirectory()

@@ -1,4 +1,4 @@
-"""The program weir-stress from outside: what it refuses, what it prints, and small runs of each mode and sink.
+"""The program weir-stress from outside: refused options, output, and small runs of each mode and sink.
 
     test_weir_stress.py PROGRAM [--events N]
 """
@@ -24,7 +24,7 @@ def call(*options):
 
 
 def measure(test, *options):
-    """One run that must go well."""
+    """One run that must succeed."""
     done = call("--json", *options)
     test.assertEqual(done.returncode, 0, f"{options}: {done.stderr}")
     test.assertEqual(done.stderr, "", options)
@@ -38,7 +38,7 @@ RELAY, FIFO = ["--mode", "block", "--wake", "relay"], ["--mode", "block", "--wak
 
 
 def listed(option):
-    """The words that the program knows for it."""
+    """The words that the program accepts for this option."""
     rows = [line.split() for line in call("--list").stdout.splitlines()]
     return [word for name, word in rows if name == option]
 
@@ -48,7 +48,7 @@ def strategies():
 
 
 class Usage(unittest.TestCase):
-    """What makes no sense ends with 2 and a text that names what to change."""
+    """Options that make no sense: exit status 2 and a message that names what to change."""
 
     WRONG = (
         (["--threads", "0"], "--threads: '0' is not from 1"),
@@ -108,7 +108,7 @@ class Usage(unittest.TestCase):
                 self.assertEqual(done.stdout, "")
 
     def test_a_run_that_cannot_begin(self):
-        """The load generator returns what is missing; weir-stress says it."""
+        """The load generator returns the reason; weir-stress prints it."""
         none_left = lambda: resource.setrlimit(resource.RLIMIT_NOFILE, (4, 4))
         done = subprocess.run([PROGRAM, "--sink", "pipe", "--events", "10"], capture_output=True, text=True, timeout=60,
                               check=False, preexec_fn=none_left)

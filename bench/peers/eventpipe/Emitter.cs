@@ -1,11 +1,11 @@
-// The traced process: an EventSource, threads that emit, and what that took.
+// The traced process: an EventSource, and threads that emit and measure the time it took.
 
 using System.Diagnostics;
 using System.Diagnostics.Tracing;
 using System.Runtime.InteropServices;
 using System.Text.Json;
 
-/// The cheapest way that EventSource offers: WriteEventCore with the data on the stack.
+/// The cheapest emit call of EventSource: WriteEventCore with the data on the stack.
 [EventSource(Name = ProviderName)]
 sealed class PeerSource : EventSource
 {
@@ -24,7 +24,7 @@ sealed class PeerSource : EventSource
     }
 }
 
-/// What the traced process tells the one that traces it: one line of JSON.
+/// The traced process's report to the tracing one: one line of JSON.
 sealed record Figures(double NsPerEvent, double CpuNsPerEvent, long Start, long End)
 {
     public double Seconds => Stopwatch.GetElapsedTime(Start, End).TotalSeconds;
@@ -51,11 +51,12 @@ static partial class Emitter
 
     static readonly byte[] allowed = new byte[128];
 
-    /// Steps, each on a word from standard input; its end ends the process, so that none is left behind.
+    /// One step per word from standard input. End of input ends the process, so that none is left
+    /// behind.
     public static int Run(Options options)
     {
         if (sched_getaffinity(0, allowed.Length, allowed) < 0)
-            return Program.Fail("cannot tell the processors");
+            return Program.Fail("cannot get the allowed processors");
         Console.WriteLine("ready");
         while (Console.ReadLine() is { } word)
         {
@@ -74,12 +75,13 @@ static partial class Emitter
         for (int ms = 0; !condition(); ms++)
         {
             if (ms == 30_000)
-                throw new TimeoutException("the session is not seen in the traced process");
+                throw new TimeoutException("the traced process does not see the session");
             Thread.Sleep(1);
         }
     }
 
-    /// The runtime compiles what runs often anew, in the background, in two steps, after a tenth of a second each.
+    /// The runtime recompiles hot code in the background, in two steps, after a tenth of a second
+    /// each.
     static void Warm()
     {
         for (int round = 0; round < WarmRounds; round++)

@@ -5,16 +5,16 @@ sealed record Options(string Case, long Events, int Threads, long Budget, string
     public const string Usage =
         """
         usage: peer-eventpipe [options]
-        Emits events of four 64-bit numbers from an EventSource and tells what one costs and how many arrive.
+        Emits events of four 64-bit numbers from an EventSource and reports what one costs and how many arrive.
 
           --case burst|sustained|flood  (default burst) bursts of 10,000 events 20 ms apart;
                            or all events without a pause; flood is for a small budget
-          --events N       of each thread (default 310,000)
-          --threads N      that emit (default 1)
-          --budget BYTES   of the session's buffers, whole MiB (default 268435456)
-          --output FOLDER  where to put the trace (default: a temporary one, removed)
-          --pin            binds the emitting threads to processors; the runtime's own are free
-          --json           one JSON object
+          --events N       events per thread (default 310,000)
+          --threads N      emitting threads (default 1)
+          --budget BYTES   the session's buffers, whole MiB (default 268435456)
+          --output FOLDER  where to put the trace (default: a temporary folder, removed)
+          --pin            bind the emitting threads to processors; the runtime's are not bound
+          --json           print one JSON object
           --variant WORD   one of: nostack (default) stack
         """;
 
@@ -23,7 +23,7 @@ sealed record Options(string Case, long Events, int Threads, long Budget, string
     public int Megabytes => (int)(Budget >> 20);
     public int Bursts => Case == "burst" ? (int)((Events + BurstEvents - 1) / BurstEvents) : 0;
 
-    /// Throws ArgumentException with what is wrong.
+    /// Throws ArgumentException with the reason if the options are wrong.
     public static Options Parse(string[] args)
     {
         var options = new Options("burst", 31 * BurstEvents, 1, 256L << 20, "nostack", "", false, false);
@@ -36,7 +36,7 @@ sealed record Options(string Case, long Events, int Threads, long Budget, string
                 continue;
             }
             if (i + 1 == args.Length)
-                throw new ArgumentException($"'{name}' is not an option, or lacks its value");
+                throw new ArgumentException($"'{name}' is not an option, or has no value");
             options = options.With(name, args[++i]);
         }
         return options;

@@ -1,7 +1,7 @@
-// peer-eventpipe: EventPipe, as ../peer.h asks it of all peers.
+// peer-eventpipe: EventPipe, following ../peer.h like all peers.
 //
-// Starts itself once more as the traced process, opens a session in it from outside, streams that into a file, and
-// has TraceEvent count what arrived. A session that is thrown away comes first, so that what is measured is compiled.
+// Starts itself again as the traced process, opens a session in it from outside, streams that into a file, and lets
+// TraceEvent count the events. A discarded session comes first, so that the measured code is compiled.
 
 using System.Diagnostics;
 using System.Diagnostics.Tracing;
@@ -80,7 +80,7 @@ static class Program
         return traced;
     }
 
-    /// It leaves when it is told no more, and takes its sockets with it; one that hangs is killed.
+    /// The traced process ends at end of input and removes its sockets; if it hangs, it is killed.
     static void End(Process traced)
     {
         traced.StandardInput.Close();
@@ -89,7 +89,7 @@ static class Program
         traced.WaitForExit();
     }
 
-    /// Says a word to the traced process and waits for its line.
+    /// Sends a word to the traced process and waits for its reply.
     static string Answer(Process traced, string? word)
     {
         if (word != null)
@@ -113,16 +113,16 @@ static class Program
         using var output = new FileStream(file, FileMode.Create, FileAccess.Write);
         Task copied = session.EventStream.CopyToAsync(output);
         Task<string> answered = Task.Run(() => Answer(traced, word));
-        Await(answered, copied, traced, Timeout.Infinite); // as long as the run is
+        Await(answered, copied, traced, Timeout.Infinite); // as long as the run takes
         Await(Task.Run(session.Stop), copied, traced, StopMs);
         Await(copied, copied, traced, StopMs);
         long end = Stopwatch.GetTimestamp();
-        Answer(traced, null); // it has seen that the session is over
+        Answer(traced, null); // it has seen the end of the session
         return (answered.Result, end);
     }
 
-    /// A session whose stream nobody reads any more does not stop, nor does its disposal return: then, and if there is no
-    /// end to it, the traced process is killed, and the reason thrown.
+    /// A session whose stream is no longer read neither stops nor returns from Dispose. In that
+    /// case, or after the timeout, kills the traced process and throws the reason.
     static void Await(Task what, Task copied, Process traced, int ms)
     {
         if (Task.WaitAny([what, copied], ms) == 1 && copied.IsCompletedSuccessfully)
@@ -131,7 +131,7 @@ static class Program
             return;
         Task failed = copied.IsFaulted ? copied : what;
         traced.Kill();
-        throw failed.Exception?.GetBaseException() ?? new TimeoutException($"the session does not end within {ms / 1000} s");
+        throw failed.Exception?.GetBaseException() ?? new TimeoutException($"no end of the session within {ms / 1000} s");
     }
 
     static (long Delivered, long ToldLost) Count(string file)
@@ -144,7 +144,7 @@ static class Program
                 delivered++;
         };
         source.Process();
-        return (delivered, source.EventsLost); // complete only after Process
+        return (delivered, source.EventsLost); // final only after Process
     }
 
     static void Report(Options options, (Figures Figures, long End) run, string file)
@@ -154,7 +154,7 @@ static class Program
         if (!options.Json)
         {
             Console.WriteLine($"eventpipe {options.Variant}, {options.Case}, {options.Threads} threads: "
-                + $"{run.Figures.NsPerEvent:F2} ns an event, {delivered} of {emitted} delivered");
+                + $"{run.Figures.NsPerEvent:F2} ns per event, {delivered} of {emitted} delivered");
             return;
         }
         Console.WriteLine(JsonSerializer.Serialize(new Dictionary<string, object?>
