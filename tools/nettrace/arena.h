@@ -1,4 +1,4 @@
-/* Memory that is given out piece by piece and taken back all at once. */
+/* Memory that is allocated piece by piece and freed all at once. */
 #ifndef WT_NETTRACE_ARENA_H
 #define WT_NETTRACE_ARENA_H
 
@@ -9,18 +9,19 @@ struct wt_arena_chunk;
 
 struct wt_arena {
     struct wt_arena_chunk *chunks; /* newest first */
-    size_t used;                   /* bytes given out since the last clear */
-    size_t limit;                  /* the most that may be given out */
-    bool over_limit;               /* the last failure was the limit, not the system */
+    size_t used;                   /* bytes allocated since the last clear */
+    size_t limit;                  /* most bytes that may be allocated */
+    bool over_limit;               /* the last failure came from the limit, not from the system */
 };
 
-/* `size` bytes aligned for any object, not cleared; NULL when the limit or the memory is spent. */
+/* `size` bytes aligned for any object, not cleared; NULL when the limit is reached or memory is
+ * exhausted. */
 void *wt_arena_take(struct wt_arena *arena, size_t size);
 
-/* Takes everything back; one chunk is kept for the next use. */
+/* Frees everything, but keeps one chunk for the next use. */
 void wt_arena_clear(struct wt_arena *arena);
 
-/* Takes everything back and frees it. */
+/* Frees everything and the memory itself. */
 void wt_arena_fini(struct wt_arena *arena);
 
 #endif

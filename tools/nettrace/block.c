@@ -19,7 +19,7 @@ enum blob_flag {
     BLOB_PAYLOAD_SIZE = 0x80,
 };
 
-/* Parts of the header that may differ from the blob before: the lookups they ask for. */
+/* Parts of the header that may differ from the previous blob and then need a lookup. */
 #define CHANGED_ALL (BLOB_METADATA | BLOB_SEQUENCE | BLOB_STACK)
 
 static void take_guid(struct wt_cursor *cursor, uint8_t guid[16])
@@ -29,7 +29,7 @@ static void take_guid(struct wt_cursor *cursor, uint8_t guid[16])
         memcpy(guid, bytes, 16);
 }
 
-/* Returns the flags byte; the event keeps what the flags do not mention. */
+/* Returns the flags byte; fields without a flag keep the values of the previous blob. */
 static unsigned take_compressed(struct wt_cursor *cursor, struct wt_event *event)
 {
     unsigned flags = wt_cursor_u8(cursor);
@@ -69,7 +69,7 @@ static void check_blob_padding(struct wt_reader *reader, const uint8_t *padding,
                 zero ? "" : ", not zero");
 }
 
-/* Bit 31 of the metadata word set means that the event is not sorted, as the runtime writes it. */
+/* Bit 31 of the metadata word marks an event that is not sorted, as the .NET runtime writes it. */
 static unsigned take_uncompressed(struct wt_reader *reader, struct wt_cursor *cursor,
                                   struct wt_event *event, uint64_t offset)
 {
@@ -79,7 +79,7 @@ static unsigned take_uncompressed(struct wt_reader *reader, struct wt_cursor *cu
         wt_cursor_fail(cursor, WT_FAULT_SHORT);
         return 0;
     }
-    blob -= 4; /* offsets below are those of the format's table */
+    blob -= 4; /* so that the offsets below match the format's table */
     uint32_t word = wt_load_u32(blob + 4);
     event->metadata_id = word & 0x7FFFFFFFu;
     event->sorted = (word & 0x80000000u) == 0;
@@ -113,7 +113,7 @@ static void find_stack(struct wt_reader *reader, struct wt_event *event)
     const uint32_t *index = wt_map_find(&reader->stack_map, event->stack_id);
     if (!index) {
         wt_tell(reader, WT_RULE_STACK_UNDEFINED, event->offset,
-                "stack %" PRIu32 " is not defined here", event->stack_id);
+                "stack %" PRIu32 " is not defined at this place", event->stack_id);
         return;
     }
     event->stack = reader->stacks[*index].bytes;
@@ -140,20 +140,20 @@ static enum wt_status find_thread(struct wt_reader *reader, struct wt_event *eve
         return reader->error.status;
     if (is_new) {
         thread->first_sequence = event->sequence;
-        thread->sequence = event->sequence - 1; /* no loss is known before the first */
+        thread->sequence = event->sequence - 1; /* losses before the first event are unknown */
         thread->number = (uint64_t)event->sequence - 1;
     }
     event->thread = thread;
     return WT_OK;
 }
 
-/* Rules that the block's own header states; out of line, as they seldom break. */
+/* Rules that follow from the block's header; out of line, because they are seldom broken. */
 static void check_event(struct wt_reader *reader, const struct wt_event *event)
 {
     const struct wt_block *block = &reader->block;
     if (event->time < block->min_time || event->time > block->max_time)
         wt_tell(reader, WT_RULE_MIN_MAX, event->offset,
-                "time %" PRId64 " is outside of the block's %" PRId64 " to %" PRId64, event->time,
+                "time %" PRId64 " is outside the block's %" PRId64 " to %" PRId64, event->time,
                 block->min_time, block->max_time);
     if (event->payload_size > PAYLOAD_MAX_SIZE)
         wt_tell(reader, WT_RULE_PAYLOAD_SIZE, event->offset, "payload of %" PRIu32 " bytes",
@@ -178,7 +178,7 @@ static enum wt_status take_event(struct wt_reader *reader, struct wt_event *even
                              event->payload_size > PAYLOAD_MAX_SIZE,
                          0))
         check_event(reader, event);
-    /* The reader owns the threads; only callers see them as constant. */
+    /* The reader owns the threads; they are const only for callers. */
     struct wt_thread *thread = (struct wt_thread *)(uintptr_t)event->thread;
     if (__builtin_expect(event->sequence == thread->sequence + 1, 1)) {
         thread->sequence++;
@@ -203,7 +203,7 @@ static enum wt_status blob_fault(struct wt_reader *reader, const struct wt_curso
         return wt_fail(reader, WT_ERROR_FORMAT, WT_RULE_VARINT, offset,
                        "a number in the header at offset %" PRIu64 " is too long", offset);
     if (reader->partial)
-        return WT_OK; /* the caller tells where the stream ends */
+        return WT_OK; /* the caller reports where the stream ends */
     return wt_fail(reader, WT_ERROR_FORMAT, WT_RULE_BLOB_END, offset,
                    "the blob at offset %" PRIu64 " goes beyond its block's end at %" PRIu64, offset,
                    reader->block.body_offset + reader->block.size);

@@ -1,4 +1,4 @@
-/* Making and freeing a reader. */
+/* Creating and freeing a reader. */
 #include "reader_impl.h"
 
 #include <stdlib.h>

@@ -1,5 +1,5 @@
-/* A bounded look at bytes. A read past the end sets a fault and returns 0, and so does every read
- * after it: a decoder may read a whole header and ask once. */
+/* Bounded reads from bytes. A read past the end sets a fault and returns 0, as does every later
+ * read: a decoder may read a whole header and check for a fault once. */
 #ifndef WT_NETTRACE_CURSOR_H
 #define WT_NETTRACE_CURSOR_H
 
@@ -86,7 +86,7 @@ static inline uint64_t wt_cursor_u64(struct wt_cursor *cursor)
     return bytes ? wt_load_u64(bytes) : 0;
 }
 
-/* 7 bits a byte, least significant first; more bits than `bits` is a fault. */
+/* 7 bits per byte, least significant first; more than `bits` bits are a fault. */
 static inline uint64_t wt_cursor_var(struct wt_cursor *cursor, unsigned bits)
 {
     uint64_t value = 0;

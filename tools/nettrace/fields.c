@@ -1,4 +1,4 @@
-/* Payloads by their field descriptions. */
+/* Decoding of payloads by their field descriptions. */
 #include "fields.h"
 #include "cursor.h"
 
@@ -58,7 +58,7 @@ static void set_double(struct wt_value *value, uint64_t bits)
     memcpy(&value->as.d, &bits, sizeof(bits));
 }
 
-/* One value that is neither an object nor an array; false and a fault if it is not all there. */
+/* One value that is neither an object nor an array; false and a fault if it is incomplete. */
 static bool take_simple(struct wt_cursor *cursor, enum wt_type type, struct wt_value *value)
 {
     value->bytes = NULL;

@@ -10,11 +10,11 @@
 extern "C" {
 #endif
 
-/* How to look at a value. */
+/* How a value is stored. */
 enum wt_value_kind {
     WT_VALUE_SIGNED,   /* i */
     WT_VALUE_UNSIGNED, /* u */
-    WT_VALUE_BOOLEAN,  /* u, as stored: 0, 1 or what a careless writer left */
+    WT_VALUE_BOOLEAN,  /* u, as stored: 0, 1 or whatever the writer left there */
     WT_VALUE_CHAR,     /* u, one UTF-16 unit */
     WT_VALUE_SINGLE,   /* f */
     WT_VALUE_DOUBLE,   /* d */
@@ -45,12 +45,12 @@ struct wt_visitor {
 };
 
 /* Walks the payload of an event with this definition; *used is set to the bytes that the fields
- * took. Returns false if the payload is too short for them (the values before that were visited,
- * and each begin has had its end). `visitor` may be NULL to check only. */
+ * take. Returns false if the payload is too short for them (the values before that have been
+ * visited, and each begin has had its end). With `visitor` NULL it only checks. */
 bool wt_fields_walk(const struct wt_metadata *metadata, const uint8_t *payload, size_t size,
                     const struct wt_visitor *visitor, void *context, size_t *used);
 
-/* Index of the top-level field of that name, or -1. */
+/* Index of the top-level field with that name, or -1. */
 int wt_field_index(const struct wt_metadata *metadata, const char *name);
 
 /* Reads one top-level field that is neither an object nor an array (an array of Byte is allowed).
@@ -59,18 +59,18 @@ bool wt_field_get(const struct wt_metadata *metadata, int index, const uint8_t *
                   size_t size, struct wt_value *value);
 
 /* UTF-16LE to UTF-8, ending with a NUL; a lone surrogate becomes U+FFFD. Writes at most `capacity`
- * bytes, cut at a character, and returns the bytes the whole text needs without the NUL: at most
- * 3 * size / 2. `capacity` may be 0. */
+ * bytes, cut at a character boundary, and returns the size of the whole text without the NUL: at
+ * most 3 * size / 2. `capacity` may be 0. */
 size_t wt_utf16_to_utf8(const uint8_t *bytes, size_t size, char *text, size_t capacity);
 
 /* Writes a GUID as 00112233-4455-6677-8899-aabbccddeeff and a NUL: 37 bytes. */
 void wt_guid_text(const uint8_t guid[16], char out[37]);
 
 /* Nanoseconds from the trace's synchronisation moment to `time`; 0 if the frequency is not
- * positive; held at the ends of the range. */
+ * positive; clamped to the range. */
 int64_t wt_time_relative_ns(const struct wt_trace_info *info, int64_t time);
 
-/* Nanoseconds that so many ticks take; same rules. */
+/* Nanoseconds for a number of ticks; same rules. */
 int64_t wt_ticks_to_ns(const struct wt_trace_info *info, int64_t ticks);
 
 /* UTC of a tick count as 2026-01-15T12:30:45.500000000Z; "unknown" if the Trace object has no

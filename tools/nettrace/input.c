@@ -5,7 +5,7 @@
 #include <string.h>
 #include <unistd.h>
 
-/* Large enough that a read is worth its system call, small enough to stay in the second cache. */
+/* Large enough that a read is worth its system call, small enough for the second-level cache. */
 #define FIRST_CAPACITY ((size_t)256 * 1024)
 
 static void compact(struct wt_input *input)

@@ -69,8 +69,8 @@ void wt_map_clear(struct wt_map *map)
 {
     if (map->count == 0)
         return;
-    /* A table much larger than what it held is given back: otherwise a file with one large table
-     * and then many small ones would pay for the large one each time. */
+    /* A table much larger than its contents is freed: otherwise a file with one large table and
+     * then many small ones would pay for clearing the large one each time. */
     if (map->count < map->capacity / 16) {
         free(map->slots);
         map->slots = NULL;

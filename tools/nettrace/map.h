@@ -1,7 +1,7 @@
 /* A hash table from 64-bit keys to 32-bit values, open addressing.
  *
- * Keys come from files that may mean harm, so the hash is seeded per table: nobody can write a
- * file whose keys all fall into one place. */
+ * Keys come from files that may be hostile, so the hash is seeded per table: a file cannot be made
+ * so that all its keys collide. */
 #ifndef WT_NETTRACE_MAP_H
 #define WT_NETTRACE_MAP_H
 
@@ -25,10 +25,10 @@ struct wt_map {
 /* The value of the key, or NULL. The pointer holds until the next insertion. */
 uint32_t *wt_map_find(const struct wt_map *map, uint64_t key);
 
-/* Adds a key that is not there yet. Returns false when memory is spent. */
+/* Adds a key that is not there yet. Returns false when memory is exhausted. */
 bool wt_map_insert(struct wt_map *map, uint64_t key, uint32_t value);
 
-/* Forgets all keys, in time proportional to how many there were. */
+/* Removes all keys, in time proportional to their number. */
 void wt_map_clear(struct wt_map *map);
 
 void wt_map_fini(struct wt_map *map);

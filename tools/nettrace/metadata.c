@@ -7,7 +7,7 @@
 
 enum tag_kind { TAG_OPCODE = 1, TAG_V2_PARAMS = 2 };
 
-/* The fewest bytes that a field of either description takes: bounds a stated count. */
+/* Least bytes of a field in either form of description: bounds a stated count. */
 #define FIELD_V1_MIN_SIZE 6u
 #define FIELD_V2_MIN_SIZE 10u
 
@@ -17,7 +17,7 @@ struct parser {
     uint32_t fields_left;
     uint32_t depth_left;
     bool bad;       /* the description makes no sense */
-    bool no_memory; /* the arena is spent */
+    bool no_memory; /* the arena is exhausted */
 };
 
 static void *take(struct parser *parser, size_t size)
@@ -27,7 +27,8 @@ static void *take(struct parser *parser, size_t size)
     return piece;
 }
 
-/* A UTF-16 text with its zero, as UTF-8 in the arena; NULL if there is no end or no memory. */
+/* A zero-terminated UTF-16 text, as UTF-8 in the arena; NULL if it has no end or there is no
+ * memory. */
 static const char *take_text(struct parser *parser)
 {
     struct wt_cursor *cursor = &parser->cursor;
@@ -156,7 +157,7 @@ static bool parse_field_v1(struct parser *parser, struct wt_field *field)
     return field->name != NULL;
 }
 
-/* Size, name, type, nested description, and what the size has beyond that. */
+/* Size, name, type, nested description, and any rest that the size includes. */
 static bool parse_field_v2(struct parser *parser, struct wt_field *field)
 {
     struct wt_cursor outer = parser->cursor;
@@ -236,7 +237,7 @@ static bool parse_description(struct parser *parser, struct wt_metadata *metadat
     return true;
 }
 
-/* Returns false if the part before the fields is not whole. */
+/* Returns false if the part before the fields is incomplete. */
 static bool parse_start(struct parser *parser, struct wt_metadata *metadata)
 {
     struct wt_cursor *cursor = &parser->cursor;
@@ -287,7 +288,7 @@ static enum wt_status keep(struct wt_reader *reader, struct wt_metadata *metadat
     return WT_OK;
 }
 
-/* False if the record is to be passed over; the violation was told. */
+/* False if the record must be skipped; the violation has been reported. */
 static bool check_id(struct wt_reader *reader, uint32_t id, uint64_t offset)
 {
     if (id == 0 || id > INT32_MAX)

@@ -10,7 +10,7 @@ struct wt_order_node {
     struct wt_order_node *next;
     struct wt_order_chunk *chunk;
     int64_t time;
-    uint64_t arrival; /* equal times leave in the order they came */
+    uint64_t arrival; /* events with equal times leave in the order of arrival */
     bool is_gap;
     union {
         struct wt_event event;
@@ -18,8 +18,8 @@ struct wt_order_node {
     } as;
 };
 
-/* Chunks are freed one by one when the last node in them has left, so that memory follows what is
- * held back and not what has passed. */
+/* A chunk is freed when the last node in it has left, so that memory is proportional to the events
+ * held back and not to all that have passed. */
 struct wt_order_chunk {
     struct wt_order_chunk *next;
     size_t size, used, live;
@@ -63,7 +63,7 @@ static void sift_down(struct wt_order *order, uint32_t at)
     }
 }
 
-/* Queues move when there are more of them, so the heap is made anew from them. */
+/* The array of queues may move as it grows, so the heap is rebuilt from it. */
 static bool have_queue(struct wt_order *order, uint32_t index)
 {
     if (index < order->queue_count)

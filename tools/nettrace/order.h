@@ -1,8 +1,8 @@
 /* Events held back until it is certain that nothing older follows in the file.
  *
- * Each capture thread's events come in the order of time, so each has a queue, and a heap holds the
- * threads whose queues are not empty, the one with the oldest event on top. A sorted event lets out
- * everything not younger than itself; a sequence point and the end let out everything. */
+ * Each capture thread's events come in order of time, so each thread has a queue. A heap holds the
+ * threads whose queues are not empty, the one with the oldest event on top. A sorted event releases
+ * everything not younger than itself; a sequence point and the end release everything. */
 #ifndef WT_NETTRACE_ORDER_H
 #define WT_NETTRACE_ORDER_H
 
@@ -28,11 +28,12 @@ struct wt_order {
 
 enum wt_order_result { WT_ORDER_OK, WT_ORDER_LIMIT, WT_ORDER_MEMORY };
 
-/* Keeps a copy of the event (payload too; its stack must stay) or of the gap; one of them NULL. */
+/* Keeps a copy of the event, including its payload but not its stack, or of the gap; one of them is
+ * NULL. */
 enum wt_order_result wt_order_put(struct wt_order *order, const struct wt_event *event,
                                   const struct wt_gap *gap, int64_t time);
 
-/* Hands out what is not younger than `until`, oldest first; ends early when *stop is set. */
+/* Delivers everything not younger than `until`, oldest first; ends early when *stop is set. */
 void wt_order_release(struct wt_order *order, int64_t until, const struct wt_handlers *handlers,
                       void *context, const bool *stop);
 

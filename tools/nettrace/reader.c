@@ -48,7 +48,7 @@ void wt_tell(struct wt_reader *reader, enum wt_rule rule, uint64_t offset, const
     reader->handlers.violation(reader->context, &violation);
 }
 
-/* The stream gave fewer bytes than needed: the system's error, or the end. */
+/* The stream had fewer bytes than needed: a system error, or the end. */
 static enum wt_status cut(struct wt_reader *reader, const char *where)
 {
     const struct wt_input *input = &reader->input;
@@ -140,7 +140,7 @@ static enum wt_status read_type(struct wt_reader *reader, enum object *object)
     for (size_t i = 0; i < 3 && i < size; i++)
         if (start[i] != tags[i])
             return wt_fail(reader, WT_ERROR_FORMAT, WT_RULE_TAG, input->offset + i,
-                           "tag %u where %u must be", start[i], tags[i]);
+                           "tag %u instead of %u", start[i], tags[i]);
     if (size < TYPE_START_SIZE)
         return cut(reader, "an object's type");
     uint32_t name_size = wt_load_u32(start + 11);
@@ -157,7 +157,7 @@ static enum wt_status read_type(struct wt_reader *reader, enum object *object)
                        "unknown object type");
     if (start[TYPE_START_SIZE + name_size] != TAG_END)
         return wt_fail(reader, WT_ERROR_FORMAT, WT_RULE_TAG,
-                       input->offset + TYPE_START_SIZE + name_size, "tag %u where 6 must be",
+                       input->offset + TYPE_START_SIZE + name_size, "tag %u instead of 6",
                        start[TYPE_START_SIZE + name_size]);
     enum wt_status status = check_versions(reader, *object, start);
     if (status == WT_OK)
@@ -172,7 +172,7 @@ static enum wt_status read_object_end(struct wt_reader *reader)
     uint8_t tag = wt_input_bytes(&reader->input)[0];
     if (tag != TAG_END)
         return wt_fail(reader, WT_ERROR_FORMAT, WT_RULE_TAG, reader->input.offset,
-                       "tag %u where 6 must be", tag);
+                       "tag %u instead of 6", tag);
     wt_input_consume(&reader->input, 1);
     return WT_OK;
 }

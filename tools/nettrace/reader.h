@@ -1,11 +1,12 @@
 /* Reader of nettrace V4/V5 streams.
  *
- * Written from the format alone; it shares nothing with the writer in core/, so that the two can
- * be held against each other. It reads forward only, from a file or a pipe, in bounded memory, and
- * takes every byte as possibly hostile: each length, count and offset is checked before it is used.
+ * Written from the format alone; it shares nothing with the writer in core/, so that each can test
+ * the other. It reads forward only, from a file or a pipe, in bounded memory, and treats all input
+ * as hostile: each length, count and offset is checked before it is used.
  *
- * The reader calls handlers as it goes. What breaks decoding ends the reading with an error; what
- * is against the rules but can be read over is told to the `violation` handler and reading goes on.
+ * The reader calls handlers as it goes. Bytes that cannot be decoded end the reading with an error.
+ * Breaches of the rules that can be read past are reported to the `violation` handler, and reading
+ * continues.
  *
  * One reader belongs to one thread at a time; different readers are independent. No function here
  * keeps global state. Pointers given to handlers are valid until the handler returns, except
@@ -26,7 +27,7 @@ extern "C" {
 enum wt_status {
     WT_OK = 0,         /* more to read */
     WT_END,            /* the end tag was read */
-    WT_TRUNCATED,      /* the stream ended early; what was whole has been handed over */
+    WT_TRUNCATED,      /* the stream ended early; everything whole has been delivered */
     WT_STOPPED,        /* a handler called wt_reader_stop() */
     WT_ERROR_FORMAT,   /* bytes that cannot be decoded */
     WT_ERROR_VERSION,  /* a format this reader does not know */
@@ -36,7 +37,8 @@ enum wt_status {
     WT_ERROR_ARGUMENT, /* a call that makes no sense */
 };
 
-/* The rules of the format. The reader itself tells the first group; `weir check` adds the rest. */
+/* The rules of the format. The reader itself reports the first group; `weir check` adds the
+ * rest. */
 enum wt_rule {
     WT_RULE_NONE = 0,
     WT_RULE_MAGIC,
@@ -65,7 +67,7 @@ enum wt_rule {
     WT_RULE_END_TAG,
     WT_RULE_TRAILING,
     WT_RULE_LIMIT,
-    /* Told by `weir check`. */
+    /* Reported by `weir check`. */
     WT_RULE_TRACE_OBJECT,
     WT_RULE_TIME_ORDER,
     WT_RULE_THREAD_SWITCH,
@@ -100,8 +102,8 @@ enum wt_type {
     WT_TYPE_UINT64 = 12,
     WT_TYPE_SINGLE = 13,
     WT_TYPE_DOUBLE = 14,
-    WT_TYPE_DECIMAL = 15,  /* 16 bytes, handed over as they are */
-    WT_TYPE_DATETIME = 16, /* 8 bytes, 100 ns since 1601-01-01 UTC, as the .NET readers have it */
+    WT_TYPE_DECIMAL = 15,  /* 16 bytes, delivered unchanged */
+    WT_TYPE_DATETIME = 16, /* 8 bytes, 100 ns since 1601-01-01 UTC, like the .NET readers */
     WT_TYPE_GUID = 17,
     WT_TYPE_STRING = 18, /* UTF-16LE with a 16-bit zero */
     WT_TYPE_ARRAY = 19,  /* 16-bit count, then the elements; V5 descriptions only */
@@ -113,21 +115,21 @@ struct wt_field {
     enum wt_type type;
     uint32_t field_count;          /* of an object; 1 for an array, whose element is fields[0] */
     const struct wt_field *fields; /* NULL if field_count is 0 */
-    uint32_t min_size;             /* the fewest bytes a value takes */
+    uint32_t min_size;             /* least bytes of a value */
     bool fixed;                    /* every value takes min_size bytes */
 };
 
 /* One definition of an event. */
 struct wt_metadata {
-    uint32_t id;    /* as in the file; 0 only for the stand-in of undefined ids */
-    uint32_t index; /* 0, 1, 2, ... in the order of definition: for tables of the caller's own */
+    uint32_t id;               /* as in the file; 0 only for the stand-in of undefined ids */
+    uint32_t index;            /* 0, 1, 2, ... in order of definition: for the caller's tables */
     const char *provider_name; /* UTF-8 */
     const char *event_name;    /* UTF-8, may be "" */
     int32_t event_id;
     int32_t version;
     int32_t level;
     uint8_t opcode;  /* valid if has_opcode */
-    bool has_opcode; /* a V5 tag gave it */
+    bool has_opcode; /* from a V5 tag */
     bool v2_params;  /* the fields come from a V5 tag */
     bool fields_bad; /* the description could not be decoded: field_count is 0 */
     bool undefined;  /* no such definition in the file: names are "" */
@@ -137,17 +139,17 @@ struct wt_metadata {
     const struct wt_field *fields;
 };
 
-/* What is known of a capture thread: the thread that wrote the events. */
+/* What is known about a capture thread: the thread that wrote the events. */
 struct wt_thread {
     uint64_t capture_thread;
-    uint32_t index;           /* 0, 1, 2, ... in the order of first sight */
+    uint32_t index;           /* 0, 1, 2, ... in order of first appearance */
     uint32_t sequence;        /* last number seen, as on the wire */
     uint64_t number;          /* the same, extended over the 32-bit wrap */
-    uint64_t events;          /* handed over so far */
-    uint64_t lost;            /* numbers that never came */
-    uint64_t steps_back;      /* times that a number was not above the last */
-    uint32_t first_sequence;  /* the number at first sight */
-    bool first_seen_in_point; /* first sight was an entry of a sequence point */
+    uint64_t events;          /* delivered so far */
+    uint64_t lost;            /* missing numbers */
+    uint64_t steps_back;      /* how often a number was not above the last */
+    uint32_t first_sequence;  /* the number at its first appearance */
+    bool first_seen_in_point; /* it first appeared in a sequence point */
 };
 
 struct wt_trace_info {
@@ -175,7 +177,7 @@ struct wt_block {
 
 struct wt_event {
     const struct wt_metadata *metadata; /* never NULL */
-    const struct wt_thread *thread;     /* never NULL; its counters are those of file order */
+    const struct wt_thread *thread;     /* never NULL; its counters follow file order */
     const struct wt_block *block;       /* NULL if delivered from the order queues */
     const uint8_t *payload;
     const uint8_t *stack; /* addresses, leaf first; NULL if stack_id is 0 or unknown */
@@ -201,10 +203,10 @@ struct wt_gap {
     uint32_t after; /* last number before the gap, as on the wire */
     uint64_t after_number;
     uint64_t count;    /* numbers missing; 0 if back */
-    uint64_t offset;   /* of the event or point that showed it */
-    bool at_point;     /* shown by a sequence point, otherwise by an event */
-    bool back;         /* not a gap: the number went back, or stayed */
-    uint32_t sequence; /* the number that showed it */
+    uint64_t offset;   /* of the event or point that revealed it */
+    bool at_point;     /* revealed by a sequence point, otherwise by an event */
+    bool back;         /* not a gap: the number went back or stayed the same */
+    uint32_t sequence; /* the number that revealed it */
 };
 
 struct wt_point_entry {
@@ -225,15 +227,15 @@ struct wt_violation {
     const char *text;
 };
 
-/* Everything that can be told. Unset handlers are skipped. */
+/* Everything that is reported. Unset handlers are skipped. */
 struct wt_handlers {
     void (*trace)(void *context, const struct wt_trace_info *info);
     void (*block)(void *context, const struct wt_block *block);
     void (*metadata)(void *context, const struct wt_metadata *metadata);
     void (*event)(void *context, const struct wt_event *event);
-    /* Before the event that showed it, or before the `point` handler of that point. */
+    /* Called before the event that revealed it, or before the `point` handler of that point. */
     void (*gap)(void *context, const struct wt_gap *gap);
-    /* Sequence point: everything before it in the file has been handed over. */
+    /* Sequence point: everything before it in the file has been delivered. */
     void (*point)(void *context, const struct wt_point *point);
     void (*violation)(void *context, const struct wt_violation *violation);
 };
@@ -252,12 +254,12 @@ struct wt_limits {
 
 struct wt_reader_options {
     struct wt_limits limits;
-    bool time_order;     /* hand events over by time instead of in file order */
-    bool check_trailing; /* read on after the end tag to find bytes that do not belong there */
+    bool time_order;     /* deliver events by time instead of in file order */
+    bool check_trailing; /* after the end tag, look for bytes that do not belong there */
 };
 
-/* Where bytes come from: returns how many (0 at the end), or -1 with errno set. It may block, and
- * may return fewer than asked. EINTR is tried again by the reader. */
+/* Source of bytes: returns how many (0 at the end), or -1 with errno set. It may block, and may
+ * return fewer than requested. The reader retries after EINTR. */
 struct wt_source {
     ssize_t (*read)(void *context, void *buffer, size_t size);
     void *context;
@@ -271,44 +273,44 @@ struct wt_error {
 };
 
 struct wt_totals {
-    uint64_t bytes;  /* read and understood */
+    uint64_t bytes;  /* read and decoded */
     uint64_t events; /* of event blocks */
     uint64_t payload_bytes;
     uint64_t lost;
     uint64_t steps_back;
     uint64_t blocks[4]; /* by enum wt_block_kind */
     uint64_t metadata;
-    uint64_t v5_tags; /* definitions that use what V5 added */
+    uint64_t v5_tags; /* definitions that use a tag of V5 */
     uint64_t stacks;
     uint64_t points;
-    int64_t point_time; /* ticks of the last one; means nothing while `points` is 0 */
+    int64_t point_time; /* ticks of the last one; undefined while `points` is 0 */
     uint64_t threads;
 };
 
 struct wt_reader;
 
-/* Makes a reader over `source`. `options` may be NULL (all defaults); `options`, `handlers` and
+/* Creates a reader over `source`. `options` may be NULL (all defaults); `options`, `handlers` and
  * `source` are copied. Allocates; reads nothing yet. Returns WT_OK, WT_ERROR_MEMORY or
  * WT_ERROR_ARGUMENT; on an error *out is NULL. */
 enum wt_status wt_reader_create(struct wt_reader **out, const struct wt_source *source,
                                 const struct wt_reader_options *options,
                                 const struct wt_handlers *handlers, void *context);
 
-/* Frees the reader and all it gave out. NULL is allowed. Does not close the source. */
+/* Frees the reader and everything that it returned. NULL is allowed. Does not close the source. */
 void wt_reader_destroy(struct wt_reader *reader);
 
 /* Reads one object (a block) and calls its handlers. Blocks as long as the source does; allocates
- * within the limits. WT_OK means there may be more; any other status is final, and is returned
- * again by later calls. */
+ * within the limits. WT_OK means that there may be more; any other status is final, and later calls
+ * return it again. */
 enum wt_status wt_reader_step(struct wt_reader *reader);
 
 /* Steps until the status is final, and returns it. */
 enum wt_status wt_reader_run(struct wt_reader *reader);
 
-/* For handlers: ends the reading before the next event or object with WT_STOPPED. */
+/* For handlers: ends the reading with WT_STOPPED, before the next event or object. */
 void wt_reader_stop(struct wt_reader *reader);
 
-/* The final status with its text and place; status WT_OK while there is none. Never NULL. */
+/* The final status with its text and place; status WT_OK before the end. Never NULL. */
 const struct wt_error *wt_reader_error(const struct wt_reader *reader);
 
 /* Sums so far, and the Trace object (NULL before it was read). */
@@ -318,7 +320,7 @@ const struct wt_trace_info *wt_reader_trace(const struct wt_reader *reader);
 /* The index-th capture thread, 0 <= index < totals.threads; NULL beyond. */
 const struct wt_thread *wt_reader_thread(const struct wt_reader *reader, uint32_t index);
 
-/* The index-th entry of a point; index < thread_count is the caller's duty. */
+/* The index-th entry of a point; the caller ensures index < thread_count. */
 struct wt_point_entry wt_point_entry(const struct wt_point *point, uint32_t index);
 
 /* Sources: a descriptor (the caller keeps it open and closes it) and a piece of memory. The
@@ -329,7 +331,7 @@ struct wt_fd_source {
 struct wt_memory_source {
     const uint8_t *bytes;
     size_t size;
-    size_t step; /* at most so many bytes per read; 0 = no limit */
+    size_t step; /* most bytes per read; 0 = no limit */
 };
 struct wt_source wt_source_fd(struct wt_fd_source *state);
 struct wt_source wt_source_memory(struct wt_memory_source *state);

@@ -1,4 +1,4 @@
-/* What the files of the reader share. */
+/* Shared by the files of the reader. */
 #ifndef WT_NETTRACE_READER_IMPL_H
 #define WT_NETTRACE_READER_IMPL_H
 
@@ -9,7 +9,7 @@
 #include "order.h"
 #include "reader.h"
 
-/* A stack of the present table; its bytes are in the stack arena. */
+/* A stack of the current table; its bytes are in the stack arena. */
 struct stack_entry {
     const uint8_t *bytes;
     uint32_t size;
@@ -29,7 +29,7 @@ struct wt_reader {
     bool started;   /* the stream header was read */
     bool has_trace; /* the Trace object was read */
     bool stop;
-    bool partial; /* the block at hand is cut off by the end of the stream */
+    bool partial; /* the end of the stream cuts off the current block */
 
     struct wt_block block;
     struct wt_event event; /* state carried from blob to blob */
@@ -52,12 +52,12 @@ struct wt_reader {
     struct wt_order order;
 };
 
-/* Errors end the reading: sets the error and returns its status. */
+/* An error that ends the reading: sets the error and returns its status. */
 enum wt_status wt_fail(struct wt_reader *reader, enum wt_status status, enum wt_rule rule,
                        uint64_t offset, const char *format, ...)
     __attribute__((format(printf, 5, 6)));
 
-/* Violations are told, and reading goes on. */
+/* Reports a violation; reading continues. */
 void wt_tell(struct wt_reader *reader, enum wt_rule rule, uint64_t offset, const char *format, ...)
     __attribute__((format(printf, 4, 5)));
 
@@ -65,7 +65,7 @@ void wt_tell(struct wt_reader *reader, enum wt_rule rule, uint64_t offset, const
  * inside it (reader->partial). */
 enum wt_status wt_block_blobs(struct wt_reader *reader, const uint8_t *body, size_t size);
 
-/* Adds the definition in a metadata blob; WT_OK also if it was told as a violation. */
+/* Adds the definition in a metadata blob; returns WT_OK also if it was reported as a violation. */
 enum wt_status wt_metadata_add(struct wt_reader *reader, const uint8_t *payload, size_t size,
                                uint64_t offset);
 struct wt_metadata *wt_metadata_find(struct wt_reader *reader, uint32_t id);
@@ -75,14 +75,14 @@ void wt_stacks_forget(struct wt_reader *reader);
 
 enum wt_status wt_point_block(struct wt_reader *reader, const uint8_t *body, size_t size);
 
-/* The thread of that id, made at first sight; NULL with the error set if that fails. */
+/* The thread with that id, created on first use; NULL with the error set if that fails. */
 struct wt_thread *wt_thread_get(struct wt_reader *reader, uint64_t capture_thread, bool *is_new);
 
-/* Takes note of a number seen in an event or at a point and tells gaps. */
+/* Records a number seen in an event or at a point, and reports gaps. */
 enum wt_status wt_thread_advance(struct wt_reader *reader, struct wt_thread *thread,
                                  uint32_t sequence, bool at_point, uint64_t offset, int64_t time);
 
-/* Hands an event or a gap to the handlers, now or in the order of time. */
+/* Delivers an event or a gap to the handlers, now or in order of time. */
 enum wt_status wt_deliver_event(struct wt_reader *reader, const struct wt_event *event);
 enum wt_status wt_deliver_gap(struct wt_reader *reader, const struct wt_gap *gap, int64_t time);
 

@@ -35,7 +35,7 @@ static enum wt_status add_stack(struct wt_reader *reader, uint32_t id, const uin
         wt_tell(reader, WT_RULE_STACK_REDEFINED, offset, "stack %" PRIu32 " is defined again", id);
         return WT_OK;
     }
-    /* What a stack costs in the tables is counted too, or empty stacks would be free. */
+    /* The size of a table entry is counted too; otherwise empty stacks would be unlimited. */
     const size_t cost = 48;
     uint8_t *copy = wt_arena_take(&reader->stack_arena, size + cost);
     if (!copy && reader->stack_arena.over_limit)

@@ -96,8 +96,8 @@ int64_t wt_time_relative_ns(const struct wt_trace_info *info, int64_t time)
     return hold(((wide)time - info->sync_ticks) * NS_PER_S / info->frequency);
 }
 
-/* Days since 1970-01-01 of a date of the proleptic Gregorian calendar, and back: years are counted
- * from March, so that the leap day is the last of its year. */
+/* Days since 1970-01-01 of a date in the proleptic Gregorian calendar, and back. Years start in
+ * March, so that the leap day is the last day of a year. */
 static int64_t days_of_date(int64_t year, int64_t month, int64_t day)
 {
     year -= month <= 2;
@@ -129,7 +129,7 @@ static bool put_utc(int64_t seconds, int64_t ns, char out[40])
     int64_t rest = seconds - days * 86400;
     int64_t year, month, day;
     date_of_days(days, &year, &month, &day);
-    /* The remainders are what they were: they show the compiler that the text fits. */
+    /* These remainders change nothing; they show the compiler that the text fits. */
     unsigned second = (unsigned)rest;
     snprintf(out, 40, "%04u-%02u-%02uT%02u:%02u:%02u.%09uZ", (unsigned)year % 10000u,
              (unsigned)month % 100u, (unsigned)day % 100u, second / 3600 % 100u, second / 60 % 60u,

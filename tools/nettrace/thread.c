@@ -1,4 +1,4 @@
-/* Capture threads: their numbers, gaps, sequence points, and the way to the handlers. */
+/* Capture threads: their numbers, gaps and sequence points, and delivery to the handlers. */
 #include "reader_impl.h"
 
 #include <inttypes.h>
@@ -112,7 +112,7 @@ enum wt_status wt_point_block(struct wt_reader *reader, const uint8_t *body, siz
     if (reader->handlers.block)
         reader->handlers.block(reader->context, &reader->block);
     if (reader->partial)
-        return WT_OK; /* half a point would tell losses that were none */
+        return WT_OK; /* half a point would report losses that did not happen */
     if (size < POINT_START_SIZE)
         return wt_fail(reader, WT_ERROR_FORMAT, WT_RULE_POINT_BLOCK, reader->block.body_offset,
                        "sequence point of %zu bytes; it has at least 12", size);

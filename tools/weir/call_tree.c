@@ -26,7 +26,7 @@ struct task {
 struct call_thread {
     uint32_t *chain; /* tasks, each resumed by the one before */
     size_t chain_count, chain_capacity;
-    uint32_t *tasks; /* all of the thread */
+    uint32_t *tasks; /* all tasks of the thread */
     size_t task_count, task_capacity;
     int64_t last_time;
     bool has_time;
@@ -92,7 +92,7 @@ static uint32_t task_of(struct call_tree *tree, uint32_t thread, uint64_t id)
     return added;
 }
 
-/* Lets the clocks of a thread's tasks go on to `time`. */
+/* Advances the clocks of a thread's tasks to `time`. */
 static void advance(struct call_tree *tree, struct call_thread *thread, int64_t time)
 {
     if (!thread->has_time) {
@@ -104,7 +104,7 @@ static void advance(struct call_tree *tree, struct call_thread *thread, int64_t 
     /* Unsigned: times come from a file and may lie at both ends of the range. */
     uint64_t passed = (uint64_t)time - (uint64_t)thread->last_time;
     thread->last_time = time;
-    /* Until a task calls its first function, the time is that of the one which resumed it. */
+    /* Until a task calls its first function, its time counts for the task that resumed it. */
     bool running = true;
     for (size_t i = thread->chain_count; i-- > 0;) {
         struct task *task = &tree->tasks[thread->chain[i]];
@@ -129,7 +129,8 @@ static void pop_chain(struct call_tree *tree, struct call_thread *thread)
     tree->tasks[thread->chain[--thread->chain_count]].in_chain = false;
 }
 
-/* Makes a task the one that runs: those it resumed have come to their ends, or it is resumed. */
+/* Makes `task` the running one: either the tasks that it resumed have ended, or it is being
+ * resumed. */
 static struct call_thread *run_task(struct call_tree *tree, uint32_t thread_index, uint32_t task,
                                     int64_t time)
 {
@@ -227,7 +228,7 @@ void call_tree_tail_call(struct call_tree *tree, uint32_t thread, uint64_t task,
     tree->tail_calls++;
 }
 
-/* A task whose last frame returned has ended: its resumer runs on. */
+/* A task whose last frame returned has ended: its resumer continues. */
 static void end_if_empty(struct call_tree *tree, struct call_thread *thread, uint32_t task)
 {
     if (tree->tasks[task].frame_count == 0 && thread->chain_count > 1 &&
@@ -247,7 +248,7 @@ void call_tree_return(struct call_tree *tree, uint32_t thread, uint64_t task, ui
         tree->unmatched++;
         return;
     }
-    /* An error skips the returns of the frames it unwinds: they end here. */
+    /* An error unwinds frames without their return events: they end here. */
     struct task *stack = &tree->tasks[index];
     while (stack->frames[stack->frame_count - 1].function != at) {
         pop_frame(tree, stack);
@@ -279,7 +280,7 @@ void call_tree_end_task(struct call_tree *tree, uint32_t thread, uint64_t task, 
         pop_frame(tree, stack);
 }
 
-/* Ends all frames of a thread at its clocks' present state. */
+/* Ends all frames of a thread at the current state of its clocks. */
 static uint64_t close_thread(struct call_tree *tree, struct call_thread *thread)
 {
     uint64_t closed = 0;

@@ -1,5 +1,5 @@
-/* weir check: a trace against the rules of the format. The reader tells what it sees in blocks and
- * definitions; this file adds the rules that span events. */
+/* weir check: checks a trace against the rules of the format. The reader reports what it finds in
+ * blocks and definitions; this file adds the rules that span events. */
 #include "check.h"
 #include "output.h"
 
@@ -20,7 +20,7 @@ struct finding {
 struct thread_state {
     int64_t last_time;
     bool has_event;
-    uint64_t first_event_offset; /* for the introduction */
+    uint64_t first_event_offset; /* for the rule about introductions */
 };
 
 struct check {
@@ -35,7 +35,7 @@ struct check {
     size_t thread_capacity;
     struct wt_tally tally;
     bool is_weir;
-    uint64_t capture_thread; /* of the event before */
+    uint64_t capture_thread; /* of the previous event */
     int64_t sorted_time, newest_time, point_time;
     bool any_sorted, any_event, any_point;
     struct loss_check loss;
@@ -96,7 +96,7 @@ static void on_trace(void *context, const struct wt_trace_info *info)
         info->day < 1 || info->day > 31 || info->hour < 0 || info->hour > 23 || info->minute < 0 ||
         info->minute > 59 || info->second < 0 || info->second > 59 || info->millisecond < 0 ||
         info->millisecond > 999 || info->day_of_week < 0 || info->day_of_week > 6)
-        tell(check, WT_RULE_TRACE_OBJECT, info->offset, "the date is not one");
+        tell(check, WT_RULE_TRACE_OBJECT, info->offset, "the date is not valid");
 }
 
 static void on_metadata(void *context, const struct wt_metadata *metadata)
@@ -155,7 +155,7 @@ static void note_loss(struct check *check, const struct wt_event *event)
     if (loss.cause == WT_CAUSE_OTHER)
         tell(check, WT_RULE_LOSS_EVENT, event->offset, "unknown cause");
     if (loss.count == 0)
-        tell(check, WT_RULE_LOSS_EVENT, event->offset, "a loss of nothing");
+        tell(check, WT_RULE_LOSS_EVENT, event->offset, "a loss of 0 events");
     wt_tally_add(&check->tally, &loss);
     wt_loss_check_loss(&check->loss, &loss, event->offset);
 }
@@ -170,7 +170,7 @@ static void on_event(void *context, const struct wt_event *event)
     if (!event->first_in_block && !event->sorted && event->capture_thread != check->capture_thread)
         tell(check, WT_RULE_THREAD_SWITCH, event->offset,
              "capture thread changes from %" PRIu64 " to %" PRIu64 " at an event without the "
-             "sorted flag inside of a block",
+             "sorted flag inside a block",
              check->capture_thread, event->capture_thread);
     if (!thread->has_event)
         thread->first_event_offset = event->offset;
@@ -223,7 +223,7 @@ static void check_introductions(struct check *check)
     }
 }
 
-/* What ended the reading is a finding too, unless the machine is to blame. */
+/* The error that ended the reading is also a finding, unless the system caused it. */
 static void check_end(struct check *check, enum wt_status status)
 {
     const struct wt_error *error = wt_reader_error(check->run.reader);
@@ -314,26 +314,27 @@ static int run_check(struct check *check, const char *path)
 
 static int print_help(void)
 {
-    fputs("usage: weir check [--json] [--limit N] FILE\n"
-          "\n"
-          "Holds a trace against the rules of the format. Each finding is a line\n"
-          "\"rule: message at offset N\". The last two groups of rules are promises of Weir's own\n"
-          "writer and are asked only of traces with a provider named Weir. FILE may be -.\n"
-          "\n"
-          "  --json      one JSON object: file, findings [{rule, message, offset}], counts by\n"
-          "              rule, findingCount, status, weir, eventCount, bytes, lost (null if\n"
-          "              unknown), lost_at_least, lost_unknown_after_ns, told\n"
-          "  --limit N   show at most N findings of each rule (20)\n"
-          "  --help      this text\n"
-          "\n"
-          "Rules:\n",
-          stdout);
+    fputs(
+        "usage: weir check [--json] [--limit N] FILE\n"
+        "\n"
+        "Checks a trace against the rules of the format. Each finding is a line\n"
+        "\"rule: message at offset N\". The last two groups of rules are promises of Weir's own\n"
+        "writer and apply only to traces with a provider named Weir. FILE may be -.\n"
+        "\n"
+        "  --json      print one JSON object: file, findings [{rule, message, offset}], counts by\n"
+        "              rule, findingCount, status, weir, eventCount, bytes, lost (null if\n"
+        "              unknown), lost_at_least, lost_unknown_after_ns, told\n"
+        "  --limit N   show at most N findings of each rule (20)\n"
+        "  --help      print this help\n"
+        "\n"
+        "Rules:\n",
+        stdout);
     for (int rule = 1; rule < WT_RULE_COUNT; rule++)
         printf("  %-18s  %s\n", wt_rule_name((enum wt_rule)rule), wt_rule_text((enum wt_rule)rule));
     fputs(
         "\n"
         "Exit codes: 0 no findings, 1 findings or failed, 2 usage, 3 no findings but events were\n"
-        "lost, 4 truncated or unfinished and no other finding: what was lost is unknown.\n",
+        "lost, 4 truncated or unfinished and no other finding: losses are unknown.\n",
         stdout);
     return wt_finish_output(WT_EXIT_OK);
 }

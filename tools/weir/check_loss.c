@@ -1,4 +1,4 @@
-/* Told losses against gaps: emitted = written + lost, by cause and by place. */
+/* Compares reported losses with gaps: emitted = written + lost, by cause and by place. */
 #include "check.h"
 
 #include <inttypes.h>
@@ -6,7 +6,7 @@
 
 void wt_loss_check_gap(struct loss_check *check, const struct wt_gap *gap)
 {
-    /* Gaps that touch are one: a step too large for one point is written as several. */
+    /* Adjacent gaps are one: a step too large for one point is written as several. */
     if (check->gap_count > check->gaps_at_point) {
         struct gap_note *last = &check->gaps[check->gap_count - 1];
         if (last->thread == gap->thread->index && last->after + last->count == gap->after_number) {
@@ -47,7 +47,7 @@ static int by_place(const void *a, const void *b)
     return (left->after > right->after) - (left->after < right->after);
 }
 
-/* Gaps of a thread that touch but were seen with others between. */
+/* Merges adjacent gaps of a thread between which gaps of other threads were seen. */
 static void merge_gaps(struct loss_check *check)
 {
     size_t kept = 0;
@@ -67,7 +67,7 @@ static void merge_gaps(struct loss_check *check)
 
 struct range {
     size_t begin, end; /* of gaps[] */
-    size_t next;       /* where the last loss was found: the next one is mostly near */
+    size_t next;       /* where the last loss was found: the next one is usually near */
 };
 
 /* By thread index. Returns NULL if there are no gaps. */
@@ -90,7 +90,8 @@ static bool holds(const struct gap_note *gap, uint32_t after)
     return (uint32_t)(after - (uint32_t)gap->after) < gap->count;
 }
 
-/* The gap that has room for the loss where it says; *touched tells that a gap is there at all. */
+/* The gap that has room for the loss at its place; *touched is set if there is any gap at that
+ * place. */
 static struct gap_note *find_gap(struct loss_check *check, struct range *range,
                                  const struct wt_loss *loss, bool *touched)
 {
@@ -110,8 +111,8 @@ static struct gap_note *find_gap(struct loss_check *check, struct range *range,
     return NULL;
 }
 
-/* A trace that is wrong throughout is told by its first losses; looking for the place of all of
- * them would take the square of their number. */
+/* The first misplaced losses are enough to report; finding the place of all of them in a trace that
+ * is wrong throughout would take quadratic time. */
 #define MISPLACED_MAX 1000u
 
 static bool place_loss(struct loss_check *check, const struct loss_note *note, struct range *ranges,
@@ -148,7 +149,7 @@ static void check_gaps(const struct loss_check *check, const struct wt_reader *r
         char text[200];
         snprintf(text, sizeof(text),
                  "gap of %" PRIu64 " after number %" PRIu64 " of capture thread %" PRIu64
-                 ": %" PRIu64 " told by Loss events",
+                 ": %" PRIu64 " reported by Loss events",
                  gap->count, gap->after, wt_reader_thread(reader, gap->thread)->capture_thread,
                  gap->told);
         found(context, WT_RULE_LOSS_COUNT, gap->offset, text);

@@ -1,4 +1,4 @@
-/* weir dump: events as text or JSON, one a line. */
+/* weir dump: events as text or JSON, one per line. */
 #include "cursor.h"
 #include "json.h"
 #include "lost.h"
@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* An event that waits until it is known to be among the last. */
+/* An event kept for --last until newer ones replace it. */
 struct kept {
     struct wt_event event;
     uint8_t *bytes; /* payload, then stack */
@@ -34,7 +34,7 @@ struct dump {
     size_t ring_capacity;
     char *text; /* for strings of payloads */
     size_t text_capacity;
-    bool need_blank; /* text output: a value stands before */
+    bool need_blank; /* text output: a value precedes */
     unsigned depth;
     bool in_array[WT_JSON_DEPTH];
 };
@@ -68,7 +68,7 @@ static const char *char_of(struct dump *dump, uint64_t unit)
     return string_of(dump, &value);
 }
 
-/* The one character that a C string cannot hold. */
+/* U+0000, the one character that a C string cannot hold. */
 static const char nul_literal[] = "\"\\u0000\"";
 
 static void json_value(void *context, const char *name, const struct wt_value *value)
@@ -134,7 +134,7 @@ static void json_end(void *context, bool array)
     wt_json_end(&dump->writer);
 }
 
-/* What stands before a value: a blank or a comma, and its name. */
+/* Prints what precedes a value: a blank or a comma, and its name. */
 static void text_start(struct dump *dump, const char *name)
 {
     if (dump->need_blank)
@@ -419,31 +419,33 @@ static void print_kept(struct dump *dump)
 static const char help[] =
     "usage: weir dump [OPTION]... FILE\n"
     "\n"
-    "Prints events, one a line: seconds since the start of the trace, capture thread (and the\n"
+    "Prints events, one per line: seconds since the start of the trace, capture thread (and the\n"
     "thread it speaks of, if another), number, Provider/Event(id), fields. Payloads without\n"
     "field descriptions, and arrays of bytes, are printed in hexadecimal. FILE may be -.\n"
     "\n"
-    "  --json         one JSON object a line: ticks, ns, utc, provider, name, id, version, level,\n"
+    "  --json         print one JSON object per line: ticks, ns, utc, provider, name, id, version, "
+    "level,\n"
     "                 keywords, opcode, metadataId, captureThread, thread, processor, number,\n"
     "                 sequence, sorted, offset, stackId, stack, activityId, relatedActivityId,\n"
     "                 payloadBytes, fields; payload, rest or undecodable in hexadecimal.\n"
-    "                 Integers are exact; NaN and infinities are strings. A trace that breaks off\n"
+    "                 Integers are exact; NaN and infinities are strings. A trace without its end "
+    "tag\n"
     "                 gets one more line: status, lost (null: it is unknown), lost_at_least,\n"
     "                 lost_unknown_after_ns (time of the last sequence point, as ns above)\n"
     "  --provider P   only events of provider P\n"
     "  --event E      only events with that name or id\n"
     "  --thread N     only events with that capture thread or thread id\n"
-    "  --first N      only the first N of them, then stop reading\n"
-    "  --last N       only the last N of them\n"
-    "  --sorted       in the order of time; otherwise in the order of the file\n"
-    "  --stacks       with the addresses of the stack, leaf first\n"
-    "  --help         this text\n"
+    "  --first N      print only the first N of them, then stop reading\n"
+    "  --last N       print only the last N of them\n"
+    "  --sorted       print in order of time instead of file order\n"
+    "  --stacks       print the addresses of the stack, leaf first\n"
+    "  --help         print this help\n"
     "\n"
     "Exit codes: 0 fine, 1 failed, 2 usage, 3 read but events were lost,\n"
-    "4 truncated or unfinished: what is there is printed, what was lost is unknown.\n";
+    "4 truncated or unfinished: all that is there is printed, losses are unknown.\n";
 
-/* On stderr, and as a last line of JSON if the trace broke off: a program that reads events need
- * not look at the exit code to know that there may have been more. */
+/* On stderr, and as a last line of JSON if the trace has no end tag: a program that reads events
+ * then learns without the exit code that there may have been more. */
 static void print_losses(struct dump *dump, enum wt_status status)
 {
     const struct wt_lost lost = wt_lost_of(&dump->tally, dump->run.reader);
@@ -494,7 +496,7 @@ static bool take_event_filter(struct dump *dump, const char *text)
     return true;
 }
 
-/* False if the option is wrong; a message was printed. */
+/* False, after a message, if the option is wrong. */
 static bool take_option(struct dump *dump, int option, const char *text)
 {
     switch (option) {

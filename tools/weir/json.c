@@ -18,7 +18,7 @@ static void new_line(const struct wt_json *json)
         fprintf(json->file, "\n%*s", (int)(2 * json->depth), "");
 }
 
-/* Comma, line and key: what stands before every value. */
+/* Prints what precedes every value: comma, newline, key. */
 static void start(struct wt_json *json, const char *key)
 {
     if (json->depth > 0) {

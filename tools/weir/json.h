@@ -11,7 +11,7 @@
 
 struct wt_json {
     FILE *file;
-    bool pretty; /* one member a line, indented by two */
+    bool pretty; /* one member per line, indented by two */
     unsigned depth;
     bool used[WT_JSON_DEPTH];  /* this level has a member */
     bool array[WT_JSON_DEPTH]; /* this level is an array */
@@ -20,7 +20,7 @@ struct wt_json {
 void wt_json_init(struct wt_json *json, FILE *file, bool pretty);
 void wt_json_object(struct wt_json *json, const char *key);
 void wt_json_array(struct wt_json *json, const char *key);
-void wt_json_end(struct wt_json *json); /* the last one opened; at depth 0 also the line */
+void wt_json_end(struct wt_json *json); /* ends the last one opened; at depth 0 also the line */
 void wt_json_string(struct wt_json *json, const char *key, const char *text);
 void wt_json_u64(struct wt_json *json, const char *key, uint64_t value);
 void wt_json_i64(struct wt_json *json, const char *key, int64_t value);
@@ -29,6 +29,7 @@ void wt_json_bool(struct wt_json *json, const char *key, bool value);
 void wt_json_double(struct wt_json *json, const char *key, double value);
 void wt_json_single(struct wt_json *json, const char *key, float value);
 void wt_json_hex(struct wt_json *json, const char *key, const uint8_t *bytes, size_t size);
-void wt_json_verbatim(struct wt_json *json, const char *key, const char *text); /* JSON already */
+void wt_json_verbatim(struct wt_json *json, const char *key,
+                      const char *text); /* text that is already JSON */
 
 #endif

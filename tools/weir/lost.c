@@ -64,7 +64,7 @@ static uint64_t unknown_after_ns(const struct wt_reader *reader)
     return ns > 0 ? (uint64_t)ns : 0;
 }
 
-/* Loss events may name threads that the file has not introduced yet: their total counts too. */
+/* Loss events may name threads that the file has not introduced yet: these losses count too. */
 static uint64_t sum_at_least(const struct wt_tally *tally, const struct wt_reader *reader)
 {
     uint64_t sum = tally->all.total;
@@ -91,7 +91,8 @@ void wt_lost_text(const struct wt_lost *lost, char out[80])
     int used = 0;
     if (lost->count > 0)
         used = snprintf(out, 80, "at least %" PRIu64 ", ", lost->count);
-    uint64_t ms = lost->unknown_after_ns / 1000000; /* rounded down: it is known until then */
+    uint64_t ms =
+        lost->unknown_after_ns / 1000000; /* rounded down, because losses are known up to then */
     snprintf(out + used, (size_t)(80 - used), "unknown after %" PRIu64 ".%03" PRIu64 " s",
              ms / 1000, ms % 1000);
 }

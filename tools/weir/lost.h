@@ -1,9 +1,9 @@
-/* What a trace lost: the numbers that are missing in it, and the causes that its Loss events give.
+/* The losses of a trace: its missing numbers, and the causes that its Loss events give.
  *
  * A missing number shows only in what follows it: the thread's next event, or a sequence point,
- * which says how many events each thread had attempted by its time. A file that was not read up to
- * its end tag therefore leaves open what was lost after its last sequence point, and what it shows
- * is a lower bound. */
+ * which gives the number of events that each thread had attempted by then. If a file was not read
+ * up to its end tag, losses after its last sequence point are unknown, and its counts are lower
+ * bounds. */
 #ifndef WT_WEIR_LOST_H
 #define WT_WEIR_LOST_H
 
@@ -18,7 +18,7 @@ struct wt_told {
     uint64_t causes[WT_CAUSE_COUNT];
 };
 
-/* What the Loss events read so far say. All zeros is an empty one. */
+/* Sums of the Loss events read so far. All zeros is an empty tally. */
 struct wt_tally {
     struct wt_loss_fields *fields; /* by metadata index */
     size_t field_capacity;
@@ -51,7 +51,7 @@ struct wt_lost {
     uint64_t unknown_after_ns; /* since the start of the trace: time of the last sequence point */
 };
 
-/* Was the trace read up to its end tag? */
+/* True if the trace was read up to its end tag. */
 static inline bool wt_lost_is_known(const struct wt_reader *reader)
 {
     return wt_reader_error(reader)->status == WT_END;

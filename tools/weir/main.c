@@ -1,4 +1,4 @@
-/* weir: one program, a subcommand for each thing to do with a trace. */
+/* weir: one program, with a subcommand for each task. */
 #include "tool.h"
 
 #include <string.h>
@@ -11,8 +11,8 @@ struct command {
 
 static const struct command commands[] = {
     {"stat", wt_stat_main, "count events, threads, bytes and losses"},
-    {"dump", wt_dump_main, "print events, one a line"},
-    {"check", wt_check_main, "hold a trace against the rules of the format"},
+    {"dump", wt_dump_main, "print events, one per line"},
+    {"check", wt_check_main, "check a trace against the rules of the format"},
     {"report", wt_report_main, "time per function, from call and return events"},
 };
 #define COMMAND_COUNT (sizeof(commands) / sizeof(commands[0]))
@@ -26,15 +26,16 @@ static void print_help(FILE *file)
           file);
     for (size_t i = 0; i < COMMAND_COUNT; i++)
         fprintf(file, "  %-8s %s\n", commands[i].name, commands[i].text);
-    fputs("  help     this text, or that of a command: weir help stat\n"
-          "\n"
-          "Each command knows --help, and --json for output that programs read.\n"
-          "weir --version prints the version.\n"
-          "\n"
-          "Exit codes: 0 fine, 1 failed (also: check found something), 2 usage, 3 read but events\n"
-          "were lost, 4 truncated or unfinished: the end tag is missing. What is there is read;\n"
-          "what was lost after the last sequence point is unknown.\n",
-          file);
+    fputs(
+        "  help     print this help, or that of a command: weir help stat\n"
+        "\n"
+        "Each command has --help, and --json for output that programs read.\n"
+        "weir --version prints the version.\n"
+        "\n"
+        "Exit codes: 0 fine, 1 failed (also: check found something), 2 usage, 3 read but events\n"
+        "were lost, 4 truncated or unfinished: the end tag is missing. All that is there is read;\n"
+        "losses after the last sequence point are unknown.\n",
+        file);
 }
 
 static const struct command *find(const char *name)

@@ -25,11 +25,11 @@ void wt_complain(const char *format, ...)
 const char *wt_one_file(int argc, char **argv, int first)
 {
     if (first == argc) {
-        wt_complain("%s: which file? Give its name, or - for standard input", argv[0]);
+        wt_complain("%s: no file given; give its name, or - for standard input", argv[0]);
         return NULL;
     }
     if (first + 1 < argc) {
-        wt_complain("%s: one file at a time; \"%s\" is too much", argv[0], argv[first + 1]);
+        wt_complain("%s: one file at a time; \"%s\" is one too many", argv[0], argv[first + 1]);
         return NULL;
     }
     return argv[first];

@@ -1,4 +1,4 @@
-/* weir stat: what is in a trace, in numbers. */
+/* weir stat: counts of a trace. */
 #include "json.h"
 #include "lost.h"
 #include "output.h"
@@ -388,10 +388,10 @@ static const char help[] =
     "A loss is a number missing in a capture thread. Its causes come from Weir/Loss events;\n"
     "losses without one are \"unknown\". A file without its end tag is truncated or unfinished:\n"
     "its losses are known up to its last sequence point, and all counts of losses are lower\n"
-    "bounds. Text then says \"lost unknown after 1.234 s\", or \"lost at least 12, unknown after\n"
-    "1.234 s\".\n"
+    "bounds. The text is then \"lost unknown after 1.234 s\", or \"lost at least 12, unknown\n"
+    "after 1.234 s\".\n"
     "\n"
-    "  --json   one JSON object with these members, which only ever grow in number:\n"
+    "  --json   print one JSON object with these members; later versions may add more:\n"
     "             file, status (complete, truncated, error), message, offset;\n"
     "             processId, processors, pointerSize, samplingNs, frequency, syncTicks, syncUtc;\n"
     "             firstUtc, lastUtc, firstTicks, lastTicks, firstNs, lastNs (since syncTicks),\n"
@@ -406,10 +406,10 @@ static const char help[] =
     "                       undefined}], the most frequent first;\n"
     "             threads: [{captureThread, thread, events, lost, lost_at_least, stepsBack,\n"
     "                        lastNumber, causes}]\n"
-    "  --help   this text\n"
+    "  --help   print this help\n"
     "\n"
     "Exit codes: 0 fine, 1 failed, 2 usage, 3 read but events were lost,\n"
-    "4 truncated or unfinished: what is there is counted, what was lost is unknown.\n";
+    "4 truncated or unfinished: all that is there is counted, losses are unknown.\n";
 
 static int run_stat(const char *path, bool json)
 {

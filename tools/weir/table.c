@@ -42,7 +42,7 @@ void wt_table_u64(struct wt_table *table, uint64_t value)
     wt_table_format(table, "%" PRIu64, value);
 }
 
-/* Characters, not bytes: UTF-8 continuation bytes take no place. */
+/* In characters, not bytes: UTF-8 continuation bytes have no width. */
 static size_t width_of(const char *text)
 {
     size_t width = 0;

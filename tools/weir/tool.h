@@ -1,4 +1,4 @@
-/* What the subcommands of `weir` share. */
+/* Shared by the subcommands of `weir`. */
 #ifndef WT_WEIR_TOOL_H
 #define WT_WEIR_TOOL_H
 
@@ -28,12 +28,12 @@ struct wt_run {
     int fd;
     struct wt_reader *reader;
     bool progress; /* stderr is a terminal */
-    bool shown;    /* a progress line stands there */
+    bool shown;    /* a progress line is visible */
     int64_t start_ms, shown_ms;
     uint64_t bytes;
 };
 
-/* Opens and makes the reader; false after a message if that fails. */
+/* Opens the file and creates the reader; false after a message if that fails. */
 bool wt_run_open(struct wt_run *run, const char *path, const struct wt_reader_options *options,
                  const struct wt_handlers *handlers, void *context);
 
