@@ -52,8 +52,8 @@ void wr_drain_settle(void *context, bool is_sent)
     pthread_mutex_unlock(&session->buffers.lock);
 }
 
-/* The stream cannot be written, or membarrier has failed: switches the session's events off and
- * ends the waits of parked threads. The host still has to stop the session. */
+/* Called when the stream cannot be written or membarrier has failed: disables the session's events
+ * and ends the waits of parked threads. The host must still stop the session. */
 static void end_early(struct weir_session *session)
 {
     wr_u32_store_release(&session->has_ended_early, 1);
@@ -112,16 +112,16 @@ static void read_ready(struct weir_session *session, struct wr_lane *ready, uint
         wr_buffers_accept_ready(lane);
         if (!lane->track.listed || !wr_read_lane(session, lane, limit))
             continue;
-        /* A segment that its thread has left, with records younger than this look. The thread may
-         * be parked until the segment comes back, and would not announce it again. */
+        /* The thread has left this segment, which has records younger than this look. The thread
+         * may be parked until the segment comes back, and would not announce it again. */
         if (lane->oldest && wr_lane_is_left(lane))
             wr_buffers_announce(lane);
     }
 }
 
-/* Are there lanes that no point has introduced? Their records are younger than the last horizon: a
- * thread pushes its lane before it stamps the first record (edge ARRIVE), and the look of that
- * horizon did not count the lane. So a point at that horizon introduces them truthfully. */
+/* True if there are lanes that no point has introduced. Their records are younger than the last
+ * horizon: a thread pushes its lane before it stamps the first record (edge ARRIVE), and the look
+ * of that horizon did not count the lane. So a point at that horizon introduces them correctly. */
 static bool has_new_lanes(struct weir_session *session)
 {
     uint64_t attached;
@@ -132,14 +132,14 @@ static bool has_new_lanes(struct weir_session *session)
 static void introduce(struct weir_session *session)
 {
     struct wr_drain *drain = &session->drain;
-    /* If a point already stands at the horizon, one tick later, so that points rise. */
+    /* If there already is a point at the horizon, one tick later: the times of points must rise. */
     uint64_t ticks = wr_max_u64(drain->horizon, drain->point_ticks + 1);
     read_all(session, ticks);
     wr_point_write(session, ticks);
 }
 
-/* Is the lane's only segment the one that it had at the last sweep, without new records? While
- * others wait, it may have new records: a segment is then a slice of time. */
+/* True if the lane's only segment is the one that it had at the last sweep, without new records.
+ * While others wait, it may have new records: holding a segment is then limited in time. */
 static bool is_revocable(struct weir_session *session, struct wr_lane *lane, bool others_wait)
 {
     if (!lane->oldest) {
@@ -164,7 +164,8 @@ void wr_drain_sweep(struct weir_session *session, bool others_wait)
     struct wr_lane *first = wr_session_lanes(session, &attached);
     const struct wr_mode *mode = session->buffers.mode;
     bool any = false;
-    /* The timer's sweeps must not delay those for threads that wait, so only these are noted. */
+    /* Only sweeps for waiting threads are recorded, so that the timer's sweeps do not delay
+     * them. */
     if (others_wait)
         session->drain.sweep_ns = wr_os_monotonic_ns();
     if (wr_session_is_lost(session))
@@ -263,7 +264,7 @@ void wr_drain_finish_stream(struct weir_session *session)
     if (has_new_lanes(session))
         introduce(session);
     for (struct wr_lane *lane = wr_session_lanes(session, &attached); lane; lane = lane->next) {
-        /* A gap so large that only a point can report it; no record before it is younger. */
+        /* The gap is so large that only a point can report it; no record before it is younger. */
         while (wr_read_lane(session, lane, UINT64_MAX)) {
             read = wr_max_u64(read, lane->track.ticks);
             wr_point_write(session, wr_max_u64(read, drain->point_ticks + 1));

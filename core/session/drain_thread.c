@@ -1,6 +1,6 @@
 /*
- * When the drain looks: the drain thread sleeps until it is rung or its timer ends. Single-threaded
- * builds use drain_poll.c instead.
+ * Decides when the drain looks: the drain thread sleeps until its bell rings or its timer ends.
+ * Single-threaded builds use drain_poll.c instead.
  */
 #include <string.h>
 #include "os/os.h"
@@ -13,9 +13,9 @@
 
 /* --- The thread. ----------------------------------------------------------------------------- */
 
-/* After a look: attends to the threads that wait, as the mode requires. Returns when to look again
- * (monotonic; 0: at once; UINT64_MAX: when rung). While a thread waits and nothing is free, takes
- * back unused grants, and segments held since the last sweep. */
+/* After a look: serves the threads that wait, as the mode requires. Returns when to look again
+ * (monotonic; 0: at once; UINT64_MAX: when the bell rings). While a thread waits and nothing is
+ * free, takes back unused grants, and segments held since the last sweep. */
 static uint64_t attend(struct weir_session *session)
 {
     struct wr_buffers *buffers = &session->buffers;
@@ -122,7 +122,7 @@ static void drain_go(struct weir_session *session, enum wr_drain_go how)
     wr_os_futex_wake_all(&session->drain_go);
 }
 
-/* The file gets its name last, when only enabling the events remains to be done. */
+/* The file gets its name last, when only the events remain to be enabled. */
 enum weir_result wr_drain_start(struct weir_session *session, struct weir_error *error)
 {
     int failure = wr_os_thread_start("weir-drain", run, session);
