@@ -7,8 +7,8 @@ import tempfile
 from tests.codegen import disassembly as dis
 
 BARRIER = re.compile(r"^(dmb|dsb|isb|sb|svc)$")
-# Load-exclusive and store-exclusive; and the atomic instructions of ARMv8.1. Not ldar and stlr, which are a load and
-# a store.
+# Load-exclusive, store-exclusive, and the atomic instructions of ARMv8.1. Not ldar and stlr, which
+# are a plain load and a plain store.
 ATOMIC = re.compile(r"^(ldx|ldax|stx|stlx|cas|swp|(ld|st)(add|clr|set|eor|[su]max|[su]min))")
 BRANCH = re.compile(r"^(b|b\..+|cbz|cbnz|tbz|tbnz)$")
 
@@ -26,7 +26,7 @@ CANARIES = {
 
 
 def target(instruction):
-    """The address that a branch names, else None: it is the last operand."""
+    """The target address of a branch, which is its last operand; otherwise None."""
     match = re.search(r"\b([0-9a-f]+)\s*$", instruction.operands)
     return int(match.group(1), 16) if match else None
 
@@ -57,16 +57,16 @@ def emit_violations(function, slow_paths):
 
 
 def free_list_violations(function):
-    """The value of a node is read before the head is moved past it: see free_list.c."""
+    """Checks that the value of a node is read before the head is moved past it: see free_list.c."""
     memory = [i for i in function if re.match(r"^(ld|st)", i.name) or BARRIER.match(i.name)]
     before = [memory[at - 1] for at, i in enumerate(memory) if i.name == "ldxp" and at > 0]
     if not before:
-        return ["no exchange of two words: this is not how a segment is taken"]
+        return ["no exchange of two words: this code does not take a segment"]
     return [f"the head is moved without a barrier, after: {i.text}" for i in before if i.name != "dmb"]
 
 
 def length(emulator, command):
-    """The instructions that the last call of weir_emit executes: one translation block each, as qemu logs them."""
+    """The number of instructions in the last call of weir_emit: qemu logs each as one translation block."""
     function = dis.functions(command[0], ("aarch64",))["weir_emit"]
     start, size = function[0].address, function[-1].address + 4 - function[0].address
     with tempfile.NamedTemporaryFile("r", encoding="utf-8") as log:

@@ -1,6 +1,7 @@
 /*
- * Code that must be refused. Each function is a copy of the pattern with one thing wrong; its name says
- * what check.py must find (CANARIES there). clean_emit and clean_site are right and must pass.
+ * Code that the checks must reject. Each function is a copy of the pattern with one error; its name
+ * says what check.py must find (CANARIES there). clean_emit and clean_site are correct and must
+ * pass.
  */
 #include <stdatomic.h>
 #include <stdbool.h>
@@ -15,26 +16,28 @@ struct lane {
     uint64_t *to;
 };
 
-extern __thread struct lane *near_lane __attribute__((tls_model("initial-exec"), visibility("hidden")));
-/* No model and default visibility: found through __tls_get_addr. */
+extern __thread struct lane *near_lane
+    __attribute__((tls_model("initial-exec"), visibility("hidden")));
+/* Default model and visibility: accessed through __tls_get_addr. */
 extern __thread struct lane *far_lane __attribute__((tls_model("global-dynamic")));
 
-__attribute__((visibility("hidden"))) bool wr_emit_slow(const struct weir_event *event, const void *payload);
+__attribute__((visibility("hidden"))) bool wr_emit_slow(const struct weir_event *event,
+                                                        const void *payload);
 void other(void);
 
-#define EMIT(name)                                                                                 \
-    bool name(const struct weir_event *event, const uint64_t *payload);                                  \
+#define EMIT(name)                                                      \
+    bool name(const struct weir_event *event, const uint64_t *payload); \
     bool name(const struct weir_event *event, const uint64_t *payload)
 
-#define BEGIN(thread_lane)                                                                         \
-    struct lane *lane = thread_lane;                                                               \
-    if (__builtin_expect(!lane, 0))                                                                \
-        return wr_emit_slow(event, payload);                                                       \
-    uint64_t commit = atomic_load_explicit(&lane->commit, memory_order_relaxed);                   \
+#define BEGIN(thread_lane)                                                       \
+    struct lane *lane = thread_lane;                                             \
+    if (__builtin_expect(!lane, 0))                                              \
+        return wr_emit_slow(event, payload);                                     \
+    uint64_t commit = atomic_load_explicit(&lane->commit, memory_order_relaxed); \
     *lane->to = *payload
 
-#define END(order)                                                                                 \
-    atomic_store_explicit(&lane->commit, commit + 8, order);                                       \
+#define END(order)                                           \
+    atomic_store_explicit(&lane->commit, commit + 8, order); \
     return true
 
 EMIT(clean_emit)
@@ -52,7 +55,7 @@ EMIT(canary_lock)
 }
 
 #if defined(__aarch64__)
-__attribute__((target("+lse"))) /* one instruction; canary_lock is a loop around two */
+__attribute__((target("+lse"))) /* a single instruction; canary_lock is a loop with two */
 #endif
 EMIT(canary_xchg)
 {
@@ -103,7 +106,7 @@ EMIT(canary_tls)
     END(memory_order_release);
 }
 
-/* Leaves by a jump, but to a function that no slow path is. */
+/* Leaves by a jump, but to a function that is not a slow path. */
 EMIT(canary_leaves_elsewhere)
 {
     BEGIN(near_lane);
@@ -111,7 +114,7 @@ EMIT(canary_leaves_elsewhere)
     return weir_emit(event, payload);
 }
 
-/* A frame: room on the stack for an array whose address the compiler must honour. */
+/* Has a stack frame, for an array whose address escapes. */
 EMIT(canary_frame)
 {
     BEGIN(near_lane);
@@ -132,7 +135,7 @@ void clean_site(uint64_t a)
     WEIR_EMIT(Canary, Plain, a);
 }
 
-/* The argument before the test. */
+/* Evaluates the argument before the test. */
 void canary_site_eager(void);
 void canary_site_eager(void)
 {
@@ -140,7 +143,7 @@ void canary_site_eager(void)
     WEIR_EMIT(Canary, Plain, a);
 }
 
-/* An event that is not hidden: its address comes from the GOT, a second load. */
+/* An event with default visibility: its address comes from the GOT, which is a second load. */
 extern __attribute__((visibility("default"))) struct weir_event far_event;
 void canary_site_got(uint64_t a);
 void canary_site_got(uint64_t a)
@@ -152,7 +155,8 @@ void canary_site_got(uint64_t a)
 void canary_site_two_tests(uint64_t a);
 void canary_site_two_tests(uint64_t a)
 {
-    if (weir_event_is_enabled(&weir_events_Canary.Plain) && __atomic_load_n(&weir_events_Canary.Plain.index, __ATOMIC_RELAXED))
+    if (weir_event_is_enabled(&weir_events_Canary.Plain) &&
+        __atomic_load_n(&weir_events_Canary.Plain.index, __ATOMIC_RELAXED))
         Canary_Plain(a);
 }
 

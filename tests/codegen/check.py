@@ -1,4 +1,4 @@
-"""Looks at object code. See the modes at the end; each prints what it found and fails on a violation."""
+"""Checks object code. The modes are at the end; each prints its findings and fails on a violation."""
 import argparse
 import json
 import os
@@ -24,12 +24,12 @@ def is_locked(instruction):
 
 
 def is_fence(instruction):
-    """A fence, or what serializes like one."""
+    """A fence, or an instruction that serializes like one."""
     return instruction.name in FENCES
 
 
 def emit_violations(function):
-    """What is wrong with the body of an emit function, as a list of lines."""
+    """Violations in the body of an emit function, one line each."""
     if function[0].machine == "aarch64":
         return aarch64.emit_violations(function, SLOW_PATHS)
     found = []
@@ -74,7 +74,7 @@ def check_emit(arguments):
         if function[0].machine == "aarch64":
             found += aarch64.free_list_violations(functions["wr_free_list_take"])
         body = [i for i in function if not i.is_padding]
-        print(f"{os.path.basename(path)}: {len(body)} instructions in all, {pushes(function)} registers saved")
+        print(f"{os.path.basename(path)}: {len(body)} instructions in all, {pushes(function)} saved registers")
         failures += report(os.path.basename(path), found)
     return failures
 
@@ -94,7 +94,7 @@ def length(command):
 
 
 def baseline_length(arguments):
-    """From the baseline of this compiler, which ./dev bench count compares with too; None if there is none."""
+    """The number in this compiler's baseline, which ./dev bench count also compares with; None if there is none."""
     compiler, version = arguments.compiler.rsplit(" ", 1)
     path = os.path.join(arguments.baselines, f"{compiler.lower()}-{version.split('.')[0]}.json")
     if not os.path.exists(path):
@@ -104,7 +104,7 @@ def baseline_length(arguments):
 
 
 def check_length(arguments):
-    """The number of instructions that an event executes, against the one on record."""
+    """Compares the number of instructions that an event executes with the baseline."""
     skip_unless_optimized(arguments)
     count = aarch64.length(arguments.emulator, arguments.files) if arguments.emulator else length(arguments.files)
     print(f"an enabled event of 32 bytes executes {count} instructions in weir_emit ({arguments.compiler})")
@@ -122,8 +122,7 @@ def check_length(arguments):
 # --- A site. -------------------------------------------------------------------------------------------
 
 def path_from(function, index):
-    """The instructions executed from there on, up to a conditional branch (inclusive), a return, or a
-    jump that leaves."""
+    """The instructions executed from that index up to a conditional branch (inclusive), a return, or a jump out."""
     by_address = {instruction.address: i for i, instruction in enumerate(function)}
     taken = []
     while index is not None and index < len(function) and len(taken) < 1000:
@@ -148,7 +147,7 @@ def successors(function, branch):
 
 
 def transfers(path):
-    """Calls, and the jump that leaves in place of a last call."""
+    """Calls, and a jump that replaces a tail call."""
     found = [i for i in path if i.is_call]
     if path and path[-1].name == "jmp":
         found.append(path[-1])
@@ -156,12 +155,12 @@ def transfers(path):
 
 
 def is_frame(instruction):
-    """The frame of the function around the site, which some compilers make before anything else."""
+    """The stack frame of the function around the site, which some compilers set up first."""
     return bool(re.match(r"^(push|pop) +%|^(sub|add) +\$\S+,%rsp$", instruction.text))
 
 
 def test_violations(head):
-    """Before and with the branch: one load of the enabled word, compared with zero, and nothing else."""
+    """Up to and including the branch: one load of the enabled word, a comparison with zero, and nothing else."""
     found = []
     loads = [i for i in head if i.reads_memory]
     if len(loads) != 1:
@@ -178,7 +177,7 @@ def test_violations(head):
 
 
 def is_plain_end(path):
-    """What may follow where the event is disabled: a result of false, and the way out."""
+    """What may follow if the event is disabled: a result of false, and the return."""
     return path and path[-1].is_return and all(
         i.is_return or is_frame(i) or re.match(r"^xor\w? +(%\w+),\1$", i.text) for i in path)
 
@@ -192,7 +191,7 @@ def site_violations(function, emit="weir_emit"):
     disabled = [path for path in paths if is_plain_end(path)]
     enabled = [path for path in paths if not is_plain_end(path)]
     if len(disabled) != 1 or len(enabled) != 1:
-        return found + ["not one way out and one way in behind the branch"]
+        return found + ["the branch does not lead to one way out and one way in"]
     calls = [i for i in transfers(enabled[0]) if i.callee != "host_value"]
     if len(calls) != 1 or calls[0].callee != emit:
         found.append("an enabled event is not one call of weir_emit: " +
@@ -220,11 +219,11 @@ LINKER_SYMBOLS = ("_init", "_fini", "_edata", "_end", "__bss_start")
 def names_of(path, *options):
     lines = dis.output_of([dis.tool("nm"), *options, "--defined-only", path]).splitlines()
     words = [line.split() for line in lines]
-    return {row[2].split("@")[0] for row in words if len(row) == 3 and row[1] != "A"} # A: a version's node
+    return {row[2].split("@")[0] for row in words if len(row) == 3 and row[1] != "A"} # A: a version node
 
 
 def exportable_of(path):
-    """What a shared library or plug-in that links this archive would export."""
+    """The symbols that a shared library or plug-in which links this archive would export."""
     lines = dis.output_of([dis.tool("readelf"), "-sW", path]).splitlines()
     rows = [line.split() for line in lines]
     return {row[7].split("@")[0] for row in rows if len(row) == 8 and row[4] in ("GLOBAL", "WEAK") and row[5] != "HIDDEN"
@@ -245,14 +244,14 @@ def check_symbols(arguments):
     exported = names_of(shared, "-D") - set(LINKER_SYMBOLS)
     visible = names_of(archive, "-g")
     if not exported or not visible:
-        sys.exit("no symbols at all")
+        sys.exit("no symbols found")
     declared = declared_in(include)
     found = [f"exported, but in no header: {name}" for name in sorted(exported - declared)]
     found += [f"in a header, but not exported (core/weir.map): {name}" for name in sorted(declared - exported)]
     found += [f"global: {name}" for name in sorted(visible) if not name.startswith(("weir_", "wr_"))]
     found += [f"not hidden in the archive: {name}" for name in sorted(exportable_of(archive))]
     if not exported <= exportable_of(shared):
-        found.append("what the shared library exports is not seen")
+        found.append("the exports of the shared library were not found")
     print(f"{len(exported)} exported symbols, {len(visible)} global and hidden ones in the archive")
     return report("symbols", found)
 
@@ -312,8 +311,8 @@ def main():
     parser.add_argument("--build-type", default="Release")
     parser.add_argument("--compiler", default="unknown 0")
     parser.add_argument("--baselines", help="folder of results/")
-    parser.add_argument("--tools", default="", help="what stands before the names of objdump, nm and readelf")
-    parser.add_argument("--emulator", default="", help="what runs a program of another processor")
+    parser.add_argument("--tools", default="", help="prefix of the names of objdump, nm and readelf")
+    parser.add_argument("--emulator", default="", help="program that runs binaries for another processor")
     parser.add_argument("files", nargs="+")
     arguments = parser.parse_args()
     dis.TOOLS = arguments.tools

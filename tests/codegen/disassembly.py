@@ -6,7 +6,7 @@ import sys
 from dataclasses import dataclass, field
 
 SKIPPED = 77
-TOOLS = ""  # before the name of each binary tool: those of a cross compiler
+TOOLS = ""  # prefix of the names of binary tools, for a cross compiler
 MACHINES = {"elf64-x86-64": "x86-64", "elf64-littleaarch64": "aarch64"}
 FUNCTION = re.compile(r"^([0-9a-f]+) <([^>]+)>:$")
 INSTRUCTION = re.compile(r"^\s*([0-9a-f]+):\s+(.*)$")
@@ -43,7 +43,7 @@ class Instruction:
 
     @property
     def target(self):
-        """The address of a direct jump, else None."""
+        """The address of a direct jump, otherwise None."""
         match = re.match(r"^([0-9a-f]+)\b", self.operands)
         return int(match.group(1), 16) if match and self.name.startswith("j") else None
 
@@ -55,7 +55,7 @@ class Instruction:
 
     @property
     def callee(self):
-        """Who is called or jumped to, by name; '' for an address in a register."""
+        """The name of the call or jump target; '' for an address in a register."""
         if self.relocations:
             return re.sub(r"[-+]0x[0-9a-f]+$", "", self.relocations[-1][1]).split("@")[0]
         return self.symbol.split("+")[0].split("@")[0]
@@ -92,7 +92,7 @@ def output_of(command):
 
 
 def functions(path, machines=("x86-64",)):
-    """Name to list of Instruction, for all functions of a file."""
+    """Maps the name of each function in a file to its list of Instruction."""
     text = output_of([tool("objdump"), "-d", "-r", "--no-show-raw-insn", "-w", path])
     found = re.search(r"file format (\S+)", text)
     machine = MACHINES.get(found.group(1) if found else "")
@@ -110,7 +110,7 @@ def functions(path, machines=("x86-64",)):
 
 
 def add_line(current, address, rest, machine):
-    """With -w a relocation stands on the instruction's line, behind a tab: '3: R_X86_64_PC32 name-0x4'."""
+    """With -w a relocation is on the instruction's line, after a tab: '3: R_X86_64_PC32 name-0x4'."""
     parts = re.split(r"\t(?=[0-9a-f]+: R_)", rest)
     instruction = parse(parts[0], address, machine)
     for part in parts[1:]:

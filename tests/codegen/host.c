@@ -1,11 +1,11 @@
-/* What a host writes. Each function is one site; check.py looks at the code made of it. As C and, from
- * host.cc, as C++. */
+/* Typical code of a host. Each function is one site; check.py checks its object code. As C and,
+ * from host.cc, as C++. */
 #include <weir/trace.h>
 
-#define HOST_EVENTS(EVENT, P)                                                                      \
-    EVENT(P, Bare, 1, 0, WEIR_LEVEL_INFO, 0x1)                                                     \
-    EVENT(P, Plain, 2, 0, WEIR_LEVEL_INFO, 0x1, (u64, A))                                          \
-    EVENT(P, Wide, 3, 0, WEIR_LEVEL_INFO, 0x1, (u64, A), (u64, B), (u64, C), (u64, D))             \
+#define HOST_EVENTS(EVENT, P)                                                          \
+    EVENT(P, Bare, 1, 0, WEIR_LEVEL_INFO, 0x1)                                         \
+    EVENT(P, Plain, 2, 0, WEIR_LEVEL_INFO, 0x1, (u64, A))                              \
+    EVENT(P, Wide, 3, 0, WEIR_LEVEL_INFO, 0x1, (u64, A), (u64, B), (u64, C), (u64, D)) \
     EVENT(P, Text, 4, 0, WEIR_LEVEL_INFO, 0x1, (str, A), (array_u8, B), (bool, C))
 WEIR_PROVIDER(Host, HOST_EVENTS)
 
@@ -37,7 +37,7 @@ void host_site_wide(uint64_t a, uint64_t b)
     WEIR_EMIT(Host, Wide, a, b, a + b, a ^ b);
 }
 
-/* The argument is a call: it may only stand behind the branch. */
+/* The argument is a call: it must come after the branch. */
 void host_site_argument(void)
 {
     WEIR_EMIT(Host, Plain, host_value());

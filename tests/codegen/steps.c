@@ -1,7 +1,7 @@
 /*
  * Counts the instructions that one enabled event of 32 bytes executes in weir_emit(), by stepping
- * through it. Counting says what a clock cannot: on processors whose time stamp counter takes longer to
- * read than all the rest takes to execute, twice the rest costs nothing that one could measure.
+ * through it. Counting shows what a clock cannot: on processors where reading the time stamp
+ * counter takes longer than all other instructions, twice as many of these cost nothing measurable.
  *
  * Prints the number. Exit code 77: this process may not be traced. With an argument it only emits, for
  * an emulator that counts.
@@ -20,19 +20,19 @@
 #define SKIPPED   77
 #define STEPS_MAX 100000
 
-#define STEP_EVENTS(EVENT, P)                                                                      \
+#define STEP_EVENTS(EVENT, P) \
     EVENT(P, Wide, 1, 0, WEIR_LEVEL_INFO, 0x1, (u64, A), (u64, B), (u64, C), (u64, D))
 WEIR_PROVIDER(Steps, STEP_EVENTS)
 WEIR_PROVIDER_DEFINE(Steps, STEP_EVENTS)
 
-/* Stops before and after one event; the one before has made the lane and its segment. */
+/* Stops before and after one event; an earlier event has created the lane and its segment. */
 static int emit(bool is_traced)
 {
     struct weir_session_config config = weir_session_config_init();
     struct weir_session *session;
     config.providers = "Steps";
     config.memory_bytes_max = 1u << 20;
-    config.flush_ms = 60000; /* the drain takes no segment from us meanwhile */
+    config.flush_ms = 60000; /* so that the drain takes no segment from us meanwhile */
     if (weir_provider_register(&weir_provider_Steps, NULL, NULL, NULL, NULL) != WEIR_OK ||
         weir_session_create(&config, &session, NULL) != WEIR_OK ||
         weir_session_start(session, NULL) != WEIR_OK)
@@ -74,11 +74,11 @@ static uint64_t instruction_of(pid_t child)
 static bool step(pid_t child)
 {
     int status;
-    return ptrace(PTRACE_SINGLESTEP, child, NULL, NULL) == 0 && waitpid(child, &status, 0) == child &&
-           WIFSTOPPED(status) && WSTOPSIG(status) == SIGTRAP;
+    return ptrace(PTRACE_SINGLESTEP, child, NULL, NULL) == 0 &&
+           waitpid(child, &status, 0) == child && WIFSTOPPED(status) && WSTOPSIG(status) == SIGTRAP;
 }
 
-/* The fork has copied our address space: the function is where it is here. */
+/* The child has a copy of our address space, so the function has the same address. */
 static long count_instructions(pid_t child)
 {
     uint64_t entry = (uint64_t)(uintptr_t)weir_emit;
@@ -112,7 +112,7 @@ int main(int argc, char **argv)
     kill(child, SIGKILL);
     waitpid(child, &status, 0);
     if (count < 0) {
-        fprintf(stderr, "the event could not be stepped through\n");
+        fprintf(stderr, "the event could not be single-stepped\n");
         return 1;
     }
     printf("%ld\n", count);

@@ -1,4 +1,4 @@
-/* Streams put together byte by byte, for tests. Independent of the reader's own code. */
+/* Builds streams byte by byte, for tests. Independent of the reader's code. */
 #ifndef FORMAT_TEST_BUILD_H
 #define FORMAT_TEST_BUILD_H
 
@@ -23,7 +23,7 @@ void build_utf16(struct build *build, const char *ascii); /* with the zero */
 /* Magic and Trace object: frequency 1e9, pid 4242, pointers of 8 bytes. */
 void build_start(struct build *build);
 
-/* A block of that type name; its size is filled in by build_block_end. */
+/* Starts a block with that type name; build_block_end fills in its size. */
 void build_block(struct build *build, const char *type);
 void build_block_end(struct build *build);
 
@@ -38,7 +38,7 @@ void build_metadata(struct build *build, uint32_t id, const char *name, const vo
 /* The same, with no fields. */
 void build_plain_metadata(struct build *build, uint32_t id, const char *name);
 
-/* A compressed blob with everything in its header; `previous` numbers as of the block's state. */
+/* A compressed blob with everything in its header; `previous` numbers follow the block's state. */
 struct blob {
     uint32_t metadata_id;
     uint32_t previous_sequence, sequence;
@@ -51,7 +51,7 @@ struct blob {
 };
 void build_blob(struct build *build, const struct blob *blob);
 
-/* A sequence point of up to two threads (count says how many). */
+/* A sequence point with `count` threads, up to two. */
 void build_point(struct build *build, int64_t time, unsigned count, uint64_t thread0,
                  uint32_t number0, uint64_t thread1, uint32_t number1);
 

@@ -1,5 +1,5 @@
-/* Writes the file that core/nettrace/FORMAT.md shows, to standard output. The writer is called as a
- * session's drain calls it; times and ids are fixed, so that the bytes are. */
+/* Writes the file that core/nettrace/FORMAT.md shows to standard output. The writer is called as a
+ * session's drain calls it; times and ids are fixed, so the bytes are too. */
 #include "nettrace/writer.h"
 
 #include <stdio.h>
@@ -48,8 +48,8 @@ static void write_ticks(struct wr_nettrace *nettrace)
 /* Number 4 is lost before the event, number 6 after it. */
 static void write_load(struct wr_nettrace *nettrace)
 {
-    /* Two elements, as a record has them: an array is its count and its values, a string its count
-     * of UTF-8 bytes and these. */
+    /* Two elements, as stored in a record: an array is its count and its values, a string its count
+     * of UTF-8 bytes and those bytes. */
     static const unsigned char record[] = {2, 0, 1, 0, 0, 0, 2, 0, 0, 0, 2, 0, 'o', 'k'};
     unsigned char payload[64] = {0};
     uint32_t bytes = wr_nettrace_payload(&load, record, payload);

@@ -1,4 +1,4 @@
-"""Puts nettrace V4 streams together for tests of the program `weir`."""
+"""Builds nettrace V4 streams for tests of the program `weir`."""
 
 import struct
 
@@ -55,7 +55,7 @@ class Stream:
         return number
 
     def events(self, *events):
-        """events: (metadata id, capture thread, time, values...); numbers go on per thread, from 2."""
+        """events: (metadata id, capture thread, time, values...); numbers continue per thread, from 2."""
         body = struct.pack("<HHqq", 20, 1, min(e[2] for e in events), max(e[2] for e in events))
         sequence = time = 0
         for metadata, thread, at, *values in events:
@@ -71,7 +71,7 @@ class Stream:
         self.sequence[thread] = self.sequence.get(thread, 1) + count
 
     def point(self, time, *threads):
-        """All threads named, with their last numbers; a new one is introduced with 1."""
+        """A sequence point for these threads, with their last numbers; a new thread is introduced with 1."""
         body = struct.pack("<qi", time, len(threads))
         for thread in threads:
             body += struct.pack("<QI", thread, self.sequence.setdefault(thread, 1))

@@ -63,7 +63,7 @@ void record_read(struct record *record, const uint8_t *bytes, size_t size, size_
                                                 .gap = on_gap,
                                                 .point = on_point,
                                                 .violation = on_violation};
-    /* A copy of exactly that size: a sanitizer sees the first byte read beyond it. */
+    /* A copy of exactly that size, so that a sanitizer detects a read past its end. */
     uint8_t *copy = malloc(size ? size : 1);
     EXPECT(copy != NULL);
     memcpy(copy, bytes, size);

@@ -1,4 +1,4 @@
-/* Reads a stream and notes what the reader told. */
+/* Reads a stream and records what the reader reports. */
 #ifndef FORMAT_TEST_RECORD_H
 #define FORMAT_TEST_RECORD_H
 
@@ -14,14 +14,14 @@ struct record {
     unsigned event_count;
     struct wt_gap gaps[RECORD_MAX];
     unsigned gap_count;
-    unsigned gap_before[RECORD_MAX]; /* how many events came before the gap */
+    unsigned gap_before[RECORD_MAX]; /* number of events before the gap */
     enum wt_rule rules[RECORD_MAX];
     unsigned rule_count;
     unsigned point_count, metadata_count, block_count;
     const struct wt_metadata *metadata; /* the last one */
 };
 
-/* `step`: at most so many bytes per read, 0 for no limit. Ends with record_free. */
+/* `step`: most bytes per read, 0 for no limit. Call record_free at the end. */
 void record_read(struct record *record, const uint8_t *bytes, size_t size, size_t step,
                  const struct wt_reader_options *options);
 void record_free(struct record *record);

@@ -1,5 +1,5 @@
 /* The worked example of the format page, byte for byte: stream header, Trace, a metadata block, a
- * stack block, an event block, a sequence point that tells one lost event, the end tag. */
+ * stack block, an event block, a sequence point that reveals one lost event, the end tag. */
 #include "build.h"
 
 /* clang-format off */

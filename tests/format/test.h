@@ -1,4 +1,4 @@
-/* The least of a test framework: a failed expectation says where and ends the program. */
+/* A minimal test framework: a failed expectation prints its place and ends the program. */
 #ifndef FORMAT_TEST_H
 #define FORMAT_TEST_H
 

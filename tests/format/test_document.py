@@ -21,7 +21,7 @@ def written():
 
 
 def shown():
-    """The bytes of the dump; each line says where it is."""
+    """The bytes of the dump, in which each line begins with its offset."""
     found = bytearray()
     for offset, text in LINE.findall(DOCUMENT):
         if int(offset, 16) != len(found):

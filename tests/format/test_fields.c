@@ -78,7 +78,7 @@ static const struct wt_metadata *define(void)
     return record.metadata;
 }
 
-/* The example of the format page: a V2Params tag, and a payload beside it. */
+/* The example of the format page: a V2Params tag and a payload. */
 static void test_v2_example(void)
 {
     static const char tag[] = "\0\0\0\0\x20\0\0\0\2\2\0\0\0\x10\0\0\0v\0\0\0\x13\0\0\0\x09\0\0\0"
@@ -161,12 +161,12 @@ static void test_every_type(void)
     record_free(&record);
 }
 
-/* Descriptions that would let a small payload stand for very many values. */
+/* Descriptions with which a small payload would represent very many values. */
 static void test_empty_elements(void)
 {
     fields.size = 0;
     build_u32(&fields, 0);
-    build_u32(&fields, 4 + 4 + 4 + 4 + 4 + 4); /* tag: one field, an array of objects of nothing */
+    build_u32(&fields, 4 + 4 + 4 + 4 + 4 + 4); /* tag: one field, an array of empty objects */
     build_u8(&fields, 2);
     build_u32(&fields, 1);
     build_u32(&fields, 20);
@@ -192,7 +192,7 @@ static void test_utf16(void)
     expect_utf8("a\0\xE4\0\xAC\x20", 6, "a\xC3\xA4\xE2\x82\xAC");
     expect_utf8("\x3D\xD8\x00\xDE", 4, "\xF0\x9F\x98\x80");
     expect_utf8("\x3D\xD8x\0", 4, "\xEF\xBF\xBDx");                 /* a high surrogate alone */
-    expect_utf8("\x00\xDE\x3D\xD8", 4, "\xEF\xBF\xBD\xEF\xBF\xBD"); /* the wrong way round */
+    expect_utf8("\x00\xDE\x3D\xD8", 4, "\xEF\xBF\xBD\xEF\xBF\xBD"); /* in the wrong order */
     char text[4];
     EXPECT_EQUAL(wt_utf16_to_utf8((const uint8_t *)"a\0\xAC\x20", 4, text, 4), 4);
     EXPECT_TEXT(text, "a"); /* cut at a character */

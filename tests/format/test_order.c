@@ -1,4 +1,4 @@
-/* Numbers, gaps, and delivery in the order of time. */
+/* Numbers, gaps, and delivery in order of time. */
 #include "build.h"
 #include "record.h"
 #include "test.h"
@@ -6,7 +6,7 @@
 static struct build build;
 static struct record record;
 
-/* One event block of one capture thread: `count` events from `sequence` on, 10 ticks apart. */
+/* An event block of one capture thread: `count` events from `sequence` on, 10 ticks apart. */
 static void build_run(uint64_t thread, uint32_t sequence, unsigned count, uint64_t time,
                       bool sorted)
 {
@@ -44,7 +44,7 @@ static void read_built(bool time_order, size_t order_bytes_max)
 
 static void test_introduced_losses(void)
 {
-    /* Attempts 2, 3, 4 lost, 5 written, 6 to 9 lost: seven in all. */
+    /* Attempts 2, 3, 4 lost, 5 written, 6 to 9 lost: seven losses in total. */
     start();
     build_point(&build, 1, 1, 9, 1, 0, 0);
     build_run(9, 5, 1, 10, true);
@@ -66,7 +66,7 @@ static void test_introduced_losses(void)
 
 static void test_first_sight_and_back(void)
 {
-    /* The first event of an unknown thread is where counting begins; a number may not go back. */
+    /* Counting starts at the first event of an unknown thread; a number must not go back. */
     start();
     build_run(9, 100, 2, 10, true);
     build_run(9, 101, 1, 40, true);
@@ -100,7 +100,7 @@ static void test_time_order(void)
     start();
     build_run(1, 1, 3, 100, true); /* 100 110 120 */
     build_run(2, 1, 3, 105, true); /* 105 115 125 */
-    build_run(1, 5, 2, 118, true); /* 118 128: older than what waits; number 4 is missing */
+    build_run(1, 5, 2, 118, true); /* 118 128: older than a waiting event; number 4 is missing */
     build_point(&build, 130, 2, 1, 6, 2, 4);
     build_run(2, 5, 1, 131, false);
     build_end(&build);
@@ -113,7 +113,7 @@ static void test_time_order(void)
     for (unsigned i = 0; i < 9; i++)
         EXPECT_EQUAL(record.events[i].time, times[i]);
     EXPECT_EQUAL(record.gap_count, 2);
-    EXPECT_EQUAL(record.gap_before[0], 5); /* just before the event that showed it */
+    EXPECT_EQUAL(record.gap_before[0], 5); /* just before the event that revealed it */
     EXPECT_EQUAL(record.gap_before[1], 8);
     EXPECT_EQUAL(wt_reader_totals(record.reader)->lost, 2);
     record_free(&record);

@@ -1,4 +1,4 @@
-"""The program `weir` on streams made for it: losses and their causes, rules, times of functions, usage."""
+"""The program `weir` on generated streams: losses and their causes, rules, times of functions, usage."""
 
 import json
 import subprocess
@@ -61,7 +61,7 @@ class Losses(unittest.TestCase):
 
     def test_check_accepts(self):
         self.assertEqual(rules(self.stream(self.GOOD), 3), [])
-        # The parts of one gap may all name the number before the gap.
+        # All parts of one gap may give the number before the gap.
         self.assertEqual(rules(self.stream([(1, 2, "FULL", 2), (1, 2, "NESTED", 1), *self.GOOD[2:]]), 3), [])
 
     def test_check_finds(self):
@@ -73,14 +73,14 @@ class Losses(unittest.TestCase):
         self.assertEqual(rules(self.stream([(1, 2, "ODD", 3), *self.GOOD[2:]]), 1), ["loss-event"])
 
     def test_check_truncated(self):
-        """What was not told before the cut is not held against the file."""
+        """Losses that were not reported before the cut are not findings."""
         self.assertEqual(rules(self.stream(self.GOOD, finish=False), 4), ["end-tag"])
         whole = self.stream(self.GOOD)
         for cut in (10, 60, 100, 200):
             self.assertEqual(rules(whole[:-cut], 4), ["end-tag"])
 
     def test_known(self):
-        """With its end tag, a file says exactly what was lost."""
+        """With its end tag, a file shows losses exactly."""
         for command in ("stat", "check", "report"):
             for losses, data in ((9, self.stream(self.GOOD)), (0, self.whole_without_losses())):
                 told = run_json(command, data, code=3 if losses else 0)
@@ -116,7 +116,7 @@ class Losses(unittest.TestCase):
         self.assertEqual(rules(stream.end(), 1), ["introduction"])
 
     def test_weir_own_thread(self):
-        """Losses of threads without a lane are numbers of the drain's own thread."""
+        """Losses of threads without a lane count as numbers of the drain's own thread."""
         stream = Stream()
         loss = stream.define("Weir", 1, "Loss", LOSS_FIELDS)
         stream.point(10, 7)
@@ -131,10 +131,10 @@ def lost_of(told):
 
 
 class Unknown(unittest.TestCase):
-    """A file without its end tag: what was lost is known up to its last sequence point, if at all."""
+    """A file without its end tag: losses are known up to its last sequence point, if at all."""
 
     def told_by_all(self, data, at_least, known_ns, code=4):
-        """What each command says, as text and as JSON."""
+        """Checks what each command reports, as text and as JSON."""
         text = f"{f'at least {at_least}, ' if at_least else ''}unknown after {known_ns // MS // 1000}.{known_ns // MS % 1000:03} s"
         for command in ("stat", "check", "report"):
             told = run_json(command, data, code=code)
@@ -168,7 +168,7 @@ class Unknown(unittest.TestCase):
         return stream
 
     def test_every_cut(self):
-        """By the byte: nothing is known before the first point, and a point counts once it is whole."""
+        """Cut at every byte: nothing is known before the first point, and a point counts once it is whole."""
         stream = self.stream()
         for size in range(len(stream.bytes) + 1):
             known_ns = 0
@@ -191,14 +191,14 @@ class Unknown(unittest.TestCase):
         self.told_by_all(whole[: marks["first point"] - 30], 0, 0)  # no point at all
 
     def test_nothing_but_a_header(self):
-        """What a process leaves that was killed before the first flush, and an empty file."""
+        """The file of a process that was killed before the first flush, and an empty file."""
         self.told_by_all(bytes(Stream().bytes), 0, 0)
         self.told_by_all(b"", 0, 0)
 
     def test_losses_that_can_be_read(self):
         stream = self.stream(losses=12)
         self.told_by_all(bytes(stream.bytes), 12, 2_000_000_000)
-        # A Loss event counts before the gap that it explains is seen, and they are not counted twice.
+        # A Loss event counts before its gap is seen, and the two are not counted twice.
         self.told_by_all(bytes(stream.bytes[: stream.marks["losses"]]), 12, 1_234_567_890)
         stat = run_json("stat", bytes(stream.bytes[: stream.marks["losses"]]), code=4)
         threads = {thread["captureThread"]: (thread["lost"], thread["lost_at_least"]) for thread in stat["threads"]}
@@ -215,7 +215,7 @@ class Unknown(unittest.TestCase):
         self.told_by_all(bytes(stream.bytes), 3, 0)
 
     def test_broken_in_the_middle(self):
-        """Bytes that cannot be decoded: what was lost after them is unknown too, but that is a failure."""
+        """Bytes that cannot be decoded: later losses are unknown too, but this is a failure."""
         data = bytes(self.stream().bytes)
         for command in ("stat", "check", "report"):
             self.assertEqual(lost_of(run_json(command, data + b"\7", code=1)), (None, 0, 2_000_000_000))
@@ -379,7 +379,7 @@ class Report(unittest.TestCase):
         self.assertEqual(times, {1: (1, 4, 3), 2: (1, 1, 1), 3: (1, 1, 1)})
 
     def test_coroutine(self):
-        """1 resumes a coroutine that runs 2, which yields; later 2 goes on and ends."""
+        """1 resumes a coroutine that runs 2, which yields; later 2 continues and ends."""
         self.emit((self.call, 0, 1, 5), (self.create, 1, 6), (self.resume, 2, 6, 5), (self.call, 2, 2, 6))
         self.emit((self.give, 5, 6, 5, 0), (self.call, 5, 3, 5), (self.back, 7, 3, 5), (self.resume, 8, 6, 5))
         self.emit((self.back, 9, 2, 6), (self.give, 9, 6, 5, 1), (self.back, 12, 1, 5))
@@ -387,7 +387,7 @@ class Report(unittest.TestCase):
         self.assertEqual(times, {1: (1, 12, 6), 2: (1, 4, 4), 3: (1, 2, 2)})
 
     def test_coroutine_dies(self):
-        """An error ends a coroutine without returns; its address is used again."""
+        """An error ends a coroutine without return events; its address is reused."""
         self.emit((self.call, 0, 1, 5), (self.resume, 1, 6, 5), (self.call, 1, 2, 6), (self.give, 3, 6, 5, 1))
         self.emit((self.create, 4, 6), (self.resume, 5, 6, 5), (self.call, 5, 2, 6), (self.back, 8, 2, 6))
         self.emit((self.give, 8, 6, 5, 1), (self.back, 10, 1, 5))

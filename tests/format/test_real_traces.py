@@ -1,4 +1,4 @@
-"""Counts of `weir stat` in real traces against what TraceEvent counts there; no rule is broken in them."""
+"""Compares the counts of `weir stat` in real traces with TraceEvent's; the traces break no rule."""
 
 import json
 import pathlib

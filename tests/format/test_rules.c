@@ -1,4 +1,4 @@
-/* One broken stream per rule of the reader, and the ends it must come to. */
+/* One broken stream per rule of the reader, and the result it must have. */
 #include "build.h"
 #include "record.h"
 #include "test.h"
@@ -16,7 +16,7 @@ static void read_built(const struct wt_limits *limits)
     record_read(&record, build.bytes, build.size, 0, &options);
 }
 
-/* The stream is read to its end, and exactly this rule is told, `count` times. */
+/* The stream is read to its end, and exactly this rule is reported, `count` times. */
 static void expect_told(enum wt_rule rule, unsigned count)
 {
     read_built(NULL);
@@ -27,7 +27,7 @@ static void expect_told(enum wt_rule rule, unsigned count)
     record_free(&record);
 }
 
-/* The reading ends with this. */
+/* The reading ends with this status and rule. */
 static void expect_failure(enum wt_status status, enum wt_rule rule, const struct wt_limits *limits)
 {
     read_built(limits);
@@ -136,7 +136,7 @@ static void test_blocks(void)
     expect_failure(WT_ERROR_FORMAT, WT_RULE_BLOCK_SIZE, NULL);
     build.bytes[build.block_size_at + 3] = 0x7F;
     expect_failure(WT_ERROR_LIMIT, WT_RULE_BLOCK_SIZE, NULL);
-    build.bytes[build.block_size_at + 3] = 0x01; /* 16 MB that never come */
+    build.bytes[build.block_size_at + 3] = 0x01; /* 16 MB that do not follow */
     expect_failure(WT_TRUNCATED, WT_RULE_END_TAG, NULL);
 }
 
@@ -213,7 +213,7 @@ static void test_metadata(void)
     expect_told(WT_RULE_METADATA_FIELDS, 1);
 }
 
-/* An object in an object in an object ... must end at the limit, not on the stack's last page. */
+/* Nested objects must end at the limit, not in a stack overflow. */
 static void test_depth(void)
 {
     static uint8_t fields[40000];
@@ -249,7 +249,7 @@ static void test_stacks(void)
     build_start(&build);
     build_stacks(1, 1, 8);
     build_point(&build, 5, 0, 0, 0, 0, 0);
-    build_stacks(1, 1, 8); /* after a point ids begin anew */
+    build_stacks(1, 1, 8); /* after a point, ids start again */
     build_end(&build);
     expect_told(WT_RULE_NONE, 0);
     build_start(&build);

@@ -88,7 +88,7 @@ static void test_cut(bool time_order)
         /* Events end at 0x165 and 0x16D; the metadata's blob at 0xDF. */
         EXPECT_EQUAL(record.metadata_count, size >= 0xDF);
         EXPECT_EQUAL(record.event_count, (size >= 0x165) + (size >= 0x16D));
-        /* A point that was not read whole accounts for nothing. */
+        /* A point that was read only in part reports nothing. */
         const struct wt_totals *totals = wt_reader_totals(record.reader);
         EXPECT_EQUAL(record.point_count, size >= 0x1A4);
         EXPECT_EQUAL(totals->points, size >= 0x1A4);
@@ -98,7 +98,7 @@ static void test_cut(bool time_order)
     }
 }
 
-/* Any single byte may be wrong: the reader may refuse or read on, but it must return. */
+/* Any single byte may be wrong: the reader may fail or continue, but it must return. */
 static void test_wrong_bytes(void)
 {
     uint8_t bytes[sizeof(sample_bytes)];

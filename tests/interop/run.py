@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
-"""Runs .NET's own trace readers, unmodified, on nettrace files and checks what they say.
+"""Runs .NET's own trace readers, unmodified, on nettrace files and checks what they report.
 
-Two readers are restored from the machine's package sources: the TraceEvent library (called through the
-small program in traceevent/) and the dotnet-trace tool. A machine without an SDK, or where the packages
-cannot be restored, gives a skip with its reason, never a pass.
+Two readers are restored from the machine's package sources: the TraceEvent library (called through
+the small program in traceevent/) and the dotnet-trace tool. Without an SDK, or if the packages
+cannot be restored, the tests are skipped with the reason; they never pass.
 
 Exit status: 0 all checks passed, 1 a check failed, 77 skipped (1 with --require), 2 wrong usage.
 """
@@ -23,7 +23,7 @@ import sys
 import tempfile
 import time
 
-TRACEEVENT = "4.0.0"  # also in traceevent/traceevent-summary.csproj, which decides
+TRACEEVENT = "4.0.0"  # also in traceevent/traceevent-summary.csproj, whose version is the one used
 DOTNET_TRACE = "10.0.750501"
 READER = f"Microsoft.Diagnostics.Tracing.TraceEvent {TRACEEVENT}"
 SOURCE = pathlib.Path(__file__).resolve().parent / "traceevent"
@@ -31,7 +31,7 @@ WRITER_FILES = ("fields", "loss", "threads", "starved", "snapshot")
 
 
 class Skip(Exception):
-    """Nothing can be said here: the readers cannot be had."""
+    """The readers are not available, so nothing can be checked."""
 
 
 class Failed(Exception):
@@ -65,14 +65,15 @@ class Readers:
             os.environ,
             DOTNET_CLI_TELEMETRY_OPTOUT="1", DOTNET_NOLOGO="1", DOTNET_CLI_UI_LANGUAGE="en",
             DOTNET_GENERATE_ASPNET_CERTIFICATE="false",
-            DOTNET_EnableDiagnostics="0",  # no diagnostics sockets of the readers' own among those under test
+            DOTNET_EnableDiagnostics="0",  # keeps the readers' own diagnostics sockets away from those under test
             DOTNET_CLI_USE_MSBUILD_SERVER="0", MSBUILDDISABLENODEREUSE="1",  # leave no servers behind
         )
         self.env.setdefault("NUGET_PACKAGES", str(self.cache / "packages"))
         self.sdk = self.say("--version")
         if not re.match(r"([89]|\d\d+)\.", self.sdk):
             raise Skip(f"the .NET SDK is too old or absent (8 or newer is needed): dotnet --version says '{self.sdk}'")
-        # The tool's launcher looks for the runtime in the usual places only; tell it where this one is.
+        # The tool's launcher looks for the runtime only in the usual places, so pass this one's
+        # place.
         runtime = re.search(r"Microsoft\.NETCore\.App \S+ \[(.+)\]", self.say("--list-runtimes"))
         if runtime:
             self.env.setdefault("DOTNET_ROOT", str(pathlib.Path(runtime[1]).parents[1]))
@@ -105,7 +106,7 @@ class Readers:
         print(f"ready  {what} ({time.monotonic() - start:.1f} s)")
 
     def fetch(self, what, command):
-        """A step that may need the network: taking too long counts as not to be had."""
+        """Runs a step that may need the network: if it takes too long, the reader counts as unavailable."""
         try:
             return call(command, 300, env=self.env, cwd=self.cache)
         except Failed as e:
@@ -114,7 +115,8 @@ class Readers:
     def restore_project(self, what, project):
         done = self.fetch(what, [self.dotnet, "restore", project, "--artifacts-path", self.cache / "artifacts"])
         if done.returncode:
-            # NU11xx: package or version not found, NU13xx: source not reachable. The rest would be our own mistake.
+            # NU11xx: package or version not found, NU13xx: source not reachable. Anything else is
+            # our own mistake.
             outcome = Skip if re.search(r"\bNU1[13]\d\d\b", done.stdout + done.stderr) else Failed
             raise outcome(f"{what} cannot be restored:\n    {tail(done)}")
 
@@ -163,7 +165,7 @@ def event_counts(rows, ignored=()):
 
 
 def same_value(got, kind, want):
-    """kind is the .NET type name that the reader gave; an expectation may hold 64-bit integers as text."""
+    """kind is the .NET type name from the reader; an expectation may give 64-bit integers as text."""
     kind = kind or ""
     if isinstance(got, list):
         return isinstance(want, list) and len(got) == len(want) and all(same_value(g, kind.removesuffix("[]"), w) for g, w in zip(got, want))
@@ -205,14 +207,12 @@ def field_differences(key, event, want):
 def compare(summary, expect):
     """Yields a line for each difference. An expectation is a JSON object; all members but "events" may be left out:
 
-        "events":      {"Provider/id": count}                 every event of the file, no more and no fewer
-        "threads":     {"os thread id": {"Provider/id": n}}   likewise, thread by thread
-        "events_lost": count
-        "ignore":      ["Provider/id"]                        events of the library itself, whose number is up to it;
-                                                              they are left out of "events" and "threads"
-        "rising":      true                                   no timestamp is older than the one before
-        "fields":      {"Provider/id": {"name": value}}       all fields of the first event, or a list of such objects for
-                                                              the first few; bytes are hex, a DateTime is its FILETIME
+        "events": {"Provider/id": count} all events of the file, exactly "threads": {"os thread id":
+        {"Provider/id": n}} likewise, thread by thread "events_lost": count "ignore":
+        ["Provider/id"] events of the library itself, whose number is up to it; they are left out of
+        "events" and "threads" "rising": true no timestamp is older than the one before "fields":
+        {"Provider/id": {"name": value}} all fields of the first event, or a list of such objects
+        for the first few; bytes are hex, a DateTime is its FILETIME
     """
     unknown = expect.keys() - {"events", "threads", "events_lost", "fields", "rising", "ignore"}
     if unknown or "events" not in expect:
@@ -232,7 +232,7 @@ def compare(summary, expect):
         for thread in sorted(threads | expect["threads"].keys()):
             yield from differences(f"thread {thread}, events", got.get(thread, {}), expect["threads"].get(thread, {}))
     for key, want in expect.get("fields", {}).items():
-        # One object for the first event of this id, or a list for the first so many.
+        # One object for the first event with this id, or a list for the first few.
         wanted = want if isinstance(want, list) else [want]
         events = [e for e in summary["payloads"] if f"{e['provider']}/{e['event_id']}" == key]
         if len(events) < len(wanted):
@@ -283,9 +283,10 @@ def check_counts(readers, file):
 
 
 def complaint(done):
-    """What in the words of dotnet-trace says that something is wrong, or None."""
-    # Where a file breaks off, convert goes on as well as it can and still exits with 0: the words tell, not the
-    # status. The rows of a report are names out of the file, so only its stderr speaks for the tool.
+    """The line in dotnet-trace's output that reports a problem, or None."""
+    # If a file breaks off, convert continues as well as it can and still exits with 0, so the
+    # output must be checked. The rows of a report are names from the file, so only stderr is the
+    # tool's own output.
     said = done.stderr if "report" in done.args else done.stdout + done.stderr
     words = [line.strip() for line in said.splitlines() if re.search("broken|exception", line, re.IGNORECASE)]
     if done.returncode or words:
@@ -294,14 +295,14 @@ def complaint(done):
 
 
 def refused(step, half):
-    """The step, made to run on half a file, must fail, and for that reason: else it could not tell bad files from good."""
+    """A step on half a file must fail, and for that reason; otherwise it could not detect bad files."""
     try:
         step(half)
     except Failed as e:
         if re.search("Read past end of stream|potentially broken trace", str(e)):
             return f"{e}"
         raise Failed(f"failed, but not because the file breaks off: {e}") from None
-    raise Failed("half a file passed for a whole one")
+    raise Failed("half a file was accepted as a whole one")
 
 
 def check_half_refused(readers, file):
@@ -373,7 +374,7 @@ def copied(file, size):
 # The commands: each yields (name, check)
 
 def traces_in(paths):
-    """Files as given; of a folder, every trace, and every counts file too, so that a missing trace is noticed."""
+    """Files as given; for a folder, every trace, and every counts file too, so that a missing trace is noticed."""
     for path in map(pathlib.Path, paths):
         if not path.is_dir():
             yield path
@@ -405,7 +406,7 @@ def run_dotnet_trace(readers, args):
 
 
 def run_writer(readers, args):
-    shutil.rmtree(args.output, ignore_errors=True)  # nothing of an earlier run may stand in for a file not written
+    shutil.rmtree(args.output, ignore_errors=True)  # a file of an earlier run must not hide that one was not written
     args.output.mkdir(parents=True)
 
     def write():
@@ -424,7 +425,7 @@ def run_writer(readers, args):
 def arguments():
     default = os.environ.get("WEIR_INTEROP_CACHE") or pathlib.Path(os.environ.get("XDG_CACHE_HOME") or "~/.cache").expanduser() / "weir-interop"
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--cache", default=default, help="where packages and builds go (default: $WEIR_INTEROP_CACHE, else %(default)s)")
+    parser.add_argument("--cache", default=default, help="folder for packages and builds (default: $WEIR_INTEROP_CACHE or %(default)s)")
     parser.add_argument("--require", action="store_true", help="a skip is a failure")
     commands = parser.add_subparsers(dest="command", required=True)
 
@@ -436,16 +437,16 @@ def arguments():
     command("restore", run_restore, "only restore and build")
     sub = command("summary", run_summary, "print TraceEvent's summary of a file")
     sub.add_argument("file", type=path)
-    sub.add_argument("--payloads", type=int, default=0, metavar="N", help="with the first N events of each id")
+    sub.add_argument("--payloads", type=int, default=0, metavar="N", help="include the first N events of each id")
     sub = command("counts", run_counts, "compare TraceEvent's counts with the *.counts.json beside each file")
     sub.add_argument("files", nargs="+", help="traces, or folders of them")
     sub.add_argument("--write", action="store_true", help="write the *.counts.json instead")
     sub = command("traceevent", run_traceevent, "compare TraceEvent's summary with an expectation")
     sub.add_argument("file", type=path)
     sub.add_argument("--expect", type=path, required=True, metavar="JSON")
-    sub = command("dotnet-trace", run_dotnet_trace, "report and convert with dotnet-trace, and see that half a file fails")
+    sub = command("dotnet-trace", run_dotnet_trace, "report and convert with dotnet-trace, and check that half a file fails")
     sub.add_argument("files", nargs="+", type=path)
-    sub.add_argument("--frame", action="append", default=[], help="a text that must be part of a frame name in each output")
+    sub.add_argument("--frame", action="append", default=[], help="text that must be part of a frame name in each output")
     sub = command("writer", run_writer, "run PROGRAM OUTPUT and check each NAME.nettrace it writes with its NAME.expect.json")
     sub.add_argument("program", type=path)
     sub.add_argument("output", type=path)

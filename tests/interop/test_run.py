@@ -1,4 +1,4 @@
-"""Shows that run.py's comparison notices every kind of difference; needs no .NET."""
+"""Checks that run.py's comparison notices every kind of difference; needs no .NET."""
 
 import copy
 import unittest

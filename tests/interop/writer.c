@@ -1,5 +1,5 @@
 /*
- * Writes the traces that the interop test shows to TraceEvent, with what it should find in them:
+ * Writes the traces of the interop tests, with what TraceEvent should find in them:
  *
  *     fields    every field type, with values at the edges
  *     loss      a budget too small for its threads, so that events are lost
@@ -51,7 +51,7 @@ static char *path_of(char *path, size_t capacity, const char *name, const char *
     return path;
 }
 
-/* A file whose writer stands still while the gate is closed. */
+/* Writes a file; stands still while the gate is closed. */
 static struct gate gate = GATE_INIT;
 static FILE *trace;
 
@@ -80,7 +80,7 @@ static struct weir_session *session_begin(const char *name, uint64_t budget_byte
     return session;
 }
 
-/* Ends the session and begins its expectation: the counts of events that the harness emitted. */
+/* Ends the session and starts its expectation: the counts of events that the harness emitted. */
 static FILE *session_end(struct weir_session *session, const char *name)
 {
     char path[4096];
@@ -118,7 +118,7 @@ static void emit_fields(void)
     Interop_Plain();
 }
 
-/* The same through the interface for events that are defined at run time. */
+/* The same through the API for events that are defined at run time. */
 static void emit_dynamic(void)
 {
     static const struct weir_field fields[] = {{"Number", WEIR_TYPE_i32},
@@ -190,7 +190,7 @@ static void write_fields(void)
 
 struct producer {
     uint64_t events;
-    uint64_t written; /* by what the emitter returned */
+    uint64_t written; /* by the return values of emit */
     uint64_t thread_id;
 };
 
@@ -203,7 +203,7 @@ static void *produce(void *argument)
     return NULL;
 }
 
-/* The sink stands still for the threads from `stalled_from` up to `stalled_to`. */
+/* The sink stands still while the threads from `stalled_from` up to `stalled_to` run. */
 static void run_producers(struct producer *producers, int count, int at_once, int stalled_from,
                           int stalled_to)
 {
@@ -221,9 +221,8 @@ static void run_producers(struct producer *producers, int count, int at_once, in
     }
 }
 
-/* The Loss events are the library's own: how many there are is up to it, so they are asked of the
- * session before it is gone and of the file by `weir check`. Here they are counted by difference.
- */
+/* The library decides how many Loss events it writes, so the expectation ignores them. It counts
+ * losses as attempts minus written events. */
 static void write_lossy(const char *name, uint64_t budget_bytes, int count, int at_once,
                         uint64_t events, int stalled_from, int stalled_to)
 {
@@ -256,8 +255,8 @@ static bool write_file(void *file, const void *bytes, size_t count)
     return fwrite(bytes, 1, count, file) == count;
 }
 
-/* What is lost is all that is not kept; how much that is the session knows at this moment, in which
- * no thread emits. */
+/* Everything that is not kept is lost; the session knows how much, because no thread emits at this
+ * moment. */
 static void write_snapshot(void)
 {
     char path[4096];
@@ -285,7 +284,7 @@ static void write_snapshot(void)
     if (weir_session_snapshot(session, &sink, 0, &error) != WEIR_OK)
         fail("snapshot", error.text);
     if (weir_session_stats(session, &stats) != WEIR_OK)
-        fail("snapshot", "no figures");
+        fail("snapshot", "no statistics");
     FILE *file = session_end(session, "snapshot");
     fprintf(file,
             "{\n \"rising\": true,\n \"ignore\": [\"Weir/1\"],\n \"events\": {\"Interop/5\": "

@@ -1,5 +1,5 @@
 /*
- * Included first in each mutated source. The environment selects the mutant that is on:
+ * Included first in each mutated source. The environment selects the active mutant:
  *
  *     WR_MUTANT=7         mutant 7; unset: none
  *     WR_MUTANT_SEEN=FILE one byte per mutant, set when its site is reached, also in children

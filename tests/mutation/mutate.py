@@ -152,7 +152,7 @@ def survey_one(program, size):
     name, command, kind = program
     with tempfile.NamedTemporaryFile() as seen:
         seen.truncate(65536)
-        for _ in range(3):  # on a busy machine a program may fail by itself
+        for _ in range(3):  # on a busy machine a program may fail without a mutant
             status, text, seconds = run(command, 600, WR_MUTANT_SEEN=seen.name)
             if status == 0:
                 break
@@ -216,7 +216,7 @@ def reasons_read(path):
 
 
 def is_wrong(row):
-    """Does this verdict need attention?"""
+    """True if this verdict needs attention."""
     reason = row.get("reason", "")
     if row["verdict"] in ("survived", "unreached"):
         return not reason or reason.startswith("slow:")
@@ -226,7 +226,7 @@ def is_wrong(row):
 # --- Orders. --------------------------------------------------------------------------------------
 
 def orders(sources, program):
-    """model_mutate weakens each order in the sources once. Which orders does no model meet?"""
+    """model_mutate weakens each order in the sources once. Lists the orders that no model reaches."""
     counts = {}
     for source in sources:
         for name, function, _, kind, order in source.orders:
@@ -242,7 +242,7 @@ def orders(sources, program):
         f"{fates['argued']} argued, {fates['SURVIVED']} survived")
     for key, count in sorted(counts.items()):
         if len(met.get(key, ())) < count:
-            say(f"  no model meets: {key[0]} {key[1]}: {key[2]} {key[3]}")
+            say(f"  no model reaches: {key[0]} {key[1]}: {key[2]} {key[3]}")
 
 
 # --- The draw. ------------------------------------------------------------------------------------
@@ -309,11 +309,11 @@ def parse():
                         help="run no stress programs, only the first executions of each model, and skip mutants with a "
                         "reason; build with less optimization")
     parser.add_argument("--budget", type=float, default=float("inf"), metavar="SECONDS",
-                        help="for each mutant, run programs that take at most SECONDS in all without it")
+                        help="for each mutant, run programs that take at most SECONDS in total without it")
     parser.add_argument("--sanitize", default="", choices=["thread", "address"],
                         help="build with this sanitizer, without the models")
     parser.add_argument("--again", action="store_true", help="run the mutants that the last run did not kill")
-    parser.add_argument("--jobs", type=int, default=1, help="how many programs to run at once")
+    parser.add_argument("--jobs", type=int, default=1, help="how many programs to run in parallel")
     parser.add_argument("--list", action="store_true", help="list what would be drawn, and run nothing")
     parser.add_argument("--orders", metavar="MODEL_MUTATE", help="only compare the memory orders with its verdicts")
     parser.add_argument("--build", type=Path, default=ROOT / "build/mutation", help="build folder")

@@ -14,8 +14,9 @@ DROP, SWAP, NEGATE, OFF_BY_ONE = "drop", "swap", "negate", "off-by-one"
 BINARY = (CursorKind.BINARY_OPERATOR, CursorKind.COMPOUND_ASSIGNMENT_OPERATOR)
 RELATIONS = {"<": "<=", "<=": "<", ">": ">=", ">=": ">", "==": "==", "!=": "!="}
 LOOPS = (CursorKind.WHILE_STMT, CursorKind.DO_STMT, CursorKind.FOR_STMT)
-# Statements that are not mutated; a swap goes around them. The switch around a compiler barrier would keep the same
-# order, so tests/codegen checks the barriers. The others are only for the model, or only for speed.
+# Statements that are not mutated; a swap skips them. A switch around a compiler barrier would keep
+# the same order, so tests/codegen checks the barriers. The others are only for the model, or only
+# for speed.
 PASSED = re.compile(r"(wr_compiler_barrier|wr_data_(written|read)|wr_prefetch_write|wr_pause|__tsan_\w+)\b")
 KEPT = re.compile(r"(WR_CHECK|va_start|va_end)\b|\(void\)")
 # Calls that access nothing that another thread or a signal handler may read.
@@ -220,7 +221,7 @@ class Source:
                                lambda inner, raw: f"{{ if (!{self.switch(mutant)}) {{ {inner} }} }}"))
 
     def may_swap(self, one, other):
-        """Could the exchange be noticed? If one side is a call, or one reads what the other writes."""
+        """True if the exchange could be noticed: one side is a call, or one reads what the other writes."""
         texts = [self.text[one.start:one.end], self.text[other.start:other.end]]
         if re.search(r"^\s*#", self.text[one.end:other.start], re.M):
             return False

@@ -1,8 +1,9 @@
 // traceevent-summary [--payloads N] FILE...
 //
-// Reads nettrace files with the TraceEvent library and prints what it understood: one JSON object a
-// line for each file. A file that TraceEvent refuses gives {"file": ..., "error": ...} and exit status 1.
-// Nothing here interprets the format; this program must stay a mere mouthpiece of the library.
+// Reads nettrace files with the TraceEvent library and prints what it found: one JSON object per
+// line and file. A file that TraceEvent refuses gives {"file": ..., "error": ...} and exit
+// status 1. This program must not interpret the format itself; it only prints what the library
+// reports.
 
 using System.Collections;
 using System.Globalization;
@@ -59,9 +60,9 @@ sealed class Summary(int payloadsPerEvent)
     {
         using var source = new EventPipeEventSource(file);
 
-        // The events of the .NET runtime's own providers have no names or fields in the file; these parsers
-        // know them. Dynamic serves all the rest. AllEvents alone counts: each event passes it exactly once,
-        // and the sum of the other two ways must come to the same.
+        // Events of the .NET runtime's own providers have no names or fields in the file; these
+        // parsers know them, and Dynamic handles all others. Only AllEvents counts: each event
+        // passes it exactly once, and the sum of the other two must equal it.
         source.Clr.All += _ => parsed++;
         new ClrRundownTraceEventParser(source).All += _ => parsed++;
         new SampleProfilerTraceEventParser(source).All += _ => parsed++;
@@ -76,7 +77,7 @@ sealed class Summary(int payloadsPerEvent)
             ["events"] = total,
             ["parsed"] = parsed,
             ["unhandled"] = unhandled,
-            ["events_lost"] = source.EventsLost, // complete only after Process
+            ["events_lost"] = source.EventsLost, // final only after Process
             ["rising"] = violation == null,
             ["first_violation"] = violation,
             ["first_ms"] = first,
@@ -126,7 +127,8 @@ sealed class Summary(int payloadsPerEvent)
             ["ms"] = now,
             ["activity"] = data.ActivityID,
             ["related_activity"] = data.RelatedActivityID,
-            // ToList: the values must be taken now, TraceEvent uses the event object again for the next event.
+            // ToList: the values must be read now, because TraceEvent reuses the event object for
+            // the next event.
             ["fields"] = data.PayloadNames.Select((name, i) => Field(name, data.PayloadValue(i))).ToList(),
         });
     }
@@ -135,8 +137,8 @@ sealed class Summary(int payloadsPerEvent)
         new() { ["name"] = name, ["type"] = value?.GetType().Name, ["value"] = value };
 }
 
-/// JSON by hand: the writers of the framework refuse NaN and replace lone surrogates without a word,
-/// and both are values that a trace may hold.
+/// JSON by hand: the framework's writers refuse NaN and silently replace lone surrogates, and a
+/// trace may hold both.
 static class Json
 {
     public static string Text(object? value)
@@ -155,11 +157,12 @@ static class Json
             case string v: Quote(b, v); break;
             case char v: Quote(b, v.ToString()); break;
             case Guid v: Quote(b, v.ToString("D")); break;
-            // The runtime lets an sbyte[] pass for a byte[]; the exact type tells them apart.
+            // To the runtime an sbyte[] is a byte[]; only the exact type differs.
             case byte[] v when v.GetType() == typeof(byte[]): Quote(b, Convert.ToHexString(v).ToLowerInvariant()); break;
-            case DateTime v: b.Append(v.ToFileTimeUtc()); break; // as it lies in the file
+            case DateTime v: b.Append(v.ToFileTimeUtc()); break; // as stored in the file
             case Enum v: Write(b, Convert.ChangeType(v, Enum.GetUnderlyingType(v.GetType()))); break;
-            // A float is widened first, so that its text reads back to the same value in either width.
+            // A float is widened first, so that its text reads back as the same value in either
+            // width.
             case float v: Write(b, (double)v); break;
             case double v when !double.IsFinite(v): Quote(b, v.ToString(CultureInfo.InvariantCulture)); break;
             case double v:
