@@ -7,7 +7,7 @@ static lua_Alloc plain_allocate;
 static void *plain_context;
 static uint64_t heap_bytes;
 
-/* Lua passes the kind of a new object where the old size of an old block would be. */
+/* For a new object, Lua passes its kind in place of the old size. */
 static uint8_t object_type(size_t kind)
 {
     switch (kind) {
@@ -37,10 +37,10 @@ static void *watched_allocate(void *context, void *block, size_t old_bytes, size
     (void)context;
     if (new_bytes == 0)
         return watched_free(block, old_bytes);
-    uintptr_t old_address = (uintptr_t)block; /* the pointer is not valid after the call */
+    uintptr_t old_address = (uintptr_t)block; /* the pointer is invalid after the call */
     void *result = plain_allocate(plain_context, block, old_bytes, new_bytes);
     if (result == NULL)
-        return NULL; /* Lua collects and asks again, or gives up; the old block is as it was */
+        return NULL; /* Lua collects and retries, or gives up; the old block is unchanged */
     uint8_t type = 255;
     if (old_address == 0) {
         type = object_type(old_bytes);

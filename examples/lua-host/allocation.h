@@ -1,5 +1,5 @@
-/* The state's allocator, watched: `Alloc` and `Free`, the size of the heap for `GCCycle`, and word
- * for the function table of what was freed. */
+/* A wrapper for the state's allocator: emits `Alloc` and `Free`, measures the heap for `GCCycle`,
+ * and reports freed blocks to the function table. */
 #ifndef LUA_HOST_ALLOCATION_H
 #define LUA_HOST_ALLOCATION_H
 
@@ -7,11 +7,11 @@
 
 #include <stdint.h>
 
-/* Puts itself before the state's allocator. The blocks that exist by then had no `Alloc`. */
+/* Wraps the state's allocator. Blocks that already exist had no `Alloc`. */
 void allocation_install(lua_State *L);
 
-/* What the state's allocator holds now. Here and not from lua_gc(), which tells a finalizer
- * nothing. */
+/* Bytes that the state's allocator holds now. Not from lua_gc(), which does not work in a
+ * finalizer. */
 uint64_t allocation_heap_bytes(void);
 
 #endif

@@ -10,22 +10,23 @@
 #include <string.h>
 
 /*
- * One hook function serves two: the events, and the script's own hook. What the script asked for
- * has to be kept per coroutine and has to be inherited by new ones, as Lua does it with the mask.
- * Lua inherits the C hook as well, so which of the functions below is set says what the script
- * wants of calls and returns; lines and counts, which events do not need, stand in Lua's own mask.
+ * One hook function serves both the events and the script's own hook. The script's hook mask must
+ * be kept per coroutine and inherited by new ones, as Lua does with its mask. Lua inherits the C
+ * hook too, so the choice among the functions below encodes whether the script wants calls and
+ * returns; lines and counts, which events do not need, are in Lua's own mask.
  */
 #define EVENTS_MASK (LUA_MASKCALL | LUA_MASKRET)
 
 static bool installed;
 static lua_CFunction plain_sethook;
-static lua_Hook script_hook;        /* the debug library's, which calls the script's function */
-static const char script_functions; /* registry key: coroutine to the function it set, weak */
+static lua_Hook script_hook; /* the debug library's, which calls the script's function */
+static const char
+    script_functions; /* registry key of a weak table: coroutine to the hook function that it set */
 
 /*
- * The functions that were entered, by the address of their activation record. Used as nothing but
- * a token: a record that is entered again had a call event first, so what is found for it is its
- * latest function. This saves half of the look-ups. A collision only costs one.
+ * The functions that were entered, by the address of their activation record. The address is only a
+ * token: before a record is reused there is a call event, so the entry is always its latest
+ * function. This saves half of the look-ups. A collision only costs one.
  */
 enum { FRAMES = 4096 };
 static struct {
@@ -76,7 +77,7 @@ static void hook_events(lua_State *L, lua_Debug *record)
     emit_call(L, record);
 }
 
-/* `mask`: what the script wants of calls and returns. */
+/* `mask`: whether the script wants calls and returns. */
 static inline void emit_and_forward(lua_State *L, lua_Debug *record, int mask)
 {
     int kind = record->event == LUA_HOOKTAILCALL ? LUA_MASKCALL : 1 << record->event;
@@ -105,10 +106,10 @@ static void hook_both(lua_State *L, lua_Debug *record)
     emit_and_forward(L, record, LUA_MASKCALL | LUA_MASKRET);
 }
 
-/* By what the script wants of calls (1) and returns (2). */
+/* Indexed by what the script wants: calls (1) and returns (2). */
 static const lua_Hook forwarding_hooks[4] = {hook_neither, hook_calls, hook_returns, hook_both};
 
-/* What the script wants of calls and returns in this coroutine; -1: it has no hook through us. */
+/* Whether the script wants calls and returns in this coroutine; -1: our hook is not set there. */
 static int script_mask(lua_State *L)
 {
     lua_Hook hook = lua_gethook(L);
@@ -133,12 +134,12 @@ static void push_key(lua_State *L, lua_State *target)
     lua_xmove(target, L, 1);
 }
 
-/* Lua's own sets the hook; then the hook is made to serve events too. */
+/* Lua's own function sets the hook; then the hook is changed to serve events too. */
 static int watched_sethook(lua_State *L)
 {
     lua_State *target = target_of(L);
     int function = lua_isthread(L, 1) ? 2 : 1;
-    int results = plain_sethook(L); /* leaves the arguments where they are */
+    int results = plain_sethook(L); /* leaves the arguments in place */
     push_key(L, target);
     lua_pushvalue(L, function);
     lua_rawset(L, -3);
@@ -221,6 +222,6 @@ void calls_reset(lua_State *L)
         lua_sethook(L, NULL, 0, 0);
         return;
     }
-    memset(frames, 0, sizeof frames); /* calls went by unseen */
+    memset(frames, 0, sizeof frames); /* calls were missed */
     lua_sethook(L, hook_events, EVENTS_MASK, 0);
 }

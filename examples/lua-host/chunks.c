@@ -10,8 +10,8 @@
 #include <string.h>
 #include <sys/stat.h>
 
-/* Lua's own. They have no upvalues, so calling them as C functions, in the frame of the function
- * that took their place, is the same as calling them from Lua. */
+/* Lua's own functions. They have no upvalues, so calling them as C functions, in the frame of the
+ * function that replaced them, is the same as calling them from Lua. */
 static lua_CFunction plain_load;
 static lua_CFunction plain_loadfile;
 
@@ -51,8 +51,8 @@ int chunks_load_buffer(lua_State *L, const char *bytes, size_t count, const char
 
 /* ---- load. ----------------------------------------------------------------------------------- */
 
-/* load() of a function that gives the chunk in pieces: READER is called, and its piece is kept on
- * the stack at PIECE while the parser reads it. */
+/* load() with a function that returns the chunk in pieces: READER is called, and its piece is kept
+ * on the stack at PIECE while the parser reads it. */
 enum { READER = 1, CHUNK_NAME = 2, MODE = 3, ENVIRONMENT = 4, PIECE = 5 };
 
 static const char *next_piece(lua_State *L, void *context, size_t *count)
@@ -101,7 +101,7 @@ static int watched_load(lua_State *L)
 {
     if (!lua_isstring(L, 1))
         return load_pieces(L);
-    /* Taken before the call, which may replace what is on the stack. */
+    /* Read before the call, which may replace what is on the stack. */
     size_t length;
     const char *bytes = lua_tolstring(L, 1, &length);
     const char *name = lua_isstring(L, CHUNK_NAME) ? lua_tostring(L, CHUNK_NAME) : bytes;
@@ -153,7 +153,7 @@ static int watched_searcher(lua_State *L)
         return luaL_error(L, "'package.path' must be a string");
     lua_call(L, 2, 2);
     if (lua_isnil(L, -2))
-        return 1; /* where it was looked for */
+        return 1; /* the places that were searched */
     lua_pop(L, 1);
     const char *file = lua_tostring(L, -1);
     if (chunks_load_file(L, file) != LUA_OK)

@@ -6,8 +6,7 @@
 
 #include <stddef.h>
 
-/* Puts functions that emit in the place of load, loadfile, dofile and require's searcher of Lua
- * files. */
+/* Replaces load, loadfile, dofile and require's searcher for Lua files by functions that emit. */
 void chunks_install(lua_State *L);
 
 /* luaL_loadfile() and luaL_loadbuffer(), with `ChunkLoad` if wanted. `file` NULL: stdin. */

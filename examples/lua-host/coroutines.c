@@ -9,7 +9,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* Lua's own, for the error when the argument is no coroutine. */
+/* Lua's own, for the error if the argument is not a coroutine. */
 static lua_CFunction plain_resume;
 static lua_CFunction plain_close;
 
@@ -30,8 +30,8 @@ static enum state state_of(lua_State *L, lua_State *coroutine)
     if (lua_status(coroutine) != LUA_OK)
         return DEAD; /* by an error */
     if (lua_getstack(coroutine, 0, &record))
-        return NORMAL; /* it has resumed another */
-    /* Not begun: its function is on its stack. */
+        return NORMAL; /* it has resumed another coroutine */
+    /* Not started: its function is still on its stack. */
     return lua_gettop(coroutine) == 0 ? DEAD : SUSPENDED;
 }
 
@@ -55,7 +55,8 @@ static int resume(lua_State *L, lua_State *coroutine, int arguments, bool *caugh
         lua_pushliteral(L, "too many arguments to resume");
         return -1;
     }
-    /* Asked before the arguments are there. If not, lua_resume() refuses, and nothing switches. */
+    /* Checked before the arguments are moved. If false, lua_resume() refuses, and nothing
+     * switches. */
     bool runs = state_of(L, coroutine) == SUSPENDED;
     lua_xmove(L, coroutine, arguments);
     if (runs)
@@ -93,7 +94,8 @@ static int watched_resume(lua_State *L)
     return results + 1;
 }
 
-/* What coroutine.wrap returns. It passes errors on, so whoever catches them tells of them. */
+/* The function that coroutine.wrap returns. It passes errors on, so the function that catches them
+ * reports them. */
 static int call_wrapped(lua_State *L)
 {
     bool caught;

@@ -4,10 +4,10 @@
 
 #include <lua.h>
 
-/* Needs allocation_install(), for the size of the heap. */
+/* Needs allocation_install() for the size of the heap. */
 void cycles_install(lua_State *L);
 
-/* Before lua_close(), which finalizes the last sentinel though no collection has ended. */
+/* Call before lua_close(), which finalizes the last sentinel although no collection has ended. */
 void cycles_end(void);
 
 #endif

@@ -32,7 +32,7 @@ void errors_caught(lua_State *L, int index, int status)
     Lua_Error(message.bytes, kind_of(status));
 }
 
-/* The results of a protected call, also of one that was continued after a yield. `below` values on
+/* The results of a protected call, possibly continued after a yield. The lowest `below` values on
  * the stack are not results. */
 static int results_of(lua_State *L, int status, lua_KContext below)
 {
@@ -45,7 +45,7 @@ static int results_of(lua_State *L, int status, lua_KContext below)
 }
 
 /* One C frame each, like Lua's own, and a continuation, so that levels, tracebacks and yields
- * across them are what they are in plain Lua. */
+ * across them are the same as in plain Lua. */
 static int watched_pcall(lua_State *L)
 {
     luaL_checkany(L, 1);

@@ -4,10 +4,11 @@
 
 #include <lua.h>
 
-/* Puts a pcall and an xpcall that emit in the place of Lua's. */
+/* Replaces pcall and xpcall by functions that emit. */
 void errors_install(lua_State *L);
 
-/* Emits `Error` for the error object at `index`, if wanted. `status`: Lua's, as LUA_ERRRUN. */
+/* Emits `Error` for the error object at `index`, if enabled. `status`: Lua's, such as
+ * LUA_ERRRUN. */
 void errors_caught(lua_State *L, int index, int status);
 
 #endif

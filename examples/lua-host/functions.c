@@ -10,8 +10,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* What a reader is told. Appended to the list and never changed or freed: the rundown walks it on
- * another thread while the script goes on. */
+/* The description of a function for readers. Appended to the list and never changed or freed: the
+ * rundown walks it on another thread while the script continues. */
 struct function {
     uint64_t id;
     const char *name;
@@ -42,7 +42,7 @@ static struct source *sources; /* open addressing, linear probing */
 static size_t source_capacity; /* a power of two */
 static size_t source_count;
 
-/* In front of the tables: most calls end here. */
+/* Searched before the tables: most calls are found here. */
 enum { CACHE_SLOTS = 2048 };
 static struct {
     const void *place;
@@ -50,11 +50,11 @@ static struct {
     uint64_t id;
 } cache[CACHE_SLOTS];
 
-/* A bit per 16 bytes, folded: says for most blocks that are freed that they are no source. */
+/* One bit per 16 bytes of address, folded: rules out most freed blocks as sources. */
 enum { FILTER_BITS = 65536 };
 static uint64_t filter[FILTER_BITS / 64];
 
-/* From a string's block to its text: of short strings and of long ones. */
+/* Offsets from a string's block to its text: for short strings and for long ones. */
 static size_t text_offsets[2];
 
 static size_t hash(const void *place, int line)
@@ -135,7 +135,7 @@ static struct line_id *line_take(struct source *source, int line)
     return line_slot(source, line);
 }
 
-/* Takes a source out; those behind it move up, so that linear probing still finds them. */
+/* Removes a source; those behind it move up, so that linear probing still finds them. */
 static void source_remove(struct source *source)
 {
     size_t mask = source_capacity - 1;
@@ -180,7 +180,7 @@ void functions_block_freed(const void *block)
     }
 }
 
-/* ---- First sight. ---------------------------------------------------------------------------- */
+/* ---- First call. ----------------------------------------------------------------------------- */
 
 /* Finds the function on top of the stack in the loaded modules: "string.format", "print". Reads
  * tables raw and converts nothing, so the script cannot notice. */
@@ -264,7 +264,7 @@ static void function_append(struct function *function)
               function->kind);
 }
 
-/* The entry for a function's number, made if need be; NULL without memory. */
+/* The entry for a function's number, created if needed; NULL without memory. */
 static struct line_id *entry_take(const void *place, int line, struct source **source)
 {
     *source = source_take(place);
@@ -281,8 +281,8 @@ static uint64_t id_slow(lua_State *L, lua_Debug *record, const void *place)
     struct function *function = function_create(L, record);
     if (function == NULL)
         return 0;
-    /* Again: finding the name may have grown Lua's stack, and an emergency collection for that may
-     * have taken out other sources. There is room now, so this cannot fail. */
+    /* Looked up again: finding the name may have grown Lua's stack, and an emergency collection for
+     * that may have removed other sources. There is room now, so this cannot fail. */
     entry = entry_take(place, line, &source);
     *entry = (struct line_id){.line = line, .id = function->id};
     source->line_count++;
@@ -317,7 +317,7 @@ uint64_t functions_id(lua_State *L, lua_Debug *record)
 struct probe {
     lua_Alloc allocate;
     void *context;
-    const char *block; /* of the first string that was made */
+    const char *block; /* of the first string that was created */
 };
 
 static void *probe_allocate(void *context, void *block, size_t old_bytes, size_t new_bytes)

@@ -15,7 +15,7 @@
 
 #include <stdlib.h>
 
-/* os.exit, which ends the trace before the process and may change a status of success. */
+/* os.exit, which ends the trace before the process; may turn a successful status into a failure. */
 static int watched_exit(lua_State *L)
 {
     int status = EXIT_SUCCESS;

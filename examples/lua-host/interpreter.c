@@ -15,10 +15,10 @@
 #include <string.h>
 #include <unistd.h>
 
-/* What the options say. */
+/* The parsed options. */
 struct command_line {
-    int script; /* index of the first argument that is no option; argc if there is none */
-    int bad;    /* index of an option that is wrong; 0 if none is */
+    int script; /* index of the first argument that is not an option; argc if there is none */
+    int bad;    /* index of a wrong option; 0 if there is none */
     bool interactive;
     bool version;
     bool executes; /* has -e */
@@ -54,7 +54,7 @@ static int scan_option(struct command_line *line, char **argv, int at)
         return 0;
     }
     if (!alone)
-        return 1; /* its argument is joined to it */
+        return 1; /* its argument is attached */
     return argv[at + 1] != NULL && argv[at + 1][0] != '-' ? 2 : 0;
 }
 
@@ -99,7 +99,7 @@ static void print_version(void)
     fflush(stdout);
 }
 
-/* Global `arg`: the script at 0, its arguments from 1, what stands before it below 0. */
+/* Global `arg`: the script at 0, its arguments from 1, what precedes it below 0. */
 static void create_arg_table(lua_State *L, char **argv, int argc, int script)
 {
     if (script == argc)
@@ -112,7 +112,7 @@ static void create_arg_table(lua_State *L, char **argv, int argc, int script)
     lua_setglobal(L, "arg");
 }
 
-/* ---- Running it. ----------------------------------------------------------------------------- */
+/* ---- Running. -------------------------------------------------------------------------------- */
 
 static int run_string(lua_State *L, const char *text, const char *name)
 {
@@ -140,7 +140,7 @@ static int run_require(lua_State *L, const char *text)
     if (status == LUA_OK) {
         lua_pushglobaltable(L);
         lua_pushlstring(L, text, equals != NULL ? (size_t)(equals - text) : strlen(text));
-        lua_rotate(L, -3, -1); /* the module last */
+        lua_rotate(L, -3, -1); /* move the module to the top */
         lua_settable(L, -3);
         lua_pop(L, 1);
     }
@@ -160,7 +160,7 @@ static int run_environment(lua_State *L)
     return text[0] == '@' ? run_file(L, text + 1) : run_string(L, text, name);
 }
 
-/* -e, -l and -W, in their order. False if one failed. */
+/* Runs -e, -l and -W, in their order. False if one failed. */
 static bool run_options(lua_State *L, char **argv, int end)
 {
     for (int i = 1; i < end; i++) {
@@ -177,7 +177,7 @@ static bool run_options(lua_State *L, char **argv, int end)
     return true;
 }
 
-/* The script's arguments come from the table, which what ran before may have changed. */
+/* The script's arguments come from the table, which earlier code may have changed. */
 static int push_arguments(lua_State *L)
 {
     if (lua_getglobal(L, "arg") != LUA_TTABLE)
@@ -222,7 +222,7 @@ static void open_state(lua_State *L, const struct command_line *line)
     instruments_install(L);
 }
 
-/* Expects argc and argv; returns true, or nothing if something failed that was told already. */
+/* Expects argc and argv; returns true, or nothing after a failure that was already reported. */
 static int run_protected(lua_State *L)
 {
     int argc = (int)lua_tointeger(L, 1);

@@ -11,13 +11,14 @@
 
 #define DEFAULT_PROVIDERS "Lua"
 #define DEFAULT_BUDGET \
-    (UINT64_C(256) << 20) /* a busy machine holds the drain back; pages are used when needed */
+    (UINT64_C(256)     \
+     << 20) /* large, because a busy machine delays the drain; pages are used only when needed */
 
 /* "123", "64K", "16M", "2G". False if it is anything else, or too large. */
 static bool parse_size(const char *text, uint64_t *bytes)
 {
     if (!isdigit((unsigned char)text[0]))
-        return false; /* strtoull() would take spaces and a sign */
+        return false; /* strtoull() would accept spaces and a sign */
     char *end;
     errno = 0;
     unsigned long long number = strtoull(text, &end, 10);
@@ -118,7 +119,7 @@ void options_print_help(const char *program)
            "                    0x8 errors, 0x10 chunks loaded, 0x20 coroutines\n"
            "  --budget SIZE     memory for events on their way to the file, in bytes or with\n"
            "                    K, M or G (default %" PRIu64 "M); events beyond it are lost\n"
-           "  --help            this text\n"
+           "  --help            print this help\n"
            "  --version         versions of the host and of Lua\n"
            "\n"
            "Then, as for lua5.4:\n"

@@ -1,14 +1,14 @@
-/* The host's own options, which stand before those of Lua. */
+/* The host's own options, which precede those of Lua. */
 #ifndef LUA_HOST_OPTIONS_H
 #define LUA_HOST_OPTIONS_H
 
 #include <stdint.h>
 
 enum options_action {
-    OPTIONS_RUN,     /* go on with what is left of argv */
+    OPTIONS_RUN,     /* continue with what is left of argv */
     OPTIONS_HELP,    /* --help */
     OPTIONS_VERSION, /* --version */
-    OPTIONS_BAD,     /* told on stderr; exit with 2 */
+    OPTIONS_BAD,     /* reported on stderr; exit with 2 */
 };
 
 struct options {

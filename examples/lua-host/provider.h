@@ -1,10 +1,11 @@
 /*
- * The events of provider `Lua`: one list, from which the library makes the metadata and an emitter
- * each. README.md says what each event does not see.
+ * The events of provider `Lua`: one list, from which the library makes the metadata and an emit
+ * function for each. README.md lists what the events do not show.
  *
- * Identities. A FunctionId is a small number, given at first sight of a function, never reused, and
- * explained by `Function`. A Coroutine is the address of its lua_State, the main thread's included;
- * an address may come back after its coroutine was collected, and `CoroutineCreate` tells when.
+ * Identities. A FunctionId is a small number, given at the first call of a function, never reused,
+ * and explained by `Function`. A Coroutine is the address of its lua_State, the main thread's
+ * included; an address may be reused after its coroutine was collected, and `CoroutineCreate` shows
+ * when.
  *
  * Calls (0x1), by the debug hook:
  *   Call, TailCall  a function was entered; after TailCall the caller's frame is gone
@@ -61,7 +62,7 @@
 
 WEIR_PROVIDER(Lua, LUA_EVENTS)
 
-/* True if a running session wants the event. */
+/* True if a running session has enabled the event. */
 #define LUA_WANTS(Name) weir_event_is_enabled(&weir_events_Lua.Name)
 
 #endif

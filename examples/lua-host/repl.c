@@ -58,7 +58,7 @@ static int load_line(lua_State *L, int index)
     return chunks_load_buffer(L, line, length, INPUT_NAME);
 }
 
-/* As an expression: puts its function on the stack, or nothing. */
+/* Loads the input as an expression: pushes its function, or nothing. */
 static bool load_expression(lua_State *L)
 {
     const char *expression = lua_pushfstring(L, "return %s", lua_tostring(L, 1));
@@ -70,7 +70,7 @@ static bool load_expression(lua_State *L)
     return false;
 }
 
-/* As a statement, with as many further lines as it takes. */
+/* Loads the input as a statement, with as many more lines as it needs. */
 static int load_statement(lua_State *L)
 {
     for (;;) {
@@ -79,7 +79,7 @@ static int load_statement(lua_State *L)
             return status;
         lua_settop(L, 1);
         if (!push_line(L, false)) {
-            load_line(L, 1); /* once more, for its message */
+            load_line(L, 1); /* load it again for the error message */
             return status;
         }
         lua_pushliteral(L, "\n");

@@ -32,7 +32,7 @@ void runner_message(const char *message)
 
 /* ---- Errors. --------------------------------------------------------------------------------- */
 
-/* Emits without the traceback that message_handler() put behind the message. */
+/* Emits the error without the traceback that message_handler() appended. */
 static void emit_error(lua_State *L, int status)
 {
     const char *message = lua_tostring(L, -1);
@@ -87,7 +87,7 @@ static void raise_interrupted(lua_State *L, lua_Debug *record)
     luaL_error(L, "interrupted!");
 }
 
-/* A second one ends the process, in case the script does not come to its next instruction. */
+/* A second signal ends the process, in case the script does not reach its next instruction. */
 static void on_interrupt(int signal)
 {
     (void)signal;
@@ -102,7 +102,7 @@ int runner_call(lua_State *L, int arguments, int results)
     lua_pushcfunction(L, message_handler);
     lua_insert(L, handler);
     interruptible = L;
-    set_interrupt(on_interrupt, 0); /* a blocking read gives up, so that the hook is reached */
+    set_interrupt(on_interrupt, 0); /* a blocking read fails, so that the hook is reached */
     int status = lua_pcall(L, arguments, results, handler);
     set_interrupt(trace_fatal_handler(), SA_RESTART);
     lua_remove(L, handler);

@@ -26,7 +26,7 @@ static void on_signal(int signal)
     errno = saved;
 }
 
-/* With every signal blocked but the one that is to end the process. */
+/* Blocks every signal except the one that is to end the process. */
 static void die(int signal)
 {
     struct sigaction deadly;
@@ -53,8 +53,8 @@ static void *wait_for_request(void *unused)
     return unused;
 }
 
-/* Signals are blocked in the thread, so that a handler always runs elsewhere, but not in the
- * others: a blocked signal would stay blocked in the programs that the script starts. */
+/* Signals are blocked in the thread, so that a handler always runs on another one. They are not
+ * blocked in other threads: they would stay blocked in the programs that the script starts. */
 static bool start_thread(void)
 {
     sigset_t all;
@@ -71,7 +71,7 @@ static void handle(size_t i)
     struct sigaction ours;
     memset(&ours, 0, sizeof ours);
     ours.sa_handler = on_signal;
-    ours.sa_flags = SA_RESTART; /* the script's calls go on as if nothing had come */
+    ours.sa_flags = SA_RESTART; /* the script's system calls continue */
     sigemptyset(&ours.sa_mask);
     sigaction(signals[i], NULL, &before[i]);
     handled[i] = before[i].sa_handler != SIG_IGN;

@@ -1,19 +1,19 @@
-/* Lets a signal end the process only after something was done, on a thread and not in a handler. */
+/* Lets a signal end the process only after an action has run, on a thread and not in a handler. */
 #ifndef LUA_HOST_STOPPER_H
 #define LUA_HOST_STOPPER_H
 
 #include <stdbool.h>
 
 /* Starts the thread and handles SIGTERM, SIGHUP, SIGPIPE and SIGINT, except those that are ignored.
- * At the first of them `action` runs on the thread, while the other threads go on; then the process
- * dies of that signal. */
+ * At the first of them `action` runs on the thread, while the other threads continue; then the
+ * process dies of that signal. */
 bool stopper_begin(void (*action)(void));
 
-/* The handler, for code that has handled one of these signals itself for a while and puts it back;
+/* The handler, for code that handles one of these signals itself for a while and then restores it;
  * SIG_DFL before begin and after end. */
 void (*stopper_handler(void))(int);
 
-/* Gives the signals their default action back and ends the thread. Does not return if a signal came
+/* Restores the default action of the signals and ends the thread. Does not return if a signal came
  * first. */
 void stopper_end(void);
 

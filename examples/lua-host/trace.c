@@ -28,7 +28,7 @@ static void on_error(void *context, enum weir_result result, const char *text)
     complain(weir_result_text(result), text);
 }
 
-/* The stopper's thread: the process is about to die of a signal. */
+/* Runs on the stopper's thread when the process is about to die of a signal. */
 static void stop_for_signal(void)
 {
     struct weir_error error = {""};
@@ -46,7 +46,7 @@ void (*trace_fatal_handler(void))(int)
     return stopper_handler();
 }
 
-/* What the command line asked for cannot be had: 2. Anything else that fails: 1. */
+/* 2 if the command line asked for something impossible, 1 for any other failure. */
 static int exit_status(enum weir_result result)
 {
     return result == WEIR_BAD_ARGUMENT || result == WEIR_NOT_FOUND ? 2 : EXIT_FAILURE;
@@ -74,7 +74,7 @@ int trace_start(const struct options *options, const char *program)
 {
     struct weir_error error = {{0}};
     program_name = program;
-    trace_file = strdup(options->trace); /* argv's may be written over */
+    trace_file = strdup(options->trace); /* a copy, because argv may be overwritten */
     if (trace_file == NULL) {
         complain("cannot trace", "out of memory");
         return EXIT_FAILURE;
@@ -129,12 +129,12 @@ int trace_finish(int status)
         return status;
     struct weir_error error = {""};
     enum weir_result result = weir_session_stop(session, &error);
-    stopper_end(); /* if a signal is being handled, the process ends here */
+    stopper_end(); /* if a signal is being handled, the process ends in this call */
     if (result != WEIR_OK)
         complain("the trace is not whole", error.text);
     tell_losses();
     discard();
     free(trace_file);
-    /* A parent sees eight bits of a status. */
+    /* A parent sees only eight bits of the status. */
     return result != WEIR_OK && (status & 0xff) == 0 ? EXIT_FAILURE : status;
 }

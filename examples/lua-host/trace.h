@@ -1,6 +1,6 @@
 /*
- * The life of the trace: one session, started before the Lua state exists and stopped on each way
- * out of the process that leaves time for it.
+ * The life of the trace: one session, started before the Lua state exists and stopped on every exit
+ * path that leaves time for it.
  *
  *     the script ends, an error, os.exit     trace_finish()
  *     exit() by a C module                   an exit handler
@@ -17,18 +17,18 @@
 
 struct options;
 
-/* What a signal that ends the process has as its handler: SIG_DFL, or while tracing one that stops
- * the session first. */
+/* The handler for signals that end the process: SIG_DFL, or, while tracing, one that stops the
+ * session first. */
 void (*trace_fatal_handler(void))(int);
 
-/* Starts tracing. Returns 0, or the status to exit with; then it has told why on stderr. */
+/* Starts tracing. Returns 0, or the exit status after printing the reason on stderr. */
 int trace_start(const struct options *options, const char *program);
 
 /* True from a successful start to the finish. */
 bool trace_is_on(void);
 
-/* Stops tracing, if it runs. Returns the status to exit with: `status`, but 1 instead of 0 if the
- * trace is not whole. */
+/* Stops tracing if it is on. Returns the exit status: `status`, but 1 instead of 0 if the trace is
+ * not whole. */
 int trace_finish(int status);
 
 #endif

@@ -6,7 +6,7 @@ import shutil
 import sys
 import unittest
 
-sys.dont_write_bytecode = True  # the tests leave the tree as it is
+sys.dont_write_bytecode = True  # the tests leave the tree unchanged
 import support
 
 
@@ -16,7 +16,7 @@ def main():
     parser.add_argument("--weir", required=True, help="weir, to read the traces")
     parser.add_argument("--lua", default="lua5.4", help="the interpreter to compare with")
     parser.add_argument("--deferred-signals", action="store_true",
-                        help="signals only arrive in calls, not in loops (ThreadSanitizer)")
+                        help="signals arrive only in calls, not in loops (ThreadSanitizer)")
     arguments, rest = parser.parse_known_args()
     for name in support.programs:
         found = shutil.which(getattr(arguments, name))

@@ -1,4 +1,4 @@
-"""What the tests share: the programs, running them, reading a trace."""
+"""Shared by the tests: the programs, running them, reading a trace."""
 import json
 import os
 import subprocess
@@ -11,12 +11,12 @@ deferred_signals = False
 
 
 def environment():
-    """Without what would change how Lua starts."""
+    """The environment, without variables that change how Lua starts."""
     return {k: v for k, v in os.environ.items() if not k.startswith("LUA_")}
 
 
 class Case(unittest.TestCase):
-    """A test with a directory of its own."""
+    """A test with a temporary directory."""
 
     def setUp(self):
         directory = tempfile.TemporaryDirectory(prefix="lua-host-")
@@ -40,7 +40,7 @@ class Case(unittest.TestCase):
         return self.path(name)
 
     def stat(self, trace, lossless=True):
-        """A trace's figures; checks that it is whole."""
+        """A trace's statistics; checks that it is whole."""
         result = self.run_program("weir", "stat", "--json", trace)
         self.assertIn(result.returncode, (0,) if lossless else (0, 3), result.stdout + result.stderr)
         return json.loads(result.stdout)
@@ -61,7 +61,7 @@ class Case(unittest.TestCase):
         return pick(True), pick(False)
 
     def trace_script(self, script, providers="Lua", status=0):
-        """Runs a script of events/ traced: the last line of its output as JSON, and the events."""
+        """Runs a script of events/ with tracing. Returns its last line of output as JSON, and the events."""
         trace = self.path("t.nettrace")
         result = self.host("--trace", trace, "--providers", providers,
                            os.path.join(HERE, "events", script))

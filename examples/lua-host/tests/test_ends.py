@@ -16,7 +16,7 @@ class Ends(Case):
         self.trace = self.path("t.nettrace")
 
     def check_trace(self):
-        """Whole, and with the rundown: every function that was called is described."""
+        """The trace is whole and has the rundown: every function that was called is described."""
         events, rundown = self.events(self.trace)
         called = {f["FunctionId"] for name, f in events if name in ("Call", "TailCall")}
         described = {f["FunctionId"] for name, f in rundown if name == "Function"}
@@ -50,7 +50,7 @@ class Ends(Case):
 
 
 class Signals(Case):
-    """Each with a script that prints a line when it is where the signal is to find it."""
+    """Each script prints a line when it has reached the place that the signal is to interrupt."""
 
     LOOP = "print('ready') io.stdout:flush() while true do end"
     BUSY = "print('ready') io.stdout:flush() while true do local t = {tostring(1)} end"
@@ -88,7 +88,7 @@ class Signals(Case):
         return process
 
     def end(self, process):
-        """Also what the script started, in its process group."""
+        """Ends the process and, with its process group, what the script started."""
         try:
             os.killpg(process.pid, signal.SIGKILL)
         except ProcessLookupError:
@@ -126,10 +126,10 @@ class Signals(Case):
         self.check_trace()
         events, _ = self.events(self.trace)
         names = {f["Name"] for name, f in events if name == "Function"}
-        self.assertIn("f", names, "calls are told again after the interruption")
+        self.assertIn("f", names, "calls are reported again after the interruption")
 
     def test_second_sigint_kills(self):
-        # Interrupting a coroutine is not possible in Lua: the first only takes effect after it.
+        # Lua cannot interrupt a coroutine: the first signal takes effect only after it.
         process = self.start(self.COROUTINE)
         process.send_signal(signal.SIGINT)
         time.sleep(0.2)
@@ -139,7 +139,7 @@ class Signals(Case):
         self.check_trace()
 
     def test_sigkill(self):
-        """Nobody can write the end then; no command says that nothing was lost."""
+        """Nothing can write the end; no command may report that nothing was lost."""
         process = self.start(self.BUSY)
         time.sleep(0.3)
         process.kill()

@@ -1,4 +1,4 @@
-"""One test per event: a script that counts by itself, against the trace of it."""
+"""One test per event: a script's own counts against its trace."""
 import collections
 import os
 
@@ -13,9 +13,9 @@ class Calls(Case):
     def test_counts_by_function(self):
         expected, events, rundown = self.trace_script("calls.lua", "Lua:0x1")
         functions = named(events, "Function")
-        self.assertEqual(functions, named(rundown, "Function"), "the rundown tells all again")
+        self.assertEqual(functions, named(rundown, "Function"), "the rundown reports all again")
         names = {f["FunctionId"]: f["Name"] for f in functions}
-        self.assertEqual(len(names), len(functions), "a number is given once")
+        self.assertEqual(len(names), len(functions), "each number is given once")
         script = os.path.join(HERE, "events", "calls.lua")
         lines = {f["FunctionId"]: f["Line"] for f in functions if f["File"] == script}
         counted = collections.defaultdict(lambda: [0, 0, 0])
@@ -59,7 +59,7 @@ class Calls(Case):
                 while stack and stack[-1] != fields["FunctionId"]:
                     stack.pop()  # unwound by an error
                 if not stack:
-                    break  # the host's own frame, entered before the hook was there
+                    break  # the host's own frame, entered before the hook was set
                 stack.pop()
         self.assertTrue(all(not stack for stack in stacks.values()), stacks)
 
@@ -161,7 +161,7 @@ class Coroutines(Case):
             if name == "CoroutineCreate":
                 numbers[fields["Coroutine"]] = len([f for f in found if f[0] == "create"]) + 1
                 found.append(["create", numbers[fields["Coroutine"]], None, None])
-            else:  # who never was created is the main coroutine
+            else:  # a coroutine without CoroutineCreate is the main one
                 other = numbers.get(fields.get("From", fields.get("To")), 0)
                 found.append([name[len("Coroutine"):].lower(), numbers[fields["Coroutine"]], other,
                               fields.get("Finished")])

@@ -1,4 +1,4 @@
-"""The host's own options, and what becomes of FILE when tracing cannot start."""
+"""The host's own options, and what happens to FILE if tracing cannot start."""
 import os
 
 from support import Case

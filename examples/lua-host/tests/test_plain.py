@@ -103,13 +103,13 @@ class Plain(Case):
             self.write(name, text)
 
     def outcome(self, program, *arguments, **options):
-        """Streams with the program's name and addresses taken out, and the status."""
+        """The streams without the program's name and addresses, and the status."""
         result = self.run_program(program, *arguments, **options)
         texts = [re.sub(r"0x[0-9a-f]+", "0xADDRESS", text.replace(programs[program], "PROGRAM"))
                  for text in (result.stdout, result.stderr)]
-        # A hook needs some of Lua's stack, so that it overflows a few levels earlier.
+        # A hook needs some of Lua's stack, which then overflows a few levels earlier.
         texts[1] = re.sub(r"skipping \d+ levels", "skipping levels", texts[1])
-        # The hint differs: the host has options of its own.
+        # The usage hint differs, because the host has more options.
         texts[1] = re.sub(r"(?s)^usage: .*", "usage\n", texts[1], flags=re.M)
         return (*texts, result.returncode)
 
@@ -149,7 +149,7 @@ class Programs(Case):
 
 
 class Interactive(Case):
-    """Not against lua5.4, which echoes its input when that is no terminal."""
+    """Not compared with lua5.4, which echoes its input if that is not a terminal."""
 
     def check(self, stdin, expected, stderr="", arguments=()):
         result = self.host("-i", *arguments, stdin=stdin)

@@ -1,5 +1,5 @@
-"""A real program, over and over: what it prints and its status do not change by being traced, and the
-trace is whole and loses nothing."""
+"""A real program, repeatedly: tracing changes neither its output nor its status, and the trace is whole and
+loses nothing."""
 import os
 import unittest
 
