@@ -16,28 +16,26 @@ struct lane {
     uint64_t *to;
 };
 
-extern __thread struct lane *near_lane
-    __attribute__((tls_model("initial-exec"), visibility("hidden")));
+extern __thread struct lane *near_lane __attribute__((tls_model("initial-exec"), visibility("hidden")));
 /* Default model and visibility: accessed through __tls_get_addr. */
 extern __thread struct lane *far_lane __attribute__((tls_model("global-dynamic")));
 
-__attribute__((visibility("hidden"))) bool wr_emit_slow(const struct weir_event *event,
-                                                        const void *payload);
+__attribute__((visibility("hidden"))) bool wr_emit_slow(const struct weir_event *event, const void *payload);
 void other(void);
 
-#define EMIT(name)                                                      \
-    bool name(const struct weir_event *event, const uint64_t *payload); \
+#define EMIT(name)                                                                                 \
+    bool name(const struct weir_event *event, const uint64_t *payload);                                  \
     bool name(const struct weir_event *event, const uint64_t *payload)
 
-#define BEGIN(thread_lane)                                                       \
-    struct lane *lane = thread_lane;                                             \
-    if (__builtin_expect(!lane, 0))                                              \
-        return wr_emit_slow(event, payload);                                     \
-    uint64_t commit = atomic_load_explicit(&lane->commit, memory_order_relaxed); \
+#define BEGIN(thread_lane)                                                                         \
+    struct lane *lane = thread_lane;                                                               \
+    if (__builtin_expect(!lane, 0))                                                                \
+        return wr_emit_slow(event, payload);                                                       \
+    uint64_t commit = atomic_load_explicit(&lane->commit, memory_order_relaxed);                   \
     *lane->to = *payload
 
-#define END(order)                                           \
-    atomic_store_explicit(&lane->commit, commit + 8, order); \
+#define END(order)                                                                                 \
+    atomic_store_explicit(&lane->commit, commit + 8, order);                                       \
     return true
 
 EMIT(clean_emit)
@@ -155,8 +153,7 @@ void canary_site_got(uint64_t a)
 void canary_site_two_tests(uint64_t a);
 void canary_site_two_tests(uint64_t a)
 {
-    if (weir_event_is_enabled(&weir_events_Canary.Plain) &&
-        __atomic_load_n(&weir_events_Canary.Plain.index, __ATOMIC_RELAXED))
+    if (weir_event_is_enabled(&weir_events_Canary.Plain) && __atomic_load_n(&weir_events_Canary.Plain.index, __ATOMIC_RELAXED))
         Canary_Plain(a);
 }
 

@@ -4,8 +4,8 @@
 #include <weir/session.h>
 #include <weir/trace.h>
 
-#define COUNTED_EVENTS(EVENT, P)                                   \
-    EVENT(P, Pair, 1, 0, WEIR_LEVEL_INFO, 0x1, (u64, A), (str, B)) \
+#define COUNTED_EVENTS(EVENT, P)                                                                   \
+    EVENT(P, Pair, 1, 0, WEIR_LEVEL_INFO, 0x1, (u64, A), (str, B))                                 \
     EVENT(P, Detail, 2, 0, WEIR_LEVEL_VERBOSE, 0x1, (u64, A))
 WEIR_PROVIDER(Counted, COUNTED_EVENTS)
 WEIR_PROVIDER_DEFINE(Counted, COUNTED_EVENTS)
@@ -27,8 +27,8 @@ static int expect(const char *when, unsigned numbers_expected, unsigned texts_ex
 {
     if (numbers == numbers_expected && texts == texts_expected)
         return 0;
-    fprintf(stderr, "%s: %u and %u arguments were evaluated, expected %u and %u\n", when, numbers,
-            texts, numbers_expected, texts_expected);
+    fprintf(stderr, "%s: %u and %u arguments were evaluated, expected %u and %u\n", when, numbers, texts,
+            numbers_expected, texts_expected);
     return 1;
 }
 

@@ -2,10 +2,10 @@
  * from host.cc, as C++. */
 #include <weir/trace.h>
 
-#define HOST_EVENTS(EVENT, P)                                                          \
-    EVENT(P, Bare, 1, 0, WEIR_LEVEL_INFO, 0x1)                                         \
-    EVENT(P, Plain, 2, 0, WEIR_LEVEL_INFO, 0x1, (u64, A))                              \
-    EVENT(P, Wide, 3, 0, WEIR_LEVEL_INFO, 0x1, (u64, A), (u64, B), (u64, C), (u64, D)) \
+#define HOST_EVENTS(EVENT, P)                                                                      \
+    EVENT(P, Bare, 1, 0, WEIR_LEVEL_INFO, 0x1)                                                     \
+    EVENT(P, Plain, 2, 0, WEIR_LEVEL_INFO, 0x1, (u64, A))                                          \
+    EVENT(P, Wide, 3, 0, WEIR_LEVEL_INFO, 0x1, (u64, A), (u64, B), (u64, C), (u64, D))             \
     EVENT(P, Text, 4, 0, WEIR_LEVEL_INFO, 0x1, (str, A), (array_u8, B), (bool, C))
 WEIR_PROVIDER(Host, HOST_EVENTS)
 

@@ -20,7 +20,7 @@
 #define SKIPPED   77
 #define STEPS_MAX 100000
 
-#define STEP_EVENTS(EVENT, P) \
+#define STEP_EVENTS(EVENT, P)                                                                      \
     EVENT(P, Wide, 1, 0, WEIR_LEVEL_INFO, 0x1, (u64, A), (u64, B), (u64, C), (u64, D))
 WEIR_PROVIDER(Steps, STEP_EVENTS)
 WEIR_PROVIDER_DEFINE(Steps, STEP_EVENTS)
@@ -74,8 +74,8 @@ static uint64_t instruction_of(pid_t child)
 static bool step(pid_t child)
 {
     int status;
-    return ptrace(PTRACE_SINGLESTEP, child, NULL, NULL) == 0 &&
-           waitpid(child, &status, 0) == child && WIFSTOPPED(status) && WSTOPSIG(status) == SIGTRAP;
+    return ptrace(PTRACE_SINGLESTEP, child, NULL, NULL) == 0 && waitpid(child, &status, 0) == child &&
+           WIFSTOPPED(status) && WSTOPSIG(status) == SIGTRAP;
 }
 
 /* The child has a copy of our address space, so the function has the same address. */
