@@ -54,10 +54,9 @@ struct hs_emitter {
     uint64_t large;         /* of HS_LARGE, how many were written */
     uint32_t large_max;     /* of HS_LARGE, largest payload that the session accepts; 0: no limit */
     unsigned char *scratch; /* for HS_LARGE, HS_SCRATCH_BYTES long */
-    void (*around)(
-        bool begins);     /* called before and after each call into the library; may be NULL */
-    uint64_t *is_written; /* a bit per counter; NULL: not recorded */
-    uint64_t *is_seen;    /* likewise, set by the decoder */
+    void (*around)(bool begins); /* called around each call into the library; may be NULL */
+    uint64_t *is_written;        /* a bit per counter; NULL: not recorded */
+    uint64_t *is_seen;           /* likewise, set by the decoder */
     uint64_t seen;
     uint64_t next_seen; /* the least counter that may come next on this thread */
 };

@@ -348,8 +348,7 @@ static void fork_in_handlers(const pthread_t *threads)
 
 static void forks_run(enum weir_wake wake)
 {
-    struct hs_emitter *emitters =
-        hs_emitters_new(PARKED, 100000000); /* many, because a fork may take long */
+    struct hs_emitter *emitters = hs_emitters_new(PARKED, 100000000); /* a fork may take long */
     struct weir_session_config config = hs_block_config(wake, 16 * SEGMENT, SEGMENT);
     struct hs_sink_gate gate;
     struct hs_trace trace;

@@ -32,9 +32,8 @@ static struct hs_trace trace;
 static struct loser {
     struct hs_emitter *emitter;
     pthread_t handle;
-    bool goes_on; /* after the loss it makes more attempts */
-    bool
-        was_parked; /* it is parked when the end comes; otherwise it may also find the events off */
+    bool goes_on;    /* after the loss it makes more attempts */
+    bool was_parked; /* when the end comes; otherwise it may also find the events off */
 } losers[PARKED];
 
 static void *emit_until_lost(void *argument)

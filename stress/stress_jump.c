@@ -133,8 +133,7 @@ static void check_budget(struct weir_session *session)
     uint64_t lost = 0;
     for (int i = 0; lost < 4000 && i < 10000000; i++) {
         if (!WEIR_EMIT(Jump, Small, 1, 2) && ++lost % 1000 == 0)
-            hs_sleep_us(
-                10000); /* the drain has then read all it will, and gives nothing back later */
+            hs_sleep_us(10000); /* lets the drain finish, so that it gives nothing back later */
     }
     weir_no_block_end();
     struct weir_stats stats = stats_of(session);

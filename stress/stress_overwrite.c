@@ -95,9 +95,8 @@ static void *emit_flat_out(void *argument)
     while (!__atomic_load_n(&is_over, __ATOMIC_ACQUIRE) && emitter->attempts < emitter->capacity)
         emit_once(emitter, progress);
     __atomic_fetch_add(&finished, 1, __ATOMIC_RELEASE);
-    while (!__atomic_load_n(
-        &is_stopped,
-        __ATOMIC_ACQUIRE)) /* the statistics have no row for a thread that has exited */
+    /* The statistics have no row for a thread that has exited. */
+    while (!__atomic_load_n(&is_stopped, __ATOMIC_ACQUIRE))
         hs_sleep_us(1000);
     return NULL;
 }
@@ -114,8 +113,7 @@ struct snapshot {
 static struct snapshot snapshots[SNAPSHOTS_MAX];
 
 struct reading {
-    uint64_t *first,
-        *events; /* per thread: the first event in the file, and the number of events */
+    uint64_t *first, *events; /* per thread: the first event in the file, and their number */
     int64_t oldest;
 };
 

@@ -38,8 +38,7 @@ struct scenario {
     bool has_two_sessions;
     void (*act)(ucontext_t *context);
     bool is_thorough; /* act at each step and ignore --stride, because it is cheap */
-    bool
-        is_sweep; /* act at one step per thread: at the first step of the first thread, and so on */
+    bool is_sweep;    /* act at one step per thread: step 1 of the first thread, and so on */
 };
 
 static uint64_t pause_us = 2500, stride = 1, only, first_step;

@@ -19,9 +19,8 @@
 
 static bool installed;
 static lua_CFunction plain_sethook;
-static lua_Hook script_hook; /* the debug library's, which calls the script's function */
-static const char
-    script_functions; /* registry key of a weak table: coroutine to the hook function that it set */
+static lua_Hook script_hook;        /* the debug library's, which calls the script's function */
+static const char script_functions; /* registry key: coroutine to its hook function, weak */
 
 /*
  * The functions that were entered, by the address of their activation record. The address is only a

@@ -137,7 +137,7 @@ static int watched_close(lua_State *L)
         return 1;
     lua_xmove(coroutine, L, 1);
     if (state == SUSPENDED)
-        errors_caught(L, -1, status); /* of a dead one, its resume has told */
+        errors_caught(L, -1, status); /* for a dead one, its resume has reported the error */
     return 2;
 }
 

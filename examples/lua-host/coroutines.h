@@ -4,7 +4,7 @@
 
 #include <lua.h>
 
-/* Puts functions that emit in the place of coroutine.create, resume, wrap and close. */
+/* Replaces coroutine.create, resume, wrap and close by functions that emit. */
 void coroutines_install(lua_State *L);
 
 #endif

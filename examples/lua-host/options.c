@@ -10,9 +10,8 @@
 #include <string.h>
 
 #define DEFAULT_PROVIDERS "Lua"
-#define DEFAULT_BUDGET \
-    (UINT64_C(256)     \
-     << 20) /* large, because a busy machine delays the drain; pages are used only when needed */
+/* Large, because a busy machine delays the drain; pages are used only when needed. */
+#define DEFAULT_BUDGET (UINT64_C(256) << 20)
 
 /* "123", "64K", "16M", "2G". False if it is anything else, or too large. */
 static bool parse_size(const char *text, uint64_t *bytes)

@@ -12,9 +12,7 @@ struct brim_order {
     uint64_t *grants; /* by queue number, from 1; 0: the wait gave up */
 };
 
-#define BRIM_ORDER_WAITS_MAX \
-    (UINT64_C(1) << 22) /* the first so many are held against each other \
-                         */
+#define BRIM_ORDER_WAITS_MAX (UINT64_C(1) << 22) /* only the first ones are compared */
 
 /* False if there is no address space. Pages are used only as waits come. */
 bool brim_order_init(struct brim_order *order);

@@ -128,8 +128,7 @@ static enum weir_result sink_open(struct run *run, struct weir_error *error)
 static bool allocate(struct run *run)
 {
     size_t producers = run->options->threads;
-    run->rows_max =
-        (uint32_t)producers + 64; /* other threads may have rows too, such as this one */
+    run->rows_max = (uint32_t)producers + 64; /* other threads, such as this one, have rows too */
     run->rows = hs_try_allocate(run->rows_max * sizeof *run->rows);
     run->written = hs_try_allocate(producers * sizeof *run->written);
     run->result->waits = histogram_new();

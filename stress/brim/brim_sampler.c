@@ -117,8 +117,7 @@ bool brim_sampler_start(struct brim_sampler *sampler, const struct brim_crowd *c
     sampler->capacity = ROWS_BYTES_MAX / (bytes + 8);
     if (sampler->capacity < ROWS_MIN)
         sampler->capacity = ROWS_MIN;
-    sampler->rows =
-        malloc(sampler->capacity * (bytes + 8)); /* pages are touched only as rows are added */
+    sampler->rows = malloc(sampler->capacity * (bytes + 8)); /* touched only as rows are added */
     sampler->written = hs_try_allocate(bytes);
     sampler->since_ns = hs_try_allocate(bytes);
     if (!sampler->rows || !sampler->written || !sampler->since_ns)

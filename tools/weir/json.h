@@ -29,7 +29,7 @@ void wt_json_bool(struct wt_json *json, const char *key, bool value);
 void wt_json_double(struct wt_json *json, const char *key, double value);
 void wt_json_single(struct wt_json *json, const char *key, float value);
 void wt_json_hex(struct wt_json *json, const char *key, const uint8_t *bytes, size_t size);
-void wt_json_verbatim(struct wt_json *json, const char *key,
-                      const char *text); /* text that is already JSON */
+/* `text` is already JSON. */
+void wt_json_verbatim(struct wt_json *json, const char *key, const char *text);
 
 #endif

@@ -91,8 +91,7 @@ void wt_lost_text(const struct wt_lost *lost, char out[80])
     int used = 0;
     if (lost->count > 0)
         used = snprintf(out, 80, "at least %" PRIu64 ", ", lost->count);
-    uint64_t ms =
-        lost->unknown_after_ns / 1000000; /* rounded down, because losses are known up to then */
+    uint64_t ms = lost->unknown_after_ns / 1000000; /* rounded down: losses are known until then */
     snprintf(out + used, (size_t)(80 - used), "unknown after %" PRIu64 ".%03" PRIu64 " s",
              ms / 1000, ms % 1000);
 }

@@ -1,4 +1,4 @@
--- Objects made between two strings of known lengths. The last line is how many of each type.
+-- Objects made between two strings of known lengths. The last line is the count of each type.
 collectgarbage("stop")
 local kept = {}
 for i = 1, 4000 do kept[i] = false end -- room, so that keeping things allocates nothing

@@ -1,4 +1,4 @@
--- Collections, counted by a sentinel of the script's own.
+-- Collections, counted by the script's own sentinel.
 local cycles = 0
 local function arm()
     setmetatable({}, {__gc = function()

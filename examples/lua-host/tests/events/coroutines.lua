@@ -1,4 +1,4 @@
--- Switches between coroutines, in order: who is told by first sight. The last line is what to expect.
+-- Switches between coroutines, in order; coroutines are numbered by first appearance. The last line is the expectation.
 local expected = {}
 local numbers = {[coroutine.running()] = 0}
 local function expect(what, co, other, finished)

@@ -1,4 +1,4 @@
--- Errors that are caught, in order. The last line is what to expect.
+-- Errors that are caught, in order. The last line is the expectation.
 local expected = {}
 local function expect(message, kind)
     expected[#expected + 1] = string.format('["%s", "%s"]', message, kind or "runtime")
@@ -19,7 +19,7 @@ pcall(string.rep, "x", 1 << 50) expect "resulting string too large"
 load("not Lua") -- an answer, not an error
 pcall(function() end)
 
--- Caught by resume; by whoever calls what wrap made; by close.
+-- Caught by resume; by the caller of a wrapped coroutine; by close.
 local co = coroutine.create(function() error("in coroutine", 0) end)
 coroutine.resume(co) expect "in coroutine"
 coroutine.resume(co)

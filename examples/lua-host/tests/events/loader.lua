@@ -1,4 +1,4 @@
--- Chunks that are loaded, in order, after the script itself. The last line is what to expect.
+-- Chunks that are loaded, in order, after the script itself. The last line is the expectation.
 local expected = {}
 local function expect(name, bytes, ok)
     name = name:gsub('"', '\\"')
