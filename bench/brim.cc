@@ -21,7 +21,7 @@ struct policy {
 constexpr policy drop = {"drop", WEIR_MODE_DROP, WEIR_WAKE_RELAY};
 constexpr policy overwrite = {"overwrite", WEIR_MODE_OVERWRITE, WEIR_WAKE_RELAY};
 constexpr policy relay = {"block/relay", WEIR_MODE_BLOCK, WEIR_WAKE_RELAY};
-#define POLICY(name, table, word) {"block/" word, WEIR_MODE_BLOCK, WEIR_WAKE_##name},
+#define POLICY(name, table, word, is_ordered) {"block/" word, WEIR_MODE_BLOCK, WEIR_WAKE_##name},
 constexpr policy waking[] = {WR_WAKE_STRATEGIES(POLICY)};
 #undef POLICY
 constexpr policy columns[] = {drop, relay};

@@ -124,7 +124,7 @@ struct word {
 #define MODE(name, table, word) {word, WEIR_MODE_##name},
 static const struct word modes[] = {WR_MODES(MODE){NULL, 0}};
 #undef MODE
-#define WAKE(name, table, word) {word, WEIR_WAKE_##name},
+#define WAKE(name, table, word, is_ordered) {word, WEIR_WAKE_##name},
 static const struct word wakes[] = {WR_WAKE_STRATEGIES(WAKE){NULL, 0}};
 #undef WAKE
 static const struct word patterns[] = {

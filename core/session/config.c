@@ -137,7 +137,7 @@ static enum weir_result mode_check(const struct weir_session_config *config,
         (config->max_block_ns || config->wake || config->grant_bytes || config->on_park))
         return wr_fail(error, WEIR_BAD_ARGUMENT,
                        "max_block_ns, wake, grant_bytes and on_park are for mode BLOCK only");
-#define NAME(name, table, word) " " #name
+#define NAME(name, table, word, is_ordered) " " #name
     if ((uint32_t)config->wake >= WR_WAKE_COUNT)
         return wr_fail(error, WEIR_BAD_ARGUMENT,
                        "wake is %d; it is one of" WR_WAKE_STRATEGIES(NAME), (int)config->wake);
