@@ -45,6 +45,9 @@ enum key {
     KEY_END,
 };
 
+#define MODE_WORD(name, table, word)             " " word
+#define WAKE_WORD(name, table, word, is_ordered) " " word
+
 /* clang-format off */
 static const struct argp_option table[] = {
     {0, 0, 0, 0, "How long (one of the two):", 1},
@@ -61,8 +64,8 @@ static const struct argp_option table[] = {
      "none (flat out, the default), drip (evenly; the default with --rate), bolus (a second's worth at once)", 0},
     {"seed", KEY_SEED, "N", 0, "of all random numbers; default 1", 0},
     {0, 0, 0, 0, "The session:", 3},
-    {"mode", KEY_MODE, "M", 0, "drop (default), block, overwrite", 0},
-    {"wake", KEY_WAKE, "W", 0, "of block: relay (default), fifo, auto-reset", 0},
+    {"mode", KEY_MODE, "M", 0, "one of" WR_MODES(MODE_WORD) "; default drop", 0},
+    {"wake", KEY_WAKE, "W", 0, "of block, one of" WR_WAKE_STRATEGIES(WAKE_WORD) "; default relay", 0},
     {"max-block", KEY_MAX_BLOCK, "MS", 0, "of block: longest wait of an event in milliseconds; default: no limit", 0},
     {"grant", KEY_GRANT, "BYTES", 0, "of relay: most that one grant gives; default: found at run time", 0},
     {"no-hand-on", KEY_NO_HAND_ON, 0, 0, "of relay: only the drain wakes", 0},
@@ -163,7 +166,7 @@ const char *brim_wake_word(enum weir_wake wake)
 static int take_word(struct argp_state *state, const char *option, const struct word *words,
                      const char *text)
 {
-    char all[64] = "";
+    char all[256] = "";
     for (const struct word *word = words; word->text; word++) {
         if (strcmp(word->text, text) == 0)
             return word->value;
