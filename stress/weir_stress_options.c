@@ -83,7 +83,7 @@ static const struct argp_option table[] = {
     {0, 0, 0, 0, "The rest:", 5},
     {"pin", KEY_PIN, 0, 0, "the drain on the first processor that is allowed, all others on the rest", 0},
     {"json", KEY_JSON, 0, 0, "one object per run, on one line", 0},
-    {"list", KEY_LIST, 0, 0, "print the modes and the wake strategies, one a line, and do nothing else", 0},
+    {"list", KEY_LIST, 0, 0, "print the modes, the wake strategies and the causes of loss, one a line, and do nothing else", 0},
     {"bins", KEY_BINS, 0, 0, "with --json: the waits as [longest in ns, count] of each bin, to be added up", 0},
     {0, 0, 0, 0, 0, 0},
 };
@@ -314,6 +314,8 @@ static error_t take_flag(struct brim_options *options, int key)
     case KEY_LIST:
         words_print("mode", modes);
         words_print("wake", wakes);
+        for (unsigned cause = 0; cause < WEIR_LOSS_COUNT; cause++)
+            printf("cause %s\n", weir_loss_name((enum weir_loss)cause));
         exit(0);
     default:
         return ARGP_ERR_UNKNOWN;
