@@ -42,12 +42,13 @@ static void on_park(void *context, const struct weir_park *park)
 static void test_unknown_values(void **state)
 {
     (void)state;
-    static const int unknown[] = {-1, 3, 4, 255, INT32_MAX};
-    for (size_t i = 0; i < sizeof unknown / sizeof unknown[0]; i++) {
+    static const int modes[] = {-1, WR_MODE_COUNT, WR_MODE_COUNT + 1, 255, INT32_MAX};
+    static const int wakes[] = {-1, WR_WAKE_COUNT, WR_WAKE_COUNT + 1, 255, INT32_MAX};
+    for (size_t i = 0; i < sizeof modes / sizeof modes[0]; i++) {
         struct weir_session_config config = unit_config();
-        config.mode = (enum weir_mode)unknown[i];
+        config.mode = (enum weir_mode)modes[i];
         refused(&config, "mode");
-        config = block_config((enum weir_wake)unknown[i]);
+        config = block_config((enum weir_wake)wakes[i]);
         refused(&config, "wake");
     }
 }
