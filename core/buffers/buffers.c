@@ -279,7 +279,7 @@ static void mark_gap(struct wr_lane *lane, unsigned cause, struct wr_segment *se
 
 static void lose_blocked(struct wr_lane *lane, enum weir_loss cause)
 {
-    uint64_t commit;
+    uint64_t commit = 0; /* gcc 12 does not see that it is set if there is a segment */
     struct wr_segment *segment = wr_lane_room(lane, WR_GAP_MARK_BYTES, &commit);
     wr_buffers_count_lost(lane, cause);
     if (segment)

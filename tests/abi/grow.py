@@ -43,7 +43,7 @@ def main(core, output):
     for header in Path(core, "include/weir").glob("*.h"):
         write(Path(output, "weir", header.name), grow(header.read_text(encoding="utf-8")))
     causes = Path(core, "lane/loss.h").read_text(encoding="utf-8")
-    write(Path(output, "lane/loss.h"), once(r"(    OTHER\(OVERWRITTEN\))\n", r"\1 LANE(OF_LATER)\n", causes))
+    write(Path(output, "lane/loss.h"), once(r"(\n    (?:LANE|OTHER)\(\w+\))\n\n", r"\1 LANE(OF_LATER)\n\n", causes))
 
 
 if __name__ == "__main__":
