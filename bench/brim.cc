@@ -5,6 +5,7 @@
 #include <cmath>
 #include <initializer_list>
 
+#include "buffers/modes.h"
 #include "kernel_brim.h"
 #include "suites.h"
 #include "wait/strategies.h"
@@ -20,9 +21,11 @@ struct policy {
     weir_wake wake;
 };
 constexpr policy drop = {"drop", WEIR_MODE_DROP, WEIR_WAKE_RELAY};
-constexpr policy overwrite = {"overwrite", WEIR_MODE_OVERWRITE, WEIR_WAKE_RELAY};
 constexpr policy relay = {"block/relay", WEIR_MODE_BLOCK, WEIR_WAKE_RELAY};
-#define POLICY(name, table, word) {"block/" word, WEIR_MODE_BLOCK, WEIR_WAKE_##name},
+#define POLICY(name, table, word) {word, WEIR_MODE_##name, WEIR_WAKE_RELAY},
+constexpr policy modes[] = {WR_MODES(POLICY)};
+#undef POLICY
+#define POLICY(name, table, word, is_ordered) {"block/" word, WEIR_MODE_BLOCK, WEIR_WAKE_##name},
 constexpr policy waking[] = {WR_WAKE_STRATEGIES(POLICY)};
 #undef POLICY
 constexpr policy columns[] = {drop, relay};
@@ -99,8 +102,9 @@ std::string key(const char *name, std::uint64_t value)
 void add_policies()
 {
     for (std::uint64_t producers : std::initializer_list<std::uint64_t>{1, 2, 8, 32}) {
-        add(drop, plain(drop, producers));
-        add(overwrite, plain(overwrite, producers));
+        for (const policy &of : modes)
+            if (of.mode != WEIR_MODE_BLOCK)
+                add(of, plain(of, producers));
         for (const policy &of : waking) {
             bench_brim brim = plain(of, producers);
             add(of, brim);

@@ -10,10 +10,18 @@ __thread struct hs_park_log *hs_park_own;
 
 const char *hs_wake_name(enum weir_wake wake)
 {
-#define NAME(name, table, word) [WEIR_WAKE_##name] = #name,
+#define NAME(name, table, word, is_ordered) [WEIR_WAKE_##name] = #name,
     static const char *const names[HS_WAKES] = {WR_WAKE_STRATEGIES(NAME)};
 #undef NAME
     return names[wake];
+}
+
+bool hs_wake_is_ordered(enum weir_wake wake)
+{
+#define IS_ORDERED(name, table, word, is_ordered) [WEIR_WAKE_##name] = is_ordered,
+    static const bool are_ordered[HS_WAKES] = {WR_WAKE_STRATEGIES(IS_ORDERED)};
+#undef IS_ORDERED
+    return are_ordered[wake];
 }
 
 struct weir_session_config hs_block_config(enum weir_wake wake, uint64_t budget_bytes,

@@ -12,6 +12,8 @@
 
 enum { HS_WAKES = WR_WAKE_COUNT }; /* strategies, numbered as enum weir_wake */
 const char *hs_wake_name(enum weir_wake wake);
+/* Are waits served in the order of their arrival? */
+bool hs_wake_is_ordered(enum weir_wake wake);
 
 /* Like hs_trace_config(), in mode BLOCK. */
 struct weir_session_config hs_block_config(enum weir_wake wake, uint64_t budget_bytes,

@@ -134,8 +134,9 @@ static void figures_add(const struct hs_pipe *pipe)
 
 static void plain_run(enum weir_wake wake, uint64_t total)
 {
-    static const char *const names[HS_WAKES] = {"plain_relay_s", "plain_fifo_s",
-                                                "plain_auto_reset_s"};
+#define FIGURE(name, table, word, is_ordered) [WEIR_WAKE_##name] = "plain_" #table "_s",
+    static const char *const names[HS_WAKES] = {WR_WAKE_STRATEGIES(FIGURE)};
+#undef FIGURE
     struct hs_pipe pipe = {.stall_us = is_long ? 5000000 : 0, .stall_at_event = total / 2};
     struct hs_emitter *emitters = hs_allocate(threads * sizeof *emitters);
     for (uint32_t i = 0; i < threads; i++)

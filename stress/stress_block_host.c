@@ -101,7 +101,7 @@ static void *emit_locked(void *argument)
     return NULL;
 }
 
-/* Waits are served in the order of arrival, except with AUTO_RESET. */
+/* Without a context, waits are served in the order of their arrival. */
 static void on_park(void *context, const struct weir_park *park)
 {
     hs_check(context != NULL || park->grant_number == park->queue_number,
@@ -118,7 +118,7 @@ static bool start(enum weir_wake wake, uint64_t budget_bytes, weir_write write,
     config.sink.context = &gate;
     config.max_block_ns = max_block_ns;
     config.on_park = max_block_ns ? NULL : on_park;
-    config.on_park_context = wake == WEIR_WAKE_AUTO_RESET ? &big_mutex : NULL;
+    config.on_park_context = hs_wake_is_ordered(wake) ? NULL : &big_mutex;
     return hs_trace_start(&trace, config, HS_SINK_MEMORY, NULL);
 }
 

@@ -214,7 +214,7 @@ static bool has_fair_shares(const struct member *members)
 }
 
 static void verdict(const struct member *members, const struct setting *setting, const char *mode,
-                    uint64_t passed_max, bool is_in_order)
+                    uint64_t passed_max, bool is_ordered)
 {
     uint64_t least = UINT64_MAX, most = 0, all = 0, passed = 0;
     uint64_t turns_least = UINT64_MAX, turns_most = 0;
@@ -237,7 +237,7 @@ static void verdict(const struct member *members, const struct setting *setting,
                (unsigned long long)passed);
     hs_check(passed <= passed_max, "%s, %s: a thread asked in %llu rounds and had no turn",
              setting->name, mode, (unsigned long long)passed);
-    hs_check(!is_in_order || has_fair_shares(members),
+    hs_check(!is_ordered || has_fair_shares(members),
              "%s, %s: %llu turns are not shared: each thread had %llu to %llu", setting->name, mode,
              (unsigned long long)turns_now(), (unsigned long long)turns_least,
              (unsigned long long)turns_most);
@@ -304,7 +304,7 @@ static void overwrite_run(const struct setting *setting)
     members_free(members);
 }
 
-/* AUTO_RESET serves the thread that wakes first. */
+/* A strategy without an order promises no thread its share. */
 static void block_run(const struct setting *setting, enum weir_wake wake)
 {
     struct member *members = members_new(setting);
@@ -314,7 +314,9 @@ static void block_run(const struct setting *setting, enum weir_wake wake)
     if (hs_pipe_start(&pipe, config, setting->threads)) {
         members_run(members, setting, pipe.session);
         hs_pipe_stop(&pipe, members[0].emitter);
-        verdict(members, setting, hs_wake_name(wake), PASSED_MAX, wake != WEIR_WAKE_AUTO_RESET);
+        bool is_ordered = hs_wake_is_ordered(wake);
+        verdict(members, setting, hs_wake_name(wake), is_ordered ? PASSED_MAX : UINT64_MAX,
+                is_ordered);
         hs_figure_add("events", (double)pipe.events);
         hs_figure_add("parks", (double)pipe.stats.parks);
     }

@@ -430,7 +430,7 @@ int main(int argc, char **argv)
         {"file", "in which to keep the last session's stream", NULL, &file},
         {"without-counter", "1: stamps come from CLOCK_MONOTONIC", &without_counter, NULL},
         {NULL, NULL, NULL, NULL}};
-#define BLOCK_RUN(name, table, word) \
+#define BLOCK_RUN(name, table, word, is_ordered) \
     {"BLOCK, " #name, WEIR_MODE_BLOCK, WEIR_WAKE_##name, 0, 32u << 10},
     static const struct run runs[] = {{"DROP", WEIR_MODE_DROP, 0, 0, 64u << 20},
                                       WR_WAKE_STRATEGIES(BLOCK_RUN) /* */

@@ -45,6 +45,9 @@ enum key {
     KEY_END,
 };
 
+#define MODE_WORD(name, table, word)             " " word
+#define WAKE_WORD(name, table, word, is_ordered) " " word
+
 /* clang-format off */
 static const struct argp_option table[] = {
     {0, 0, 0, 0, "Length (give one):", 1},
@@ -61,8 +64,8 @@ static const struct argp_option table[] = {
      "none (flat out, the default), drip (evenly; the default with --rate), bolus (a second's worth at once)", 0},
     {"seed", KEY_SEED, "N", 0, "seed of all random numbers; default 1", 0},
     {0, 0, 0, 0, "The session:", 3},
-    {"mode", KEY_MODE, "M", 0, "drop (default), block, overwrite", 0},
-    {"wake", KEY_WAKE, "W", 0, "with block: relay (default), fifo, auto-reset", 0},
+    {"mode", KEY_MODE, "M", 0, "one of" WR_MODES(MODE_WORD) "; default drop", 0},
+    {"wake", KEY_WAKE, "W", 0, "with block: one of" WR_WAKE_STRATEGIES(WAKE_WORD) "; default relay", 0},
     {"max-block", KEY_MAX_BLOCK, "MS", 0, "with block: longest wait of an event in milliseconds; default: no limit", 0},
     {"grant", KEY_GRANT, "BYTES", 0, "with relay: size limit of one grant; default: found at run time", 0},
     {"no-hand-on", KEY_NO_HAND_ON, 0, 0, "with relay: only the drain wakes threads", 0},
@@ -80,7 +83,7 @@ static const struct argp_option table[] = {
     {0, 0, 0, 0, "Other options:", 5},
     {"pin", KEY_PIN, 0, 0, "bind the drain to the first allowed processor and all other threads to the rest", 0},
     {"json", KEY_JSON, 0, 0, "print one object per run, on one line", 0},
-    {"list", KEY_LIST, 0, 0, "print the modes and the wake strategies, one per line, and exit", 0},
+    {"list", KEY_LIST, 0, 0, "print the modes, the wake strategies and the causes of loss, one per line, and exit", 0},
     {"bins", KEY_BINS, 0, 0, "with --json: print the waits as [longest in ns, count] of each bin, to be added up", 0},
     {0, 0, 0, 0, 0, 0},
 };
@@ -124,7 +127,7 @@ struct word {
 #define MODE(name, table, word) {word, WEIR_MODE_##name},
 static const struct word modes[] = {WR_MODES(MODE){NULL, 0}};
 #undef MODE
-#define WAKE(name, table, word) {word, WEIR_WAKE_##name},
+#define WAKE(name, table, word, is_ordered) {word, WEIR_WAKE_##name},
 static const struct word wakes[] = {WR_WAKE_STRATEGIES(WAKE){NULL, 0}};
 #undef WAKE
 static const struct word patterns[] = {
@@ -163,7 +166,7 @@ const char *brim_wake_word(enum weir_wake wake)
 static int take_word(struct argp_state *state, const char *option, const struct word *words,
                      const char *text)
 {
-    char all[64] = "";
+    char all[256] = "";
     for (const struct word *word = words; word->text; word++) {
         if (strcmp(word->text, text) == 0)
             return word->value;
@@ -311,6 +314,8 @@ static error_t take_flag(struct brim_options *options, int key)
     case KEY_LIST:
         words_print("mode", modes);
         words_print("wake", wakes);
+        for (unsigned cause = 0; cause < WEIR_LOSS_COUNT; cause++)
+            printf("cause %s\n", weir_loss_name((enum weir_loss)cause));
         exit(0);
     default:
         return ARGP_ERR_UNKNOWN;

@@ -3,12 +3,17 @@
 #include <weir/session.h>
 #include <weir/trace.h>
 
+#include "buffers/modes.h"
 #include "events.h"
 #include "kernel.h"
 #include "peer.h"
 
-static const char *const variants[] = {"drop", "block", "overwrite", NULL};
-static const enum weir_mode modes[] = {WEIR_MODE_DROP, WEIR_MODE_BLOCK, WEIR_MODE_OVERWRITE};
+#define WORD(name, table, word) word,
+static const char *const variants[] = {WR_MODES(WORD) NULL};
+#undef WORD
+#define MODE(name, table, word) WEIR_MODE_##name,
+static const enum weir_mode modes[] = {WR_MODES(MODE)};
+#undef MODE
 static struct weir_session *session;
 static uint64_t emitted;
 

@@ -1,7 +1,6 @@
 #include "buffers/buffers.h"
 
 #include <string.h>
-#include "buffers/loss.h"
 #include "buffers/modes.h"
 #include "buffers/place.h"
 #include "lane/lane_span.h"
@@ -273,13 +272,14 @@ static void mark_gap(struct wr_lane *lane, unsigned cause, struct wr_segment *se
     uint64_t *mark = (void *)wr_segment_cursor(segment, commit);
     mark[0] = WR_RECORD_EXTENSION; /* event 0; no time of its own */
     /* relaxed: this thread stored it */
-    mark[1] = (uint64_t)cause << WR_GAP_CAUSE_SHIFT | wr_u64_load_relaxed(&lane->lost[cause]);
+    uint64_t lost = wr_u64_load_relaxed(&lane->lost[wr_lane_cause(cause)]);
+    mark[1] = (uint64_t)cause << WR_GAP_CAUSE_SHIFT | lost;
     wr_segment_commit_mark(segment, commit, WR_GAP_MARK_BYTES);
 }
 
 static void lose_blocked(struct wr_lane *lane, enum weir_loss cause)
 {
-    uint64_t commit;
+    uint64_t commit = 0; /* gcc 12 does not see that it is set if there is a segment */
     struct wr_segment *segment = wr_lane_room(lane, WR_GAP_MARK_BYTES, &commit);
     wr_buffers_count_lost(lane, cause);
     if (segment)
@@ -435,7 +435,8 @@ bool wr_lane_counts_locked(struct wr_lane *lane, struct weir_counts *counts, uin
     /* Read losses before records: this may count a record that is younger than a loss not counted,
      * but it counts every record that precedes a counted loss. */
     for (unsigned cause = 0; cause < WR_LANE_CAUSES; cause++)
-        counts->lost[cause] = wr_u64_load_acquire(&lane->lost[cause]); /* edge LOST.acquire */
+        /* edge LOST.acquire */
+        counts->lost[wr_loss_of_lane(cause)] = wr_u64_load_acquire(&lane->lost[cause]);
     counts->lost[WEIR_LOSS_NESTED] += wr_u64_load_acquire(&lane->nested);
     counts->lost[WEIR_LOSS_SINK_FAILED] = lane->sink_failed;
     uint64_t records;

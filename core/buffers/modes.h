@@ -17,4 +17,7 @@
     WR_MODE_BLOCK_ROW(X)  \
     X(OVERWRITE, overwrite, "overwrite")
 
+#define WR_MODE_ONE_(name, table, word) +1
+enum { WR_MODE_COUNT = 0 WR_MODES(WR_MODE_ONE_) };
+
 #endif

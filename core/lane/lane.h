@@ -34,13 +34,12 @@ struct wr_lane {
     uint8_t skip_cause;       /* of events that are lost without a look for a segment */
     uint64_t records_retired; /* in segments that the lane no longer holds */
     struct wr_ptr opened;     /* ANY(CHAIN): segments the drain has not seen, newest first */
-    struct wr_u64 lost[WR_LANE_CAUSES]; /* edge LOST */
+    struct wr_u64 lost[WR_LANE_CAUSES]; /* edge LOST; by enum wr_lane_cause, here and below */
     struct wr_u64 nested;               /* ANY: added by signal handlers, read by the drain */
     struct wr_u32 exited;               /* edge EXIT: the thread has exited, nothing follows */
     struct wr_u32 queued;               /* ANY(READY): on the session's ready list */
     uint64_t fed_ticks;                 /* OVERWRITE: when it last got a segment */
     struct wr_lane *ready_next;         /* ANY(READY) */
-    struct wr_u32 is_due; /* ANY: OVERWRITE: has no segment, and may get one; a hint */
 
     /* DRAIN */
     WR_ALIGNED_LINE struct wr_segment *oldest; /* the chain, oldest first */
@@ -73,6 +72,7 @@ struct wr_lane {
     uint32_t segments_full; /* segments that the lane has left and that still hold its records */
     uint32_t hungry_turn;   /* the last turn in which it went without a segment */
     uint32_t cut_epoch;     /* the last hold after which it opened a segment */
+    struct wr_u32 is_due;   /* ANY: has no segment, and may get one; a hint */
     uint64_t records_left;  /* `records_retired` when its thread last had the lock */
     uint64_t cut_records;   /* records written before the first opening after that hold */
     uint64_t cut_lost[WR_LANE_CAUSES]; /* events lost before that opening */

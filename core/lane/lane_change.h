@@ -24,12 +24,14 @@ static inline uint64_t wr_lane_lost(struct wr_lane *lane)
     return lost;
 }
 
+/* `cause`: of enum weir_loss, here and below. */
 static inline void wr_lane_count_lost(struct wr_lane *lane, unsigned cause)
 {
+    struct wr_u64 *lost = &lane->lost[wr_lane_cause(cause)];
     /* relaxed: only this thread stores it; the closer of a gate does while this one waits there */
-    uint64_t lost = wr_u64_load_relaxed(&lane->lost[cause]);
+    uint64_t before = wr_u64_load_relaxed(lost);
     /* edge LOST.release: whoever sees the loss sees the records committed before it */
-    wr_u64_store_release(&lane->lost[cause], lost + 1);
+    wr_u64_store_release(lost, before + 1);
 }
 
 /* The same, for the event that this thread is emitting. */

@@ -15,9 +15,7 @@
 #include <stdint.h>
 #include "base/atomic.h"
 #include "base/compiler.h"
-
-/* The causes of loss that a lane counts: the first ones of enum weir_loss. See buffers/loss.h. */
-#define WR_LANE_CAUSES 7
+#include "lane/loss.h"
 
 struct wr_lane;
 
@@ -39,14 +37,14 @@ struct wr_segment {
     struct wr_segment *newer;       /* the lane's chain, oldest first; or a list of the owner */
     struct wr_free_node *free_node; /* whoever takes or gives it; see buffers/free_list.h */
 
-    /* LOCK(overwrite), see buffers/mode_overwrite.h */
-    struct wr_lane *lane;         /* the lane that wrote the records */
-    struct wr_segment *full_next; /* the next younger one of the session's full segments */
-    uint64_t opening;             /* unique in the session, from 1 */
-
     WR_ALIGNED_LINE struct wr_u64 commit; /* WRITER; edge PUBLISH */
     /* ANY: the free list may use this node for another segment; not on the writer's cache line */
     _Alignas(64) struct wr_free_node node;
+
+    /* LOCK(overwrite), see buffers/mode_overwrite.h, which has no use for `node` */
+    struct wr_lane *lane;         /* the lane that wrote the records */
+    struct wr_segment *full_next; /* the next younger one of the session's full segments */
+    uint64_t opening;             /* unique in the session, from 1 */
 
     WR_ALIGNED_LINE unsigned char records[];
 };

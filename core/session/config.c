@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "base/host_struct.h"
+#include "buffers/modes.h"
 #include "wait/strategies.h"
 
 #define BUDGET_BYTES_MAX (UINT64_C(64) << 30)
@@ -130,14 +131,18 @@ static enum weir_result mode_check(const struct weir_session_config *config,
                        "mode: BLOCK needs a drain thread, and this library is built with "
                        "WEIR_SINGLE_THREADED; use DROP or OVERWRITE");
 #endif
-    if (config->mode > WEIR_MODE_OVERWRITE)
-        return wr_fail(error, WEIR_BAD_ARGUMENT, "mode is %d; it must be DROP, BLOCK or OVERWRITE",
+#define IS(name, table, word)   || config->mode == WEIR_MODE_##name
+#define NAME(name, table, word) " " #name
+    if (!(false WR_MODES(IS)))
+        return wr_fail(error, WEIR_BAD_ARGUMENT, "mode is %d; it is one of" WR_MODES(NAME),
                        (int)config->mode);
+#undef IS
+#undef NAME
     if (config->mode != WEIR_MODE_BLOCK &&
         (config->max_block_ns || config->wake || config->grant_bytes || config->on_park))
         return wr_fail(error, WEIR_BAD_ARGUMENT,
                        "max_block_ns, wake, grant_bytes and on_park are for mode BLOCK only");
-#define NAME(name, table, word) " " #name
+#define NAME(name, table, word, is_ordered) " " #name
     if ((uint32_t)config->wake >= WR_WAKE_COUNT)
         return wr_fail(error, WEIR_BAD_ARGUMENT,
                        "wake is %d; it is one of" WR_WAKE_STRATEGIES(NAME), (int)config->wake);

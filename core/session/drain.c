@@ -299,7 +299,7 @@ static void begin(struct weir_session *session)
     drain->horizon = wr_step_begin(session);
     struct wr_unattributed *unattributed = &wr_unattributed[session->slot];
     drain->self.nested_told = wr_u64_load_acquire(&unattributed->nested);
-    drain->self.lost_told[WEIR_LOSS_NO_SEGMENT] = wr_u64_load_acquire(&unattributed->no_segment);
+    drain->self.lost_told[WR_LANE_NO_SEGMENT] = wr_u64_load_acquire(&unattributed->no_segment);
     wr_point_write(session, drain->horizon);
 }
 

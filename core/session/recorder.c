@@ -107,11 +107,10 @@ void wr_recorder_fold(struct weir_session *session)
     uint64_t no_segment = wr_u64_load_acquire(&unattributed->no_segment);
     pthread_mutex_lock(&session->buffers.lock);
     drain->own.lost[WEIR_LOSS_NESTED] += nested - drain->self.nested_told;
-    drain->own.lost[WEIR_LOSS_NO_SEGMENT] +=
-        no_segment - drain->self.lost_told[WEIR_LOSS_NO_SEGMENT];
+    drain->own.lost[WEIR_LOSS_NO_SEGMENT] += no_segment - drain->self.lost_told[WR_LANE_NO_SEGMENT];
     pthread_mutex_unlock(&session->buffers.lock);
     drain->self.nested_told = nested;
-    drain->self.lost_told[WEIR_LOSS_NO_SEGMENT] = no_segment;
+    drain->self.lost_told[WR_LANE_NO_SEGMENT] = no_segment;
 }
 
 static void visit(struct weir_session *session, bool is_timed)
@@ -139,7 +138,7 @@ static void begin(struct weir_session *session)
     drain->self.capture_id = wr_buffers_capture_id();
     struct wr_unattributed *unattributed = &wr_unattributed[session->slot];
     drain->self.nested_told = wr_u64_load_acquire(&unattributed->nested);
-    drain->self.lost_told[WEIR_LOSS_NO_SEGMENT] = wr_u64_load_acquire(&unattributed->no_segment);
+    drain->self.lost_told[WR_LANE_NO_SEGMENT] = wr_u64_load_acquire(&unattributed->no_segment);
     wr_clock_read_pair(&snapshot->sync_ticks, &snapshot->realtime_ns);
     snapshot->start_ticks = wr_step_begin(session);
     pthread_mutex_lock(&session->buffers.lock);

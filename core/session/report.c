@@ -5,7 +5,7 @@
 
 #include <string.h>
 #include "buffers/buffers.h"
-#include "buffers/loss.h"
+#include "lane/loss.h"
 #include "lane/record.h"
 #include "session/session.h"
 
@@ -91,13 +91,13 @@ void wr_report_own_loss(struct weir_session *session, enum weir_loss cause, uint
 /* --- What a lane has lost. ------------------------------------------------------------------- */
 
 /* `lost` is a total: losses that were reported before are not reported again. */
-static void report_up_to(struct weir_session *session, struct wr_track *track, enum weir_loss cause,
+static void report_up_to(struct weir_session *session, struct wr_track *track, unsigned cause,
                          uint64_t lost)
 {
     uint64_t *told = &track->lost_told[cause];
     if (lost <= *told)
         return;
-    wr_report_loss(session, track, cause, lost - *told);
+    wr_report_loss(session, track, wr_loss_of_lane(cause), lost - *told);
     *told = lost;
 }
 
@@ -105,7 +105,7 @@ void wr_report_lost(struct weir_session *session, struct wr_track *track,
                     const uint64_t lost[WR_LANE_CAUSES])
 {
     for (unsigned cause = 0; cause < WR_LANE_CAUSES; cause++)
-        report_up_to(session, track, (enum weir_loss)cause, lost[cause]);
+        report_up_to(session, track, cause, lost[cause]);
 }
 
 void wr_report_nested(struct weir_session *session, struct wr_track *track, uint64_t nested)
@@ -140,7 +140,7 @@ bool wr_report_gap(struct weir_session *session, struct wr_lane *lane, bool at_p
     /* The writer's count of attempts must equal the drain's. A thread with an open segment never
      * loses an event as FULL; other losses may be reported before their mark is visible. */
     WR_CHECK(segment->first_number == 1 + lane->records_read + wr_segment_lost_before(segment));
-    WR_CHECK(segment->lost_before[WEIR_LOSS_FULL] == lane->track.lost_told[WEIR_LOSS_FULL]);
+    WR_CHECK(segment->lost_before[WR_LANE_FULL] == lane->track.lost_told[WR_LANE_FULL]);
     return true;
 }
 
@@ -151,7 +151,7 @@ void wr_report_mark(struct weir_session *session, struct wr_lane *lane,
     memcpy(&word, extension, sizeof word);
     unsigned cause = (unsigned)(word >> WR_GAP_CAUSE_SHIFT);
     uint64_t lost = word & ((UINT64_C(1) << WR_GAP_CAUSE_SHIFT) - 1);
-    report_up_to(session, &lane->track, (enum weir_loss)cause, lost);
+    report_up_to(session, &lane->track, wr_lane_cause(cause), lost);
 }
 
 void wr_report_unattributed(struct weir_session *session)
@@ -162,9 +162,9 @@ void wr_report_unattributed(struct weir_session *session)
     uint64_t no_segment = wr_u64_load_acquire(&unattributed->no_segment);
     if (nested != drain->self.nested_told)
         wr_report_own_loss(session, WEIR_LOSS_NESTED, nested - drain->self.nested_told);
-    if (no_segment != drain->self.lost_told[WEIR_LOSS_NO_SEGMENT])
+    if (no_segment != drain->self.lost_told[WR_LANE_NO_SEGMENT])
         wr_report_own_loss(session, WEIR_LOSS_NO_SEGMENT,
-                           no_segment - drain->self.lost_told[WEIR_LOSS_NO_SEGMENT]);
+                           no_segment - drain->self.lost_told[WR_LANE_NO_SEGMENT]);
     drain->self.nested_told = nested;
-    drain->self.lost_told[WEIR_LOSS_NO_SEGMENT] = no_segment;
+    drain->self.lost_told[WR_LANE_NO_SEGMENT] = no_segment;
 }

@@ -61,7 +61,7 @@ void wr_gate_tune(struct wr_gate *gate, uint64_t bytes, uint64_t ns)
 void wr_gate_init(struct wr_gate *gate, const struct wr_gate_config *config, unsigned char *area,
                   uint32_t unit_bytes, uint32_t unit_count)
 {
-#define ROW(name, table, word) [WEIR_WAKE_##name] = &wr_gate_##table,
+#define ROW(name, table, word, is_ordered) [WEIR_WAKE_##name] = &wr_gate_##table,
     static const struct wr_gate_strategy *const strategies[] = {WR_WAKE_STRATEGIES(ROW)};
 #undef ROW
     _Static_assert(sizeof strategies / sizeof strategies[0] == WR_WAKE_COUNT,
@@ -345,7 +345,7 @@ void wr_gate_leave(struct wr_gate *gate, const struct wr_wakes *wakes, uint64_t 
 /* No older thread waits, and enough is free. In AUTO_RESET only large records have a queue. */
 static bool may_take(const struct wr_gate *gate, uint32_t needed)
 {
-    uint32_t older = gate->strategy->is_in_order ? gate->waiting : gate->large;
+    uint32_t older = gate->strategy->queues_all ? gate->waiting : gate->large;
     return older == 0 && gate->free_count >= needed;
 }
 

@@ -4,8 +4,8 @@
  * Capacity comes in units of one size, cut from one area: segments, whose first word the gate uses
  * as a link while they are free. One decision, under one mutex with a bounded spin, either gives a
  * thread its units or queues it, so no thread takes units while an older one waits (in AUTO_RESET,
- * while an older one waits for several). Three strategies define how a waiting thread gets units:
- * wait_auto_reset.c, wait_fifo.c, wait_relay.c; strategy.h has what they share.
+ * while an older one waits for several). A strategy defines how a waiting thread gets units:
+ * strategies.h lists them, each in a file wait_*.c, and strategy.h has what they share.
  *
  * Life of a wait:
  *

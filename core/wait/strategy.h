@@ -26,7 +26,7 @@ enum wr_serve {
 struct wr_gate_strategy {
     /* Nobody takes what is free while somebody waits; otherwise only while a record waits that
      * needs several units. */
-    bool is_in_order;
+    bool queues_all;
     /* GRANTED in a waiter's word says only that a try is worth while. */
     bool grants_tries;
     /* Threads sleep on the gate's event, which is closed with the gate. */
@@ -42,7 +42,8 @@ struct wr_gate_strategy {
     enum wr_waited (*sleep)(struct wr_gate *gate, struct wr_waiter *waiter, uint64_t deadline_ns);
 };
 
-#define WR_GATE_EXTERN_(name, table, word) extern const struct wr_gate_strategy wr_gate_##table;
+#define WR_GATE_EXTERN_(name, table, word, is_ordered) \
+    extern const struct wr_gate_strategy wr_gate_##table;
 WR_WAKE_STRATEGIES(WR_GATE_EXTERN_)
 
 /* All LOCK. */

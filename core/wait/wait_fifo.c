@@ -73,7 +73,7 @@ static enum wr_waited sleep_until_head(struct wr_gate *gate, struct wr_waiter *w
     }
 }
 
-const struct wr_gate_strategy wr_gate_fifo = {.is_in_order = true,
+const struct wr_gate_strategy wr_gate_fifo = {.queues_all = true,
                                               .grants_tries = true,
                                               .grant_units = grant_units,
                                               .serve = serve,

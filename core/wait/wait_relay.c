@@ -94,7 +94,7 @@ static enum wr_waited sleep_until_granted(struct wr_gate *gate, struct wr_waiter
     return waited;
 }
 
-const struct wr_gate_strategy wr_gate_relay = {.is_in_order = true,
+const struct wr_gate_strategy wr_gate_relay = {.queues_all = true,
                                                .spins = true,
                                                .grant_units = grant_units,
                                                .serve = serve,

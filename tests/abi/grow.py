@@ -1,4 +1,5 @@
-"""Headers of a version to come: each public struct that may grow has grown, and there is one more cause of losses.
+"""Headers of a version to come: each public struct that may grow has grown, and there is one more cause of losses,
+which lanes count.
 
 usage: grow.py CORE_DIRECTORY OUTPUT_DIRECTORY
 """
@@ -41,8 +42,8 @@ def write(path, text):
 def main(core, output):
     for header in Path(core, "include/weir").glob("*.h"):
         write(Path(output, "weir", header.name), grow(header.read_text(encoding="utf-8")))
-    causes = Path(core, "buffers/loss.h").read_text(encoding="utf-8")
-    write(Path(output, "buffers/loss.h"), once(r"(    X\(OVERWRITTEN\))\n", r"\1 X(OF_LATER)\n", causes))
+    causes = Path(core, "lane/loss.h").read_text(encoding="utf-8")
+    write(Path(output, "lane/loss.h"), once(r"(\n    (?:LANE|OTHER)\(\w+\))\n\n", r"\1 LANE(OF_LATER)\n\n", causes))
 
 
 if __name__ == "__main__":

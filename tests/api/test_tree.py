@@ -7,8 +7,19 @@ import tree
 
 STORE = "wr_u32_store_relaxed(&w, 1);\n"
 
+EDGES = "| edge | what |\n|---|---|\n| PUBLISH | bytes |\n| OWN | segment |\n"
+PARKING = "\nDROP\n* FIFO: the head is signaled\n"
+
 IN_ORDER = {
-    "core/ORDERING.md": "| edge | what |\n|---|---|\n| PUBLISH | bytes |\n| OWN | segment |\n",
+    "core/ORDERING.md": f"{EDGES}{PARKING}",
+    "core/wait/strategies.h": '#define LIST(X) \\\n    X(FIFO, fifo, "fifo", true)\n',
+    "core/wait/wait_fifo.c": "const struct wr_gate_strategy wr_gate_fifo = {.queues_all = true};\n",
+    "core/buffers/modes.h": '#define LIST(X) X(DROP, drop, "drop")\n',
+    "core/buffers/mode_drop.c": "const struct wr_mode wr_mode_drop = {.take = NULL};\n",
+    "core/lane/loss.h": "#define LIST(LANE, OTHER) \\\n    LANE(FULL) \\\n    OTHER(SINK_FAILED)\n",
+    "tests/model/gate_models.c": "    gate_prepare(WEIR_WAKE_FIFO, 0, 1, 2);\n",
+    "tools/weir/loss.h": "#define CAUSES(X) X(FULL) X(SINK_FAILED)\n",
+    "README.md": "| `FULL` | x |\n| `SINK_FAILED` | x |\n",
     "core/base/atomic.h": "#include <stdatomic.h>\ntypedef _Atomic int word;\n",
     "core/include/weir/trace.h": "static int f(int *enabled) { return __atomic_load_n(enabled, 0); }\n",
     "core/lane/lane.h": '#include "base/atomic.h"\n/* edges PUBLISH.release, OWN: both */\n/* not asm */\n',
@@ -34,7 +45,7 @@ WRONG = {
     "fence": ("core/base/a.h", "atomic_thread_fence(memory_order_seq_cst);\n", "a fence"),
     "edge without a row": ("core/lane/a.h", "/* edge GONE.acquire: x */\n", "edge GONE has no row"),
     "second edge without a row": ("core/lane/a.h", "/* edges OWN.acquire,\n * GONE: x */\n", "edge GONE has no row"),
-    "row without an edge": ("core/ORDERING.md", "| PUBLISH |\n| OWN |\n| STOP | x |\n", "edge STOP is named nowhere"),
+    "row without an edge": ("core/ORDERING.md", f"| PUBLISH |\n| OWN |\n| STOP | x |\n{PARKING}", "edge STOP is named nowhere"),
     "relaxed": ("core/event/a.c", f"{STORE}", "a.c:1: a relaxed access without"),
     "relaxed, of a builtin": ("core/include/weir/trace.h", "int enabled = __atomic_load_n(&e, __ATOMIC_RELAXED);\n",
                               "a relaxed access without"),
@@ -45,6 +56,12 @@ WRONG = {
     "relaxed, in another function": ("core/event/a.c", f"/* relaxed: hints, here and below */\n{STORE}}}\n{STORE}",
                                      "a.c:4: a relaxed"),
     "relaxed, too far above": ("core/event/a.c", f"/* relaxed: its own */\nf();\n{STORE}", "a.c:3: a relaxed"),
+    "strategy without a model": ("tests/model/gate_models.c", "", "FIFO needs 'WEIR_WAKE_FIFO,'"),
+    "strategy without its argument": ("core/ORDERING.md", f"{EDGES}DROP FIFO\n", "FIFO needs '* FIFO:'"),
+    "mode without its file": ("core/buffers/mode_drop.c", "", "DROP needs 'wr_mode_drop = {'"),
+    "cause that the tool does not know": ("tools/weir/loss.h", "X(FULL)\n", "SINK_FAILED needs"),
+    "cause that no page explains": ("README.md", "| `SINK_FAILED` |\n", "FULL needs"),
+    "list without rows": ("core/lane/loss.h", "", "there is no list"),
     "long function": ("bench/a.c", "int f(void)\n{\n" + "    f();\n" * 69 + "}\n", "71 lines; a function"),
     "long file": ("tools/a.c", "int x;\n" * 701, "701 lines; a file"),
 }

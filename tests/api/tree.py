@@ -1,6 +1,6 @@
 """The rules of the tree that no compiler checks: who includes whom, where atomics may stand, that each
-relaxed access says why it may be relaxed, that each named edge is in core/ORDERING.md, and how long
-functions and files may be.
+relaxed access says why it may be relaxed, that each named edge is in core/ORDERING.md, that each row of
+a list is known wherever it must be, and how long functions and files may be.
 
     tree.py ROOT     prints each violation as FILE:LINE: what; fails if there is one
 """
@@ -35,6 +35,18 @@ INCLUDE = re.compile(r'^\s*#\s*include\s+["<]([^">]+)[">]')
 EDGE = re.compile(r"\bedges?:?\s+([A-Z][A-Z_]+(?:\.\w+)?(?:(?:,| and|, and)\s+[A-Z][A-Z_]+(?:\.\w+)?)*)")
 EDGE_NAME = re.compile(r"[A-Z][A-Z_]+")
 ROW = re.compile(r"^\|\s*`?([A-Z][A-Z_]+)`?\s*\|")
+
+# Lists that others must follow: the list, one of its rows, and what each row needs, in which file. {0} is the row's name,
+# {1} its second column.
+LISTS = (
+    ("core/lane/loss.h", re.compile(r"^    (?:LANE|OTHER)\((\w+)()\)", re.M),
+     (("tools/weir/loss.h", "X({0})"), ("README.md", "| `{0}` |"))),
+    ("core/wait/strategies.h", re.compile(r"^    X\((\w+), (\w+),", re.M),
+     (("core/wait/wait_{1}.c", "wr_gate_{1} = {{"), ("core/ORDERING.md", "\n* {0}: "),
+      ("tests/model/gate_models.c", "WEIR_WAKE_{0},"))),
+    ("core/buffers/modes.h", re.compile(r"\bX\(([A-Z]\w+), (\w+),"),
+     (("core/buffers/mode_{1}.c", "wr_mode_{1} = {{"), ("core/ORDERING.md", "{0}"))),
+)
 
 
 def c_files(folder):
@@ -84,6 +96,7 @@ class Tree:
             self.atomics(path, text)
             self.relaxed(path, text)
         self.edges()
+        self.lists()
         for folder in SIZED_FOLDERS:
             for path in c_files(self.root / folder):
                 self.sizes(path)
@@ -170,6 +183,25 @@ class Tree:
                 for name in EDGE_NAME.findall(match.group(1)):
                     named.setdefault(name, (path, number))
         return named
+
+    # --- Lists. ---------------------------------------------------------------------------------------------
+
+    def lists(self):
+        for name, row, places in LISTS:
+            path, text = self.root / name, self.text(name)
+            rows = list(row.finditer(text))
+            if not rows:
+                self.found.append(f"{name}: there is no list")
+            for match in rows:
+                line = text.count("\n", 0, match.start()) + 1
+                for place, what in places:
+                    place, what = place.format(*match.groups()), what.format(*match.groups())
+                    if what not in self.text(place):
+                        self.say(path, line, f"{match.group(1)} needs '{what.strip()}' in {place}")
+
+    def text(self, name):
+        path = self.root / name
+        return path.read_text(encoding="utf-8") if path.exists() else ""
 
     # --- Sizes. -----------------------------------------------------------------------------------------------
 

@@ -1,7 +1,8 @@
 """Wrong variants of the product: each must be found by a model.
 
-    mutants.py CORE OUT    writes to OUT the sources of CORE that have mutants, with each changed
-                           statement behind a test of model_mutant, and their list, mutants.inc
+    mutants.py CORE OUT    writes to OUT all wake strategies of CORE and the other sources that have
+                           mutants, with each changed statement behind a test of model_mutant, and
+                           their list, mutants.inc
 
 A mutant whose statement is no longer in its source is listed as gone. The build goes on, and the test
 reports the mutant.
@@ -298,7 +299,7 @@ def changed(text, old, new, after, name):
 
 def main():
     core, out = Path(sys.argv[1]), Path(sys.argv[2])
-    texts, lines = {}, []
+    texts, lines = {f"wait/{path.name}": path.read_text(encoding="utf-8") for path in core.glob("wait/wait_*.c")}, []
     for name, about, model, edits in MUTANTS:
         is_there = True
         for path, old, new, after in edits:

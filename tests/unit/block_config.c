@@ -1,6 +1,7 @@
 /* The configuration of mode BLOCK: each meaningless combination is refused with a text that says
  * why, and each meaningful one is accepted. */
 #include "unit.h"
+#include "buffers/modes.h"
 #include "wait/strategies.h"
 
 WEIR_PROVIDER_DEFINE(Unit, UNIT_EVENTS)
@@ -41,12 +42,13 @@ static void on_park(void *context, const struct weir_park *park)
 static void test_unknown_values(void **state)
 {
     (void)state;
-    static const int unknown[] = {-1, 3, 4, 255, INT32_MAX};
-    for (size_t i = 0; i < sizeof unknown / sizeof unknown[0]; i++) {
+    static const int modes[] = {-1, WR_MODE_COUNT, WR_MODE_COUNT + 1, 255, INT32_MAX};
+    static const int wakes[] = {-1, WR_WAKE_COUNT, WR_WAKE_COUNT + 1, 255, INT32_MAX};
+    for (size_t i = 0; i < sizeof modes / sizeof modes[0]; i++) {
         struct weir_session_config config = unit_config();
-        config.mode = (enum weir_mode)unknown[i];
+        config.mode = (enum weir_mode)modes[i];
         refused(&config, "mode");
-        config = block_config((enum weir_wake)unknown[i]);
+        config = block_config((enum weir_wake)wakes[i]);
         refused(&config, "wake");
     }
 }
@@ -55,10 +57,11 @@ static void test_unknown_values(void **state)
 static void test_other_modes_have_none_of_it(void **state)
 {
     (void)state;
-    static const enum weir_mode others[] = {WEIR_MODE_DROP, WEIR_MODE_OVERWRITE};
-    for (size_t i = 0; i < sizeof others / sizeof others[0]; i++) {
+    for (int mode = 0; mode < WR_MODE_COUNT; mode++) {
+        if (mode == WEIR_MODE_BLOCK)
+            continue;
         struct weir_session_config config = unit_config();
-        config.mode = others[i];
+        config.mode = (enum weir_mode)mode;
         config.max_block_ns = 1;
         refused(&config, "max_block_ns");
         config.max_block_ns = 0;

@@ -21,6 +21,7 @@
 #include <time.h>
 #include <unistd.h>
 #include <reader.h>
+#include "buffers/modes.h"
 
 WEIR_PROVIDER_DEFINE(Unit, UNIT_EVENTS)
 
@@ -257,20 +258,19 @@ static void budget_child(void)
 static void test_destroy_unmaps_all(void **state)
 {
     (void)state;
-    static const enum weir_mode modes[] = {WEIR_MODE_BLOCK, WEIR_MODE_DROP, WEIR_MODE_OVERWRITE};
     int64_t before = 0;
-    for (unsigned i = 0; i < 6; i++) {
+    for (unsigned i = 0; i < 2 * WR_MODE_COUNT; i++) {
         struct weir_session_config config = unit_config();
         uint64_t refused = 0;
         pthread_t thread;
-        config.mode = modes[i % 3];
+        config.mode = (enum weir_mode)(i % WR_MODE_COUNT);
         struct weir_session *session = unit_start(&config);
         assert_int_equal(pthread_create(&thread, NULL, emit_some, &refused), 0);
         pthread_join(thread, NULL);
         emit_some(&refused);
         assert_int_equal(weir_session_stop(session, NULL), WEIR_OK);
         weir_session_destroy(session);
-        if (i == 2)
+        if (i == WR_MODE_COUNT - 1)
             before = mapped_bytes;
     }
     assert_int_equal(mapped_bytes, before);

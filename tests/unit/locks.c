@@ -11,6 +11,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
+#include "buffers/modes.h"
 #include "buffers/place.h"
 #include "wait/strategies.h"
 #include "session/session.h"
@@ -192,9 +193,8 @@ static void check_session_lock(enum weir_mode mode)
 static void test_session_lock(void **state)
 {
     (void)state;
-    check_session_lock(WEIR_MODE_DROP);
-    check_session_lock(WEIR_MODE_OVERWRITE);
-    check_session_lock(WEIR_MODE_BLOCK);
+    for (int mode = 0; mode < WR_MODE_COUNT; mode++)
+        check_session_lock((enum weir_mode)mode);
 }
 
 /* The lock of the process: no emit takes it, not even a thread's very first one; a stop does. */

@@ -20,6 +20,7 @@
 #include <sys/time.h>
 #include <sys/wait.h>
 #include <unistd.h>
+#include <buffers/modes.h>
 #include <lane/thread.h>
 #include <reader.h>
 
@@ -345,7 +346,7 @@ static void expect_exact(enum weir_mode mode)
 static void expect_exact_in_all_modes(void)
 {
     for (int round = 0; round < 2; round++)
-        for (int mode = WEIR_MODE_DROP; mode <= WEIR_MODE_OVERWRITE; mode++)
+        for (int mode = 0; mode < WR_MODE_COUNT; mode++)
             expect_exact((enum weir_mode)mode);
 }
 
@@ -395,12 +396,12 @@ static bool write_when_free(void *context, const void *bytes, size_t count)
 
 /* Three sessions. One has a drain that is blocked in its sink, and parked threads. The drain of
  * another session finds out. */
-static int enter_with_three(void)
+static int enter_with_each_mode(void)
 {
-    static struct told told[3];
-    struct weir_session *sessions[3];
+    static struct told told[WR_MODE_COUNT];
+    struct weir_session *sessions[WR_MODE_COUNT];
     emitters_start();
-    for (int mode = WEIR_MODE_DROP; mode <= WEIR_MODE_OVERWRITE; mode++) {
+    for (int mode = 0; mode < WR_MODE_COUNT; mode++) {
         struct weir_session_config config = config_of((enum weir_mode)mode, &told[mode]);
         if (mode == WEIR_MODE_BLOCK) {
             config.memory_bytes_max = 0;
@@ -426,7 +427,7 @@ static int enter_with_three(void)
     __atomic_store_n(&sink_stands, false, __ATOMIC_RELEASE);
     while (weir_session_stop(sessions[WEIR_MODE_BLOCK], NULL) == WEIR_TIMEOUT) {
     }
-    for (int mode = WEIR_MODE_DROP; mode <= WEIR_MODE_OVERWRITE; mode++)
+    for (int mode = 0; mode < WR_MODE_COUNT; mode++)
         expect_ended(sessions[mode], &told[mode]);
     counts_agree(sessions[WEIR_MODE_DROP]);
     counts_agree(sessions[WEIR_MODE_OVERWRITE]);
@@ -478,7 +479,7 @@ static void test_one_session(void **state)
     (void)state;
     if (!wr_thread_fast) /* no plain pins here, so nothing depends on membarrier */
         skip();
-    for (int mode = WEIR_MODE_DROP; mode <= WEIR_MODE_OVERWRITE; mode++) {
+    for (int mode = 0; mode < WR_MODE_COUNT; mode++) {
         pid_t child = fork();
         if (child == 0) {
             signals_arrange();
@@ -496,7 +497,7 @@ static void test_three_sessions(void **state)
     pid_t child = fork();
     if (child == 0) {
         signals_arrange();
-        _exit(enter_with_three());
+        _exit(enter_with_each_mode());
     }
     expect_child_ok(child);
 }

@@ -10,6 +10,7 @@
 #include <sys/mman.h>
 #include <sys/resource.h>
 #include <unistd.h>
+#include "buffers/modes.h"
 
 WEIR_PROVIDER_DEFINE(Unit, UNIT_EVENTS)
 
@@ -154,7 +155,7 @@ static void test_signals_are_let_in(void **state)
     sigset_t before;
     memset(large, 'x', sizeof large - 1);
     pthread_sigmask(SIG_BLOCK, NULL, &before);
-    for (int mode = WEIR_MODE_DROP; mode <= WEIR_MODE_OVERWRITE; mode++) {
+    for (int mode = 0; mode < WR_MODE_COUNT; mode++) {
         struct weir_session_config config = unit_config();
         config.mode = (enum weir_mode)mode;
         config.block_signals = true;

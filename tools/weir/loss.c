@@ -3,22 +3,11 @@
 
 #include <string.h>
 
-static const char *const names[] = {
-    [WT_CAUSE_FULL] = "FULL",
-    [WT_CAUSE_NESTED] = "NESTED",
-    [WT_CAUSE_TOO_LARGE] = "TOO_LARGE",
-    [WT_CAUSE_NO_SEGMENT] = "NO_SEGMENT",
-    [WT_CAUSE_MISMATCH] = "MISMATCH",
-    [WT_CAUSE_OVERWRITTEN] = "OVERWRITTEN",
-    [WT_CAUSE_ABORTED] = "ABORTED",
-    [WT_CAUSE_DEADLINE] = "DEADLINE",
-    [WT_CAUSE_SINK_FAILED] = "SINK_FAILED",
-    [WT_CAUSE_OTHER] = "OTHER",
-};
-_Static_assert(sizeof names / sizeof names[0] == WT_CAUSE_COUNT, "each cause has a name");
-
 const char *wt_cause_name(enum wt_cause cause)
 {
+#define NAME(name) [WT_CAUSE_##name] = #name,
+    static const char *const names[] = {WT_CAUSES(NAME)};
+#undef NAME
     return names[cause];
 }
 
@@ -52,9 +41,9 @@ static enum wt_cause cause_of(const struct wt_value *value)
 {
     char text[32];
     wt_utf16_to_utf8(value->bytes, value->size, text, sizeof(text));
-    for (int i = 0; i < WT_CAUSE_OTHER; i++)
-        if (strcmp(text, names[i]) == 0)
-            return (enum wt_cause)i;
+    for (enum wt_cause cause = 0; cause < WT_CAUSE_OTHER; cause++)
+        if (strcmp(text, wt_cause_name(cause)) == 0)
+            return cause;
     return WT_CAUSE_OTHER;
 }
 

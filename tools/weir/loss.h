@@ -4,19 +4,22 @@
 
 #include "reader.h"
 
-enum wt_cause {
-    WT_CAUSE_FULL,
-    WT_CAUSE_NESTED,
-    WT_CAUSE_TOO_LARGE,
-    WT_CAUSE_NO_SEGMENT,
-    WT_CAUSE_MISMATCH,
-    WT_CAUSE_OVERWRITTEN,
-    WT_CAUSE_ABORTED,
-    WT_CAUSE_DEADLINE,
-    WT_CAUSE_SINK_FAILED,
-    WT_CAUSE_OTHER, /* a name this program does not know */
-    WT_CAUSE_COUNT
-};
+/* The single list of causes, in the order of reports. The last one is for names that this program
+ * does not know; tests/api/tree.py checks that it knows those of the library. */
+#define WT_CAUSES(X) \
+    X(FULL)          \
+    X(NESTED)        \
+    X(TOO_LARGE)     \
+    X(NO_SEGMENT)    \
+    X(MISMATCH)      \
+    X(OVERWRITTEN)   \
+    X(ABORTED)       \
+    X(DEADLINE)      \
+    X(SINK_FAILED)   \
+    X(OTHER)
+
+#define WT_CAUSE_ROW_(name) WT_CAUSE_##name,
+enum wt_cause { WT_CAUSES(WT_CAUSE_ROW_) WT_CAUSE_COUNT };
 
 const char *wt_cause_name(enum wt_cause cause);
 

@@ -218,8 +218,7 @@ static uint64_t unknown_total(const struct stat *stat)
 /* Only the causes that occur get a column. */
 static void print_threads(const struct stat *stat)
 {
-    static const bool right[5 + WT_CAUSE_COUNT] = {true, true, true, true, true, true, true, true,
-                                                   true, true, true, true, true, true, true};
+    bool right[5 + WT_CAUSE_COUNT];
     const struct wt_told *all = &stat->tally.all;
     const bool is_known = wt_lost_is_known(stat->run.reader);
     size_t causes = 0;
@@ -227,6 +226,7 @@ static void print_threads(const struct stat *stat)
         causes += all->causes[c] > 0;
     bool unknown = unknown_total(stat) > 0;
     struct wt_table table;
+    memset(right, true, sizeof right);
     wt_table_init(&table, 4 + causes + unknown, right);
     wt_table_text(&table, "capture thread");
     wt_table_text(&table, "OS thread");
@@ -379,6 +379,7 @@ static void print_json(const struct stat *stat)
     wt_json_end(&json);
 }
 
+#define NAME_IN_HELP(name) #name ", "
 static const char help[] =
     "usage: weir stat [--json] FILE\n"
     "\n"
@@ -400,8 +401,7 @@ static const char help[] =
     "             definitions, definitionsWithV5Tags, stacks, eventCount, payloadBytes,\n"
     "             eventsPerSecond, lost (null if unknown), lost_at_least,\n"
     "             lost_unknown_after_ns (since syncTicks; null if lost is known), stepsBack,\n"
-    "             causes: {FULL, NESTED, TOO_LARGE, NO_SEGMENT, MISMATCH, OVERWRITTEN, ABORTED,\n"
-    "                      DEADLINE, SINK_FAILED, OTHER, unknown};\n"
+    "             causes: {" WT_CAUSES(NAME_IN_HELP) "unknown};\n"
     "             events: [{provider, id, version, name, count, payloadBytes, eventsPerSecond,\n"
     "                       undefined}], the most frequent first;\n"
     "             threads: [{captureThread, thread, events, lost, lost_at_least, stepsBack,\n"
