@@ -92,6 +92,8 @@ def print_text(options, head, rows, with_what, why):
 
 def main():
     options = arguments()
+    if options.base:
+        builds.resolve(options.base)  # before anything is built
     head = head_figures(options)
     if options.update:
         update(head)

@@ -2,16 +2,17 @@
 counts of the same programs are the same.
 
 WEIR_BENCH names the weir-bench of a build; the programs that count are beside it."""
+import contextlib
 import copy
 import io
 import json
 import os
-import subprocess
 import sys
 import tempfile
 import unittest
+from unittest import mock
 
-from bench.judge import callgrind, count, gate, points
+from bench.judge import callgrind, cmd_count, count, gate, points, samples
 from bench.judge.command import runs
 
 BUILD = os.path.dirname(os.path.dirname(os.environ.get("WEIR_BENCH", "")))
@@ -185,18 +186,19 @@ class Profiles(unittest.TestCase):
 @unittest.skipUnless(os.path.exists(os.path.join(BUILD, "bin", count.PROGRAMS[0])),
                      "WEIR_BENCH names no build that counts")
 class Counted(unittest.TestCase):
-    """On the real programs."""
+    """On the real programs, which are counted once for all."""
 
     @classmethod
     def setUpClass(cls):
         cls.figures = count.measure(BUILD)
 
     def command(self, *options, code):
-        done = subprocess.run([sys.executable, "-B", "-m", "bench.judge.cmd_count", "--build", BUILD, *options],
-                              capture_output=True, text=True, check=False)
-        self.assertEqual(done.returncode, code, done.stdout + done.stderr)
-        self.assertNotIn("Traceback", done.stderr)
-        return done
+        """What it prints; the figures are those of the build."""
+        with mock.patch.object(sys, "argv", ["count", "--build", BUILD, *options]), \
+                mock.patch.object(count, "measure", lambda folder: self.figures), \
+                contextlib.redirect_stdout(io.StringIO()) as told:
+            self.assertEqual(cmd_count.main(), code, told.getvalue())
+        return told.getvalue()
 
     def baseline(self, change):
         """A file with the build's own figures, doctored."""
@@ -227,8 +229,8 @@ class Counted(unittest.TestCase):
             value, unit = doctored.values[DRAIN]
             doctored.values[DRAIN] = (value - 1, unit)
         path = self.baseline(change)
-        self.assertIn(DRAIN, self.command("--baseline", path, code=1).stdout)
-        told = json.loads(self.command("--baseline", path, "--json", code=1).stdout)
+        self.assertIn(DRAIN, self.command("--baseline", path, code=1))
+        told = json.loads(self.command("--baseline", path, "--json", code=1))
         red = [points.validate("gate_row", row, "row") for row in told["gate"] if row["verdict"] == "regressed"]
         self.assertEqual([row["name"] for row in red], [DRAIN])
         self.assertEqual(len(told["rows"]), len(self.figures.values))
@@ -237,13 +239,14 @@ class Counted(unittest.TestCase):
         def change(doctored):
             doctored.compiler = "GNU 4.8.5"
         path = self.baseline(change)
-        self.assertIn("not compared: the compiler is", self.command("--baseline", path, code=0).stdout)
+        self.assertIn("not compared: the compiler is", self.command("--baseline", path, code=0))
         self.command("--baseline", path, "--skip-code", code=77)
 
+
+class Words(samples.Folder):
     def test_bad_words(self):
-        self.command("--base", "no-such-revision", code=2)
-        self.command("--base", "HEAD", "--update", code=2)
-        self.command("--baseline", "/nonexistent/file", code=1)
+        for *words, code in (("--base", "no-such-revision", 2), ("--base", "HEAD", "--update", 2), ("--build", "/nowhere", 1)):
+            self.command("count", *words, code=code)
 
 
 if __name__ == "__main__":
