@@ -30,13 +30,13 @@ NAME = re.compile(r"(floor|emit|drain|brim|reader|ratio)(/[a-z0-9_-]+)+(/[a-z0-9
 def faults(listed, report):
     rows = [row["name"] for row in report["benchmarks"]]
     plain = [benchmark.plain(name) for name in rows]
-    yield from (f"{convert.ADDED.sub('', name)}: registered, but not in the report" for name in listed
+    yield from (f"{benchmark.plain(name)}: registered, but not in the report" for name in listed
                 if benchmark.plain(name) not in plain)
     yield from (f"{name}: no longer measured" for name in EXPECTED if name not in plain)
     yield from (f"{name}: twice" for name in sorted(set(plain)) if plain.count(name) > 1)
     yield from (f"{name}: not suite/what/key:value" for name in plain if not NAME.fullmatch(name))
     yield from (f"context: no {key}" for key in CONTEXT if not report["context"].get(key))
-    yield from (f"{name}: {reason}" for name, reason in benchmark.failures(report))
+    yield from (f"{name}: {reason}" for name, reason in benchmark.failures(report).items())
     told = {point["bench"] for point in convert.from_weir_bench(report, "the report").points}
     yield from (f"{name}: no figure of it is one that is kept" for name in plain if name not in told)
 

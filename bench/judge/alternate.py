@@ -103,16 +103,15 @@ class Round:
         """{name: value} of one process for each group; a benchmark that could not measure has none."""
         found = {}
         for group, names in self.groups:
-            exact = "^(" + "|".join(re.escape(full).replace("\\-", "-") for full in names.values()) + ")$"
-            report = benchmark.run(self.programs.paths[side], exact, group.min_time, group.repetitions, group.options,
-                                   seconds_max=PROCESS_SECONDS_MAX)
+            report = benchmark.run(self.programs.paths[side], benchmark.exactly(names.values()), group.min_time,
+                                   group.repetitions, group.options, seconds_max=PROCESS_SECONDS_MAX)
             self.contexts[side].append(report["context"])
-            for name, reason in benchmark.failures(report):
-                self.reasons[benchmark.plain(name)] = reason
-                self.failed[benchmark.plain(name), side] += 1
-            for name, row in convert.rows_by_name(report, "weir-bench").items():
-                if not row.error and row.iterations and name in names:
-                    times = [convert.time_ns(one, "weir-bench") for one in row.iterations]
+            failures = benchmark.failures(report)
+            self.reasons.update(failures)
+            self.failed.update((name, side) for name in failures)
+            for name, rows in benchmark.repetitions_of(report).items():
+                if name in names and name not in failures:
+                    times = [convert.time_ns(row, "weir-bench") for row in rows]
                     found[name] = float(numpy.quantile(times, group.quantile))
         return found
 

@@ -98,8 +98,8 @@ class Sources:
     def take_benchmark(self, name):
         program = self.path("weir-bench")
         wanted, _ = benchmark.choose(program, f"^{re.escape(name)}$")
-        report = benchmark.run(program, filter=wanted, min_time=0.1)
-        for failed, reason in benchmark.failures(report):
+        report = benchmark.run(program, pattern=wanted, min_time=0.1)
+        for failed, reason in benchmark.failures(report).items():
             raise runs.Failed(f"{failed}: {reason}")
         row = report["benchmarks"][0]
         return row | {"ns_per_event": convert.time_ns(row, "weir-bench")}

@@ -68,16 +68,10 @@ class Passes:
         return not self.reports or (len(self.reports) < PASSES_MAX and elapsed + self.longest <= self.seconds)
 
     def run_one(self):
-        begun, done = time.monotonic(), 0
-
-        def on_row(name):
-            nonlocal done
-            done += 1
-            self.progress.show(f"pass {len(self.reports) + 1}, {done} of {self.count}, {begun - self.started:.0f}"
-                               f"+{time.monotonic() - begun:.0f} of {self.seconds:.0f} s: {benchmark.plain(name)}")
-
-        self.reports.append(benchmark.run(self.program, self.pattern, self.min_time, options=self.options,
-                                          on_row=on_row))
+        begun = time.monotonic()
+        self.progress.show(f"pass {len(self.reports) + 1} of {self.count} benchmarks, {begun - self.started:.0f} of "
+                           f"{self.seconds:.0f} s")
+        self.reports.append(benchmark.run(self.program, self.pattern, self.min_time, options=self.options))
         self.longest = max(self.longest, time.monotonic() - begun)
 
     def run(self):

@@ -5,8 +5,8 @@ An entry has the figures of the FILES as one line each in points.ndjson, which i
 ./dev bench claims or peers that is attached keeps what README's figures and pictures read. The history keeps of each
 series the newest 200 points, and of older ones the last of each month.
 
-FILES are what weir-bench (--benchmark_out, or ./dev bench quick's out/bench/quick.json), weir-stress (one run a line)
-and ./dev bench count --json wrote; which of them each is shows in it.
+FILES are what weir-bench (--benchmark_out, or ./dev bench quick's out/bench/quick.json) and ./dev bench count --json
+wrote; which of them each is shows in it.
 """
 import argparse
 import os

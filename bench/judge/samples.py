@@ -83,6 +83,38 @@ def report(gate=(), clock=(), **changes):
             "environment": dict(ENVIRONMENT), "gate": list(gate), "clock": list(clock), **changes}
 
 
+# --- A program that is built on Google Benchmark, as far as anybody looks. ----------------------------------
+
+# What it says is in the file beside it: of each benchmark its time, a list of the times of each call, or what is wrong.
+BENCH = '''#!{python} -SEB
+import json, os, re, sys
+here = "{here}"  # it may be copied
+told = json.load(open(here + ".json"))
+given = dict(word[2:].split("=", 1) for word in sys.argv[1:] if "=" in word)
+if given.get("benchmark_min_time", "s" * told["is_new"]).endswith("s") != told["is_new"]:
+    sys.exit("The value of flag --benchmark_min_time is expected to be a double, or the other way around")
+names = [name for name in told["times"] if re.search(given.get("benchmark_filter", "."), name)]
+if not names:
+    print("Failed to match any benchmarks against regex: x", file=sys.stderr)
+    sys.exit(2 if told["is_new"] else 0)
+if "benchmark_list_tests" in given:
+    sys.exit(print("\\n".join(names)))
+with open(here + ".calls", "a+") as calls:
+    calls.write(" ".join(sys.argv[1:]) + "\\n")
+    calls.seek(0)
+    call = len(calls.readlines())
+rows = []
+for name in names * int(given.get("benchmark_repetitions", 1)):
+    time = told["times"][name]
+    time = time[min(call, len(time)) - 1] if isinstance(time, list) else time
+    row = {"name": name, "run_name": name, "run_type": "iteration", "time_unit": "ns", "real_time": time}
+    if isinstance(time, str):
+        row.update(real_time=0, error_occurred=True, error_message=time)
+    rows.append({**row, **told["counters"].get(name, {})})
+print(json.dumps({"context": told["context"], "benchmarks": rows}))
+'''
+
+
 # --- Folders and commands. ----------------------------------------------------------------------------------
 
 
@@ -103,6 +135,17 @@ class Folder(unittest.TestCase):
         with open(self.path(name), "w", encoding="utf-8") as file:
             file.write(content if isinstance(content, str) else json.dumps(content))
         return self.path(name)
+
+    def executable(self, name, text):
+        path = self.write(name, text)
+        os.chmod(path, 0o755)
+        return path
+
+    def bench(self, name="weir-bench", *, times, counters=None, is_new=False, **told_of):
+        """A program like weir-bench with these benchmarks."""
+        told = {"times": times, "counters": counters or {}, "is_new": is_new, "context": context(**told_of)}
+        self.write(name + ".json", told)
+        return self.executable(name, BENCH.replace("{python}", sys.executable).replace("{here}", self.path(name)))
 
     def text(self, *names):
         with open(self.path(*names), encoding="utf-8") as file:

@@ -9,8 +9,6 @@ import unittest.mock
 from bench.judge import cmd_record, convert, entries, metrics, points, samples, series
 from bench.judge.samples import aggregate, bench_report, repetition
 
-from bench.stress import fake_program
-
 
 def figures(source):
     return {(point["bench"], point["metric"]): (point["value"], point["lo"], point["hi"], point["n"])
@@ -24,8 +22,7 @@ class WeirBench(samples.Folder):
     def test_repetitions_are_one_point(self):
         name = "emit/enabled/payload:32/iterations:1/manual_time/threads:2"
         source = self.read(*(repetition(name, time, park_p50_ns=time * 2) for time in (12, 9, 10)),
-                           aggregate(name, "mean", 10.3), aggregate(name, "median", 10), aggregate(name, "stddev", 1),
-                           aggregate(name, "cv", 0.1))
+                           aggregate(name, "mean", 10.3), aggregate(name, "median", 10.1))
         self.assertEqual(figures(source), {("emit/enabled/payload:32/threads:2", "ns_per_event"): (10, 9, 12, 3),
                                            ("emit/enabled/payload:32/threads:2", "park_p50_ns"): (20, 18, 24, 3)})
         first = source.points[0]
@@ -66,13 +63,9 @@ class WeirBench(samples.Folder):
             convert.read(self.write("a.json", content), samples.ENVIRONMENT)
 
     def test_refusals(self):
-        self.refused("neither a report", "")
-        self.refused("neither a report", "{")
-        self.refused("neither a report", [])
-        self.refused("neither a report", "[" * 100000)
-        self.refused("'context' is not", {"context": [], "benchmarks": []})
-        self.refused("'benchmarks' is not", {"context": samples.context(), "benchmarks": {}})
-        self.refused("without a name", bench_report({"real_time": 1}))
+        for content in ("", "{", "[" * 100000):
+            self.refused("a.json: ", content)
+        self.refused("not what ./dev bench count --json writes", [])
         self.refused("no time", bench_report({**repetition("a/b", 1), "time_unit": "days"}))
         self.refused("no time", bench_report(repetition("a/b", None)))
         self.refused("bench: ", bench_report(repetition("a/<script>", 1)))
@@ -86,51 +79,22 @@ class WeirBench(samples.Folder):
             convert.read(path)
 
 
-class WeirStress(samples.Folder):
-    def read(self, *runs):
-        return convert.read(self.write("runs.ndjson", "".join(json.dumps(run) + "\n" for run in runs)),
-                            samples.ENVIRONMENT)
-
-    def test_repetitions_by_setting(self):
-        source = self.read(*(fake_program.run(wake=wake, threads=8, seed=seed, pin=True) for seed in (1, 2, 3)
-                             for wake in ("fifo", "relay")))
-        name = "brim/block/{}/producers:8/segment:32768/budget:1048576/payload:32/sink:fast/pinned"
-        found = figures(source)
-        for wake in ("fifo", "relay"):
-            value, low, high, n = found[name.format(wake), "events_per_s"]
-            self.assertTrue(low < value < high and n == 3)
-            self.assertIn((name.format(wake), "of_bound"), found)
-            self.assertNotIn((name.format(wake), "loss"), found)
-        self.assertEqual(source.commit, "0123abc")
-
-    def test_refusals(self):
-        with self.assertRaisesRegex(points.Invalid, "2 machines or commits"):
-            self.read(fake_program.run(), fake_program.run(commit="7654321"))
-        with self.assertRaisesRegex(points.Invalid, "BLOCK lost"):
-            self.read(fake_program.run(emitted=10, written=9, lost={"FULL": 1}))
-        with self.assertRaisesRegex(convert.runs.Failed, "not a number"):
-            self.read(fake_program.run(), {**fake_program.run(), "seconds": "long"})
-
-
 class Count(samples.Folder):
     def test_figures_are_points(self):
-        figure = lambda name, unit, value: {"name": name, "unit": unit, "value": value}
-        rows = [figure("emit/dropped/payload:32/instructions", "instructions/event", 31.5),
-                figure("bytes/file/payload:32", "bytes/event", 34), figure("code/libweir/exports", "names", 21),
-                figure("reader/x", "calls", None)]
+        rows = [{"name": name, "unit": unit, "value": value} for name, unit, value in
+                (("emit/dropped/payload:32/instructions", "instructions/event", 31.5),
+                 ("bytes/file/payload:32", "bytes/event", 34), ("code/libweir/exports", "names", 21))]
         counts = {"v": 1, "rows": rows, "commit": "91d52fe", "environment": samples.ENVIRONMENT,
-                  "date": samples.date(0)}
+                  "date": samples.date(0), "command": "./dev bench count", "tool": "weir-count, callgrind"}
         source = convert.read(self.write("count.json", counts))
         self.assertEqual(figures(source), {("emit/dropped/payload:32", "instructions"): (31.5, None, None, 1),
                                            ("bytes/file/payload:32", "bytes_per_event"): (34, None, None, 1),
                                            ("code/libweir", "exports"): (21, None, None, 1)})
         self.assertEqual([(p["suite"], p["better"], p["cal_ns"]) for p in source.points],
                          [("count", "less", None), ("count", "less", None), ("count", "none", None)])
-        for name, value, reason in (("commit", None, "of which commit"), ("environment", None, "environment"),
-                                    ("rows", [], "not a list"), ("rows", [{}], "without name")):
-            path = self.write("count.json", {**counts, name: value})
-            with self.assertRaisesRegex(points.Invalid, reason):
-                convert.read(path)
+        for name, value in (("commit", None), ("environment", None), ("rows", []), ("rows", [{}])):
+            with self.assertRaisesRegex(points.Invalid, f"not what ./dev bench count --json writes: {name}"):
+                convert.read(self.write("count.json", {**counts, name: value}))
 
 
 class ForHistory(unittest.TestCase):
