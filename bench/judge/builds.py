@@ -24,10 +24,6 @@ COMPILERS = {"CC": "cc", "CXX": "c++"}
 FLAGS = ("CFLAGS", "CXXFLAGS", "LDFLAGS")
 
 
-class NoTarget(runs.Failed):
-    """The revision is older than the program."""
-
-
 def git(*arguments, root=None):
     return repository.git(root or ROOT, *arguments)
 
@@ -105,11 +101,6 @@ def checkout(commit):
     return tree
 
 
-def has_target(folder, target):
-    listed = run(["cmake", "--build", folder, "--target", "help"], ROOT, "targets")
-    return any(line.split(":")[0].strip() == target for line in listed.splitlines())
-
-
 def make(tree, targets, preset, name):
     """Configures and builds in a tree; what is up to date costs a second."""
     folder = os.path.join(tree, "build", preset)
@@ -117,9 +108,6 @@ def make(tree, targets, preset, name):
     progress.show(f"building {name} ...")
     try:
         run(["cmake", "--preset", preset], tree, name)
-        for target in targets:
-            if not has_target(folder, target):
-                raise NoTarget(f"{name} has no {target}")
         run(["cmake", "--build", folder, "--target", *targets], tree, name)
     finally:
         progress.end()
@@ -132,16 +120,7 @@ def build(revision, targets, preset="bench"):
         return make(ROOT, targets, preset, "the current tree")
     commit = resolve(revision)
     with locked():
-        tree = checkout(commit)
-        stamp = os.path.join(tree, ".built-" + preset)
-        built = open(stamp, encoding="utf-8").read().split() if os.path.exists(stamp) else []
-        folder = os.path.join(tree, "build", preset)
-        if set(targets) <= set(built):
-            return folder
-        make(tree, targets, preset, commit[:12])
-        with open(stamp, "w", encoding="utf-8") as file:
-            file.write("\n".join(sorted({*built, *targets})) + "\n")
-        return folder
+        return make(checkout(commit), targets, preset, commit[:12])
 
 
 def program(revision):

@@ -20,7 +20,7 @@ import shlex
 import sys
 import time
 
-from bench.judge import alternate, builds, command, count, environment, gate, gate_text, points
+from bench.judge import alternate, builds, command, count, environment, gate, points
 from bench.judge.command import Progress
 
 FOLDER = os.path.join(points.ROOT, "out", "bench", "ab")
@@ -71,21 +71,9 @@ def usage():
 # --- The gate. ------------------------------------------------------------------------------------------------------
 
 
-def figures_of(revision):
-    """Its figures and None, or None and why it has none."""
-    try:
-        return count.measure(builds.build(revision, count.TARGETS)), None
-    except builds.NoTarget as error:
-        return None, str(error)
-
-
 def gate_rows(base, head):
     """Rows, why they were not compared, and what of base is missing in head as (name, reason)."""
-    (head_figures, why_no_head), (base_figures, why_no_base) = figures_of(head), figures_of(base)
-    if head_figures is None:
-        return [], why_no_head, [(count.TARGETS[0], why_no_head)]
-    if base_figures is None:
-        return gate.not_compared(head_figures, why_no_base), why_no_base, []
+    base_figures, head_figures = (count.measure(builds.build(revision, count.TARGETS)) for revision in (base, head))
     why = gate.why_not_comparable(base_figures, head_figures)
     if why:
         return gate.not_compared(head_figures, why), why, [(count.TARGETS[0], why)]
@@ -179,8 +167,8 @@ def print_report(report, why_no_gate):
     if why_no_gate:
         print(f"gate: not compared: {why_no_gate}")
     else:
-        gate_text.print_table(report["gate"], with_same=False)
-        print(f"gate: {gate_text.summary(report['gate'])}")
+        gate.print_table(report["gate"], with_same=False)
+        print(f"gate: {gate.summary(report['gate'])}")
     print_clock(report["clock"])
     regressed = [row for row in report["gate"] + report["clock"] if row["verdict"] == "regressed"]
     for one in report["missing"]:
@@ -242,10 +230,7 @@ def main():
     again = repeat_command(options, *names)
     programs = alternate.Programs(FOLDER, builds.program(options.base), builds.program(options.head))
     for revision in (options.base, options.head):
-        try:
-            builds.build(revision, count.TARGETS)  # now, so that what follows is not about compilers
-        except builds.NoTarget:
-            pass
+        builds.build(revision, count.TARGETS)  # now, so that what follows is not about compilers
     started = time.monotonic()
     rows, why_no_gate, gate_missing = gate_rows(options.base, options.head)
     if why_no_gate:

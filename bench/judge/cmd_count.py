@@ -10,7 +10,7 @@ import argparse
 import json
 import os
 
-from bench.judge import builds, command, count, environment, gate, gate_text, points
+from bench.judge import builds, command, count, environment, gate, points
 
 SKIPPED = 77
 
@@ -79,11 +79,11 @@ def as_object(head, rows, with_what, why):
 def print_text(options, head, rows, with_what, why):
     if why:
         rows = [{**row, "note": "" if row["note"] == why[:300] else row["note"]} for row in rows]
-        gate_text.print_table(rows, options.all)
+        gate.print_table(rows, options.all)
         print(f"not compared: {why}")
         return
-    gate_text.print_table(rows, options.all)
-    print(f"beside {with_what}: {gate_text.summary(rows)}")
+    gate.print_table(rows, options.all)
+    print(f"beside {with_what}: {gate.summary(rows)}")
     if head.note:
         print(f"note: {head.note}")
     if not options.base and any(row["verdict"] == "improved" for row in rows):

@@ -8,7 +8,6 @@ import io
 import json
 import os
 import sys
-import tempfile
 import unittest
 from unittest import mock
 
@@ -114,34 +113,21 @@ class Rules(unittest.TestCase):
         self.assertEqual(self.verdict(head, INSTRUCTIONS), ("not_compared", "no membarrier"))
 
 
-class Baselines(unittest.TestCase):
-    def setUp(self):
-        folder = tempfile.TemporaryDirectory()
-        self.addCleanup(folder.cleanup)
-        self.path = os.path.join(folder.name, "gnu-12.json")
-
+class Baselines(samples.Folder):
     def test_what_is_written_is_read(self):
-        gate.write_baseline(self.path, figures())
-        self.assertEqual(gate.read_baseline(self.path), figures())
-
-    def test_an_update_keeps_the_length_of_the_emit_function(self):
-        with open(self.path, "w", encoding="utf-8") as file:
-            json.dump({"emit_length": {"x86-64": 82}}, file)
-        gate.write_baseline(self.path, figures())
-        self.assertEqual(gate.emit_length(self.path), {"x86-64": 82})
+        path = self.write("gnu-12.json", {"emit_length": {"x86-64": 82}})
+        gate.write_baseline(path, figures())
+        self.assertEqual(gate.read_baseline(path), figures())
+        self.assertEqual(gate.emit_length(path), {"x86-64": 82}, "an update keeps the length of the emit function")
 
     def test_what_is_no_baseline_is_named(self):
-        rest = '"compiler": "GNU 1.1", "libc": "2"}'
-        for text in ("", "{", "[]", "{}", '{"values": 3}', '{"values": {"a": [NaN, "x"]}}',
-                     '{"values": {"a b": [1, "x"]}, "exports": [], ' + rest,
-                     '{"values": {"emit/x/instructions": [null, "x"]}, "exports": [], ' + rest,
-                     '{"values": {"emit/x/unheard_of": [1, "x"]}, "exports": [], ' + rest,
-                     '{"values": {}, "exports": [1], ' + rest):
-            with self.subTest(text), self.assertRaises(points.Invalid) as caught:
-                with open(self.path, "w", encoding="utf-8") as file:
-                    file.write(text)
-                gate.read_baseline(self.path)
-            self.assertIn(self.path, str(caught.exception))
+        whole = {"values": {}, "exports": [], "compiler": "GNU 1.1", "libc": "2"}
+        for bad in ("", "{", "[]", "{}", {**whole, "values": 3}, {**whole, "exports": [1]},
+                    *({**whole, "values": {name: value}} for name, value in
+                      (("a b", [1, "x"]), ("emit/x/instructions", [None, "x"]), ("emit/x/instructions", ["x"]),
+                       ("emit/x/unheard_of", [1, "x"])))):
+            with self.subTest(bad), self.assertRaisesRegex(points.Invalid, self.path("gnu-12.json")):
+                gate.read_baseline(self.write("gnu-12.json", bad))
 
 
 PROFILE = """# callgrind format
@@ -185,14 +171,14 @@ class Profiles(unittest.TestCase):
 
 @unittest.skipUnless(os.path.exists(os.path.join(BUILD, "bin", count.PROGRAMS[0])),
                      "WEIR_BENCH names no build that counts")
-class Counted(unittest.TestCase):
+class Counted(samples.Folder):
     """On the real programs, which are counted once for all."""
 
     @classmethod
     def setUpClass(cls):
         cls.figures = count.measure(BUILD)
 
-    def command(self, *options, code):
+    def count(self, *options, code):
         """What it prints; the figures are those of the build."""
         with mock.patch.object(sys, "argv", ["count", "--build", BUILD, *options]), \
                 mock.patch.object(count, "measure", lambda folder: self.figures), \
@@ -204,11 +190,8 @@ class Counted(unittest.TestCase):
         """A file with the build's own figures, doctored."""
         doctored = copy.deepcopy(self.figures)
         change(doctored)
-        folder = tempfile.TemporaryDirectory()
-        self.addCleanup(folder.cleanup)
-        path = os.path.join(folder.name, "baseline.json")
-        gate.write_baseline(path, doctored)
-        return path
+        gate.write_baseline(self.path("baseline.json"), doctored)
+        return self.path("baseline.json")
 
     def test_what_is_known_of_the_emit_path(self):
         values = {name: value for name, (value, _) in self.figures.values.items()}
@@ -229,8 +212,8 @@ class Counted(unittest.TestCase):
             value, unit = doctored.values[DRAIN]
             doctored.values[DRAIN] = (value - 1, unit)
         path = self.baseline(change)
-        self.assertIn(DRAIN, self.command("--baseline", path, code=1))
-        told = json.loads(self.command("--baseline", path, "--json", code=1))
+        self.assertIn(DRAIN, self.count("--baseline", path, code=1))
+        told = json.loads(self.count("--baseline", path, "--json", code=1))
         red = [points.validate("gate_row", row, "row") for row in told["gate"] if row["verdict"] == "regressed"]
         self.assertEqual([row["name"] for row in red], [DRAIN])
         self.assertEqual(len(told["rows"]), len(self.figures.values))
@@ -239,8 +222,8 @@ class Counted(unittest.TestCase):
         def change(doctored):
             doctored.compiler = "GNU 4.8.5"
         path = self.baseline(change)
-        self.assertIn("not compared: the compiler is", self.command("--baseline", path, code=0))
-        self.command("--baseline", path, "--skip-code", code=77)
+        self.assertIn("not compared: the compiler is", self.count("--baseline", path, code=0))
+        self.count("--baseline", path, "--skip-code", code=77)
 
 
 class Words(samples.Folder):
