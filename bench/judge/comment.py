@@ -22,8 +22,6 @@ RANK = {"regressed": 0, "improved": 1, "unstable": 2, "not_compared": 3, "same":
 # What steers what is shown: controls, marks of direction, characters without width, surrogates and private ones.
 UNSEEN = re.compile("[\x00-\x1f\x7f-\x9f\xad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180e\u200b-\u200f\u2028-\u202f"
                     "\u2060-\u206f\u3164\ud800-\uf8ff\ufe00-\ufe0f\ufeff\uffa0\ufff0-\uffff\U000e0000-\U0010ffff]")
-COMMAND = re.compile(r"\./dev bench ab(?: --fast| --(?:base|head) [0-9a-f]{7,40}| --se(?:ed|conds) [0-9.]{1,9}"
-                     r"| --filter [A-Za-z0-9_/:.]{1,80})*")
 
 
 def code(text):
@@ -89,13 +87,8 @@ def change_told(base, head):
     return f"{'+' if percent > 0 else '−'}{metrics.significant(abs(percent))} %"
 
 
-def exact(value):
-    """Counts are told in full: one instruction more is the news."""
-    return "–" if value is None else f"{value:,.10g}"
-
-
 def gate_row(row):
-    return (f"| {SIGN[row['verdict']]} {code(row['name'])} | {exact(row['base'])} | {exact(row['head'])} "
+    return (f"| {SIGN[row['verdict']]} {code(row['name'])} | {metrics.exact(row['base'])} | {metrics.exact(row['head'])} "
             f"| {change_told(row['base'], row['head'])} | {code(row['unit'])} | {code(row['note'])} |")
 
 
@@ -143,9 +136,7 @@ def split(report):
 
 
 def repeat(report):
-    """The report's own command if it is nothing but ours; otherwise one that compares the same commits."""
-    if COMMAND.fullmatch(report["command"]):
-        return report["command"]
+    """A command that compares the same commits: ours, since the report's may be anything."""
     clean = [report[side].removesuffix("-dirty") for side in ("base", "head")]
     return "./dev bench ab" + "".join(f" --{side} {name}" for side, name in zip(("base", "head"), clean)
                                       if name != "unknown")
