@@ -12,7 +12,6 @@ What base has and head has not, or head cannot measure, is missing: a guard that
 Exit code: 0 nothing regressed and nothing is missing; 1 something did or is, by gate or clock; 2 usage. With --figure,
 as git bisect run wants it: 0 it did not regress, 1 it did, 125 it cannot be judged here.
 """
-import argparse
 import json
 import os
 import re
@@ -32,33 +31,14 @@ COMMAND_MAX = 200  # as results/schema.json has it
 WORDS = {"regressed": "REGRESSED", "improved": "improved", "unstable": "unstable", "same": "same"}
 
 
-def regular_expression(text):
-    try:
-        re.compile(text)
-    except re.error as error:
-        raise argparse.ArgumentTypeError(f"'{text}' is no regular expression: {error}") from error
-    return text
-
-
-def seconds(text):
-    try:
-        value = float(text)
-    except ValueError:
-        value = 0
-    if not 10 <= value <= 36000:
-        raise argparse.ArgumentTypeError(f"'{text}' is not from 10 to 36000")
-    return value
-
-
 def usage():
-    parser = argparse.ArgumentParser(prog="./dev bench ab", description=__doc__,
-                                     formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = command.parser("ab", __doc__)
     parser.add_argument("--base", metavar="REV", required=True, help="what to compare with, such as main or HEAD~1")
     parser.add_argument("--head", metavar="REV", help="the revision to judge; default: the current tree as it is")
     parser.add_argument("--fast", action="store_true",
                         help=f"few benchmarks, {SECONDS_FAST} s after the builds instead of {SECONDS}")
-    parser.add_argument("--seconds", type=seconds, metavar="S", help="in all, after the builds")
-    parser.add_argument("--filter", type=regular_expression, metavar="RE",
+    parser.add_argument("--seconds", type=command.within(10, 36000), metavar="S", help="in all, after the builds")
+    parser.add_argument("--filter", type=command.regular_expression, metavar="RE",
                         help="only benchmarks of the set whose names fit; the gate is not filtered")
     parser.add_argument("--figure", metavar="NAME", help="judge only this figure of ./dev bench count --all, or this "
                         "benchmark; for git bisect run")

@@ -11,7 +11,6 @@ git bisect works in a worktree under out/; your checkout is not touched. By hand
 
 Exit code: 0 the first bad commit was found; 1 it was not; 2 usage.
 """
-import argparse
 import os
 import shutil
 import subprocess
@@ -27,18 +26,14 @@ SECONDS = 60
 
 
 def usage():
-    parser = argparse.ArgumentParser(prog="./dev bench bisect", description=__doc__,
-                                     formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = command.parser("bisect", __doc__)
     parser.add_argument("name", metavar="NAME",
                         help="a figure of ./dev bench count --all, or a benchmark of weir-bench")
     parser.add_argument("--good", metavar="REV", required=True, help="a revision that is well")
     parser.add_argument("--bad", metavar="REV", required=True, help="a later one that is worse")
-    parser.add_argument("--seconds", type=float, default=SECONDS, metavar="S",
+    parser.add_argument("--seconds", type=command.within(10, 3600), default=SECONDS, metavar="S",
                         help=f"for each commit, where the clock decides; default {SECONDS}")
-    arguments = parser.parse_args()
-    if not 10 <= arguments.seconds <= 3600:
-        raise Usage(f"--seconds: {arguments.seconds:g} is not from 10 to 3600")
-    return arguments
+    return parser.parse_args()
 
 
 def remove_tree():

@@ -6,7 +6,6 @@ that is built and applies to this machine is met, and all rounds were taken; 1 s
 measured (a peer is not installed, --quick left it out), or the time was over before the last round; 2 usage; 130
 interrupted. What was measured until then is written in any case, and says that it is partial.
 """
-import argparse
 import difflib
 import os
 import shlex
@@ -22,22 +21,18 @@ VERSION = 2
 
 
 def usage(argv):
-    parser = argparse.ArgumentParser(prog="./dev bench claims", description=__doc__,
-                                     formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = command.parser("claims", __doc__)
     parser.add_argument("--only", nargs="+", metavar="ID", help="these claims; --list has their names")
     parser.add_argument("--quick", action="store_true", help="one round of each, and nothing that takes longer than "
                         f"{claims_run.QUICK_SAMPLE_S} s: to see that all can be measured")
-    parser.add_argument("--minutes", type=float, default=MINUTES_MAX, help="at most, without building; if that is too "
+    parser.add_argument("--minutes", type=command.within(0.001, MINUTES_MAX), default=MINUTES_MAX, help="at most, without building; if that is too "
                         "short for all rounds, the report is partial and no entry to show; default and most 20")
     parser.add_argument("--list", action="store_true", help="what is claimed, by which quantity; measures nothing")
     parser.add_argument("--json", action="store_true", help="print the report as JSON instead of the table")
     parser.add_argument("-o", "--output", default=OUT, metavar="FILE", help=f"the report; default {OUT}")
     parser.add_argument("--programs", metavar="FOLDER",
                         help="take weir-bench, weir-stress, ... from there instead of building them")
-    arguments = parser.parse_args(argv)
-    if not 0 < arguments.minutes <= MINUTES_MAX:
-        parser.error("--minutes is more than 0 and at most 20")
-    return arguments
+    return parser.parse_args(argv)
 
 
 def choose(book, only):

@@ -4,7 +4,6 @@ For CI: the report may be a stranger's, and this has a token that writes. Which 
 by the commit that the workflow's event names, never of the report. Without --repository, the comment is printed and
 nothing is sent. The token is read from GITHUB_TOKEN, the API's address from GITHUB_API_URL.
 """
-import argparse
 import json
 import os
 import re
@@ -21,8 +20,7 @@ PAGES_MAX, PAGE = 30, 100
 
 
 def usage(argv):
-    parser = argparse.ArgumentParser(prog="./dev bench comment", description=__doc__,
-                                     formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = command.parser("comment", __doc__)
     parser.add_argument("report", metavar="REPORT", nargs="?", help="of ./dev bench ab --report")
     parser.add_argument("--not-measured", action="store_true",
                         help="there is no REPORT, or none that can be taken: say that, so that no older verdict stands")

@@ -6,7 +6,6 @@ call, allocation or byte more, and a changed list of exported names. Code size a
 
 Exit code: 0 nothing is worse, or nothing was compared (and it says so); 1 something is; 2 usage.
 """
-import argparse
 import json
 import os
 
@@ -16,8 +15,7 @@ SKIPPED = 77
 
 
 def arguments():
-    parser = argparse.ArgumentParser(prog="./dev bench count", description=__doc__,
-                                     formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = command.parser("count", __doc__)
     with_what = parser.add_mutually_exclusive_group()
     with_what.add_argument("--update", action="store_true",
                            help="write the baseline of this compiler instead of comparing")

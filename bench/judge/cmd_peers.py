@@ -34,8 +34,7 @@ def thread_counts(text):
 
 
 def parser():
-    made = argparse.ArgumentParser(prog="./dev bench peers", description=__doc__,
-                                   formatter_class=argparse.RawDescriptionHelpFormatter)
+    made = command.parser("peers", __doc__)
     made.add_argument("--case", action="append", choices=peers.ALL, help="may be repeated; default all three")
     made.add_argument("--threads", type=thread_counts, metavar="N,...",
                       help="default: 1 for burst, 1,2 for sustained, 1,4,16 for flood")

@@ -4,7 +4,6 @@ Without --report: results/history/ as one HTML file with all in it (default out/
 without a network. It needs npm and its registry the first time, for the chart library. With --report FILE, which ./dev
 bench ab --report wrote: graph.svg and comment.md in a folder (default out/bench/pr).
 """
-import argparse
 import os
 
 from bench.judge import command, points, series
@@ -12,8 +11,7 @@ from bench.judge.points import Invalid
 
 
 def usage(argv):
-    parser = argparse.ArgumentParser(prog="./dev bench plot", description=__doc__,
-                                     formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = command.parser("plot", __doc__)
     parser.add_argument("--report", metavar="FILE", help="of ./dev bench ab; draw this instead of the history")
     parser.add_argument("-o", "--out", help="file of the page, or folder for what is made of a report")
     parser.add_argument("--last", type=int, help=f"points of each series, for the page; default {series.LAST}")

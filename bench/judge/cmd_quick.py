@@ -28,25 +28,17 @@ HEADS = {"events_per_s": "rate", "park_p50_ns": "parked p50", "park_p99_ns": "p9
 
 
 def usage(argv):
-    parser = argparse.ArgumentParser(prog="./dev bench quick", description=__doc__,
-                                     formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--filter", metavar="REGEX",
+    parser = command.parser("quick", __doc__)
+    parser.add_argument("--filter", type=command.regular_expression, metavar="REGEX",
                         help="only benchmarks whose names fit, such as '^emit/' or 'payload:32$'")
-    parser.add_argument("--seconds", type=float, default=SECONDS, metavar="S",
+    parser.add_argument("--seconds", type=command.within(1, 36000), default=SECONDS, metavar="S",
                         help=f"about how long, without building; default {SECONDS}. One pass is made in any case")
     parser.add_argument("--json", action="store_true",
                         help="print one JSON object instead of the table: environment and points")
     parser.add_argument("-o", "--output", default=REPORT, metavar="FILE",
                         help="of the report; default out/bench/quick.json")
     parser.add_argument("--program", help=argparse.SUPPRESS)  # for tests: runs this and builds nothing
-    arguments = parser.parse_args(argv)
-    if not 1 <= arguments.seconds <= 36000:
-        raise command.Usage(f"--seconds: {arguments.seconds:g} is not from 1 to 36000")
-    try:
-        re.compile(arguments.filter or "")
-    except re.error as error:
-        raise command.Usage(f"--filter: '{arguments.filter}' is no regular expression: {error}") from error
-    return arguments
+    return parser.parse_args(argv)
 
 
 # --- Measuring. ---------------------------------------------------------------------------------------------

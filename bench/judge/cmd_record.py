@@ -17,8 +17,7 @@ from bench.judge.points import Invalid
 
 
 def usage(argv):
-    parser = argparse.ArgumentParser(prog="./dev bench record", description=__doc__,
-                                     formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = command.parser("record", __doc__)
     parser.add_argument("files", nargs="+", metavar="FILE")
     parser.add_argument("--name", help="make an entry results/DATE-CPU-NAME/ too: small letters, digits and '-'")
     parser.add_argument("--note", help="what the entry shows; its first line goes to the index")

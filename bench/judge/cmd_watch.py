@@ -16,8 +16,7 @@ MOVES = 5  # points that a change may move when more are known
 
 
 def usage(argv):
-    parser = argparse.ArgumentParser(prog="./dev bench watch", description=__doc__,
-                                     formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = command.parser("watch", __doc__)
     parser.add_argument("--since", metavar="REV", help="only what the history up to this commit does not show")
     parser.add_argument("--last", type=int, default=series.LAST, help="points of each series; default %(default)s")
     parser.add_argument("--json", action="store_true", help="an array of objects")

@@ -5,7 +5,7 @@ import json
 import os
 import unittest
 
-from bench.judge import cmd_quick, command, convert, samples
+from bench.judge import cmd_quick, convert, samples
 from bench.judge.command import runs
 
 FLOOR, BRIM = "floor/32/manual_time/threads:", "brim/drop/producers:8/iterations:1/manual_time"
@@ -65,7 +65,7 @@ class Quick(samples.Folder):
 
     def test_wrong_words(self):
         for words in (("--seconds", "0"), ("--seconds", "nan"), ("--filter", "(")):
-            with self.assertRaisesRegex(command.Usage, words[0]):
+            with self.assertRaises(SystemExit):
                 self.quick(*words)
         with self.assertRaisesRegex(runs.Failed, "no benchmark fits 'nothing'"):
             self.quick("--filter", "nothing")
