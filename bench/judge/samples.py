@@ -1,14 +1,18 @@
 """For tests: environments, points, reports and files as the programs write them."""
+import contextlib
 import datetime
+import importlib
+import io
 import json
 import os
 import subprocess
 import sys
 import tempfile
+import types
 import unittest
 from unittest import mock
 
-from bench.judge import points
+from bench.judge import command, points
 
 ENVIRONMENT = {"runner": "test-x86_64-2cpu", "cpu": "AMD EPYC (family 25, model 17, stepping 1)", "cores": 2,
                "kernel": "Linux 6.1.0",
@@ -152,13 +156,15 @@ class Folder(unittest.TestCase):
             return file.read()
 
     def command(self, name, *arguments, code=0, **environment):
-        """Runs cmd_NAME.py; whatever it is given, it never ends with a traceback."""
-        done = subprocess.run([sys.executable, "-B", "-m", f"bench.judge.cmd_{name}", *map(str, arguments)],
-                              capture_output=True,
-                              text=True, check=False, env={**os.environ, "PYTHONPATH": points.ROOT, **environment}, cwd=self.folder)
-        self.assertNotIn("Traceback", done.stderr)
-        self.assertEqual(done.returncode, code, f"{name} {arguments}\n{done.stdout}{done.stderr}")
-        return done
+        """What cmd_NAME.py prints, which runs in this process and always ends with a code."""
+        module = importlib.import_module(f"bench.judge.cmd_{name}")
+        told, errors = io.StringIO(), io.StringIO()
+        with mock.patch.object(sys, "argv", [name, *map(str, arguments)]), mock.patch.dict(os.environ, environment), \
+                contextlib.redirect_stdout(told), contextlib.redirect_stderr(errors), \
+                self.assertRaises(SystemExit) as ended:
+            command.run(name, module.main)
+        self.assertEqual(ended.exception.code, code, f"{name} {arguments}\n{told.getvalue()}{errors.getvalue()}")
+        return types.SimpleNamespace(stdout=told.getvalue(), stderr=errors.getvalue())
 
     def git(self, *arguments):
         done = subprocess.run(["git", "-C", self.folder, "-c", "user.name=t", "-c", "user.email=t@example.org",

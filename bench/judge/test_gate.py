@@ -2,16 +2,14 @@
 counts of the same programs are the same.
 
 WEIR_BENCH names the weir-bench of a build; the programs that count are beside it."""
-import contextlib
 import copy
 import io
 import json
 import os
-import sys
 import unittest
 from unittest import mock
 
-from bench.judge import callgrind, cmd_count, count, gate, points, samples
+from bench.judge import callgrind, count, gate, points, samples
 from bench.judge.command import runs
 
 BUILD = os.path.dirname(os.path.dirname(os.environ.get("WEIR_BENCH", "")))
@@ -179,12 +177,9 @@ class Counted(samples.Folder):
         cls.figures = count.measure(BUILD)
 
     def count(self, *options, code):
-        """What it prints; the figures are those of the build."""
-        with mock.patch.object(sys, "argv", ["count", "--build", BUILD, *options]), \
-                mock.patch.object(count, "measure", lambda folder: self.figures), \
-                contextlib.redirect_stdout(io.StringIO()) as told:
-            self.assertEqual(cmd_count.main(), code, told.getvalue())
-        return told.getvalue()
+        """What the command prints of these figures."""
+        with mock.patch.object(count, "measure", lambda folder: self.figures):
+            return self.command("count", "--build", BUILD, *options, code=code).stdout
 
     def baseline(self, change):
         """A file with the build's own figures, doctored."""

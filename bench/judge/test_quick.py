@@ -1,12 +1,9 @@
 """cmd_quick.py: passes, medians, ratios to the floor, its table, how it ends; with a fake and with the real program."""
-import contextlib
-import io
 import json
 import os
 import unittest
 
-from bench.judge import cmd_quick, convert, samples
-from bench.judge.command import runs
+from bench.judge import convert, samples
 
 FLOOR, BRIM = "floor/32/manual_time/threads:", "brim/drop/producers:8/iterations:1/manual_time"
 # The n-th pass is n times as slow, but for the floor.
@@ -26,13 +23,10 @@ class Quick(samples.Folder):
         self.program = self.bench(times=times, counters=COUNTERS, cpu=here["cpu"], kernel=here["kernel"])
 
     def quick(self, *words, code=0):
-        told, errors = io.StringIO(), io.StringIO()
-        with contextlib.redirect_stdout(told), contextlib.redirect_stderr(errors):
-            self.assertEqual(cmd_quick.main(["--program", self.program, "-o", self.path("out/quick.json"), *words]), code)
-        return told.getvalue(), errors.getvalue()
+        return self.command("quick", "--program", self.program, "-o", self.path("out/quick.json"), *words, code=code)
 
     def points(self, *words):
-        found = json.loads(self.quick("--json", *words)[0])["points"]
+        found = json.loads(self.quick("--json", *words).stdout)["points"]
         return {(point["bench"], point["metric"]): point for point in found}
 
     def test_as_many_passes_as_the_time_allows_but_not_without_end(self):
@@ -47,7 +41,7 @@ class Quick(samples.Folder):
                 self.assertRegex(self.text("weir-bench.calls").splitlines()[-1], f"{word}( |$)")
 
     def test_the_table(self):
-        told, _ = self.quick("--filter", "floor|emit|ratio/|brim")
+        told = self.quick("--filter", "floor|emit|ratio/|brim").stdout
         lines = [" ".join(line.split()) for line in told.splitlines()]
         self.assertIn("emit median (least–greatest) x floor", lines)
         self.assertIn("enabled/payload:32/threads:2 75 ns (15–135) 7.50", lines)
@@ -59,16 +53,14 @@ class Quick(samples.Folder):
 
     def test_a_failed_benchmark_is_told_and_fails(self):
         self.make({**TIMES, BRIM: "a check failed"})
-        told, errors = self.quick(code=1)
-        self.assertIn("quick: brim/drop/producers:8: a check failed", errors)
-        self.assertIn("enabled/payload:32", told)
+        done = self.quick(code=1)
+        self.assertIn("quick: brim/drop/producers:8: a check failed", done.stderr)
+        self.assertIn("enabled/payload:32", done.stdout)
 
     def test_wrong_words(self):
         for words in (("--seconds", "0"), ("--seconds", "nan"), ("--filter", "(")):
-            with self.assertRaises(SystemExit):
-                self.quick(*words)
-        with self.assertRaisesRegex(runs.Failed, "no benchmark fits 'nothing'"):
-            self.quick("--filter", "nothing")
+            self.quick(*words, code=2)
+        self.assertIn("no benchmark fits 'nothing'", self.quick("--filter", "nothing", code=1).stderr)
 
     @unittest.skipUnless(os.environ.get("WEIR_BENCH"), "WEIR_BENCH names no program")
     def test_the_real_program(self):
