@@ -7,8 +7,8 @@ import functools
 import json
 import os
 import re
-import subprocess
 
+from bench.judge import process
 from bench.judge.command import last_lines, runs
 
 SECONDS_MAX = 3600  # a program that takes longer does not end
@@ -26,14 +26,7 @@ def failed(program, why):
 
 
 def call(program, *options, seconds_max=ASK_SECONDS_MAX):
-    """How it ended, and what it printed."""
-    try:
-        return subprocess.run([program, *options], capture_output=True, text=True, errors="replace", check=False,
-                              timeout=seconds_max)
-    except OSError as error:
-        raise failed(program, error.strerror) from error
-    except subprocess.TimeoutExpired as error:
-        raise failed(program, f"not done in {seconds_max} s") from error
+    return process.call([program, *options], seconds_max)
 
 
 @functools.lru_cache(maxsize=None)

@@ -9,11 +9,10 @@ import hashlib
 import os
 import shlex
 import shutil
-import subprocess
 import time
 
-from bench.judge import repository
-from bench.judge.command import Progress, Usage, last_lines, runs
+from bench.judge import process
+from bench.judge.command import Progress, Usage, runs
 from bench.judge.points import ROOT
 
 FOLDER = os.path.join(ROOT, "out", "bench", "builds")
@@ -24,23 +23,12 @@ COMPILERS = {"CC": "cc", "CXX": "c++"}
 FLAGS = ("CFLAGS", "CXXFLAGS", "LDFLAGS")
 
 
-def git(*arguments, root=None):
-    return repository.git(root or ROOT, *arguments)
-
-
 def resolve(revision):
     """The whole name of a commit. HEAD~2, a branch, a tag, a part of a name."""
     try:
-        return git("rev-parse", "--verify", "--quiet", "--end-of-options", revision + "^{commit}")
+        return process.git("rev-parse", "--verify", "--quiet", "--end-of-options", revision + "^{commit}")
     except runs.Failed:
         raise Usage(f"'{revision}' is no commit of this repository") from None
-
-
-def run(command, where, what):
-    done = subprocess.run(command, cwd=where, capture_output=True, text=True, check=False)
-    if done.returncode != 0:
-        raise runs.Failed(f"{what}: {' '.join(command)} failed:\n{last_lines(done.stdout + done.stderr, LOG_LINES)}")
-    return done.stdout
 
 
 @contextlib.contextmanager
@@ -52,21 +40,13 @@ def locked():
         yield
 
 
-def version_of(words):
-    """What a compiler says of itself; nothing where it cannot be run, of which CMake then tells."""
-    try:
-        return subprocess.run([*words, "--version"], capture_output=True, text=True, errors="replace",
-                              check=False).stdout
-    except OSError:
-        return ""
-
-
 def compiler_key():
     """A short name for the compilers and flags that CMake would take now: with others, a build is another build."""
     told = [os.environ.get(name, "") for name in FLAGS]
     for name, usual in COMPILERS.items():
         words = shlex.split(os.environ.get(name) or usual)
-        told += [*words, os.path.realpath(shutil.which(words[0]) or words[0]), version_of(words)]
+        path = shutil.which(words[0])  # CMake says it where there is none
+        told += [*words, os.path.realpath(path or words[0]), process.output([*words, "--version"]) if path else ""]
     return hashlib.sha256("\0".join(told).encode()).hexdigest()[:8]
 
 
@@ -83,7 +63,7 @@ def prune(now):
         tree = os.path.join(FOLDER, name)
         if not name.startswith(".") and now - last_used(tree) > UNUSED_SECONDS:
             shutil.rmtree(tree, ignore_errors=True)
-    git("worktree", "prune")
+    process.git("worktree", "prune")
 
 
 def checkout(commit):
@@ -95,7 +75,7 @@ def checkout(commit):
     shutil.rmtree(tree, ignore_errors=True)
     os.makedirs(FOLDER, exist_ok=True)
     prune(time.time())
-    git("worktree", "add", "--quiet", "--detach", "--force", tree, commit)
+    process.git("worktree", "add", "--quiet", "--detach", "--force", tree, commit)
     with open(os.path.join(tree, ".whole"), "w", encoding="utf-8") as file:
         file.write(commit + "\n")
     return tree
@@ -107,8 +87,8 @@ def make(tree, targets, preset, name):
     progress = Progress()
     progress.show(f"building {name} ...")
     try:
-        run(["cmake", "--preset", preset], tree, name)
-        run(["cmake", "--build", folder, "--target", *targets], tree, name)
+        process.output(["cmake", "--preset", preset], lines=LOG_LINES, cwd=tree)
+        process.output(["cmake", "--build", folder, "--target", *targets], lines=LOG_LINES, cwd=tree)
     finally:
         progress.end()
     return folder

@@ -8,31 +8,16 @@ import contextlib
 import os
 import re
 import shlex
-import subprocess
 import sys
 import time
 
-from bench.judge import benchmark, builds, claims, claims_judge, convert, points
+from bench.judge import benchmark, builds, claims, claims_judge, convert, points, process
 from bench.peers import rig, runner as peers
 from bench.stress import matrix, runs
 
 QUICK_SAMPLE_S = 5  # what takes longer has no place in a quick run
 PROGRAMS = ("weir-bench", "weir-stress", "weir-footprint")
 COUNT = [sys.executable, "-B", "-m", "bench.judge.cmd_count", "--json"]
-
-
-def output_of(command, timeout_s, may_end_with=(0,)):
-    try:
-        done = subprocess.run(command, capture_output=True, text=True, timeout=timeout_s, check=False,
-                              cwd=points.ROOT)
-    except OSError as error:
-        raise runs.Failed(f"{command[0]}: {error.strerror}") from None
-    except subprocess.TimeoutExpired:
-        raise runs.Failed(f"not done after {timeout_s:.0f} s: {shlex.join(command)}") from None
-    if done.returncode not in may_end_with:
-        said = (done.stderr.strip() or done.stdout.strip()).splitlines()
-        raise runs.Failed(f"exit code {done.returncode}: {shlex.join(command)}{': ' + said[-1] if said else ''}")
-    return done.stdout
 
 
 def translated(function, *arguments):
@@ -90,9 +75,9 @@ class Sources:
             name, case, threads = words[1:]
             return translated(self.runner.run, translated(peers.select, [name])[0], peers.case(case, int(threads)))
         if words[0] == "count":
-            report = points.read_json(output_of(COUNT, 600, may_end_with=(0, 1)), "./dev bench count --json")
+            report = points.read_json(process.output(COUNT, 600, good=(0, 1), cwd=points.ROOT), "./dev bench count --json")
             return {row["name"]: row["value"] for row in report["rows"]}
-        lines = output_of([self.path(words[0]), *words[1:]], timeout_s).splitlines()
+        lines = process.output([self.path(words[0]), *words[1:]], timeout_s).splitlines()
         return points.read_json(next((line for line in reversed(lines) if line.startswith("{")), ""), words[0])
 
     def take_benchmark(self, name):

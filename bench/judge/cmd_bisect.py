@@ -16,7 +16,7 @@ import shutil
 import subprocess
 import sys
 
-from bench.judge import builds, command, points, repository
+from bench.judge import builds, command, points, process
 from bench.judge.command import Usage, runs
 
 TREE = os.path.join(points.ROOT, "out", "bench", "bisect")
@@ -38,20 +38,20 @@ def usage():
 
 def remove_tree():
     shutil.rmtree(TREE, ignore_errors=True)
-    builds.git("worktree", "prune")
+    process.git("worktree", "prune")
 
 
 def search(step, good, bad):
     """The first bad commit, as git bisect run finds it in a worktree without files."""
     remove_tree()
     os.makedirs(os.path.dirname(TREE), exist_ok=True)
-    builds.git("worktree", "add", "--quiet", "--detach", "--no-checkout", "--force", TREE, bad)
+    process.git("worktree", "add", "--quiet", "--detach", "--no-checkout", "--force", TREE, bad)
     try:
-        builds.git("bisect", "start", "--no-checkout", bad, good, root=TREE)
+        process.git("bisect", "start", "--no-checkout", bad, good, root=TREE)
         done = subprocess.run(["git", "-C", TREE, "bisect", "run", "sh", "-c", STEP, "sh", *step], check=False)
         if done.returncode != 0:
             raise runs.Failed("no first bad commit was found: what is left could not be judged")
-        return builds.git("rev-parse", "refs/bisect/bad", root=TREE)
+        return process.git("rev-parse", "refs/bisect/bad", root=TREE)
     finally:
         remove_tree()
 
@@ -59,13 +59,13 @@ def search(step, good, bad):
 def main():
     options = usage()
     good, bad = builds.resolve(options.good), builds.resolve(options.bad)
-    if repository.done(builds.ROOT, "merge-base", "--is-ancestor", good, bad).returncode != 0:
+    if process.call(["git", "-C", process.ROOT, "merge-base", "--is-ancestor", good, bad]).returncode != 0:
         raise Usage(f"--good: {options.good} is not an ancestor of {options.bad}")
     step = [*AB, "--base", good, "--figure", options.name, "--seconds", f"{options.seconds:g}"]
     if subprocess.run([*step, "--head", bad], check=False).returncode != 1:
         raise runs.Failed(f"{options.name}: BAD is not shown to be worse than GOOD; --seconds gives the clock more time")
     found = search(step, good, bad)
-    print(f"\nThe first bad commit is\n{builds.git('log', '-1', '--format=%h %ad %an%n    %s', '--date=short', found)}")
+    print(f"\nThe first bad commit is\n{process.git('log', '-1', '--format=%h %ad %an%n    %s', '--date=short', found)}")
     return 0
 
 

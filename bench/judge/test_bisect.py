@@ -4,7 +4,7 @@ import os
 import sys
 from unittest import mock
 
-from bench.judge import builds, cmd_bisect, samples
+from bench.judge import builds, cmd_bisect, process, samples
 from bench.judge.command import Usage
 
 # In the place of ./dev bench ab: a commit's file `value` against that of the base, one more is worse.
@@ -22,7 +22,7 @@ class Repository(samples.Folder):
         super().setUp()
         outside, self.folder = self.folder, os.path.join(self.folder, "checkout")
         script = self.write("../ab.py", AB.replace("{root}", self.folder))
-        for patch in (mock.patch.object(builds, "ROOT", self.folder),
+        for patch in (mock.patch.object(process, "ROOT", self.folder),
                       mock.patch.object(builds, "FOLDER", os.path.join(outside, "builds")),
                       mock.patch.object(cmd_bisect, "TREE", os.path.join(outside, "bisect")),
                       mock.patch.object(cmd_bisect, "AB", [sys.executable, script])):
@@ -76,7 +76,7 @@ class Trees(Repository):
     def test_a_revision_is_checked_out_once_for_each_compiler_and_again_if_it_is_not_whole(self):
         first, second = self.values("1", "2")
         tree = builds.checkout(first)
-        self.assertEqual(builds.git("show", "HEAD:value", root=tree), "1")
+        self.assertEqual(process.git("show", "HEAD:value", root=tree), "1")
         self.assertEqual(builds.checkout(first), tree)
         with mock.patch.dict(os.environ, {"CFLAGS": "-O1"}):
             self.assertNotEqual(builds.checkout(first), tree)
