@@ -9,6 +9,7 @@ import re
 import sys
 
 from bench.judge import benchmark, command, convert
+from bench.stress import runs
 
 # What the bars of the architecture are about: these may not go away unnoticed.
 EXPECTED = (
@@ -18,8 +19,8 @@ EXPECTED = (
     "emit/no_clock/payload:32/threads:1", "emit/sustained/payload:32/producers:1",
     "emit/sustained/payload:32/producers:2", "emit/short_lived",
     "drain/encode/payload:32", "drain/tmpfs/payload:32", "reader/decode/payload:32",
-    "brim/block/relay/producers:1/segment:32768", "brim/block/relay/producers:8/segment:32768",
-    "brim/block/fifo/producers:8/segment:4096", "brim/drop/producers:4/segment:32768/payload:1024",
+    *(f"brim/block/{wake}/producers:{producers}/segment:32768" for wake in runs.WAKES.values() for producers in (1, 8)),
+    "brim/drop/producers:4/segment:32768/payload:1024",
     "brim/stop_parked/producers:32", "ratio/enabled", "ratio/enabled_block", "ratio/dropped", "ratio/disabled",
     "ratio/sustained")
 CONTEXT = ("cpu", "kernel", "c_compiler", "cxx_compiler", "build_type", "commit", "event_clock", "system_clock",

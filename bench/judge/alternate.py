@@ -28,6 +28,7 @@ from bench.judge.command import runs
 SIDES = ("base", "head", "control")
 LEAST, MEDIAN = 0.0, 0.5  # quantiles
 PROCESS_SECONDS_MAX = 120
+DEFAULT_WAKE = next(iter(runs.WAKES.values()))
 
 
 @dataclass
@@ -43,10 +44,10 @@ class Group:
 # Few benchmarks, since the rarest chance grows with their number, and short ones, since processes are what counts.
 FAST = (Group(("emit/enabled/payload:32/threads:1", "emit/no_clock/payload:32/threads:1",
                "emit/dropped/payload:32/threads:1", "drain/encode/payload:32"), 0.001, 10, LEAST),
-        Group(("brim/block/relay/producers:8/segment:32768",), 0.01, 1, MEDIAN, ("--brim_seconds=0.08",)))
+        Group((f"brim/block/{DEFAULT_WAKE}/producers:8/segment:32768",), 0.01, 1, MEDIAN, ("--brim_seconds=0.08",)))
 FULL = (Group(("emit/(disabled|enabled/payload:[0-9]+|no_clock/payload:32|dropped/payload:32)/threads:1",
                "drain/(encode|tmpfs)/payload:[0-9]+", "reader/decode/payload:(0|32|1024)"), 0.001, 10, LEAST),
-        Group(("brim/block/(relay|fifo|auto-reset)/producers:(1|8)/segment:32768",
+        Group(("brim/block/[a-z-]+/producers:(1|8)/segment:32768",
                "brim/overwrite/producers:8/segment:32768"), 0.01, 1, MEDIAN, ("--brim_seconds=0.1",)))
 
 

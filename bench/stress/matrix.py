@@ -60,18 +60,18 @@ class Cell(NamedTuple):
 
 def plan_brim(sinks):
     free = [[Cell(s, p, sink) for s in runs.STRATEGIES] for sink in sinks for p in PRODUCERS]
-    pinned = [[Cell(s, p, sink, True) for s in runs.STRATEGIES[1:]] for sink in sinks for p in PRODUCERS_OF_BARS]
+    pinned = [[Cell(s, p, sink, True) for s in runs.BLOCKING] for sink in sinks for p in PRODUCERS_OF_BARS]
     return free, pinned
 
 
 def plan_segments(sinks):
-    return [[Cell(s, p, sink, pinned, kib) for s in runs.STRATEGIES[1:]]
+    return [[Cell(s, p, sink, pinned, kib) for s in runs.BLOCKING]
             for sink in sinks for pinned in (False, True) for kib in SEGMENTS_KIB for p in PRODUCERS_OF_BARS], []
 
 
 def plan_grants(sinks, grant_kib):
     """grant_kib: producers -> the grant that RELAY found."""
-    return [[Cell(s, p, sinks[-1], True, SEGMENT_KIB if s == runs.RELAY else grant_kib[p]) for s in runs.STRATEGIES[1:]]
+    return [[Cell(s, p, sinks[-1], True, SEGMENT_KIB if s == runs.DEFAULT else grant_kib[p]) for s in runs.BLOCKING]
             for p in sorted(grant_kib)], []
 
 
@@ -95,7 +95,7 @@ def _probe(program, cell, seed):
 
 def _ceilings(program, sink, seed):
     """Of the drain and of a producer; the best of three, as what disturbs them makes them lower."""
-    found = [_probe(program, Cell(runs.RELAY, 1, sink), seed) for _ in range(3)]
+    found = [_probe(program, Cell(runs.DEFAULT, 1, sink), seed) for _ in range(3)]
     best = [max(run.get(name) or 0 for run in found) for name in ("drain_ceiling_events_per_s", "producer_ceiling_events_per_s")]
     if not all(best):
         raise runs.Failed("a run tells no ceilings, so that no sink can be made the bottleneck")
@@ -120,7 +120,7 @@ def grants_found(program, sink, seed):
     """RELAY's own grant, as a power of two in KiB that a segment can be, for 8 and 32 producers."""
     found = {}
     for producers in (8, 32):
-        grant = _probe(program, Cell(runs.RELAY, producers, sink, True), seed).get("grant_bytes")
+        grant = _probe(program, Cell(runs.DEFAULT, producers, sink, True), seed).get("grant_bytes")
         if not grant:
             raise runs.Failed("a run of RELAY tells no grant_bytes")
         found[producers] = 4
