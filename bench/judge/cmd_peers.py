@@ -12,6 +12,8 @@ is missing on this machine is skipped with its reason. Exit codes: 0, 1 if a pee
 import argparse
 import json
 import os
+import shlex
+import sys
 
 from bench.judge import command, environment, points
 from bench.peers import runner as peers
@@ -50,15 +52,6 @@ def parser():
     return made
 
 
-def command_of(arguments):
-    words = ["./dev bench peers", *(f"--case {name}" for name in arguments.case or ()), f"--rounds {arguments.rounds}"]
-    if arguments.threads:
-        words.append(f"--threads {','.join(map(str, arguments.threads))}")
-    given = (("seconds", arguments.seconds), ("only", arguments.only))
-    words += [f"--{name} {value}" for name, value in given if value]
-    return " ".join([*words, *(["--pin"] if arguments.pin else [])])
-
-
 def main():
     made = parser()
     arguments = made.parse_args()
@@ -77,7 +70,7 @@ def main():
         raise runs.Failed(str(error)) from None
     finally:
         progress.end()
-    result = {"v": 1, "commit": environment.commit(points.ROOT), "date": points.now(), "command": command_of(arguments),
+    result = {"v": 1, "commit": environment.commit(points.ROOT), "date": points.now(), "command": shlex.join(["./dev", "bench", "peers", *sys.argv[1:]]),
               "environment": before, "rows": rows}
     text = json.dumps(result, indent=1) + "\n"
     command.write(arguments.output, text)

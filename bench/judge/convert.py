@@ -57,19 +57,17 @@ def date_of(text, where):
 # --- weir-bench. --------------------------------------------------------------------------------------------
 
 
-def environment_of(context, given, where):
-    """weir-bench tells most of it. What class of machine that is, is known of this machine only, or was given."""
+def environment_of(context, where):
+    """weir-bench tells most of it. What class of machine that is, is known of this machine only."""
     told = {"cpu": context.get("cpu"), "kernel": context.get("kernel"), "compiler": context.get("c_compiler"),
             "clock_source": context.get("system_clock"), "governor": context.get("governor"),
             "load": context.get("load")}
     told = {name: str(value or "unknown")[:200] for name, value in told.items()}
-    taken_on = dict(given or environment.collect())
-    is_here = taken_on["cpu"].startswith(told["cpu"]) and taken_on["kernel"].split()[-1] in told["kernel"].split()
-    if not given and not is_here:
-        raise Invalid(f"{where}: measured on another machine ({told['cpu']}, {told['kernel']}); say on which with "
-                      "--environment FILE")
+    here = environment.collect()
+    if not here["cpu"].startswith(told["cpu"]) or here["kernel"].split()[-1] not in told["kernel"].split():
+        raise Invalid(f"{where}: measured on another machine ({told['cpu']}, {told['kernel']}); record it there")
     cores = {"cores": context["num_cpus"]} if context.get("num_cpus") else {}
-    return points.validate("environment", {**taken_on, **told, **cores}, where)
+    return points.validate("environment", {**here, **told, **cores}, where)
 
 
 def time_ns(row, where):
@@ -102,9 +100,9 @@ def calibration_ns(context, where):
         raise Invalid(f"{where}: context: calibration_ns is '{told}', no number") from error
 
 
-def from_weir_bench(report, where, given=None):
+def from_weir_bench(report, where):
     context, failures = report["context"], benchmark.failures(report)
-    taken_on, cal_ns = environment_of(context, given, where), calibration_ns(context, where)
+    taken_on, cal_ns = environment_of(context, where), calibration_ns(context, where)
     version = context.get("benchmark_version") or context.get("library_version")
     same = {"commit": commit_name(context.get("commit")), "date": date_of(context.get("date"), where), "cal_ns": cal_ns,
             "tool": "weir-bench" + (f", Google Benchmark {version}" if version else "")}
@@ -122,10 +120,10 @@ def from_weir_bench(report, where, given=None):
 # --- The counts of the gate. --------------------------------------------------------------------------------
 
 
-def from_count(report, where, given=None):
+def from_count(report, where):
     """What ./dev bench count --json tells: "emit/dropped/calls" is metric calls of emit/dropped."""
     points.validate("counts", report, f"{where}: not what ./dev bench count --json writes")
-    taken_on, commit = given or report["environment"], commit_name(report["commit"])
+    taken_on, commit = report["environment"], commit_name(report["commit"])
     found = []
     for row in report["rows"]:
         bench, metric = metrics.split(row["name"])
@@ -152,9 +150,9 @@ def for_history(found):
     return [point for point in found if not is_told_twice(point, among)]
 
 
-def read(path, given=None):
+def read(path):
     """The file as a Source; which program it is from shows in it."""
     text = points.read_text(path)
     if '"benchmarks"' in text:
-        return from_weir_bench(benchmark.parse(text, path), path, given)
-    return from_count(points.read_json(text, path), path, given)
+        return from_weir_bench(benchmark.parse(text, path), path)
+    return from_count(points.read_json(text, path), path)

@@ -38,13 +38,11 @@ def runner():
     given = os.environ.get("WEIR_RUNNER")
     if given:
         return re.sub(r"[^A-Za-z0-9_.:/+=-]", "-", given)[:120]
-    system = {}
     try:
-        with open("/etc/os-release", encoding="utf-8") as file:
-            system = dict(line.rstrip("\n").split("=", 1) for line in file if "=" in line)
+        system = platform.freedesktop_os_release()
     except OSError:
-        pass
-    identity = system.get("ID", "linux").strip('"') + system.get("VERSION_ID", "").strip('"')
+        system = {}
+    identity = system.get("ID", "linux") + system.get("VERSION_ID", "")
     return f"{identity}-{platform.machine()}-{os.cpu_count()}cpu"
 
 

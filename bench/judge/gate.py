@@ -82,51 +82,42 @@ def compare_exports(unit, base, head):
 
 def compare(base, head, is_baseline):
     """Rows of two Figures of one compiler. What a baseline has and the head has not is a guard that went missing."""
-    rows = not_exact(base, head)
-    for name in sorted((base.values.keys() | head.values.keys()) - (base.differing.keys() | head.differing.keys())):
-        value, unit = head.values.get(name, (None, None))
-        base_value, base_unit = base.values.get(name, (None, None))
-        if name == "code/libweir/exports" and value is not None and base_value is not None:
-            rows.append(compare_exports(unit, base.exports, head.exports))
+    rows = []
+    for name in sorted(base.values.keys() | head.values.keys() | head.differing.keys()):
+        base_value, base_unit = base.values.get(name, (None, "count"))
+        value, unit = head.values.get(name, (None, base_unit))
+        if value is None:
+            rows.append(not_in_head(name, unit, base_value, head, is_baseline))
         elif base_value is None:
-            rows.append(not_in_base(name, unit, value))
-        elif value is None:
-            rows.append(not_in_head(name, base_unit, base_value, head, is_baseline))
+            rows.append(not_in_base(name, unit, value, "new"))
+        elif name == "code/libweir/exports":
+            rows.append(compare_exports(unit, base.exports, head.exports))
         else:
             rows.append(compare_value(name, unit, base_value, value))
     return rows
 
 
-def not_exact(base, head):
-    """Of what counts differently each time: red if it did not before."""
-    rows = []
-    for name in sorted(base.differing.keys() | head.differing.keys()):
-        is_new = name in head.differing and name not in base.differing
-        first, second = head.differing.get(name) or base.differing[name]
-        value, unit = base.values.get(name, (None, "count"))
-        rows.append(row(name, unit, value, None, "regressed" if is_new else "not_compared",
-                        f"not exact: {first:.6g} and then {second:.6g}; what is counted must not depend on time or "
-                        "threads"))
-    return rows
-
-
-def not_in_base(name, unit, value):
+def not_in_base(name, unit, value, why):
+    """What must be none must be none all the same."""
     is_wrong = must_be_zero(name) and value > 0
     return row(name, unit, None, value, "regressed" if is_wrong else "not_compared",
-               "there must be none" if is_wrong else "new")
+               "there must be none" if is_wrong else why)
 
 
 def not_in_head(name, unit, value, head, is_baseline):
-    if head.note:
-        return row(name, unit, value, None, "not_compared", head.note)
-    return row(name, unit, value, None, "regressed" if is_baseline else "not_compared", "is not counted any more")
+    """What counts differently each time is red if it did not before."""
+    if name in head.differing:
+        first, second = head.differing[name]
+        return row(name, unit, value, None, "not_compared" if value is None else "regressed",
+                   f"not exact: {first:.6g} and then {second:.6g}; what is counted must not depend on time or threads")
+    is_red = is_baseline and not head.note
+    return row(name, unit, value, None, "regressed" if is_red else "not_compared", head.note or "is not counted any more")
 
 
 def not_compared(head, why):
-    """Rows without a base. What must be none must be none all the same."""
-    rows = [not_in_base(name, unit, value) for name, (value, unit) in sorted(head.values.items())]
-    rows = [each if each["verdict"] == "regressed" else {**each, "note": why[:300]} for each in rows]
-    return not_exact(head, head) + rows
+    """Rows without a base."""
+    rows = [not_in_base(name, unit, value, why) for name, (value, unit) in sorted(head.values.items())]
+    return [not_in_head(name, "count", None, head, False) for name in sorted(head.differing)] + rows
 
 
 def faults(figures):

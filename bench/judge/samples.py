@@ -12,7 +12,7 @@ import types
 import unittest
 from unittest import mock
 
-from bench.judge import command, points
+from bench.judge import command, environment, points
 
 ENVIRONMENT = {"runner": "test-x86_64-2cpu", "cpu": "AMD EPYC (family 25, model 17, stepping 1)", "cores": 2,
                "kernel": "Linux 6.1.0",
@@ -178,3 +178,13 @@ class Folder(unittest.TestCase):
         for number in range(count):
             self.git("commit", "--quiet", "--allow-empty", "-m", f"Change <{number}>")
         return self.git("log", "--reverse", "--format=%H").split()
+
+
+class Machine(Folder):
+    """On a machine as that of context()."""
+
+    def setUp(self):
+        super().setUp()
+        self.here = mock.patch.object(environment, "collect", lambda **_: dict(ENVIRONMENT))
+        self.here.start()
+        self.addCleanup(self.here.stop)

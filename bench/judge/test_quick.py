@@ -3,7 +3,7 @@ import json
 import os
 import unittest
 
-from bench.judge import convert, samples
+from bench.judge import samples
 
 FLOOR, BRIM = "floor/32/manual_time/threads:", "brim/drop/producers:8/iterations:1/manual_time"
 # The n-th pass is n times as slow, but for the floor.
@@ -13,14 +13,13 @@ COUNTERS = {"ratio/enabled/iterations:1/manual_time": {"ratio": 1.02, "least": 1
             BRIM: {"events_per_s": 4.5e7, "loss": 0.25}}
 
 
-class Quick(samples.Folder):
+class Quick(samples.Machine):
     def setUp(self):
         super().setUp()
         self.make(TIMES)
 
     def make(self, times):
-        here = convert.environment.collect()
-        self.program = self.bench(times=times, counters=COUNTERS, cpu=here["cpu"], kernel=here["kernel"])
+        self.program = self.bench(times=times, counters=COUNTERS)
 
     def quick(self, *words, code=0):
         return self.command("quick", "--program", self.program, "-o", self.path("out/quick.json"), *words, code=code)
@@ -65,6 +64,7 @@ class Quick(samples.Folder):
     @unittest.skipUnless(os.environ.get("WEIR_BENCH"), "WEIR_BENCH names no program")
     def test_the_real_program(self):
         self.program = os.environ["WEIR_BENCH"]
+        self.here.stop()
         brim = "brim/block/relay/producers:1/segment:32768"
         found = self.points("--filter", f"^floor/(32/|clock)|^{brim}$", "--seconds", "1")
         self.assertEqual({name for name, _ in found}, {"floor/32/threads:1", "floor/32/threads:2", "floor/clock", brim})

@@ -15,9 +15,9 @@ def figures(source):
             for point in source.points}
 
 
-class WeirBench(samples.Folder):
+class WeirBench(samples.Machine):
     def read(self, *rows, **changes):
-        return convert.read(self.write("quick.json", bench_report(*rows, **changes)), samples.ENVIRONMENT)
+        return convert.read(self.write("quick.json", bench_report(*rows, **changes)))
 
     def test_repetitions_are_one_point(self):
         name = "emit/enabled/payload:32/iterations:1/manual_time/threads:2"
@@ -60,7 +60,7 @@ class WeirBench(samples.Folder):
 
     def refused(self, reason, content):
         with self.assertRaisesRegex(points.Invalid, reason):
-            convert.read(self.write("a.json", content), samples.ENVIRONMENT)
+            convert.read(self.write("a.json", content))
 
     def test_refusals(self):
         for content in ("", "{", "[" * 100000):
@@ -75,7 +75,7 @@ class WeirBench(samples.Folder):
 
     def test_another_machine(self):
         path = self.write("a.json", bench_report(repetition("a/b", 1), cpu="Z80"))
-        with self.assertRaisesRegex(points.Invalid, "another machine.*--environment"):
+        with self.assertRaisesRegex(points.Invalid, "another machine"):
             convert.read(path)
 
 
@@ -108,16 +108,14 @@ class ForHistory(unittest.TestCase):
         self.assertEqual(convert.for_history(found), [found[1], *found[3:]])
 
 
-class Record(samples.Folder):
+class Record(samples.Machine):
     def setUp(self):
         super().setUp()
         table = f"{entries.INDEX_HEAD}\n|---|---|---|\n| old | [old](old/notes.md) | x |"
         self.write("results/README.md", f"# Results\n\n{table}\n\nEnd.\n")
-        self.environment = self.write("environment.json", samples.ENVIRONMENT)
 
     def record(self, *arguments, code=0):
-        return self.command("record", "--results", self.path("results"), "--environment", self.environment, *arguments,
-                            code=code)
+        return self.command("record", "--results", self.path("results"), *arguments, code=code)
 
     def quick(self, name="quick.json", **changes):
         return self.write(name, bench_report(*(repetition("floor/32", time) for time in (10, 11, 12)),
@@ -175,8 +173,7 @@ class Record(samples.Folder):
 
     def test_interrupted_at_any_step_and_again(self):
         """Whatever was done before a Ctrl-C, the same command does the rest."""
-        argv = ["--results", self.path("results"), "--environment", self.environment, "--name", "idle", "--command",
-                "x", "--no-history", self.quick()]
+        argv = ["--results", self.path("results"), "--name", "idle", "--command", "x", "--no-history", self.quick()]
         for step in ("os.replace", "os.rename", "os.chmod"):
             with self.subTest(step), unittest.mock.patch(step, side_effect=KeyboardInterrupt):
                 with self.assertRaises(KeyboardInterrupt):
@@ -185,7 +182,7 @@ class Record(samples.Folder):
         with contextlib.redirect_stdout(io.StringIO()):
             cmd_record.main(argv)
         self.assertTrue(os.path.exists(self.path("results", "2026-11-21-epyc-f25m17-idle", "notes.md")))
-        self.assertIn("never changed", self.record(*argv[4:], code=1).stderr)
+        self.assertIn("never changed", self.record(*argv[2:], code=1).stderr)
 
     def test_refusals_leave_nothing(self):
         before = self.snapshot()
