@@ -62,13 +62,11 @@ def verdict(report):
     found, missing = count(report), len(report.get("missing", ()))
     plural = lambda number, word: f"{number} {word}{'' if number == 1 else 's'}"
     none = "no regression" if decides(report) else "nothing was compared"
+    others = ((missing, "not measured"), (found["same"], "unchanged"), (found["unstable"], "unstable"),
+              (found["not_compared"], "not compared"))
     parts = [plural(found["regressed"], "regression") if found["regressed"] else none]
-    parts += [f"{missing} not measured"] if missing else []
     parts += [plural(found["improved"], "improvement")] if found["improved"] else []
-    parts += [f"{found['same']} unchanged"] if found["same"] else []
-    parts += [f"{found['unstable']} unstable"] if found["unstable"] else []
-    parts += [f"{found['not_compared']} not compared"] if found["not_compared"] else []
-    return ", ".join(parts)
+    return ", ".join(parts + [f"{number} {words}" for number, words in others if number])
 
 
 # --- Rows. --------------------------------------------------------------------------------------------------
@@ -115,21 +113,11 @@ def weight(row):
     return RANK[row["verdict"]], "ratio" not in row and base == head, -size
 
 
-def tables(gate, clock):
-    lines = []
-    for head, rows, line in ((GATE_HEAD, gate, gate_row), (CLOCK_HEAD, clock, clock_row)):
-        if rows:
-            lines += [*head, *map(line, rows), ""]
-    return lines
-
-
-def split(report):
-    """Rows in sight and rows that are folded, of the gate and of the clock: at most 20 in sight, what changed first."""
-    tagged = [("gate", row) for row in report["gate"]] + [("clock", row) for row in report["clock"]]
-    tagged.sort(key=lambda pair: weight(pair[1]))
-    part = lambda some, kind: [row for tag, row in some if tag == kind]
-    seen, folded = tagged[:ROWS_MAX], tagged[ROWS_MAX:]
-    return (part(seen, "gate"), part(seen, "clock")), (part(folded, "gate"), part(folded, "clock"))
+def tables(rows):
+    """Of the counts and of the clock, in the order of the rows."""
+    for head, is_of, line in ((GATE_HEAD, lambda row: "name" in row, gate_row), (CLOCK_HEAD, lambda row: "bench" in row, clock_row)):
+        own = list(filter(is_of, rows))
+        yield from (*head, *map(line, own), "") if own else ()
 
 
 # --- The comment. -------------------------------------------------------------------------------------------
@@ -175,14 +163,14 @@ def legend(report):
 
 def render(report, graph_url=None):
     """The whole comment. graph_url is ours, never the report's."""
-    (gate, clock), (gate_more, clock_more) = split(report)
+    rows = sorted(report["gate"] + report["clock"], key=weight)  # at most 20 in sight, what changed first
+    more = len(rows) - ROWS_MAX
     links = f"[Graph]({graph_url}) · " if graph_url else ""
     top = [MARKER, f"### {sign(report)} Benchmarks: {verdict(report)}", "",
            f"{short(report['base'])} → {short(report['head'])} · {links}`{repeat(report)}`", "", *missing(report),
-           *tables(gate, clock)]
-    more = len(gate_more) + len(clock_more)
+           *tables(rows[:ROWS_MAX])]
     folded = [f"<details><summary>{more} more row{'s' if more > 1 else ''}</summary>", "",
-              *tables(gate_more, clock_more), "</details>", ""] if more else []
+              *tables(rows[ROWS_MAX:]), "</details>", ""] if more > 0 else []
     about = ["<details><summary>How it was measured, and how to repeat it</summary>", "", legend(report), "",
              *environment(report),
              f"It took {metrics.significant(report['seconds'])} s. To repeat it, and to draw it:", "", "```sh",
