@@ -20,7 +20,6 @@ def arguments():
     with_what.add_argument("--update", action="store_true",
                            help="write the baseline of this compiler instead of comparing")
     with_what.add_argument("--base", metavar="REV", help="compare with this revision, built by the same compiler")
-    with_what.add_argument("--baseline", metavar="FILE", help="compare with this file instead of results/baseline/...")
     parser.add_argument("--build", metavar="DIR", help="a build folder to count in; default: the current tree is built")
     parser.add_argument("--all", action="store_true", help="print the figures that are the same, too")
     parser.add_argument("--json", action="store_true", help="print figures and rows as an object instead of a table")
@@ -49,20 +48,16 @@ def update(head):
 def compare(options, head):
     """The rows, what they were compared with, and why they were not."""
     if options.base:
-        base = count.measure(builds.build(options.base, count.TARGETS))
-        with_what, is_baseline = options.base, False
+        base, with_what = count.measure(builds.build(options.base, count.TARGETS)), options.base
     else:
-        path = options.baseline or gate.baseline_path(head.compiler)
-        with_what, is_baseline = os.path.relpath(path, points.ROOT), True
-        if not os.path.exists(path) and not options.baseline:
-            why = (f"there is no {with_what} for {head.compiler}; --update writes it, "
-                   "--base REV compares with a revision")
-            return gate.not_compared(head, why), with_what, why
-        base = gate.read_baseline(path)
-    why = gate.why_not_comparable(base, head)
-    if why:
-        return gate.not_compared(head, why), with_what, why
-    return gate.compare(base, head, is_baseline), with_what, None
+        path = gate.baseline_path(head.compiler)
+        base, with_what = gate.read_baseline(path) if os.path.exists(path) else None, os.path.relpath(path, points.ROOT)
+    if base is None:
+        why = f"there is no {with_what} for {head.compiler}; --update writes it, --base REV compares with a revision"
+    else:
+        why = gate.why_not_comparable(base, head)
+    rows = gate.not_compared(head, why) if why else gate.compare(base, head, is_baseline=not options.base)
+    return rows, with_what, why
 
 
 def as_object(head, rows, with_what, why):
@@ -75,13 +70,8 @@ def as_object(head, rows, with_what, why):
 
 
 def print_text(options, head, rows, with_what, why):
-    if why:
-        rows = [{**row, "note": "" if row["note"] == why[:300] else row["note"]} for row in rows]
-        gate.print_table(rows, options.all)
-        print(f"not compared: {why}")
-        return
-    gate.print_table(rows, options.all)
-    print(f"beside {with_what}: {gate.summary(rows)}")
+    gate.print_table([row for row in rows if row["note"] != why], options.all)
+    print(f"not compared: {why}" if why else f"beside {with_what}: {gate.summary(rows)}")
     if head.note:
         print(f"note: {head.note}")
     if not options.base and any(row["verdict"] == "improved" for row in rows):

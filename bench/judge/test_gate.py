@@ -17,7 +17,7 @@ INSTRUCTIONS, LOCKED = "emit/enabled/payload:32/instructions", "emit/enabled/pay
 DRAIN, SYSTEM_CALLS = "drain/encode/payload:32/instructions", "drain/write/payload:32/system_calls"
 
 
-def figures(**changes):
+def figures():
     values = {INSTRUCTIONS: (100.5, "instructions/event"), LOCKED: (0.006, "locked instructions/event"),
               "emit/enabled/payload:32/calls": (1.01, "calls/event"),
               "emit/enabled/payload:32/allocations": (0.0, "allocations/10^6 events"),
@@ -27,7 +27,6 @@ def figures(**changes):
               "code/weir_emit/locked": (0, "locked instructions"), "code/weir_emit/fences": (0, "fences"),
               "code/libweir/text": (77000, "bytes"),
               "code/libweir/exports": (2, "names")}
-    values.update(changes)
     return count.Figures("GNU 12.2.0", "2.36", values, ["weir_emit", "weir_poll"])
 
 
@@ -36,6 +35,14 @@ def changed(name, by):
     of = figures()
     value, unit = of.values[name]
     of.values[name] = (value + by, unit)
+    return of
+
+
+def without(name, differing=None):
+    """Figures in which one is missing, perhaps because it was counted differently each time."""
+    of = figures()
+    del of.values[name]
+    of.differing = {name: differing} if differing else {}
     return of
 
 
@@ -79,16 +86,13 @@ class Rules(unittest.TestCase):
         self.assertEqual(self.verdict(head, "code/libweir/exports"), ("regressed", "new: weir_new; gone: weir_poll"))
 
     def test_a_guard_that_is_gone_is_red_beside_a_baseline_only(self):
-        head = figures()
-        del head.values[DRAIN]
+        head = without(DRAIN)
         self.assertEqual(self.verdict(head, DRAIN)[0], "regressed")
         rows = {row["name"]: row for row in gate.compare(figures(), head, is_baseline=False)}
         self.assertEqual(rows[DRAIN]["verdict"], "not_compared")
 
     def test_what_is_not_exact_is_red_if_it_was_before(self):
-        restless = figures()
-        del restless.values[DRAIN]
-        restless.differing[DRAIN] = (59.0, 59.5)
+        restless = without(DRAIN, differing=(59.0, 59.5))
         self.assertEqual(self.verdict(restless, DRAIN)[0], "regressed")
         self.assertIn("59 and then 59.5", self.verdict(restless, DRAIN)[1])
         self.assertEqual(self.verdict(restless, DRAIN, restless)[0], "not_compared")
@@ -105,8 +109,7 @@ class Rules(unittest.TestCase):
             self.assertEqual([word in fault for fault in gate.faults(bad)], [True])
 
     def test_a_machine_without_the_fast_path(self):
-        head = figures()
-        del head.values[INSTRUCTIONS]
+        head = without(INSTRUCTIONS)
         head.note = "no membarrier"
         self.assertEqual(self.verdict(head, INSTRUCTIONS), ("not_compared", "no membarrier"))
 
@@ -177,16 +180,16 @@ class Counted(samples.Folder):
         cls.figures = count.measure(BUILD)
 
     def count(self, *options, code):
-        """What the command prints of these figures."""
-        with mock.patch.object(count, "measure", lambda folder: self.figures):
+        """What the command prints of these figures, beside the baseline that baseline() wrote."""
+        with mock.patch.object(count, "measure", lambda folder: self.figures), \
+                mock.patch.object(gate, "BASELINES", self.folder):
             return self.command("count", "--build", BUILD, *options, code=code).stdout
 
     def baseline(self, change):
-        """A file with the build's own figures, doctored."""
+        """The build's own figures, doctored."""
         doctored = copy.deepcopy(self.figures)
         change(doctored)
-        gate.write_baseline(self.path("baseline.json"), doctored)
-        return self.path("baseline.json")
+        gate.write_baseline(self.path(count.family_major(self.figures.compiler) + ".json"), doctored)
 
     def test_what_is_known_of_the_emit_path(self):
         values = {name: value for name, (value, _) in self.figures.values.items()}
@@ -206,19 +209,22 @@ class Counted(samples.Folder):
         def change(doctored):
             value, unit = doctored.values[DRAIN]
             doctored.values[DRAIN] = (value - 1, unit)
-        path = self.baseline(change)
-        self.assertIn(DRAIN, self.count("--baseline", path, code=1))
-        told = json.loads(self.count("--baseline", path, "--json", code=1))
+        self.baseline(change)
+        self.assertIn(DRAIN, self.count(code=1))
+        told = json.loads(self.count("--json", code=1))
         red = [points.validate("gate_row", row, "row") for row in told["gate"] if row["verdict"] == "regressed"]
         self.assertEqual([row["name"] for row in red], [DRAIN])
         self.assertEqual(len(told["rows"]), len(self.figures.values))
 
+    def test_no_baseline_is_said_and_green(self):
+        self.assertIn("not compared: there is no", self.count(code=0))
+
     def test_another_compiler_is_said_and_green(self):
         def change(doctored):
             doctored.compiler = "GNU 4.8.5"
-        path = self.baseline(change)
-        self.assertIn("not compared: the compiler is", self.count("--baseline", path, code=0))
-        self.count("--baseline", path, "--skip-code", code=77)
+        self.baseline(change)
+        self.assertIn("not compared: the compiler is", self.count(code=0))
+        self.count("--skip-code", code=77)
 
 
 class Words(samples.Folder):
