@@ -15,7 +15,6 @@ from bench.judge import benchmark, builds, claims, claims_judge, convert, points
 from bench.peers import rig, runner as peers
 from bench.stress import matrix, runs
 
-QUICK_SAMPLE_S = 5  # what takes longer has no place in a quick run
 PROGRAMS = ("weir-bench", "weir-stress", "weir-footprint")
 COUNT = [sys.executable, "-B", "-m", "bench.judge.cmd_count", "--json"]
 
@@ -119,25 +118,20 @@ def groups_of(needs):
 class Run:
     """The rounds. `is_complete` turns false if not all of them were taken."""
 
-    def __init__(self, book, chosen, sources, is_quick=False, clock=time.monotonic):
+    def __init__(self, book, chosen, sources, clock=time.monotonic):
         needs = [[sample] for sample in book.calibration_needs()]
         needs += [book.needs(claim, cell) for claim in chosen if "not_built" not in claim
                   for cell in claims.cells_of(claim)]
         self.samples = {sample.run: sample for samples in needs for sample in samples}
         self.groups = groups_of([[sample.run for sample in samples] for samples in needs])
-        self.sources, self.is_quick, self.clock, self.progress = sources, is_quick, clock, runs.Progress()
+        self.sources, self.clock, self.progress = sources, clock, runs.Progress()
         self.measured, self.is_complete, self.why, self.was_interrupted = claims_judge.Measured(), True, "", False
-        self.measured.skipped |= {run: f"takes {sample.takes:g} s, too long for --quick"
-                                  for run, sample in self.samples.items() if is_quick and sample.takes > QUICK_SAMPLE_S}
-
-    def rounds(self, sample):
-        return 0 if sample.run in self.measured.skipped else 1 if self.is_quick else sample.rounds
 
     def seconds(self):
-        return sum(self.rounds(sample) * sample.takes for sample in self.samples.values())
+        return sum(sample.rounds * sample.takes for sample in self.samples.values())
 
     def prepare(self):
-        self.sources.prepare([run for run in self.samples if run not in self.measured.skipped])
+        self.sources.prepare(list(self.samples))
 
     def take(self, sample, seed):
         try:
@@ -151,7 +145,7 @@ class Run:
         """False if the time is over."""
         given_up = self.measured.skipped | self.measured.failed
         commands = [run for run in matrix.order(self.groups, index, 1)
-                    if run not in given_up and self.rounds(self.samples[run]) > index]
+                    if run not in given_up and self.samples[run].rounds > index]
         for number, run in enumerate(commands):
             if self.clock() >= end:
                 return False
@@ -169,7 +163,7 @@ class Run:
 
     def run(self, seconds_max):
         end = self.clock() + seconds_max
-        last = max(map(self.rounds, self.samples.values()), default=0)
+        last = max((sample.rounds for sample in self.samples.values()), default=0)
         try:
             for index in range(last):
                 if not self.round(index, last, end):

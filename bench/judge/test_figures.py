@@ -10,7 +10,7 @@ RESULT = {"id": "enabled", "name": "An event | of the floor", "unit": "x", "bar"
           "verdict": "missed", "reason": "", "cells": [CELL]}
 LATER = RESULT | {"id": "later", "name": "Heap", "verdict": "not_built", "reason": "nobody has built it", "bar": None,
                   "cells": []}
-REPORT = {"v": 2, "commit": "0123abc", "is_complete": True, "is_quick": False, "note": "", "settings": {},
+REPORT = {"v": 2, "commit": "0123abc", "is_complete": True, "note": "", "settings": {},
           "environment": {"cpu": "A CPU", "cores": 2, "kernel": "Linux 6", "compiler": "GNU 12"},
           "calibrations": {"clock": {"name": "clock read", "measured": CELL["measured"] | {"median": 10.4}}},
           "claims": [RESULT, LATER]}
@@ -64,7 +64,7 @@ class Tables(samples.Folder):
 
     def test_entries_that_show_nothing(self):
         self.write("README.md", BLOCK)
-        for changes, reason in (({"is_complete": False}, "quick or partial"), ({"is_quick": True}, "quick or partial"),
+        for changes, reason in (({"is_complete": False}, "partial"),
                                 ({"v": 1}, "not what"), ({"claims": [{"id": "enabled"}]}, "not what")):
             self.write("results/one/claims.json", points.compact(REPORT | changes))
             self.assertIn(reason, self.figures("--check", code=1))
