@@ -19,7 +19,7 @@ import shlex
 import sys
 import time
 
-from bench.judge import alternate, builds, command, count, environment, gate, points
+from bench.judge import alternate, builds, command, comment, count, environment, gate, points
 from bench.judge.command import Progress
 
 FOLDER = os.path.join(points.ROOT, "out", "bench", "ab")
@@ -28,7 +28,6 @@ SECONDS, SECONDS_FAST = 480, 90
 SHARE_FIRST = 0.62
 CANNOT_JUDGE = 125  # git bisect skips the commit
 COMMAND_MAX = 200  # as results/schema.json has it
-WORDS = {"regressed": "REGRESSED", "improved": "improved", "unstable": "unstable", "same": "same"}
 
 
 def usage():
@@ -130,26 +129,10 @@ def make_report(names, again, rows, clock, gate_missing, started):
         "clock": clock.rows, "missing": [as_missing(*pair) for pair in missing]}, "report")
 
 
-def print_clock(rows):
-    if not rows:
-        return
-    width = max(len(row["bench"]) for row in rows)
-    print(f"\n{'benchmark':{width}}  {'base':>9}  {'head':>9}   ratio  95 % interval   copy of base    pairs  verdict")
-    for row in rows:
-        again = ", seen twice" if row["was_repeated"] and row["verdict"] == "regressed" else \
-            ", not seen again" if row["was_repeated"] else ""
-        both = "  ".join(f"{row[side]:6.3g} {row['unit']}" for side in ("base", "head"))
-        print(f"{row['bench']:{width}}  {both}   {row['ratio']:.3f}  {row['lo']:.3f} to {row['hi']:.3f}  "
-              f"{row['control_lo']:.3f} to {row['control_hi']:.3f}  {row['pairs']:5}  {WORDS[row['verdict']]}{again}")
-
-
 def print_report(report, why_no_gate):
-    if why_no_gate:
-        print(f"gate: not compared: {why_no_gate}")
-    else:
-        gate.print_table(report["gate"], with_same=False)
-        print(f"gate: {gate.summary(report['gate'])}")
-    print_clock(report["clock"])
+    counts = [] if why_no_gate else list(filter(comment.tells, report["gate"]))
+    print(f"gate: {'not compared: ' + why_no_gate if why_no_gate else comment.summary(report['gate'])}")
+    comment.print_rows(counts, report["clock"])
     regressed = [row for row in report["gate"] + report["clock"] if row["verdict"] == "regressed"]
     for one in report["missing"]:
         print(f"missing: {one['name']}: {one['reason']}")

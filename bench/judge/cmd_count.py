@@ -9,7 +9,7 @@ Exit code: 0 nothing is worse, or nothing was compared (and it says so); 1 somet
 import json
 import os
 
-from bench.judge import builds, command, count, environment, gate, points
+from bench.judge import builds, command, comment, count, environment, gate, points
 
 SKIPPED = 77
 
@@ -70,8 +70,8 @@ def as_object(head, rows, with_what, why):
 
 
 def print_text(options, head, rows, with_what, why):
-    gate.print_table([row for row in rows if row["note"] != why], options.all)
-    print(f"not compared: {why}" if why else f"beside {with_what}: {gate.summary(rows)}")
+    comment.print_rows([row for row in rows if options.all or comment.tells(row, why)], [])
+    print(f"not compared: {why}" if why else f"beside {with_what}: {comment.summary(rows)}")
     if head.note:
         print(f"note: {head.note}")
     if not options.base and any(row["verdict"] == "improved" for row in rows):

@@ -13,7 +13,7 @@ import shlex
 import sys
 import time
 
-from bench.judge import benchmark, builds, command, convert, metrics, points
+from bench.judge import benchmark, builds, command, convert, entries, metrics, points
 
 REPORT = os.path.join(points.ROOT, "out", "bench", "quick.json")
 SECONDS = 110
@@ -76,18 +76,10 @@ class Passes:
 # --- Telling. -----------------------------------------------------------------------------------------------
 
 
-def by_bench(found):
-    """{benchmark: {metric: point}}, in the order of the report."""
-    benches = {}
-    for point in found:
-        benches.setdefault(point["bench"], {})[point["metric"]] = point
-    return benches
-
-
-def times_floor(name, own, benches):
+def times_floor(name, own, floors):
     """The time over that of the floor, which has as many threads."""
     threads = re.search(r"/threads:(\d+)$", name)
-    floor = benches.get(FLOOR + (threads.group(1) if threads else "1"), {}).get(metrics.TIME)
+    floor = floors.get(FLOOR + (threads.group(1) if threads else "1"), {}).get(metrics.TIME)
     if not floor or metrics.TIME not in own or not floor["value"]:
         return ""
     return f"{own[metrics.TIME]['value'] / floor['value']:.2f}"
@@ -106,33 +98,30 @@ def cell(point, has_spread):
     return metrics.told(rounded(point["value"]), unit, spread).strip()
 
 
-def suite_rows(suite, benches):
+def suite_rows(suite, benches, floors):
     """Head and rows of one suite's table: the first figure with its spread, what follows without."""
-    own = {name: figures for name, figures in benches.items() if name.partition("/")[0] == suite}
-    shown = [metric for metric in metrics.TABLE if any(metric in figures for figures in own.values())]
+    shown = [metric for metric in metrics.TABLE if any(metric in figures for figures in benches.values())]
     leading = [metric for metric in (metrics.TIME, *metrics.RATIOS) if metric in shown]
     others = [metric for metric in shown if metric not in leading]
-    has_floor = suite in FLOOR_SUITES and any(name.startswith(FLOOR) for name in benches)
+    has_floor = suite in FLOOR_SUITES and any(name.startswith(FLOOR) for name in floors)
     yield [suite, "median (least–greatest)", *(["x floor"] if has_floor else []),
            *(HEADS.get(metric, metric) for metric in others)]
-    for name, figures in own.items():
+    for name, figures in benches.items():
         first = next((figures[metric] for metric in leading if metric in figures), None)
-        floor = [times_floor(name, figures, benches)] if has_floor else []
+        floor = [times_floor(name, figures, floors)] if has_floor else []
         yield ["  " + name.partition("/")[2], cell(first, True), *floor,
                *(cell(figures.get(metric), False) for metric in others)]
 
 
 def tell(source, passes):
-    benches = by_bench(source.points)
+    suites = entries.by_suite(source.points)
     environment = source.environment
     calibration = f", {source.cal_ns:.3f} ns a step of arithmetic" if source.cal_ns is not None else ""
     print(f"{environment['cpu']}, {environment['cores']} processors, {environment['compiler']}, "
           f"commit {source.commit}\nclock {environment['clock_source']}, governor {environment['governor']}, "
           f"load {environment['load']}{calibration}; {passes} {'pass' if passes == 1 else 'passes'}")
-    for suite in dict.fromkeys(name.partition("/")[0] for name in benches):
-        print()
-        for line in command.runs.table(list(suite_rows(suite, benches))):
-            print(line)
+    for suite, benches in suites.items():
+        print("", *command.runs.table(list(suite_rows(suite, benches, suites.get("floor", {})))), sep="\n")
 
 
 def main(argv=None):

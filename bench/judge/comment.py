@@ -8,13 +8,14 @@ import math
 import re
 
 from bench.judge import metrics
+from bench.judge.command import runs
 
 MARKER = "<!-- weir-bench -->"
 ROWS_MAX = 20
 LENGTH_MAX = 60000  # GitHub takes 65536
 
 SIGN = {"regressed": "❌", "improved": "✅", "unstable": "〰️", "same": "", "not_compared": "❔"}
-WORD = {"regressed": "regressed", "improved": "improved", "unstable": "unstable", "same": "~",
+WORD = {"regressed": "regressed", "improved": "improved", "unstable": "unstable", "same": "same",
         "not_compared": "not compared"}
 ARROW = {"less": "↓", "more": "↑"}
 RANK = {"regressed": 0, "improved": 1, "unstable": 2, "not_compared": 3, "same": 4}
@@ -85,24 +86,50 @@ def change_told(base, head):
     return f"{'+' if percent > 0 else '−'}{metrics.significant(abs(percent))} %"
 
 
+def gate_cells(row, words=str):
+    return [words(row["name"]), metrics.exact(row["base"]), metrics.exact(row["head"]), change_told(row["base"], row["head"]),
+            words(row["unit"]), words(row["note"])]
+
+
+def clock_cells(row, words=str):
+    factor, unit = metrics.scale(row["base"], row["unit"])
+    base, head = (metrics.significant(value / factor) for value in (row["base"], row["head"]))
+    return [words(row["bench"]), base, head, f"{words(unit)} {ARROW[row['better']]}",
+            f"{row['ratio']:.3g} [{row['lo']:.3g}, {row['hi']:.3g}]", f"[{row['control_lo']:.3g}, {row['control_hi']:.3g}]",
+            WORD[row["verdict"]] + (" (2 runs)" if row["was_repeated"] else "")]
+
+
 def gate_row(row):
-    return (f"| {SIGN[row['verdict']]} {code(row['name'])} | {metrics.exact(row['base'])} | {metrics.exact(row['head'])} "
-            f"| {change_told(row['base'], row['head'])} | {code(row['unit'])} | {code(row['note'])} |")
+    return f"| {SIGN[row['verdict']]} {' | '.join(gate_cells(row, code))} |"
 
 
 def clock_row(row):
-    factor, unit = metrics.scale(row["base"], row["unit"])
-    base, head = (metrics.significant(value / factor) for value in (row["base"], row["head"]))
-    word = f"**{WORD[row['verdict']]}**" if row["verdict"] in ("regressed", "improved") else WORD[row["verdict"]]
-    cells = [f"{SIGN[row['verdict']]} {code(row['bench'])}", base, head, f"{code(unit)} {ARROW[row['better']]}",
-             f"{row['ratio']:.3g} [{row['lo']:.3g}, {row['hi']:.3g}]",
-             f"[{row['control_lo']:.3g}, {row['control_hi']:.3g}]", word + (" (2 runs)" if row["was_repeated"] else "")]
-    return "| " + " | ".join(cells) + " |"
+    *cells, word = clock_cells(row, code)
+    bold = word.replace(WORD[row["verdict"]], f"**{WORD[row['verdict']]}**") if RANK[row["verdict"]] < 2 else word
+    return f"| {SIGN[row['verdict']]} {' | '.join([*cells, bold])} |"
 
 
-GATE_HEAD = ["| counted, exact | base | head | change | unit | |", "|---|--:|--:|--:|---|---|"]
-CLOCK_HEAD = ["| wall clock | base | head | unit | head / base [95 %] | base / base [95 %] | |",
-              "|---|--:|--:|---|---|---|---|"]
+GATE_HEAD = ["counted, exact", "base", "head", "change", "unit", ""]
+CLOCK_HEAD = ["wall clock", "base", "head", "unit", "head / base [95 %]", "base / base [95 %]", ""]
+
+
+def tells(row, why=None):
+    """Is there more to it than that it is the same, or not compared for the reason that all have?"""
+    return row["verdict"] in ("regressed", "improved") or row["note"] not in ("", why)
+
+
+def print_rows(gate, clock):
+    """For a terminal: the counts that these are, with their verdicts, and the clock."""
+    for head, cells in ((GATE_HEAD, [[*gate_cells(row)[:5], WORD[row["verdict"]]] for row in gate]),
+                        (CLOCK_HEAD, [clock_cells(row) for row in clock])):
+        notes = ["", *(row["note"] for row in gate)] if head is GATE_HEAD else [""] * (len(clock) + 1)
+        for line, note in zip(runs.table([head, *cells]) if cells else (), notes):
+            print(f"{line}  {note}".rstrip())
+
+
+def summary(rows):
+    found = [WORD[row["verdict"]] for row in rows]
+    return f"{len(rows)} figures: " + ", ".join(f"{found.count(word)} {word}" for word in WORD.values() if word in found)
 
 
 def weight(row):
@@ -115,9 +142,10 @@ def weight(row):
 
 def tables(rows):
     """Of the counts and of the clock, in the order of the rows."""
-    for head, is_of, line in ((GATE_HEAD, lambda row: "name" in row, gate_row), (CLOCK_HEAD, lambda row: "bench" in row, clock_row)):
-        own = list(filter(is_of, rows))
-        yield from (*head, *map(line, own), "") if own else ()
+    for head, key, line in ((GATE_HEAD, "name", gate_row), (CLOCK_HEAD, "bench", clock_row)):
+        own = [row for row in rows if key in row]
+        marks = ["---" if name in (head[0], "unit", "") else "--:" for name in head]
+        yield from (f"| {' | '.join(head)} |", f"|{'|'.join(marks)}|", *map(line, own), "") if own else ()
 
 
 # --- The comment. -------------------------------------------------------------------------------------------
@@ -158,7 +186,7 @@ def legend(report):
     many = f"{pairs[0]} to {pairs[-1]}" if len(pairs) > 1 else f"{pairs[0]}" if pairs else "no"
     return (f"Counts are exact. For the clock, {many} pairs of processes of base and head in turn; *base / base* is a "
             "copy of base against base in the same run: what is within it is noise. ↓ less is better, ↑ more is "
-            "better, ~ no difference shown.")
+            "better; same: no difference shown.")
 
 
 def render(report, graph_url=None):

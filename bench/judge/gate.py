@@ -163,23 +163,3 @@ def why_not_comparable(baseline, figures):
     if baseline.libc != figures.libc:
         return f"the C library is {figures.libc}, the other figures are with {baseline.libc}"
     return None
-
-
-# --- For people. -----------------------------------------------------------------------------------------------------
-
-def print_table(rows, with_same):
-    """Those that tell something, or all."""
-    shown = [row for row in rows if with_same or row["verdict"] in ("regressed", "improved") or row["note"]]
-    cells = [[row["name"], metrics.exact(row["base"]), metrics.exact(row["head"]), row["verdict"].replace("_", " ")]
-             for row in shown]
-    if not shown:
-        return
-    for line, note in zip(command.runs.table([["figure", "base", "head", "verdict"], *cells]),
-                          ["", *(row["note"] for row in shown)]):
-        print(f"{line}  {note}".rstrip())
-
-
-def summary(rows):
-    verdicts = [row["verdict"] for row in rows]
-    parts = [f"{verdicts.count(verdict)} {verdict.replace('_', ' ')}" for verdict in dict.fromkeys(sorted(verdicts))]
-    return f"{len(rows)} figures: {', '.join(parts)}"
