@@ -18,7 +18,7 @@ import shutil
 import statistics
 import sys
 import time
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy
 
@@ -54,13 +54,13 @@ FULL = (Group(("emit/(disabled|enabled/payload:[0-9]+|no_clock/payload:32|droppe
 def group_of(name):
     """That benchmark alone, with the settings that its kind has."""
     like = FULL[1] if name.startswith("brim/") else FULL[0]
-    return Group((re.escape(name),), like.min_time, like.repetitions, like.quantile, like.options)
+    return replace(like, names=(re.escape(name),))
 
 
 def filtered(groups, pattern):
     """The groups, with those of their names only that fit."""
-    return tuple(Group(tuple(f"(?=.*(?:{pattern})){name}" for name in group.names), group.min_time, group.repetitions,
-                       group.quantile, group.options) for group in groups)
+    return tuple(replace(group, names=tuple(f"(?=.*(?:{pattern})){name}" for name in group.names))
+                 for group in groups)
 
 
 class Programs:

@@ -50,18 +50,11 @@ def compiler_key():
     return hashlib.sha256("\0".join(told).encode()).hexdigest()[:8]
 
 
-def last_used(tree):
-    for path in (os.path.join(tree, ".whole"), tree):
-        with contextlib.suppress(FileNotFoundError):
-            return os.stat(path).st_mtime
-    return 0.0
-
-
 def prune(now):
     """Removes the trees that were not used for long."""
     for name in os.listdir(FOLDER):
         tree = os.path.join(FOLDER, name)
-        if not name.startswith(".") and now - last_used(tree) > UNUSED_SECONDS:
+        if not name.startswith(".") and now - os.stat(tree).st_mtime > UNUSED_SECONDS:
             shutil.rmtree(tree, ignore_errors=True)
     process.git("worktree", "prune")
 
@@ -70,7 +63,7 @@ def checkout(commit):
     """The worktree of a commit for the compiler of now, made if it is not there or not whole."""
     tree = os.path.join(FOLDER, f"{commit[:12]}-{compiler_key()}")
     if os.path.exists(os.path.join(tree, ".whole")):
-        os.utime(os.path.join(tree, ".whole"))
+        os.utime(tree)
         return tree
     shutil.rmtree(tree, ignore_errors=True)
     os.makedirs(FOLDER, exist_ok=True)

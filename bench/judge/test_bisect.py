@@ -88,13 +88,12 @@ class Trees(Repository):
     def test_trees_that_nobody_uses_are_removed(self):
         names = self.values("1", "2", "3")
         trees = [builds.checkout(name) for name in names[:2]]
-        whole = os.path.join(trees[0], ".whole")
-        long_ago = os.stat(whole).st_mtime - builds.UNUSED_SECONDS - 10
-        os.utime(whole, (long_ago, long_ago))
+        long_ago = os.stat(trees[0]).st_mtime - builds.UNUSED_SECONDS - 10
+        os.utime(trees[0], (long_ago, long_ago))
         builds.checkout(names[0])  # is used again, so that it stays
         builds.checkout(names[2])
         self.assertTrue(os.path.exists(trees[0]))
-        os.utime(whole, (long_ago, long_ago))
+        os.utime(trees[0], (long_ago, long_ago))
         builds.prune(os.stat(builds.FOLDER).st_mtime)
         self.assertEqual([os.path.exists(tree) for tree in trees], [False, True])
 
