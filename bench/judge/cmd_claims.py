@@ -3,8 +3,8 @@
 The claims are rows of bench/claims.json: a name, a quantity over samples, a bar. Samples that several claims need are
 taken once a round; rounds are interleaved, and a verdict is of their median (a bar may say otherwise). Exit codes: 0 all
 that is built and applies to this machine is met, and all rounds were taken; 1 something is missed, failed or not
-measured (a peer is not installed), or the time was over before the last round; 2 usage; 130
-interrupted. What was measured until then is written in any case, and says that it is partial.
+measured (a peer is not installed), or the time was over before the last round; 2 usage; 130 interrupted. What was
+measured until then is written in any case, and says that it is partial.
 """
 import difflib
 import os
@@ -23,8 +23,9 @@ VERSION = 2
 def usage(argv):
     parser = command.parser("claims", __doc__)
     parser.add_argument("--only", nargs="+", metavar="ID", help="these claims; --list has their names")
-    parser.add_argument("--minutes", type=command.within(0.001, MINUTES_MAX), default=MINUTES_MAX, help="at most, without building; if that is too "
-                        "short for all rounds, the report is partial and no entry to show; default and most 20")
+    parser.add_argument("--minutes", type=command.within(0.001, MINUTES_MAX), default=MINUTES_MAX,
+                        help="at most, without building; if that is too short for all rounds, the report is partial "
+                        "and no entry to show; default and most 20")
     parser.add_argument("--list", action="store_true", help="what is claimed, by which quantity; measures nothing")
     parser.add_argument("-o", "--output", default=OUT, metavar="FILE", help=f"the report; default {OUT}")
     parser.add_argument("--programs", metavar="FOLDER",

@@ -70,7 +70,8 @@ def main():
         raise runs.Failed(str(error)) from None
     finally:
         progress.end()
-    result = {"v": 1, "commit": environment.commit(points.ROOT), "date": points.now(), "command": shlex.join(["./dev", "bench", "peers", *sys.argv[1:]]),
+    result = {"v": 1, "commit": environment.commit(points.ROOT), "date": points.now(),
+              "command": shlex.join(["./dev", "bench", "peers", *sys.argv[1:]]),
               "environment": before, "rows": rows}
     text = json.dumps(result, indent=1) + "\n"
     command.write(arguments.output, text)

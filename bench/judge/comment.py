@@ -87,8 +87,9 @@ def change_told(base, head):
 
 
 def gate_cells(row, words=str):
-    return [words(row["name"]), metrics.exact(row["base"]), metrics.exact(row["head"]), change_told(row["base"], row["head"]),
-            words(row["unit"]), words(row["note"])]
+    base, head = row["base"], row["head"]
+    return [words(row["name"]), metrics.exact(base), metrics.exact(head), change_told(base, head), words(row["unit"]),
+            words(row["note"])]
 
 
 def clock_cells(row, words=str):

@@ -1,4 +1,5 @@
-"""The default strategy of BLOCK against the others, from the runs of a matrix: ratios with intervals, shares of the bound, waits, and the bars.
+"""The default strategy of BLOCK against the others, from the runs of a matrix: ratios with intervals, shares of the
+bound, waits, and the bars.
 
     compare.py RUNS.ndjson [--json OUT.json] [--any-segment]
 
