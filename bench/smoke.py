@@ -9,6 +9,7 @@ import re
 import sys
 
 from bench.judge import benchmark, command, convert
+from bench.stress import runs
 
 # The figures that bars depend on: these must not disappear unnoticed.
 EXPECTED = (
@@ -18,8 +19,8 @@ EXPECTED = (
     "emit/no_clock/payload:32/threads:1", "emit/sustained/payload:32/producers:1",
     "emit/sustained/payload:32/producers:2", "emit/short_lived",
     "drain/encode/payload:32", "drain/tmpfs/payload:32", "reader/decode/payload:32",
-    "brim/block/relay/producers:1/segment:32768", "brim/block/relay/producers:8/segment:32768",
-    "brim/block/fifo/producers:8/segment:4096", "brim/drop/producers:4/segment:32768/payload:1024",
+    *(f"brim/block/{wake}/producers:{producers}/segment:32768" for wake in runs.WAKES.values() for producers in (1, 8)),
+    "brim/drop/producers:4/segment:32768/payload:1024",
     "brim/stop_parked/producers:32", "ratio/enabled", "ratio/enabled_block", "ratio/dropped", "ratio/disabled",
     "ratio/sustained")
 CONTEXT = ("cpu", "kernel", "c_compiler", "cxx_compiler", "build_type", "commit", "event_clock", "system_clock",
@@ -30,13 +31,13 @@ NAME = re.compile(r"(floor|emit|drain|brim|reader|ratio)(/[a-z0-9_-]+)+(/[a-z0-9
 def faults(listed, report):
     rows = [row["name"] for row in report["benchmarks"]]
     plain = [benchmark.plain(name) for name in rows]
-    yield from (f"{convert.ADDED.sub('', name)}: registered, but not in the report" for name in listed
+    yield from (f"{benchmark.plain(name)}: registered, but not in the report" for name in listed
                 if benchmark.plain(name) not in plain)
     yield from (f"{name}: no longer measured" for name in EXPECTED if name not in plain)
     yield from (f"{name}: twice" for name in sorted(set(plain)) if plain.count(name) > 1)
     yield from (f"{name}: not suite/what/key:value" for name in plain if not NAME.fullmatch(name))
     yield from (f"context: no {key}" for key in CONTEXT if not report["context"].get(key))
-    yield from (f"{name}: {reason}" for name, reason in benchmark.failures(report))
+    yield from (f"{name}: {reason}" for name, reason in benchmark.failures(report).items())
     told = {point["bench"] for point in convert.from_weir_bench(report, "the report").points}
     yield from (f"{name}: no figure that the history keeps" for name in plain if name not in told)
 

@@ -18,7 +18,7 @@ import shutil
 import statistics
 import sys
 import time
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy
 
@@ -28,6 +28,7 @@ from bench.judge.command import runs
 SIDES = ("base", "head", "control")
 LEAST, MEDIAN = 0.0, 0.5  # quantiles
 PROCESS_SECONDS_MAX = 120
+DEFAULT_WAKE = next(iter(runs.WAKES.values()))
 
 
 @dataclass
@@ -43,23 +44,23 @@ class Group:
 # Few benchmarks, since the rarest chance grows with their number, and short ones, since processes are what counts.
 FAST = (Group(("emit/enabled/payload:32/threads:1", "emit/no_clock/payload:32/threads:1",
                "emit/dropped/payload:32/threads:1", "drain/encode/payload:32"), 0.001, 10, LEAST),
-        Group(("brim/block/relay/producers:8/segment:32768",), 0.01, 1, MEDIAN, ("--brim_seconds=0.08",)))
+        Group((f"brim/block/{DEFAULT_WAKE}/producers:8/segment:32768",), 0.01, 1, MEDIAN, ("--brim_seconds=0.08",)))
 FULL = (Group(("emit/(disabled|enabled/payload:[0-9]+|no_clock/payload:32|dropped/payload:32)/threads:1",
                "drain/(encode|tmpfs)/payload:[0-9]+", "reader/decode/payload:(0|32|1024)"), 0.001, 10, LEAST),
-        Group(("brim/block/(relay|fifo|auto-reset)/producers:(1|8)/segment:32768",
+        Group(("brim/block/[a-z-]+/producers:(1|8)/segment:32768",
                "brim/overwrite/producers:8/segment:32768"), 0.01, 1, MEDIAN, ("--brim_seconds=0.1",)))
 
 
 def group_of(name):
     """That benchmark alone, with the settings that its kind has."""
     like = FULL[1] if name.startswith("brim/") else FULL[0]
-    return Group((re.escape(name),), like.min_time, like.repetitions, like.quantile, like.options)
+    return replace(like, names=(re.escape(name),))
 
 
 def filtered(groups, pattern):
     """The groups, with those of their names only that fit."""
-    return tuple(Group(tuple(f"(?=.*(?:{pattern})){name}" for name in group.names), group.min_time, group.repetitions,
-                       group.quantile, group.options) for group in groups)
+    return tuple(replace(group, names=tuple(f"(?=.*(?:{pattern})){name}" for name in group.names))
+                 for group in groups)
 
 
 class Programs:
@@ -103,16 +104,15 @@ class Round:
         """{name: value} of one process for each group; a benchmark that could not measure has none."""
         found = {}
         for group, names in self.groups:
-            exact = "^(" + "|".join(re.escape(full).replace("\\-", "-") for full in names.values()) + ")$"
-            report = benchmark.run(self.programs.paths[side], exact, group.min_time, group.repetitions, group.options,
-                                   seconds_max=PROCESS_SECONDS_MAX)
+            report = benchmark.run(self.programs.paths[side], benchmark.exactly(names.values()), group.min_time,
+                                   group.repetitions, group.options, seconds_max=PROCESS_SECONDS_MAX)
             self.contexts[side].append(report["context"])
-            for name, reason in benchmark.failures(report):
-                self.reasons[benchmark.plain(name)] = reason
-                self.failed[benchmark.plain(name), side] += 1
-            for name, row in convert.rows_by_name(report, "weir-bench").items():
-                if not row.error and row.iterations and name in names:
-                    times = [convert.time_ns(one, "weir-bench") for one in row.iterations]
+            failures = benchmark.failures(report)
+            self.reasons.update(failures)
+            self.failed.update((name, side) for name in failures)
+            for name, rows in benchmark.repetitions_of(report).items():
+                if name in names and name not in failures:
+                    times = [convert.time_ns(row, "weir-bench") for row in rows]
                     found[name] = float(numpy.quantile(times, group.quantile))
         return found
 

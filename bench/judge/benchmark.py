@@ -3,20 +3,18 @@
 Library 1.7.1, which Debian 12 has, takes --benchmark_min_time=0.05; from 1.8 on it is to be 0.05s, which 1.7.1 refuses.
 The program is asked which it is.
 """
-import collections
+import functools
 import json
 import os
 import re
-import subprocess
-import tempfile
-import threading
 
-from bench.judge import convert
+from bench.judge import process
 from bench.judge.command import last_lines, runs
 
 SECONDS_MAX = 3600  # a program that takes longer does not end
 ASK_SECONDS_MAX = 60
-ROW = re.compile(r'^\s*"name": "(.*)",?$')
+# What the library adds to a name to say how it measured. The number of threads stays: it is what was measured.
+ADDED = re.compile(r"/((manual|real|process)_time|(iterations|repeats):\d+|min_(warmup_)?time:[0-9.]+)(?=/|$)")
 
 
 def last_line(text):
@@ -27,43 +25,29 @@ def failed(program, why):
     return runs.Failed(f"{program}: {why}")
 
 
-def ask(program, *options):
-    """What it prints, (exit code, standard output, standard error), where that is quick."""
-    try:
-        done = subprocess.run([program, *options], capture_output=True, text=True, errors="replace", check=False,
-                              timeout=ASK_SECONDS_MAX)
-    except OSError as error:
-        raise failed(program, error.strerror) from error
-    except subprocess.TimeoutExpired as error:
-        raise failed(program, f"no answer to {' '.join(options)} in {ASK_SECONDS_MAX} s") from error
-    return done.returncode, done.stdout, done.stderr
+def call(program, *options, seconds_max=ASK_SECONDS_MAX):
+    return process.call([program, *options], seconds_max)
 
 
-_suffixes = {}
-
-
+@functools.lru_cache(maxsize=None)
 def suffix(program):
     """What ends the number of seconds in --benchmark_min_time: "s", or nothing where the library is older than 1.8."""
-    if program not in _suffixes:
-        code, _, told = ask(program, "--benchmark_list_tests=true", "--benchmark_min_time=0.05s")
-        _suffixes[program] = "s" if code == 0 and "expected to be a double" not in told else ""
-    return _suffixes[program]
+    done = call(program, "--benchmark_list_tests=true", "--benchmark_min_time=0.05s")
+    return "s" if done.returncode == 0 and "expected to be a double" not in done.stderr else ""
 
 
-def names(program, pattern=None, options=()):
-    """The benchmarks that fit, as their rows will be called."""
-    filters = [] if pattern is None else [f"--benchmark_filter={pattern}"]
-    code, listed, told = ask(program, "--benchmark_list_tests=true", *filters, *options)
-    found = [line for line in listed.splitlines() if line.strip()]
-    if code != 0 or not found:
-        raise failed(program, f"no benchmark fits '{pattern}'" if pattern is not None and "Failed to match" in told
-                     else f"it lists no benchmarks: {last_line(told)}")
+def names(program):
+    """All benchmarks, as their rows will be called."""
+    done = call(program, "--benchmark_list_tests=true")
+    found = [line for line in done.stdout.splitlines() if line.strip()]
+    if done.returncode != 0 or not found:
+        raise failed(program, f"it lists no benchmarks: {last_line(done.stderr)}")
     return found
 
 
 def plain(name):
     """The name that a person uses, and results/: without what Google Benchmark adds to say how it measured."""
-    return convert.ADDED.sub("", name)
+    return ADDED.sub("", name)
 
 
 def choose(program, pattern):
@@ -71,63 +55,18 @@ def choose(program, pattern):
 
     The library's own filter looks at all of a name, and "ratio" is in "/iterations:1".
     """
+    found = names(program)
     if pattern is None:
-        return None, len(names(program))
-    found = [name for name in names(program) if re.search(pattern, plain(name))]
+        return None, len(found)
+    found = [name for name in found if re.search(pattern, plain(name))]
     if not found:
         raise failed(program, f"no benchmark fits '{pattern}'")
-    return "^(" + "|".join(name.replace(".", "[.]") for name in found) + ")$", len(found)
+    return exactly(found), len(found)
 
 
-def words(program, pattern=None, min_time=None, repetitions=1, options=()):
-    command = [program, "--benchmark_format=json"]
-    if pattern is not None:
-        command.append(f"--benchmark_filter={pattern}")
-    if min_time is not None:
-        command.append(f"--benchmark_min_time={min_time:g}{suffix(program)}")
-    if repetitions != 1:
-        command.append(f"--benchmark_repetitions={repetitions}")
-    return [*command, *options]
-
-
-def collect(process, on_row):
-    """Its output, as it comes: rows are told when they are there."""
-    lines, is_row = [], False
-    for line in process.stdout:
-        lines.append(line)
-        is_row = is_row or '"benchmarks": [' in line
-        match = ROW.match(line) if is_row and on_row else None
-        if match:
-            on_row(match.group(1))
-    return "".join(lines)
-
-
-def execute(command, on_row, seconds_max):
-    """(exit code, standard output, standard error); the program does not outlive this call."""
-    with tempfile.TemporaryFile("w+", encoding="utf-8", errors="replace") as errors:
-        try:
-            process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=errors, text=True, errors="replace")
-        except OSError as error:
-            raise failed(command[0], error.strerror) from error
-        timer = threading.Timer(seconds_max, process.kill)
-        timer.start()
-        try:
-            output = collect(process, on_row)
-            code = process.wait()
-        finally:
-            late = not timer.is_alive()
-            timer.cancel()
-            process.kill()
-            process.wait()
-            process.stdout.close()
-        if late and code < 0:
-            raise failed(command[0], f"not done in {seconds_max} s")
-        errors.seek(0)
-        return code, output, errors.read()
-
-
-def has_name(row):
-    return isinstance(row, dict) and isinstance(row.get("name"), str)
+def exactly(full_names):
+    """The filter of these benchmarks. The library's regular expressions know no escaped hyphen."""
+    return "^(" + "|".join(re.escape(name).replace("\\-", "-") for name in full_names) + ")$"
 
 
 def parse(text, program):
@@ -137,44 +76,47 @@ def parse(text, program):
     except (ValueError, RecursionError) as error:
         raise failed(program, f"its report is not JSON: {error}") from error
     if not (isinstance(report, dict) and isinstance(report.get("context"), dict)
-            and isinstance(report.get("benchmarks"), list) and all(map(has_name, report["benchmarks"]))):
+            and isinstance(report.get("benchmarks"), list)
+            and all(isinstance(row, dict) and isinstance(row.get("name"), str) for row in report["benchmarks"])):
         raise failed(program, "its report has no context, or benchmarks without a name")
-    if "executable" in report["context"]: # where it lay on this machine is nobody's business
+    if "executable" in report["context"]:  # where it lay on this machine is nobody's business
         report["context"]["executable"] = os.path.basename(str(report["context"]["executable"]))
     return report
 
 
-def run(program, filter=None, min_time=None, repetitions=1, options=(),  # pylint: disable=redefined-builtin
-        on_row=None, seconds_max=SECONDS_MAX):
+def run(program, pattern=None, min_time=None, repetitions=1, options=(), seconds_max=SECONDS_MAX):
     """Runs it and returns its report as Google Benchmark writes it.
 
-    filter: a regular expression over names. min_time: seconds of each benchmark. on_row: called with the name of each
-    row as it comes.
+    pattern: a regular expression over names. min_time: seconds of each benchmark.
     runs.Failed with one line if there is no report; a benchmark that failed has a row that says so, see failures().
     """
-    code, output, told = execute(words(program, filter, min_time, repetitions, options), on_row, seconds_max)
-    if "Failed to match" in told:
-        raise failed(program, f"no benchmark fits '{filter}'")
-    if code != 0:
-        raise failed(program, f"it ended with {code}: {last_line(told)}")
-    return parse(output, program)
+    words = ["--benchmark_format=json"]
+    words += [] if pattern is None else [f"--benchmark_filter={pattern}"]
+    words += [] if min_time is None else [f"--benchmark_min_time={min_time:g}{suffix(program)}"]
+    words += [] if repetitions == 1 else [f"--benchmark_repetitions={repetitions}"]
+    done = call(program, *words, *options, seconds_max=seconds_max)
+    if "Failed to match" in done.stderr:
+        raise failed(program, f"no benchmark fits '{pattern}'")
+    if done.returncode != 0:
+        raise failed(program, f"it ended with {done.returncode}: {last_line(done.stderr)}")
+    return parse(done.stdout, program)
 
 
 def failures(report):
-    """(name, reason) of the benchmarks that could not measure."""
-    return [(row["name"], row.get("error_message") or row.get("skip_message") or "failed")
-            for row in report["benchmarks"] if row.get("error_occurred") or row.get("skipped")]
+    """{plain name: reason} of the benchmarks that could not measure."""
+    return {plain(row["name"]): str(row.get("error_message") or row.get("skip_message") or "failed")
+            for row in report["benchmarks"] if row.get("error_occurred") or row.get("skipped")}
+
+
+def repetitions_of(report):
+    """{plain name: rows} without those that the library adds about repetitions (mean, stddev, cv)."""
+    found = {}
+    for row in report["benchmarks"]:
+        if row.get("run_type", "iteration") == "iteration":
+            found.setdefault(plain(str(row.get("run_name") or row["name"])), []).append(row)
+    return found
 
 
 def merge(reports):
-    """One report of several of the same program: their rows as repetitions, in the context of the first."""
-    merged, seen = [], collections.Counter()
-    for report in reports:
-        for row in report["benchmarks"]:
-            name = row.get("run_name") or row["name"]
-            if row.get("run_type", "iteration") == "iteration":
-                merged.append({**row, "repetition_index": seen[name]})
-                seen[name] += 1
-    for row in merged:
-        row["repetitions"] = seen[row.get("run_name") or row["name"]]
-    return {"context": dict(reports[0]["context"]), "benchmarks": merged}
+    """One report of several of the same program, in the context of the first: their rows are its repetitions."""
+    return {"context": dict(reports[0]["context"]), "benchmarks": [row for one in reports for row in one["benchmarks"]]}

@@ -9,11 +9,10 @@ import hashlib
 import os
 import shlex
 import shutil
-import subprocess
 import time
 
-from bench.judge import repository
-from bench.judge.command import Progress, Usage, last_lines, runs
+from bench.judge import process
+from bench.judge.command import Progress, Usage, runs
 from bench.judge.points import ROOT
 
 FOLDER = os.path.join(ROOT, "out", "bench", "builds")
@@ -24,27 +23,12 @@ COMPILERS = {"CC": "cc", "CXX": "c++"}
 FLAGS = ("CFLAGS", "CXXFLAGS", "LDFLAGS")
 
 
-class NoTarget(runs.Failed):
-    """The revision is older than the program."""
-
-
-def git(*arguments, root=None):
-    return repository.git(root or ROOT, *arguments)
-
-
 def resolve(revision):
     """The whole name of a commit. HEAD~2, a branch, a tag, a part of a name."""
     try:
-        return git("rev-parse", "--verify", "--quiet", "--end-of-options", revision + "^{commit}")
+        return process.git("rev-parse", "--verify", "--quiet", "--end-of-options", revision + "^{commit}")
     except runs.Failed:
         raise Usage(f"'{revision}' is no commit of this repository") from None
-
-
-def run(command, where, what):
-    done = subprocess.run(command, cwd=where, capture_output=True, text=True, check=False)
-    if done.returncode != 0:
-        raise runs.Failed(f"{what}: {' '.join(command)} failed:\n{last_lines(done.stdout + done.stderr, LOG_LINES)}")
-    return done.stdout
 
 
 @contextlib.contextmanager
@@ -56,58 +40,38 @@ def locked():
         yield
 
 
-def version_of(words):
-    """What a compiler says of itself; nothing where it cannot be run, of which CMake then tells."""
-    try:
-        return subprocess.run([*words, "--version"], capture_output=True, text=True, errors="replace",
-                              check=False).stdout
-    except OSError:
-        return ""
-
-
 def compiler_key():
     """A short name for the compilers and flags that CMake would take now: with others, a build is another build."""
     told = [os.environ.get(name, "") for name in FLAGS]
     for name, usual in COMPILERS.items():
         words = shlex.split(os.environ.get(name) or usual)
-        told += [*words, os.path.realpath(shutil.which(words[0]) or words[0]), version_of(words)]
+        path = shutil.which(words[0])  # CMake says it where there is none
+        told += [*words, os.path.realpath(path or words[0]), process.output([*words, "--version"]) if path else ""]
     return hashlib.sha256("\0".join(told).encode()).hexdigest()[:8]
-
-
-def last_used(tree):
-    for path in (os.path.join(tree, ".whole"), tree):
-        with contextlib.suppress(FileNotFoundError):
-            return os.stat(path).st_mtime
-    return 0.0
 
 
 def prune(now):
     """Removes the trees that were not used for long."""
     for name in os.listdir(FOLDER):
         tree = os.path.join(FOLDER, name)
-        if not name.startswith(".") and now - last_used(tree) > UNUSED_SECONDS:
+        if not name.startswith(".") and now - os.stat(tree).st_mtime > UNUSED_SECONDS:
             shutil.rmtree(tree, ignore_errors=True)
-    git("worktree", "prune")
+    process.git("worktree", "prune")
 
 
 def checkout(commit):
     """The worktree of a commit for the compiler of now, made if it is not there or not whole."""
     tree = os.path.join(FOLDER, f"{commit[:12]}-{compiler_key()}")
     if os.path.exists(os.path.join(tree, ".whole")):
-        os.utime(os.path.join(tree, ".whole"))
+        os.utime(tree)
         return tree
     shutil.rmtree(tree, ignore_errors=True)
     os.makedirs(FOLDER, exist_ok=True)
     prune(time.time())
-    git("worktree", "add", "--quiet", "--detach", "--force", tree, commit)
+    process.git("worktree", "add", "--quiet", "--detach", "--force", tree, commit)
     with open(os.path.join(tree, ".whole"), "w", encoding="utf-8") as file:
         file.write(commit + "\n")
     return tree
-
-
-def has_target(folder, target):
-    listed = run(["cmake", "--build", folder, "--target", "help"], ROOT, "targets")
-    return any(line.split(":")[0].strip() == target for line in listed.splitlines())
 
 
 def make(tree, targets, preset, name):
@@ -116,11 +80,8 @@ def make(tree, targets, preset, name):
     progress = Progress()
     progress.show(f"building {name} ...")
     try:
-        run(["cmake", "--preset", preset], tree, name)
-        for target in targets:
-            if not has_target(folder, target):
-                raise NoTarget(f"{name} has no {target}")
-        run(["cmake", "--build", folder, "--target", *targets], tree, name)
+        process.output(["cmake", "--preset", preset], lines=LOG_LINES, cwd=tree)
+        process.output(["cmake", "--build", folder, "--target", *targets], lines=LOG_LINES, cwd=tree)
     finally:
         progress.end()
     return folder
@@ -132,16 +93,7 @@ def build(revision, targets, preset="bench"):
         return make(ROOT, targets, preset, "the current tree")
     commit = resolve(revision)
     with locked():
-        tree = checkout(commit)
-        stamp = os.path.join(tree, ".built-" + preset)
-        built = open(stamp, encoding="utf-8").read().split() if os.path.exists(stamp) else []
-        folder = os.path.join(tree, "build", preset)
-        if set(targets) <= set(built):
-            return folder
-        make(tree, targets, preset, commit[:12])
-        with open(stamp, "w", encoding="utf-8") as file:
-            file.write("\n".join(sorted({*built, *targets})) + "\n")
-        return folder
+        return make(checkout(commit), targets, preset, commit[:12])
 
 
 def program(revision):

@@ -8,10 +8,10 @@ import glob
 import os
 import re
 import shutil
-import subprocess
 import tempfile
 
-from bench.stress import runs
+from bench.judge import process
+from bench.judge.command import runs
 
 from tests.codegen import check, disassembly
 
@@ -46,14 +46,8 @@ def run(program, events):
             raise runs.Failed(f"{needed} is not installed; ./dev deps bench installs it")
     with tempfile.TemporaryDirectory(prefix="weir-count-") as folder:
         pattern = os.path.join(folder, "profile")
-        try:
-            done = subprocess.run(words(program, [str(events)], pattern), env=environment(), capture_output=True,
-                                  text=True, timeout=SECONDS_MAX, check=False)
-        except subprocess.TimeoutExpired:
-            raise runs.Failed(f"{os.path.basename(program)} did not end within {SECONDS_MAX} s") from None
-        if done.returncode != 0:
-            raise runs.Failed(f"{os.path.basename(program)} ended with {done.returncode}: {done.stderr.strip()[-500:]}")
-        return done.stdout, read_all(glob.glob(pattern + ".*"), program)
+        told = process.output(words(program, [str(events)], pattern), SECONDS_MAX, env=environment())
+        return told, read_all(glob.glob(pattern + ".*"), program)
 
 
 def read_all(paths, program):

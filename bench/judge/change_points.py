@@ -39,51 +39,53 @@ def copies_for(together):
     return max(COPIES_MIN, math.ceil(together / LEVEL) - 1)
 
 
-@functools.lru_cache(maxsize=64)
-def weights(n):
-    """What the sums of distances between, in the first and in the second stretch count for, by cut and end; and which
-    pairs of those are long enough."""
-    first, second = numpy.arange(n + 1)[:, None], numpy.arange(n + 1)[None, :] - numpy.arange(n + 1)[:, None]
-    allowed = (first >= STRETCH_MIN) & (second >= STRETCH_MIN)
-    first, second = numpy.where(allowed, first, 2), numpy.where(allowed, second, 2)
-    share = first * second / (first + second)
-    return (numpy.where(allowed, 2 * share / (first * second), 0),
-            numpy.where(allowed, share / (first * (first - 1)), 0),
-            numpy.where(allowed, share / (second * (second - 1)), 0))
+class Statistic:
+    """The energy of [0, i) against [i, j) in a series of n values, for each cut i and end j: the distances between the
+    two stretches less those within them. It is taken a thousand times of each series, so it keeps its memory: fresh
+    pages would cost more than the arithmetic."""
+
+    def __init__(self, n):
+        first, second = numpy.arange(n + 1)[:, None], numpy.arange(n + 1)[None, :] - numpy.arange(n + 1)[:, None]
+        allowed = (first >= STRETCH_MIN) & (second >= STRETCH_MIN)  # 0 where a stretch would be too short
+        first, second = numpy.where(allowed, first, 2), numpy.where(allowed, second, 2)
+        share = numpy.where(allowed, first * second / (first + second), 0)
+        between, left, right = 2 * share / (first * second), share / (first * (first - 1)), share / (second * (second - 1))
+        # With sums over [0, i) x [0, j): the distances between are of_both - of_left, those on the right
+        # of_all + of_left - 2 * of_both.
+        self.of_both, self.of_left, self.of_all = between + 2 * right, between + left + right, right
+        self.sums, self.energy = numpy.zeros((n + 1, n + 1)), numpy.empty((n + 1, n + 1))
+
+    def __call__(self, values):
+        """Good until the next call."""
+        distance = self.sums[1:, 1:]
+        numpy.abs(numpy.subtract(values[:, None], values[None, :], out=distance), out=distance)
+        numpy.cumsum(distance, 0, out=distance)
+        numpy.cumsum(distance, 1, out=distance)
+        squares = self.sums.diagonal()
+        numpy.multiply(self.sums, self.of_both, out=self.energy)
+        self.energy -= self.of_left * squares[:, None]
+        self.energy -= self.of_all * squares[None, :]
+        return self.energy
 
 
-def statistics(distance):
-    """For each cut i and end j, the energy of [0, i) against [i, j); 0 where a stretch would be too short."""
-    n = len(distance)
-    total = numpy.zeros((n + 1, n + 1))
-    numpy.cumsum(numpy.cumsum(distance, 0), 1, out=total[1:, 1:])
-    whole, left = numpy.diag(total)[None, :], numpy.diag(total)[:, None]
-    between = total - left
-    right = whole - left - 2 * between
-    of_between, of_left, of_right = weights(n)
-    return between * of_between - left * of_left - right * of_right
-
-
-def best_cut(distance):
-    """The strongest cut and its statistic. Ends other than the last let it see a bump that goes back."""
-    scaled = statistics(distance)
-    cut, end = numpy.unravel_index(numpy.argmax(scaled), scaled.shape)
-    return int(cut), float(scaled[cut, end])
+statistic_of = functools.lru_cache(maxsize=8)(Statistic)
 
 
 def tested_cut(values, random, copies):
-    """The strongest cut, or None if chance finds one as strong."""
+    """The strongest cut, or None if chance finds one as strong. Ends other than the last let it see a bump that goes
+    back."""
     if len(values) < 2 * STRETCH_MIN or numpy.ptp(values) == 0:
         return None
-    distance = numpy.abs(values[:, None] - values[None, :])
-    cut, strength = best_cut(distance)
+    statistic = statistic_of(len(values))
+    energy = statistic(values)
+    cut, _ = numpy.unravel_index(numpy.argmax(energy), energy.shape)
+    strength = energy.max()
     if strength <= 0:
         return None
     for _ in range(copies):
-        shuffled = random.permutation(len(values))
-        if best_cut(distance[numpy.ix_(shuffled, shuffled)])[1] >= strength * (1 - 1e-9):
+        if statistic(random.permutation(values)).max() >= strength * (1 - 1e-9):
             return None
-    return cut
+    return int(cut)
 
 
 def cuts(values, copies=COPIES_MIN, seed=1):

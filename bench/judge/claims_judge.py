@@ -272,8 +272,6 @@ def terminal(report):
     yield from ("", f"On {machine(report)}.", f"Calibration: {calibration_words(report)}.")
     if not report["is_complete"]:
         yield "Partial: not all rounds were taken."
-    if report["is_quick"]:
-        yield "Quick: one round of each, so no spread, and no verdict to rely on."
     yield from [report["note"]] if report["note"] else []
     yield f"{summary(report)}."
 

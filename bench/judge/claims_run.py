@@ -8,31 +8,15 @@ import contextlib
 import os
 import re
 import shlex
-import subprocess
 import sys
 import time
 
-from bench.judge import benchmark, builds, claims, claims_judge, convert, points
+from bench.judge import benchmark, builds, claims, claims_judge, convert, points, process
 from bench.peers import rig, runner as peers
 from bench.stress import matrix, runs
 
-QUICK_SAMPLE_S = 5  # what takes longer has no place in a quick run
 PROGRAMS = ("weir-bench", "weir-stress", "weir-footprint")
 COUNT = [sys.executable, "-B", "-m", "bench.judge.cmd_count", "--json"]
-
-
-def output_of(command, timeout_s, may_end_with=(0,)):
-    try:
-        done = subprocess.run(command, capture_output=True, text=True, timeout=timeout_s, check=False,
-                              cwd=points.ROOT)
-    except OSError as error:
-        raise runs.Failed(f"{command[0]}: {error.strerror}") from None
-    except subprocess.TimeoutExpired:
-        raise runs.Failed(f"not done after {timeout_s:.0f} s: {shlex.join(command)}") from None
-    if done.returncode not in may_end_with:
-        said = (done.stderr.strip() or done.stdout.strip()).splitlines()
-        raise runs.Failed(f"exit code {done.returncode}: {shlex.join(command)}{': ' + said[-1] if said else ''}")
-    return done.stdout
 
 
 def translated(function, *arguments):
@@ -90,16 +74,16 @@ class Sources:
             name, case, threads = words[1:]
             return translated(self.runner.run, translated(peers.select, [name])[0], peers.case(case, int(threads)))
         if words[0] == "count":
-            report = points.read_json(output_of(COUNT, 600, may_end_with=(0, 1)), "./dev bench count --json")
+            report = points.read_json(process.output(COUNT, 600, good=(0, 1), cwd=points.ROOT), "./dev bench count --json")
             return {row["name"]: row["value"] for row in report["rows"]}
-        lines = output_of([self.path(words[0]), *words[1:]], timeout_s).splitlines()
+        lines = process.output([self.path(words[0]), *words[1:]], timeout_s).splitlines()
         return points.read_json(next((line for line in reversed(lines) if line.startswith("{")), ""), words[0])
 
     def take_benchmark(self, name):
         program = self.path("weir-bench")
         wanted, _ = benchmark.choose(program, f"^{re.escape(name)}$")
-        report = benchmark.run(program, filter=wanted, min_time=0.1)
-        for failed, reason in benchmark.failures(report):
+        report = benchmark.run(program, pattern=wanted, min_time=0.1)
+        for failed, reason in benchmark.failures(report).items():
             raise runs.Failed(f"{failed}: {reason}")
         row = report["benchmarks"][0]
         return row | {"ns_per_event": convert.time_ns(row, "weir-bench")}
@@ -134,25 +118,20 @@ def groups_of(needs):
 class Run:
     """The rounds. `is_complete` turns false if not all of them were taken."""
 
-    def __init__(self, book, chosen, sources, is_quick=False, clock=time.monotonic):
+    def __init__(self, book, chosen, sources, clock=time.monotonic):
         needs = [[sample] for sample in book.calibration_needs()]
         needs += [book.needs(claim, cell) for claim in chosen if "not_built" not in claim
                   for cell in claims.cells_of(claim)]
         self.samples = {sample.run: sample for samples in needs for sample in samples}
         self.groups = groups_of([[sample.run for sample in samples] for samples in needs])
-        self.sources, self.is_quick, self.clock, self.progress = sources, is_quick, clock, runs.Progress()
+        self.sources, self.clock, self.progress = sources, clock, runs.Progress()
         self.measured, self.is_complete, self.why, self.was_interrupted = claims_judge.Measured(), True, "", False
-        self.measured.skipped |= {run: f"takes {sample.takes:g} s, too long for --quick"
-                                  for run, sample in self.samples.items() if is_quick and sample.takes > QUICK_SAMPLE_S}
-
-    def rounds(self, sample):
-        return 0 if sample.run in self.measured.skipped else 1 if self.is_quick else sample.rounds
 
     def seconds(self):
-        return sum(self.rounds(sample) * sample.takes for sample in self.samples.values())
+        return sum(sample.rounds * sample.takes for sample in self.samples.values())
 
     def prepare(self):
-        self.sources.prepare([run for run in self.samples if run not in self.measured.skipped])
+        self.sources.prepare(list(self.samples))
 
     def take(self, sample, seed):
         try:
@@ -166,7 +145,7 @@ class Run:
         """False if the time is over."""
         given_up = self.measured.skipped | self.measured.failed
         commands = [run for run in matrix.order(self.groups, index, 1)
-                    if run not in given_up and self.rounds(self.samples[run]) > index]
+                    if run not in given_up and self.samples[run].rounds > index]
         for number, run in enumerate(commands):
             if self.clock() >= end:
                 return False
@@ -184,7 +163,7 @@ class Run:
 
     def run(self, seconds_max):
         end = self.clock() + seconds_max
-        last = max(map(self.rounds, self.samples.values()), default=0)
+        last = max((sample.rounds for sample in self.samples.values()), default=0)
         try:
             for index in range(last):
                 if not self.round(index, last, end):

@@ -12,7 +12,6 @@ What base has and head has not, or head cannot measure, is missing: a guard that
 Exit code: 0 nothing regressed and nothing is missing; 1 something did or is, by gate or clock; 2 usage. With --figure,
 as git bisect run wants it: 0 it did not regress, 1 it did, 125 it cannot be judged here.
 """
-import argparse
 import json
 import os
 import re
@@ -20,7 +19,7 @@ import shlex
 import sys
 import time
 
-from bench.judge import alternate, builds, command, count, environment, gate, gate_text, points
+from bench.judge import alternate, builds, command, comment, count, environment, gate, points
 from bench.judge.command import Progress
 
 FOLDER = os.path.join(points.ROOT, "out", "bench", "ab")
@@ -29,63 +28,30 @@ SECONDS, SECONDS_FAST = 480, 90
 SHARE_FIRST = 0.62
 CANNOT_JUDGE = 125  # git bisect skips the commit
 COMMAND_MAX = 200  # as results/schema.json has it
-WORDS = {"regressed": "REGRESSED", "improved": "improved", "unstable": "unstable", "same": "same"}
-
-
-def regular_expression(text):
-    try:
-        re.compile(text)
-    except re.error as error:
-        raise argparse.ArgumentTypeError(f"'{text}' is no regular expression: {error}") from error
-    return text
-
-
-def seconds(text):
-    try:
-        value = float(text)
-    except ValueError:
-        value = 0
-    if not 10 <= value <= 36000:
-        raise argparse.ArgumentTypeError(f"'{text}' is not from 10 to 36000")
-    return value
 
 
 def usage():
-    parser = argparse.ArgumentParser(prog="./dev bench ab", description=__doc__,
-                                     formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = command.parser("ab", __doc__)
     parser.add_argument("--base", metavar="REV", required=True, help="what to compare with, such as main or HEAD~1")
     parser.add_argument("--head", metavar="REV", help="the revision to judge; default: the current tree as it is")
     parser.add_argument("--fast", action="store_true",
                         help=f"few benchmarks, {SECONDS_FAST} s after the builds instead of {SECONDS}")
-    parser.add_argument("--seconds", type=seconds, metavar="S", help="in all, after the builds")
-    parser.add_argument("--filter", type=regular_expression, metavar="RE",
+    parser.add_argument("--seconds", type=command.within(10, 36000), metavar="S", help="in all, after the builds")
+    parser.add_argument("--filter", type=command.regular_expression, metavar="RE",
                         help="only benchmarks of the set whose names fit; the gate is not filtered")
     parser.add_argument("--figure", metavar="NAME", help="judge only this figure of ./dev bench count --all, or this "
                         "benchmark; for git bisect run")
     parser.add_argument("--seed", type=int, default=1, metavar="N", help="of the order of processes; default 1")
-    parser.add_argument("--json", action="store_true", help="print the report instead of tables")
-    parser.add_argument("--report", metavar="FILE", help="write the report to a file, too")
+    parser.add_argument("--report", metavar="FILE", help="write the report to a file, too, as JSON")
     return parser.parse_args()
 
 
 # --- The gate. ------------------------------------------------------------------------------------------------------
 
 
-def figures_of(revision):
-    """Its figures and None, or None and why it has none."""
-    try:
-        return count.measure(builds.build(revision, count.TARGETS)), None
-    except builds.NoTarget as error:
-        return None, str(error)
-
-
 def gate_rows(base, head):
     """Rows, why they were not compared, and what of base is missing in head as (name, reason)."""
-    (head_figures, why_no_head), (base_figures, why_no_base) = figures_of(head), figures_of(base)
-    if head_figures is None:
-        return [], why_no_head, [(count.TARGETS[0], why_no_head)]
-    if base_figures is None:
-        return gate.not_compared(head_figures, why_no_base), why_no_base, []
+    base_figures, head_figures = (count.measure(builds.build(revision, count.TARGETS)) for revision in (base, head))
     why = gate.why_not_comparable(base_figures, head_figures)
     if why:
         return gate.not_compared(head_figures, why), why, [(count.TARGETS[0], why)]
@@ -162,36 +128,16 @@ def make_report(names, again, rows, clock, gate_missing, started):
         "clock": clock.rows, "missing": [as_missing(*pair) for pair in missing]}, "report")
 
 
-def print_clock(rows):
-    if not rows:
-        return
-    width = max(len(row["bench"]) for row in rows)
-    print(f"\n{'benchmark':{width}}  {'base':>9}  {'head':>9}   ratio  95 % interval   copy of base    pairs  verdict")
-    for row in rows:
-        again = ", seen twice" if row["was_repeated"] and row["verdict"] == "regressed" else \
-            ", not seen again" if row["was_repeated"] else ""
-        both = "  ".join(f"{row[side]:6.3g} {row['unit']}" for side in ("base", "head"))
-        print(f"{row['bench']:{width}}  {both}   {row['ratio']:.3f}  {row['lo']:.3f} to {row['hi']:.3f}  "
-              f"{row['control_lo']:.3f} to {row['control_hi']:.3f}  {row['pairs']:5}  {WORDS[row['verdict']]}{again}")
-
-
 def print_report(report, why_no_gate):
-    if why_no_gate:
-        print(f"gate: not compared: {why_no_gate}")
-    else:
-        gate_text.print_table(report["gate"], with_same=False)
-        print(f"gate: {gate_text.summary(report['gate'])}")
-    print_clock(report["clock"])
+    counts = [] if why_no_gate else list(filter(comment.tells, report["gate"]))
+    print(f"gate: {'not compared: ' + why_no_gate if why_no_gate else comment.summary(report['gate'])}")
+    comment.print_rows(counts, report["clock"])
     regressed = [row for row in report["gate"] + report["clock"] if row["verdict"] == "regressed"]
     for one in report["missing"]:
         print(f"missing: {one['name']}: {one['reason']}")
     missing = f", {len(report['missing'])} could not be compared" if report["missing"] else ""
     print(f"\n{report['base']} and {report['head']}: {len(regressed) or 'nothing'} regressed{missing}; repeat with\n"
           f"{report['command']}")
-
-
-def write_report(path, report):
-    command.write(path, json.dumps(report, indent=1) + "\n")
 
 
 # --- One figure. ------------------------------------------------------------------------------------------------------
@@ -242,10 +188,7 @@ def main():
     again = repeat_command(options, *names)
     programs = alternate.Programs(FOLDER, builds.program(options.base), builds.program(options.head))
     for revision in (options.base, options.head):
-        try:
-            builds.build(revision, count.TARGETS)  # now, so that what follows is not about compilers
-        except builds.NoTarget:
-            pass
+        builds.build(revision, count.TARGETS)  # now, so that what follows is not about compilers
     started = time.monotonic()
     rows, why_no_gate, gate_missing = gate_rows(options.base, options.head)
     if why_no_gate:
@@ -253,11 +196,8 @@ def main():
     total = options.seconds or (SECONDS_FAST if options.fast else SECONDS)
     report = make_report(names, again, rows, run_clock(options, programs, started, total), gate_missing, started)
     if options.report:
-        write_report(options.report, report)
-    if options.json:
-        print(json.dumps(report, indent=1))
-    else:
-        print_report(report, why_no_gate)
+        command.write(options.report, json.dumps(report, indent=1) + "\n")
+    print_report(report, why_no_gate)
     return 1 if report["missing"] or any(row["verdict"] == "regressed" for row in rows + report["clock"]) else 0
 
 

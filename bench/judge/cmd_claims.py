@@ -3,10 +3,9 @@
 The claims are rows of bench/claims.json: a name, a quantity over samples, a bar. Samples that several claims need are
 taken once a round; rounds are interleaved, and a verdict is of their median (a bar may say otherwise). Exit codes: 0 all
 that is built and applies to this machine is met, and all rounds were taken; 1 something is missed, failed or not
-measured (a peer is not installed, --quick left it out), or the time was over before the last round; 2 usage; 130
-interrupted. What was measured until then is written in any case, and says that it is partial.
+measured (a peer is not installed), or the time was over before the last round; 2 usage; 130 interrupted. What was
+measured until then is written in any case, and says that it is partial.
 """
-import argparse
 import difflib
 import os
 import shlex
@@ -22,22 +21,16 @@ VERSION = 2
 
 
 def usage(argv):
-    parser = argparse.ArgumentParser(prog="./dev bench claims", description=__doc__,
-                                     formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = command.parser("claims", __doc__)
     parser.add_argument("--only", nargs="+", metavar="ID", help="these claims; --list has their names")
-    parser.add_argument("--quick", action="store_true", help="one round of each, and nothing that takes longer than "
-                        f"{claims_run.QUICK_SAMPLE_S} s: to see that all can be measured")
-    parser.add_argument("--minutes", type=float, default=MINUTES_MAX, help="at most, without building; if that is too "
-                        "short for all rounds, the report is partial and no entry to show; default and most 20")
+    parser.add_argument("--minutes", type=command.within(0.001, MINUTES_MAX), default=MINUTES_MAX,
+                        help="at most, without building; if that is too short for all rounds, the report is partial "
+                        "and no entry to show; default and most 20")
     parser.add_argument("--list", action="store_true", help="what is claimed, by which quantity; measures nothing")
-    parser.add_argument("--json", action="store_true", help="print the report as JSON instead of the table")
     parser.add_argument("-o", "--output", default=OUT, metavar="FILE", help=f"the report; default {OUT}")
     parser.add_argument("--programs", metavar="FOLDER",
                         help="take weir-bench, weir-stress, ... from there instead of building them")
-    arguments = parser.parse_args(argv)
-    if not 0 < arguments.minutes <= MINUTES_MAX:
-        parser.error("--minutes is more than 0 and at most 20")
-    return arguments
+    return parser.parse_args(argv)
 
 
 def choose(book, only):
@@ -61,7 +54,7 @@ def report_of(book, chosen, run, seconds, others, argv):
     said = [run.why and f"Not all rounds: {run.why}.", runs.sentence_of_others(others)]
     return {"v": VERSION, "command": shlex.join(["./dev", "bench", "claims", *argv]),
             "commit": environment.commit(points.ROOT), "date": points.now(), "seconds": round(seconds, 1),
-            "is_complete": run.is_complete, "is_quick": run.is_quick, "note": " ".join(filter(None, said)),
+            "is_complete": run.is_complete, "note": " ".join(filter(None, said)),
             "environment": environment.collect(), "calibrations": calibrations, "settings": run.sources.settings,
             "claims": results}
 
@@ -73,15 +66,15 @@ def exit_code(report, run):
     return 0 if is_met and report["is_complete"] else 1
 
 
-def main(argv=None, sources=None):
-    argv = sys.argv[1:] if argv is None else argv
+def main():
+    argv = sys.argv[1:]
     arguments = usage(argv)
     book = claims.load()
     chosen = choose(book, arguments.only)
     if arguments.list:
         print("\n".join(listing(chosen)))
         return 0
-    run = claims_run.Run(book, chosen, sources or claims_run.Sources(arguments.programs), arguments.quick)
+    run = claims_run.Run(book, chosen, claims_run.Sources(arguments.programs))
     try:
         run.prepare()
         estimate = runs.duration(min(run.seconds(), arguments.minutes * 60))
@@ -91,9 +84,8 @@ def main(argv=None, sources=None):
         report = report_of(book, chosen, run, time.monotonic() - started, others.processors(), argv)
     finally:
         run.sources.close()
-    text = points.compact(report)
-    command.write(arguments.output, text)
-    print(text if arguments.json else "\n".join(claims_judge.terminal(report)), end="" if arguments.json else "\n")
+    command.write(arguments.output, points.compact(report))
+    print("\n".join(claims_judge.terminal(report)))
     print(f"Wrote {arguments.output}.", file=sys.stderr)
     return exit_code(report, run)
 

@@ -1,14 +1,13 @@
 """./dev bench comment: puts the comment of a report on its pull request, or edits the one that is there.
 
 For CI: the report may be a stranger's, and this has a token that writes. Which pull request it is, is asked of GitHub
-by the commit that the workflow's event names, never of the report. Without --repository, the comment is printed and
-nothing is sent. The token is read from GITHUB_TOKEN, the API's address from GITHUB_API_URL.
+by the commit that the workflow's event names, never of the report. The token is read from GITHUB_TOKEN, the API's
+address from GITHUB_API_URL. ./dev bench plot --report writes the comment without sending it.
 """
 import argparse
 import json
 import os
 import re
-import sys
 import urllib.error
 import urllib.parse
 import urllib.request
@@ -20,36 +19,31 @@ AUTHOR = "github-actions[bot]"  # whose comments are ours to edit; anybody can w
 PAGES_MAX, PAGE = 30, 100
 
 
+def like(pattern):
+    """For argparse: a text that fits the regular expression."""
+    def text(value):
+        if not re.fullmatch(pattern, value):
+            raise argparse.ArgumentTypeError(f"'{value}' is not like {pattern}")
+        return value
+    return text
+
+
 def usage(argv):
-    parser = argparse.ArgumentParser(prog="./dev bench comment", description=__doc__,
-                                     formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("report", metavar="REPORT", nargs="?", help="of ./dev bench ab --report")
-    parser.add_argument("--not-measured", action="store_true",
-                        help="there is no REPORT, or none that can be taken: say that, so that no older verdict stands")
-    parser.add_argument("--run-url", metavar="URL", help="with --not-measured: where to look why")
+    parser = command.parser("comment", __doc__)
+    what = parser.add_mutually_exclusive_group(required=True)
+    what.add_argument("report", metavar="REPORT", nargs="?", help="of ./dev bench ab --report")
+    what.add_argument("--not-measured", action="store_true",
+                      help="there is no REPORT, or none that can be taken: say that, so that no older verdict stands")
+    parser.add_argument("--run-url", metavar="URL", type=like(r"https://[\w.:/-]+"),
+                        help="with --not-measured: where to look why")
     parser.add_argument("--graph-url", metavar="URL", help="where its graph is")
-    parser.add_argument("--repository", metavar="OWNER/NAME", help="that the pull request is to")
-    parser.add_argument("--head-owner", help="of the repository that the pull request is from")
-    parser.add_argument("--head-branch", help="that the pull request is from")
-    parser.add_argument("--head-sha", help="the commit that was measured, as the event says")
-    arguments = parser.parse_args(argv)
-    if (arguments.report is None) != arguments.not_measured:
-        parser.error("either REPORT or --not-measured")
-    if arguments.run_url and not (arguments.not_measured and re.fullmatch(r"https://[\w.:/-]+", arguments.run_url)):
-        parser.error("--run-url is an https:// address, and about --not-measured")
-    if arguments.not_measured and not arguments.repository:
-        parser.error("--not-measured needs --repository")
-    head = (arguments.head_owner, arguments.head_branch, arguments.head_sha)
-    if arguments.repository:
-        if not re.fullmatch(r"[A-Za-z0-9_.-]+/[A-Za-z0-9_.-]+", arguments.repository):
-            parser.error("--repository is OWNER/NAME")
-        if not all(head):
-            parser.error("--repository needs --head-owner, --head-branch and --head-sha")
-        if not re.fullmatch(r"[0-9a-f]{40}", arguments.head_sha):
-            parser.error("--head-sha is a commit's full name")
-    elif any(head):
-        parser.error("--head-... is about a --repository")
-    return arguments
+    parser.add_argument("--repository", metavar="OWNER/NAME", required=True, type=like(r"[\w.-]+/[\w.-]+"),
+                        help="that the pull request is to")
+    parser.add_argument("--head-owner", required=True, help="of the repository that the pull request is from")
+    parser.add_argument("--head-branch", required=True, help="that the pull request is from")
+    parser.add_argument("--head-sha", required=True, type=like("[0-9a-f]{40}"),
+                        help="the commit that was measured, as the event says")
+    return parser.parse_args(argv)
 
 
 class Api:
@@ -101,7 +95,7 @@ def text_of(arguments):
     if arguments.not_measured:
         return comment.not_measured(arguments.head_sha, arguments.run_url), "not measured"
     report = reports.read(arguments.report)
-    if arguments.repository and not arguments.head_sha.startswith(report["head"].removesuffix("-dirty")):
+    if not arguments.head_sha.startswith(report["head"].removesuffix("-dirty")):
         raise Invalid(f"the report is about {report['head']}, but the run was of {arguments.head_sha[:12]}")
     return comment.render(report, arguments.graph_url), comment.verdict(report)
 
@@ -109,9 +103,6 @@ def text_of(arguments):
 def main(argv=None):
     arguments = usage(argv)
     text, verdict = text_of(arguments)
-    if not arguments.repository:
-        sys.stdout.write(text)
-        return 0
     token = os.environ.get("GITHUB_TOKEN")
     if not token:
         raise Invalid("there is no GITHUB_TOKEN in the environment")

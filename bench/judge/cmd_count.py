@@ -6,23 +6,20 @@ call, allocation or byte more, and a changed list of exported names. Code size a
 
 Exit code: 0 nothing is worse, or nothing was compared (and it says so); 1 something is; 2 usage.
 """
-import argparse
 import json
 import os
 
-from bench.judge import builds, command, count, environment, gate, gate_text, points
+from bench.judge import builds, command, comment, count, environment, gate, points
 
 SKIPPED = 77
 
 
 def arguments():
-    parser = argparse.ArgumentParser(prog="./dev bench count", description=__doc__,
-                                     formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = command.parser("count", __doc__)
     with_what = parser.add_mutually_exclusive_group()
     with_what.add_argument("--update", action="store_true",
                            help="write the baseline of this compiler instead of comparing")
     with_what.add_argument("--base", metavar="REV", help="compare with this revision, built by the same compiler")
-    with_what.add_argument("--baseline", metavar="FILE", help="compare with this file instead of results/baseline/...")
     parser.add_argument("--build", metavar="DIR", help="a build folder to count in; default: the current tree is built")
     parser.add_argument("--all", action="store_true", help="print the figures that are the same, too")
     parser.add_argument("--json", action="store_true", help="print figures and rows as an object instead of a table")
@@ -51,20 +48,16 @@ def update(head):
 def compare(options, head):
     """The rows, what they were compared with, and why they were not."""
     if options.base:
-        base = count.measure(builds.build(options.base, count.TARGETS))
-        with_what, is_baseline = options.base, False
+        base, with_what = count.measure(builds.build(options.base, count.TARGETS)), options.base
     else:
-        path = options.baseline or gate.baseline_path(head.compiler)
-        with_what, is_baseline = os.path.relpath(path, points.ROOT), True
-        if not os.path.exists(path) and not options.baseline:
-            why = (f"there is no {with_what} for {head.compiler}; --update writes it, "
-                   "--base REV compares with a revision")
-            return gate.not_compared(head, why), with_what, why
-        base = gate.read_baseline(path)
-    why = gate.why_not_comparable(base, head)
-    if why:
-        return gate.not_compared(head, why), with_what, why
-    return gate.compare(base, head, is_baseline), with_what, None
+        path = gate.baseline_path(head.compiler)
+        base, with_what = gate.read_baseline(path) if os.path.exists(path) else None, os.path.relpath(path, points.ROOT)
+    if base is None:
+        why = f"there is no {with_what} for {head.compiler}; --update writes it, --base REV compares with a revision"
+    else:
+        why = gate.why_not_comparable(base, head)
+    rows = gate.not_compared(head, why) if why else gate.compare(base, head, is_baseline=not options.base)
+    return rows, with_what, why
 
 
 def as_object(head, rows, with_what, why):
@@ -77,13 +70,8 @@ def as_object(head, rows, with_what, why):
 
 
 def print_text(options, head, rows, with_what, why):
-    if why:
-        rows = [{**row, "note": "" if row["note"] == why[:300] else row["note"]} for row in rows]
-        gate_text.print_table(rows, options.all)
-        print(f"not compared: {why}")
-        return
-    gate_text.print_table(rows, options.all)
-    print(f"beside {with_what}: {gate_text.summary(rows)}")
+    comment.print_rows([row for row in rows if options.all or comment.tells(row, why)], [])
+    print(f"not compared: {why}" if why else f"beside {with_what}: {comment.summary(rows)}")
     if head.note:
         print(f"note: {head.note}")
     if not options.base and any(row["verdict"] == "improved" for row in rows):
@@ -92,6 +80,8 @@ def print_text(options, head, rows, with_what, why):
 
 def main():
     options = arguments()
+    if options.base:
+        builds.resolve(options.base)  # before anything is built
     head = head_figures(options)
     if options.update:
         update(head)

@@ -12,8 +12,7 @@ from bench.judge import command, figures, points
 
 
 def usage(argv):
-    parser = argparse.ArgumentParser(prog="./dev bench figures", description=__doc__,
-                                     formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = command.parser("figures", __doc__)
     parser.add_argument("--check", action="store_true", help="only see whether all is as it should be")
     parser.add_argument("--entry", metavar="results/ENTRY", help="make all tables from this one from now on")
     parser.add_argument("--root", default=points.ROOT, help=argparse.SUPPRESS)  # for tests

@@ -12,6 +12,8 @@ is missing on this machine is skipped with its reason. Exit codes: 0, 1 if a pee
 import argparse
 import json
 import os
+import shlex
+import sys
 
 from bench.judge import command, environment, points
 from bench.peers import runner as peers
@@ -34,8 +36,7 @@ def thread_counts(text):
 
 
 def parser():
-    made = argparse.ArgumentParser(prog="./dev bench peers", description=__doc__,
-                                   formatter_class=argparse.RawDescriptionHelpFormatter)
+    made = command.parser("peers", __doc__)
     made.add_argument("--case", action="append", choices=peers.ALL, help="may be repeated; default all three")
     made.add_argument("--threads", type=thread_counts, metavar="N,...",
                       help="default: 1 for burst, 1,2 for sustained, 1,4,16 for flood")
@@ -49,15 +50,6 @@ def parser():
     made.add_argument("--json", action="store_true", help="print the JSON that is written, in the table's place")
     made.add_argument("-o", "--output", default=OUTPUT, metavar="FILE", help="default out/bench/peers.json")
     return made
-
-
-def command_of(arguments):
-    words = ["./dev bench peers", *(f"--case {name}" for name in arguments.case or ()), f"--rounds {arguments.rounds}"]
-    if arguments.threads:
-        words.append(f"--threads {','.join(map(str, arguments.threads))}")
-    given = (("seconds", arguments.seconds), ("only", arguments.only))
-    words += [f"--{name} {value}" for name, value in given if value]
-    return " ".join([*words, *(["--pin"] if arguments.pin else [])])
 
 
 def main():
@@ -78,7 +70,8 @@ def main():
         raise runs.Failed(str(error)) from None
     finally:
         progress.end()
-    result = {"v": 1, "commit": environment.commit(points.ROOT), "date": points.now(), "command": command_of(arguments),
+    result = {"v": 1, "commit": environment.commit(points.ROOT), "date": points.now(),
+              "command": shlex.join(["./dev", "bench", "peers", *sys.argv[1:]]),
               "environment": before, "rows": rows}
     text = json.dumps(result, indent=1) + "\n"
     command.write(arguments.output, text)

@@ -6,7 +6,6 @@ be drawn, 2 usage.
 
     ./dev bench peers --case flood --rounds 9 -o peers.json && ./dev bench picture peers.json -o delivered.svg
 """
-import argparse
 import textwrap
 
 import matplotlib.patches
@@ -29,46 +28,24 @@ DELIVERED, LOST, LOST_FILL = picture.BLUE, picture.RED, "#fbe3d3"
 INCHES, ROW_INCHES, HEAD_INCHES, FOOT_INCHES, LABEL_SHARE = 10.4, 0.56, 0.92, 0.74, 0.185
 
 
-# --- The file. -------------------------------------------------------------------------------------------------
-
-
-def read(path):
-    """The file's object; one clear sentence if it is something else."""
-    result = points.read_json(points.read_text(path), path)
-    if not isinstance(result, dict) or not isinstance(result.get("rows"), list):
-        raise runs.Failed(f"{path} has no rows; ./dev bench peers --case flood writes what is drawn here")
-    points.validate("environment", result.get("environment"), path)
-    points.validate("commit", result.get("commit"), f"{path}: commit")
-    return result
-
-
-def is_count(value):
-    return isinstance(value, (int, float)) and not isinstance(value, bool) and value >= 0
-
-
-def fault(row):
-    """What is wrong with a row that is to be drawn, or None."""
-    if row.get("skipped") or row.get("failed"):
-        return None
-    if not all(is_count(row.get(name)) for name in ("emitted", "delivered", "seconds", "rounds")):
-        return "emitted, delivered, seconds or rounds are not there"
-    return "more was delivered than emitted" if row["delivered"] > row["emitted"] else None
-
-
-def floods(result, path):
-    """Rows by (system, number of threads); Failed if what must be there is not."""
-    found = {}
-    for row in result["rows"]:
-        if isinstance(row, dict) and row.get("case") == "flood" and is_count(row.get("threads")):
-            found[row.get("name"), int(row["threads"])] = row
-    wanted = {name for name, _, _ in SYSTEMS}
-    drawn = {key: row for key, row in found.items() if key[0] in wanted}
-    if not any(name == "weir:block" for name, _ in drawn):
-        raise runs.Failed(f"{path} has no flood of weir:block; ./dev bench peers --case flood makes one")
+def floods(path):
+    """The file's object, and its rows that are drawn by (system, number of threads)."""
+    result = points.validate("peers", points.read_json(points.read_text(path), path), path)
+    wanted = [name for name, _, _ in SYSTEMS]
+    drawn = {(row["name"], row["threads"]): row for row in result["rows"]
+             if row.get("case") == "flood" and row.get("name") in wanted}
     for (name, threads), row in drawn.items():
-        if fault(row):
-            raise runs.Failed(f"{path}: {name}, {threads} threads: {fault(row)}")
-    return drawn
+        if is_measured(row):
+            points.validate("flood", row, f"{path}: {name}, {threads} threads")
+        if is_measured(row) and row["delivered"] > row["emitted"]:
+            raise points.Invalid(f"{path}: {name}, {threads} threads: more was delivered than emitted")
+    if not any(name == "weir:block" for name, _ in drawn):
+        raise points.Invalid(f"{path} has no flood of weir:block; ./dev bench peers --case flood makes one")
+    return result, drawn
+
+
+def is_measured(row):
+    return not (row is None or row.get("skipped") or row.get("failed"))
 
 
 # --- Drawing. --------------------------------------------------------------------------------------------------
@@ -86,7 +63,7 @@ def words_of(row):
 
 def draw_bar(axes, y, row):
     """A bar of what was emitted: delivered from the left, the rest lost; the figures under it."""
-    if row is None or row.get("skipped") or row.get("failed"):
+    if not is_measured(row):
         axes.text(0, y + 0.24, "not measured", color=FAINT, fontsize=8.5, va="center")
         return
     delivered = row["delivered"] / row["emitted"]
@@ -96,23 +73,25 @@ def draw_bar(axes, y, row):
     axes.text(1, y + 0.43, time_of(row["seconds"]), fontsize=8.5, va="center", ha="right", color=FAINT)
 
 
-def draw_column(axes, drawn, threads):
-    axes.set_xlim(-0.005, 1.02)
+def bare(axes, low, high):
+    """A row for each system, and no frame."""
+    axes.set_xlim(low, high)
     axes.set_ylim(len(SYSTEMS) - 0.35, -0.35)
     axes.axis("off")
-    axes.set_title(f"{threads} thread{'' if threads == 1 else 's'}", fontsize=10.5, loc="left", fontweight="bold",
-                   color=INK)
+    return axes
+
+
+def draw_column(axes, drawn, threads):
+    bare(axes, -0.005, 1.02).set_title(f"{threads} thread{'' if threads == 1 else 's'}", fontsize=10.5, loc="left",
+                                       fontweight="bold", color=INK)
     for y, (name, _, _) in enumerate(SYSTEMS):
         draw_bar(axes, y, drawn.get((name, threads)))
 
 
 def draw_labels(axes):
-    axes.set_xlim(0, 1)
-    axes.set_ylim(len(SYSTEMS) - 0.35, -0.35)
-    axes.axis("off")
+    bare(axes, 0, 1)
     for y, (name, label, what) in enumerate(SYSTEMS):
-        weight = "bold" if name.startswith("weir") else "normal"
-        axes.text(0, y, label, fontsize=10, va="center", fontweight=weight)
+        axes.text(0, y, label, fontsize=10, va="center", fontweight="bold" if name.startswith("weir") else "normal")
         axes.text(0, y + 0.4, what, fontsize=8, va="center", color=FAINT)
 
 
@@ -156,14 +135,11 @@ def draw(result, drawn):
 
 
 def main():
-    made = argparse.ArgumentParser(prog="./dev bench picture", description=__doc__,
-                                   formatter_class=argparse.RawDescriptionHelpFormatter)
+    made = command.parser("picture", __doc__)
     made.add_argument("file", metavar="PEERS.json", help="what ./dev bench peers --case flood wrote")
     made.add_argument("-o", "--output", required=True, metavar="OUT.svg")
     arguments = made.parse_args()
-    result = read(arguments.file)
-    drawn = floods(result, arguments.file)
-    command.write(arguments.output, draw(result, drawn))
+    command.write(arguments.output, draw(*floods(arguments.file)))
     print(f"Wrote {arguments.output}.")
     return 0
 

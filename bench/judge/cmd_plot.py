@@ -4,7 +4,6 @@ Without --report: results/history/ as one HTML file with all in it (default out/
 without a network. It needs npm and its registry the first time, for the chart library. With --report FILE, which ./dev
 bench ab --report wrote: graph.svg and comment.md in a folder (default out/bench/pr).
 """
-import argparse
 import os
 
 from bench.judge import command, points, series
@@ -12,18 +11,14 @@ from bench.judge.points import Invalid
 
 
 def usage(argv):
-    parser = argparse.ArgumentParser(prog="./dev bench plot", description=__doc__,
-                                     formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = command.parser("plot", __doc__)
     parser.add_argument("--report", metavar="FILE", help="of ./dev bench ab; draw this instead of the history")
     parser.add_argument("-o", "--out", help="file of the page, or folder for what is made of a report")
     parser.add_argument("--last", type=int, help=f"points of each series, for the page; default {series.LAST}")
     parser.add_argument("--history", help="folder of NDJSON, for the page; default results/history")
-    parser.add_argument("--graph-url", metavar="URL", help="where graph.svg will be, for the comment")
     arguments = parser.parse_args(argv)
     if arguments.report and (arguments.last or arguments.history):
         parser.error("--last and --history are about the page, and --report asks for another picture")
-    if arguments.graph_url and not arguments.report:
-        parser.error("--graph-url is about the comment of a --report")
     if arguments.last is not None and arguments.last < 1:
         parser.error("--last is positive")
     return arguments
@@ -54,7 +49,7 @@ def plot_report(arguments):
     folder = arguments.out or os.path.join(points.ROOT, "out", "bench", "pr")
     report = reports.read(arguments.report)
     command.write(os.path.join(folder, "graph.svg"), graph.draw(report))
-    command.write(os.path.join(folder, "comment.md"), comment.render(report, arguments.graph_url))
+    command.write(os.path.join(folder, "comment.md"), comment.render(report))
     print(f"Wrote {os.path.relpath(folder)}/comment.md and graph.svg: {comment.verdict(report)}.")
 
 

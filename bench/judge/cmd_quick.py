@@ -13,7 +13,7 @@ import shlex
 import sys
 import time
 
-from bench.judge import benchmark, builds, command, convert, metrics, points
+from bench.judge import benchmark, builds, command, convert, entries, metrics, points
 
 REPORT = os.path.join(points.ROOT, "out", "bench", "quick.json")
 SECONDS = 110
@@ -28,25 +28,17 @@ HEADS = {"events_per_s": "rate", "park_p50_ns": "parked p50", "park_p99_ns": "p9
 
 
 def usage(argv):
-    parser = argparse.ArgumentParser(prog="./dev bench quick", description=__doc__,
-                                     formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--filter", metavar="REGEX",
+    parser = command.parser("quick", __doc__)
+    parser.add_argument("--filter", type=command.regular_expression, metavar="REGEX",
                         help="only benchmarks whose names fit, such as '^emit/' or 'payload:32$'")
-    parser.add_argument("--seconds", type=float, default=SECONDS, metavar="S",
+    parser.add_argument("--seconds", type=command.within(1, 36000), default=SECONDS, metavar="S",
                         help=f"about how long, without building; default {SECONDS}. One pass is made in any case")
     parser.add_argument("--json", action="store_true",
                         help="print one JSON object instead of the table: environment and points")
     parser.add_argument("-o", "--output", default=REPORT, metavar="FILE",
                         help="of the report; default out/bench/quick.json")
     parser.add_argument("--program", help=argparse.SUPPRESS)  # for tests: runs this and builds nothing
-    arguments = parser.parse_args(argv)
-    if not 1 <= arguments.seconds <= 36000:
-        raise command.Usage(f"--seconds: {arguments.seconds:g} is not from 1 to 36000")
-    try:
-        re.compile(arguments.filter or "")
-    except re.error as error:
-        raise command.Usage(f"--filter: '{arguments.filter}' is no regular expression: {error}") from error
-    return arguments
+    return parser.parse_args(argv)
 
 
 # --- Measuring. ---------------------------------------------------------------------------------------------
@@ -68,16 +60,10 @@ class Passes:
         return not self.reports or (len(self.reports) < PASSES_MAX and elapsed + self.longest <= self.seconds)
 
     def run_one(self):
-        begun, done = time.monotonic(), 0
-
-        def on_row(name):
-            nonlocal done
-            done += 1
-            self.progress.show(f"pass {len(self.reports) + 1}, {done} of {self.count}, {begun - self.started:.0f}"
-                               f"+{time.monotonic() - begun:.0f} of {self.seconds:.0f} s: {benchmark.plain(name)}")
-
-        self.reports.append(benchmark.run(self.program, self.pattern, self.min_time, options=self.options,
-                                          on_row=on_row))
+        begun = time.monotonic()
+        self.progress.show(f"pass {len(self.reports) + 1} of {self.count} benchmarks, {begun - self.started:.0f} of "
+                           f"{self.seconds:.0f} s")
+        self.reports.append(benchmark.run(self.program, self.pattern, self.min_time, options=self.options))
         self.longest = max(self.longest, time.monotonic() - begun)
 
     def run(self):
@@ -90,18 +76,10 @@ class Passes:
 # --- Telling. -----------------------------------------------------------------------------------------------
 
 
-def by_bench(found):
-    """{benchmark: {metric: point}}, in the order of the report."""
-    benches = {}
-    for point in found:
-        benches.setdefault(point["bench"], {})[point["metric"]] = point
-    return benches
-
-
-def times_floor(name, own, benches):
+def times_floor(name, own, floors):
     """The time over that of the floor, which has as many threads."""
     threads = re.search(r"/threads:(\d+)$", name)
-    floor = benches.get(FLOOR + (threads.group(1) if threads else "1"), {}).get(metrics.TIME)
+    floor = floors.get(FLOOR + (threads.group(1) if threads else "1"), {}).get(metrics.TIME)
     if not floor or metrics.TIME not in own or not floor["value"]:
         return ""
     return f"{own[metrics.TIME]['value'] / floor['value']:.2f}"
@@ -120,33 +98,30 @@ def cell(point, has_spread):
     return metrics.told(rounded(point["value"]), unit, spread).strip()
 
 
-def suite_rows(suite, benches):
+def suite_rows(suite, benches, floors):
     """Head and rows of one suite's table: the first figure with its spread, what follows without."""
-    own = {name: figures for name, figures in benches.items() if name.partition("/")[0] == suite}
-    shown = [metric for metric in metrics.TABLE if any(metric in figures for figures in own.values())]
+    shown = [metric for metric in metrics.TABLE if any(metric in figures for figures in benches.values())]
     leading = [metric for metric in (metrics.TIME, *metrics.RATIOS) if metric in shown]
     others = [metric for metric in shown if metric not in leading]
-    has_floor = suite in FLOOR_SUITES and any(name.startswith(FLOOR) for name in benches)
+    has_floor = suite in FLOOR_SUITES and any(name.startswith(FLOOR) for name in floors)
     yield [suite, "median (least–greatest)", *(["x floor"] if has_floor else []),
            *(HEADS.get(metric, metric) for metric in others)]
-    for name, figures in own.items():
+    for name, figures in benches.items():
         first = next((figures[metric] for metric in leading if metric in figures), None)
-        floor = [times_floor(name, figures, benches)] if has_floor else []
+        floor = [times_floor(name, figures, floors)] if has_floor else []
         yield ["  " + name.partition("/")[2], cell(first, True), *floor,
                *(cell(figures.get(metric), False) for metric in others)]
 
 
 def tell(source, passes):
-    benches = by_bench(source.points)
+    suites = entries.by_suite(source.points)
     environment = source.environment
     calibration = f", {source.cal_ns:.3f} ns a step of arithmetic" if source.cal_ns is not None else ""
     print(f"{environment['cpu']}, {environment['cores']} processors, {environment['compiler']}, "
           f"commit {source.commit}\nclock {environment['clock_source']}, governor {environment['governor']}, "
           f"load {environment['load']}{calibration}; {passes} {'pass' if passes == 1 else 'passes'}")
-    for suite in dict.fromkeys(name.partition("/")[0] for name in benches):
-        print()
-        for line in command.runs.table(list(suite_rows(suite, benches))):
-            print(line)
+    for suite, benches in suites.items():
+        print("", *command.runs.table(list(suite_rows(suite, benches, suites.get("floor", {})))), sep="\n")
 
 
 def main(argv=None):

@@ -5,8 +5,8 @@ An entry has the figures of the FILES as one line each in points.ndjson, which i
 ./dev bench claims or peers that is attached keeps what README's figures and pictures read. The history keeps of each
 series the newest 200 points, and of older ones the last of each month.
 
-FILES are what weir-bench (--benchmark_out, or ./dev bench quick's out/bench/quick.json), weir-stress (one run a line)
-and ./dev bench count --json wrote; which of them each is shows in it.
+FILES are what weir-bench (--benchmark_out, or ./dev bench quick's out/bench/quick.json) and ./dev bench count --json
+wrote; which of them each is shows in it.
 """
 import argparse
 import os
@@ -17,8 +17,7 @@ from bench.judge.points import Invalid
 
 
 def usage(argv):
-    parser = argparse.ArgumentParser(prog="./dev bench record", description=__doc__,
-                                     formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = command.parser("record", __doc__)
     parser.add_argument("files", nargs="+", metavar="FILE")
     parser.add_argument("--name", help="make an entry results/DATE-CPU-NAME/ too: small letters, digits and '-'")
     parser.add_argument("--note", help="what the entry shows; its first line goes to the index")
@@ -26,8 +25,6 @@ def usage(argv):
     parser.add_argument("--attach", action="append", default=[], metavar="FILE", help="a further file for the entry: claims.json, peers.json, a picture")
     parser.add_argument("--no-history", action="store_true",
                         help="the entry only: for conditions that are not those of the history, as a busy machine")
-    parser.add_argument("--environment", metavar="FILE",
-                        help="of the machine that measured, if it is not this one: an entry's env.json, or such")
     parser.add_argument("--allow-dirty", action="store_true",
                         help="take figures of uncommitted or unknown code; the points say so")
     parser.add_argument("--results", default=entries.RESULTS, help=argparse.SUPPRESS)  # for tests
@@ -35,15 +32,6 @@ def usage(argv):
     if arguments.name is None and (arguments.no_history or arguments.attach or arguments.command or arguments.note):
         parser.error("--note, --command, --attach and --no-history are about an entry, which needs --name")
     return arguments
-
-
-def given_environment(path):
-    if path is None:
-        return None
-    given = points.read_json(points.read_text(path), path)
-    if isinstance(given, dict) and "environment" in given:
-        given = given["environment"]
-    return points.validate("environment", given, path)
 
 
 def check_commits(sources, allow_dirty):
@@ -55,12 +43,6 @@ def check_commits(sources, allow_dirty):
         raise Invalid(f"measured on commit '{commits[0]}', which nobody can get again; commit, build and measure, "
                       "or --allow-dirty")
     return commits[0]
-
-
-def check_machines(sources):
-    machines = sorted({f"{source.environment['cpu']} on {source.environment['runner']}" for source in sources})
-    if len(machines) > 1:
-        raise Invalid(f"the files are of different machines, which makes an entry each: {'; '.join(machines)}")
 
 
 def identity(point):
@@ -90,8 +72,7 @@ def command_of(arguments, sources):
 
 def main(argv=None):
     arguments = usage(argv)
-    given = given_environment(arguments.environment)
-    sources = [convert.read(path, given) for path in arguments.files]
+    sources = [convert.read(path) for path in arguments.files]
     found = [point for source in sources for point in source.points]
     for name, reason in (pair for source in sources for pair in source.skipped):
         print(f"record: {name}: not measured: {reason}", file=sys.stderr)
@@ -102,7 +83,6 @@ def main(argv=None):
     if not arguments.no_history:
         check_new(kept, history)
     if arguments.name is not None:
-        check_machines(sources)
         name = entries.entry_name(max(point["date"] for point in found), sources[0].environment["cpu"], arguments.name)
         folder = entries.make(name, note=arguments.note, sources=sources, files=arguments.attach,
                               repeat=command_of(arguments, sources), environment=sources[0].environment, commit=commit,

@@ -1,7 +1,9 @@
 """What all commands do alike: reasons as one line, exit codes, progress on a terminal, a file that is whole or not
 there."""
+import argparse
 import contextlib
 import os
+import re
 import sys
 
 from bench.judge import points
@@ -28,6 +30,31 @@ def run(name, main):
         except OSError as error:
             raise runs.Failed(f"{error.filename or name}: {error.strerror or error}") from error
     runs.run_command(name, guarded)
+
+
+def parser(name, text):
+    """Of the command's words; the text is that of its --help."""
+    return argparse.ArgumentParser(prog=f"./dev bench {name}", description=text,
+                                   formatter_class=argparse.RawDescriptionHelpFormatter)
+
+
+def within(low, high):
+    """For argparse: a number from low to high."""
+    def number(text):
+        value = float(text)
+        if not low <= value <= high:
+            raise argparse.ArgumentTypeError(f"'{text}' is not from {low:g} to {high:g}")
+        return value
+    return number
+
+
+def regular_expression(text):
+    """For argparse."""
+    try:
+        re.compile(text)
+    except re.error as error:
+        raise argparse.ArgumentTypeError(f"'{text}' is no regular expression: {error}") from error
+    return text
 
 
 def last_lines(text, count=1):

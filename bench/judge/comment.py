@@ -8,13 +8,14 @@ import math
 import re
 
 from bench.judge import metrics
+from bench.judge.command import runs
 
 MARKER = "<!-- weir-bench -->"
 ROWS_MAX = 20
 LENGTH_MAX = 60000  # GitHub takes 65536
 
 SIGN = {"regressed": "❌", "improved": "✅", "unstable": "〰️", "same": "", "not_compared": "❔"}
-WORD = {"regressed": "regressed", "improved": "improved", "unstable": "unstable", "same": "~",
+WORD = {"regressed": "regressed", "improved": "improved", "unstable": "unstable", "same": "same",
         "not_compared": "not compared"}
 ARROW = {"less": "↓", "more": "↑"}
 RANK = {"regressed": 0, "improved": 1, "unstable": 2, "not_compared": 3, "same": 4}
@@ -22,8 +23,6 @@ RANK = {"regressed": 0, "improved": 1, "unstable": 2, "not_compared": 3, "same":
 # What steers what is shown: controls, marks of direction, characters without width, surrogates and private ones.
 UNSEEN = re.compile("[\x00-\x1f\x7f-\x9f\xad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180e\u200b-\u200f\u2028-\u202f"
                     "\u2060-\u206f\u3164\ud800-\uf8ff\ufe00-\ufe0f\ufeff\uffa0\ufff0-\uffff\U000e0000-\U0010ffff]")
-COMMAND = re.compile(r"\./dev bench ab(?: --fast| --(?:base|head) [0-9a-f]{7,40}| --se(?:ed|conds) [0-9.]{1,9}"
-                     r"| --filter [A-Za-z0-9_/:.]{1,80})*")
 
 
 def code(text):
@@ -64,13 +63,11 @@ def verdict(report):
     found, missing = count(report), len(report.get("missing", ()))
     plural = lambda number, word: f"{number} {word}{'' if number == 1 else 's'}"
     none = "no regression" if decides(report) else "nothing was compared"
+    others = ((missing, "not measured"), (found["same"], "unchanged"), (found["unstable"], "unstable"),
+              (found["not_compared"], "not compared"))
     parts = [plural(found["regressed"], "regression") if found["regressed"] else none]
-    parts += [f"{missing} not measured"] if missing else []
     parts += [plural(found["improved"], "improvement")] if found["improved"] else []
-    parts += [f"{found['same']} unchanged"] if found["same"] else []
-    parts += [f"{found['unstable']} unstable"] if found["unstable"] else []
-    parts += [f"{found['not_compared']} not compared"] if found["not_compared"] else []
-    return ", ".join(parts)
+    return ", ".join(parts + [f"{number} {words}" for number, words in others if number])
 
 
 # --- Rows. --------------------------------------------------------------------------------------------------
@@ -89,29 +86,51 @@ def change_told(base, head):
     return f"{'+' if percent > 0 else '−'}{metrics.significant(abs(percent))} %"
 
 
-def exact(value):
-    """Counts are told in full: one instruction more is the news."""
-    return "–" if value is None else f"{value:,.10g}"
+def gate_cells(row, words=str):
+    base, head = row["base"], row["head"]
+    return [words(row["name"]), metrics.exact(base), metrics.exact(head), change_told(base, head), words(row["unit"]),
+            words(row["note"])]
+
+
+def clock_cells(row, words=str):
+    factor, unit = metrics.scale(row["base"], row["unit"])
+    base, head = (metrics.significant(value / factor) for value in (row["base"], row["head"]))
+    return [words(row["bench"]), base, head, f"{words(unit)} {ARROW[row['better']]}",
+            f"{row['ratio']:.3g} [{row['lo']:.3g}, {row['hi']:.3g}]", f"[{row['control_lo']:.3g}, {row['control_hi']:.3g}]",
+            WORD[row["verdict"]] + (" (2 runs)" if row["was_repeated"] else "")]
 
 
 def gate_row(row):
-    return (f"| {SIGN[row['verdict']]} {code(row['name'])} | {exact(row['base'])} | {exact(row['head'])} "
-            f"| {change_told(row['base'], row['head'])} | {code(row['unit'])} | {code(row['note'])} |")
+    return f"| {SIGN[row['verdict']]} {' | '.join(gate_cells(row, code))} |"
 
 
 def clock_row(row):
-    factor, unit = metrics.scale(row["base"], row["unit"])
-    base, head = (metrics.significant(value / factor) for value in (row["base"], row["head"]))
-    word = f"**{WORD[row['verdict']]}**" if row["verdict"] in ("regressed", "improved") else WORD[row["verdict"]]
-    cells = [f"{SIGN[row['verdict']]} {code(row['bench'])}", base, head, f"{code(unit)} {ARROW[row['better']]}",
-             f"{row['ratio']:.3g} [{row['lo']:.3g}, {row['hi']:.3g}]",
-             f"[{row['control_lo']:.3g}, {row['control_hi']:.3g}]", word + (" (2 runs)" if row["was_repeated"] else "")]
-    return "| " + " | ".join(cells) + " |"
+    *cells, word = clock_cells(row, code)
+    bold = word.replace(WORD[row["verdict"]], f"**{WORD[row['verdict']]}**") if RANK[row["verdict"]] < 2 else word
+    return f"| {SIGN[row['verdict']]} {' | '.join([*cells, bold])} |"
 
 
-GATE_HEAD = ["| counted, exact | base | head | change | unit | |", "|---|--:|--:|--:|---|---|"]
-CLOCK_HEAD = ["| wall clock | base | head | unit | head / base [95 %] | base / base [95 %] | |",
-              "|---|--:|--:|---|---|---|---|"]
+GATE_HEAD = ["counted, exact", "base", "head", "change", "unit", ""]
+CLOCK_HEAD = ["wall clock", "base", "head", "unit", "head / base [95 %]", "base / base [95 %]", ""]
+
+
+def tells(row, why=None):
+    """Is there more to it than that it is the same, or not compared for the reason that all have?"""
+    return row["verdict"] in ("regressed", "improved") or row["note"] not in ("", why)
+
+
+def print_rows(gate, clock):
+    """For a terminal: the counts that these are, with their verdicts, and the clock."""
+    for head, cells in ((GATE_HEAD, [[*gate_cells(row)[:5], WORD[row["verdict"]]] for row in gate]),
+                        (CLOCK_HEAD, [clock_cells(row) for row in clock])):
+        notes = ["", *(row["note"] for row in gate)] if head is GATE_HEAD else [""] * (len(clock) + 1)
+        for line, note in zip(runs.table([head, *cells]) if cells else (), notes):
+            print(f"{line}  {note}".rstrip())
+
+
+def summary(rows):
+    found = [WORD[row["verdict"]] for row in rows]
+    return f"{len(rows)} figures: " + ", ".join(f"{found.count(word)} {word}" for word in WORD.values() if word in found)
 
 
 def weight(row):
@@ -122,30 +141,19 @@ def weight(row):
     return RANK[row["verdict"]], "ratio" not in row and base == head, -size
 
 
-def tables(gate, clock):
-    lines = []
-    for head, rows, line in ((GATE_HEAD, gate, gate_row), (CLOCK_HEAD, clock, clock_row)):
-        if rows:
-            lines += [*head, *map(line, rows), ""]
-    return lines
-
-
-def split(report):
-    """Rows in sight and rows that are folded, of the gate and of the clock: at most 20 in sight, what changed first."""
-    tagged = [("gate", row) for row in report["gate"]] + [("clock", row) for row in report["clock"]]
-    tagged.sort(key=lambda pair: weight(pair[1]))
-    part = lambda some, kind: [row for tag, row in some if tag == kind]
-    seen, folded = tagged[:ROWS_MAX], tagged[ROWS_MAX:]
-    return (part(seen, "gate"), part(seen, "clock")), (part(folded, "gate"), part(folded, "clock"))
+def tables(rows):
+    """Of the counts and of the clock, in the order of the rows."""
+    for head, key, line in ((GATE_HEAD, "name", gate_row), (CLOCK_HEAD, "bench", clock_row)):
+        own = [row for row in rows if key in row]
+        marks = ["---" if name in (head[0], "unit", "") else "--:" for name in head]
+        yield from (f"| {' | '.join(head)} |", f"|{'|'.join(marks)}|", *map(line, own), "") if own else ()
 
 
 # --- The comment. -------------------------------------------------------------------------------------------
 
 
 def repeat(report):
-    """The report's own command if it is nothing but ours; otherwise one that compares the same commits."""
-    if COMMAND.fullmatch(report["command"]):
-        return report["command"]
+    """A command that compares the same commits: ours, since the report's may be anything."""
     clean = [report[side].removesuffix("-dirty") for side in ("base", "head")]
     return "./dev bench ab" + "".join(f" --{side} {name}" for side, name in zip(("base", "head"), clean)
                                       if name != "unknown")
@@ -179,19 +187,19 @@ def legend(report):
     many = f"{pairs[0]} to {pairs[-1]}" if len(pairs) > 1 else f"{pairs[0]}" if pairs else "no"
     return (f"Counts are exact. For the clock, {many} pairs of processes of base and head in turn; *base / base* is a "
             "copy of base against base in the same run: what is within it is noise. ↓ less is better, ↑ more is "
-            "better, ~ no difference shown.")
+            "better; same: no difference shown.")
 
 
 def render(report, graph_url=None):
     """The whole comment. graph_url is ours, never the report's."""
-    (gate, clock), (gate_more, clock_more) = split(report)
+    rows = sorted(report["gate"] + report["clock"], key=weight)  # at most 20 in sight, what changed first
+    more = len(rows) - ROWS_MAX
     links = f"[Graph]({graph_url}) · " if graph_url else ""
     top = [MARKER, f"### {sign(report)} Benchmarks: {verdict(report)}", "",
            f"{short(report['base'])} → {short(report['head'])} · {links}`{repeat(report)}`", "", *missing(report),
-           *tables(gate, clock)]
-    more = len(gate_more) + len(clock_more)
+           *tables(rows[:ROWS_MAX])]
     folded = [f"<details><summary>{more} more row{'s' if more > 1 else ''}</summary>", "",
-              *tables(gate_more, clock_more), "</details>", ""] if more else []
+              *tables(rows[ROWS_MAX:]), "</details>", ""] if more > 0 else []
     about = ["<details><summary>How it was measured, and how to repeat it</summary>", "", legend(report), "",
              *environment(report),
              f"It took {metrics.significant(report['seconds'])} s. To repeat it, and to draw it:", "", "```sh",

@@ -52,21 +52,25 @@ def table(head, rows):
     yield from ("| " + " | ".join(line) + " |" for line in lines[1:])
 
 
+def by_suite(found):
+    """{suite: {benchmark: {metric: point}}}, in the order of the points."""
+    suites = {}
+    for point in found:
+        suites.setdefault(point["suite"], {}).setdefault(point["bench"], {})[point["metric"]] = point
+    return suites
+
+
 def suite_tables(found):
     """A table for each suite: benchmarks down, metrics across; median, and in brackets the least and the greatest."""
-    for suite in sorted({point["suite"] for point in found}):
-        mine = [point for point in found if point["suite"] == suite]
-        names = list(dict.fromkeys(point["bench"] for point in mine))
-        columns = list(dict.fromkeys((point["metric"], point["better"]) for point in mine))
-        at = {(point["bench"], point["metric"]): point for point in mine}
-        arrows = {"less": " ↓", "more": " ↑", "none": ""}
-        head = [f"{suite}", *(cell(metric) + arrows[better] for metric, better in columns), "n"]
+    arrows = {"less": " ↓", "more": " ↑", "none": ""}
+    for suite, benches in sorted(by_suite(found).items()):
+        columns = {metric: arrows[point["better"]] for own in benches.values() for metric, point in own.items()}
         rows = []
-        for name in names:
-            here = [at.get((name, metric)) for metric, _ in columns]
+        for name, own in benches.items():
+            here = [own.get(metric) for metric in columns]
             told = [metrics.told(p["value"], p["unit"], (p["lo"], p["hi"])) if p else "" for p in here]
-            rows.append([f"`{name}`", *told, str(max(p["n"] for p in here if p))])
-        yield from table(head, rows)
+            rows.append([f"`{name}`", *told, str(max(p["n"] for p in own.values()))])
+        yield from table([suite, *(cell(metric) + arrow for metric, arrow in columns.items()), "n"], rows)
         yield ""
 
 

@@ -2,9 +2,8 @@
 import os
 import platform
 import re
-import subprocess
 
-from bench.judge import repository
+from bench.judge import process
 from bench.judge.command import runs
 
 
@@ -39,21 +38,19 @@ def runner():
     given = os.environ.get("WEIR_RUNNER")
     if given:
         return re.sub(r"[^A-Za-z0-9_.:/+=-]", "-", given)[:120]
-    system = {}
     try:
-        with open("/etc/os-release", encoding="utf-8") as file:
-            system = dict(line.rstrip("\n").split("=", 1) for line in file if "=" in line)
+        system = platform.freedesktop_os_release()
     except OSError:
-        pass
-    identity = system.get("ID", "linux").strip('"') + system.get("VERSION_ID", "").strip('"')
+        system = {}
+    identity = system.get("ID", "linux") + system.get("VERSION_ID", "")
     return f"{identity}-{platform.machine()}-{os.cpu_count()}cpu"
 
 
-def compiler(program="cc"):
+def compiler():
     """As CMake writes it: "GNU 12.2.0", "Clang 14.0.6"."""
     try:
-        version = subprocess.run([program, "--version"], capture_output=True, text=True, check=True).stdout
-    except (OSError, subprocess.CalledProcessError):
+        version = process.output(["cc", "--version"])
+    except runs.Failed:
         return "unknown"
     family = "Clang" if "clang" in version else "GNU"
     number = re.search(r"(\d+\.\d+\.\d+)", version.splitlines()[0])
@@ -63,8 +60,8 @@ def compiler(program="cc"):
 def commit(root):
     """Of the checkout, with "-dirty" if what is built from it is not what was committed."""
     try:
-        name = repository.git(root, "rev-parse", "--short=12", "HEAD")
-        return name + "-dirty" if repository.git(root, "status", "--porcelain", "--untracked-files=no") else name
+        name = process.git("rev-parse", "--short=12", "HEAD", root=root)
+        return name + "-dirty" if process.git("status", "--porcelain", "--untracked-files=no", root=root) else name
     except runs.Failed:
         return "unknown"
 

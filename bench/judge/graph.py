@@ -1,5 +1,4 @@
-"""The report of a comparison as one SVG: small multiples of base and head by suite, and the counts that changed as a
-table.
+"""The clock of a comparison as one SVG: small multiples of base and head by suite. The counts are in the comment.
 
 Right is always worse: for figures of which more is better, the axis has base / head. The file is the same for the same
 report, to the byte, so that it can be compared.
@@ -11,10 +10,8 @@ from bench.judge.picture import BLUE, FAINT, GREEN, INK, PURPLE, RED, RULE
 
 BAND = "#d8dde3"
 # A colour, and a mark for print.
-LOOK = {"regressed": (RED, ">"), "improved": (GREEN, "<"), "unstable": (PURPLE, "D"), "same": (BLUE, "o"),
-        "not_compared": (FAINT, "o")}
+LOOK = {"regressed": (RED, ">"), "improved": (GREEN, "<"), "unstable": (PURPLE, "D"), "same": (BLUE, "o")}
 WIDTH, ROW, NAMES, FIGURES = 11.5, 0.235, 4.0, 3.6  # inches
-COUNTS_MAX = 24
 
 
 def plain(text, length):
@@ -107,26 +104,6 @@ def draw_suite(axes, name, rows, span, is_last):
         axes.set_xlabel("← better · what head costs, in units of base · worse →", fontsize=9, color=FAINT)
 
 
-# --- The counts. --------------------------------------------------------------------------------------------
-
-
-def draw_counts(axes, rows, same, total):
-    axes.set_axis_off()
-    axes.set_xlim(0, WIDTH)
-    axes.set_ylim(len(rows) + 1.2, -0.6)
-    text = lambda x, y, what, **look: axes.text(x, y, what, va="center", fontsize=8, **look)
-    axes.set_title("counted, exact", loc="left", fontsize=10, fontweight="bold", pad=4)
-    for y, row in enumerate(rows):
-        colour, mark = LOOK[row["verdict"]]
-        axes.plot([0.12], [y], marker=mark, markersize=6, color=colour, linestyle="none")
-        text(0.3, y, plain(row["name"], 58), fontweight="bold" if row["verdict"] == "regressed" else "normal")
-        text(5.6, y, comment.exact(row["base"]), ha="right")
-        text(6.6, y, comment.exact(row["head"]), ha="right")
-        text(7.6, y, comment.change_told(row["base"], row["head"]), ha="right", color=colour)
-        text(7.8, y, " · ".join(filter(None, (plain(row["unit"], 24), plain(row["note"], 40)))), color=FAINT)
-    text(0.3, len(rows) + 0.2, f"{same} of {total} counts are the same", color=FAINT)
-
-
 # --- The whole. ---------------------------------------------------------------------------------------------
 
 
@@ -144,31 +121,19 @@ def heading(figure, report, height):
     figure.text(0.22 / WIDTH, top(0.68), legend, fontsize=8, color=FAINT, va="center")
 
 
-def changed_counts(report):
-    rows = sorted((row for row in report["gate"] if row["verdict"] != "same"), key=comment.weight)
-    return rows[:COUNTS_MAX], sum(row["verdict"] == "same" for row in report["gate"])
-
-
 def draw(report):
     """The SVG as text."""
-    groups, (counts, same) = suites(report), changed_counts(report)
-    span = limits(report["clock"])
-    parts = [("clock", name, rows, len(rows) * ROW + 0.1) for name, rows in groups.items()]
-    if report["gate"]:
-        parts.insert(0, ("gate", "", counts, (len(counts) + 1.8) * ROW))
-    gap = 0.42
-    height = 0.9 + sum(part[3] + gap for part in parts) + 0.35
+    groups, span, gap = suites(report), limits(report["clock"]), 0.42
+    tall = {name: len(rows) * ROW + 0.1 for name, rows in groups.items()}
+    height = 0.9 + sum(tall.values()) + gap * len(groups) + 0.35
 
     def panels(figure):
         heading(figure, report, height)
         at = height - 0.9
-        for kind, name, rows, tall in parts:
-            at -= tall + gap
-            left, wide = (0.2, WIDTH - 0.4) if kind == "gate" else (NAMES, WIDTH - NAMES - FIGURES)
-            axes = figure.add_axes((left / WIDTH, (at + 0.15) / height, wide / WIDTH, tall / height))
-            if kind == "gate":
-                draw_counts(axes, rows, same, len(report["gate"]))
-            else:
-                draw_suite(axes, name, rows, span, name == list(groups)[-1])
+        for name, rows in groups.items():
+            at -= tall[name] + gap
+            axes = figure.add_axes((NAMES / WIDTH, (at + 0.15) / height, (WIDTH - NAMES - FIGURES) / WIDTH,
+                                    tall[name] / height))
+            draw_suite(axes, name, rows, span, name == list(groups)[-1])
 
     return picture.svg_of(WIDTH, height, panels)

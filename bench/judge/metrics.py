@@ -29,6 +29,16 @@ TABLE = {
     "bytes_per_s": Metric("bytes/s", "more"),
 }
 
+
+def split(name):
+    """(benchmark, metric) of a figure of ./dev bench count: "emit/dropped/calls" is metric calls of emit/dropped. What
+    an event takes in the lane or in the file is one figure of each size, which ends its name."""
+    if name.startswith("bytes/"):
+        return name, "bytes_per_event"
+    bench, _, metric = name.rpartition("/")
+    return bench, metric
+
+
 # For people: from which size on a unit is told in a larger one.
 SCALES = {
     "ns": ((1e9, "s"), (1e6, "ms"), (1e3, "µs")),
@@ -49,6 +59,11 @@ def significant(value, digits=3):
         return f"{value:.{digits - 1}e}"
     text = f"{value:,.{places}f}"
     return text.rstrip("0").rstrip(".") if value == round(value) and "." in text else text
+
+
+def exact(value):
+    """Counts are told in full: one instruction more is the news."""
+    return "–" if value is None else f"{value:,.10g}"
 
 
 def scale(value, unit):

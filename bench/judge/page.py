@@ -96,47 +96,43 @@ def embedded(value):
 # --- The chart library. -------------------------------------------------------------------------------------
 
 
-def locked_version(folder, package):
-    with open(os.path.join(folder, "package-lock.json"), encoding="utf-8") as file:
-        return json.load(file)["packages"][f"node_modules/{package}"]["version"]
-
-
-def installed_version(folder, package):
+def version(*path):
+    """Of the chart library, as a file of JSON has it; None if it is not there."""
     try:
-        with open(os.path.join(folder, "node_modules", package, "package.json"), encoding="utf-8") as file:
-            return json.load(file)["version"]
-    except (OSError, ValueError, KeyError):
+        with open(os.path.join(FOLDER, *path), encoding="utf-8") as file:
+            found = json.load(file)
+    except (OSError, ValueError):
         return None
+    return found.get("packages", {}).get("node_modules/uplot", found).get("version")
 
 
-def install(folder=FOLDER, package="uplot"):
+def install():
     """npm ci, unless the locked version is there. npm holds what it gets against the hash in the lock."""
-    if installed_version(folder, package) == locked_version(folder, package):
+    if version("node_modules", "uplot", "package.json") == version("package-lock.json"):
         return
     npm = shutil.which("npm")
     if npm is None:
         raise Invalid("the page needs npm once, for its chart library; on Debian: apt-get install npm")
-    done = subprocess.run([npm, "ci", "--ignore-scripts", "--no-audit", "--no-fund", "--loglevel=error"], cwd=folder,
+    done = subprocess.run([npm, "ci", "--ignore-scripts", "--no-audit", "--no-fund", "--loglevel=error"], cwd=FOLDER,
                           capture_output=True, text=True, check=False)
     if done.returncode != 0:
         reason = next((line for line in done.stderr.splitlines() if line.strip()), f"exit code {done.returncode}")
         raise Invalid(f"npm cannot install the page's chart library ({reason.strip()}); with the registry in reach, "
-                      f"run: npm --prefix {os.path.relpath(folder)} ci")
+                      f"run: npm --prefix {os.path.relpath(FOLDER)} ci")
 
 
 def _text(*path):
-    with open(os.path.join(*path), encoding="utf-8") as file:
-        return file.read()
+    return points.read_text(os.path.join(FOLDER, *path))
 
 
-def html(data, folder=FOLDER):
+def html(data):
     """The whole page."""
-    library = os.path.join(folder, "node_modules", "uplot")
-    parts = {"LICENCE": _text(library, "LICENSE").replace("--", "- -"),
-             "LIBRARY_STYLE": _text(library, "dist", "uPlot.min.css"),
-             "LIBRARY": _text(library, "dist", "uPlot.iife.min.js"), "STYLE": _text(folder, "page.css"),
-             "SCRIPT": _text(folder, "page.js"), "DATA": embedded(data)}
+    library = ("node_modules", "uplot")
+    parts = {"LICENCE": _text(*library, "LICENSE").replace("--", "- -"),
+             "LIBRARY_STYLE": _text(*library, "dist", "uPlot.min.css"),
+             "LIBRARY": _text(*library, "dist", "uPlot.iife.min.js"), "STYLE": _text("page.css"),
+             "SCRIPT": _text("page.js"), "DATA": embedded(data)}
     for name in ("LIBRARY", "SCRIPT"):
         if "</script" in parts[name].lower():
             raise Invalid(f"the page's {name.lower()} ends its script element early")
-    return re.sub("@([A-Z_]+)@", lambda match: parts[match.group(1)], _text(folder, "template.html"))
+    return re.sub("@([A-Z_]+)@", lambda match: parts[match.group(1)], _text("template.html"))

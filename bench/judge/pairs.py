@@ -48,9 +48,7 @@ def least_pairs(tests, below):
 
 def holm(p_values):
     """Corrected for there being several: each as large as it must be for all of them to hold."""
-    order = sorted(range(len(p_values)), key=lambda index: p_values[index])
-    corrected, highest = [1.0] * len(p_values), 0.0
-    for rank, index in enumerate(order):
-        highest = max(highest, min(1.0, (len(p_values) - rank) * p_values[index]))
-        corrected[index] = highest
-    return corrected
+    order, count = numpy.argsort(p_values), len(p_values)
+    corrected = numpy.empty(count)
+    corrected[order] = numpy.maximum.accumulate(numpy.arange(count, 0, -1) * numpy.take(p_values, order))
+    return numpy.minimum(corrected, 1.0).tolist()

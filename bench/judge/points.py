@@ -3,6 +3,7 @@
 Everything that is read is validated, whoever wrote it: a history that holds one bad line draws a wrong graph.
 """
 import datetime
+import functools
 import json
 import os
 
@@ -12,7 +13,6 @@ ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)
 SCHEMA = os.path.join(ROOT, "results", "schema.json")
 HISTORY = os.path.join(ROOT, "results", "history")
 
-LINE_BYTES_MAX = 16 << 10
 FILE_BYTES_MAX = 32 << 20
 DATE = "%Y-%m-%dT%H:%M:%SZ"
 
@@ -21,29 +21,20 @@ class Invalid(Exception):
     """What is wrong, and where; for a person."""
 
 
-_validators = {}
-
-
-def validator(kind, path=SCHEMA):
-    """Of one of the definitions of a file of schemas, which is read once."""
-    if (path, kind) not in _validators:
-        with open(path, encoding="utf-8") as file:
-            schema = json.load(file)
-        _validators[path, kind] = jsonschema.Draft202012Validator({**schema, "$ref": f"#/$defs/{kind}"})
-    return _validators[path, kind]
-
-
-def told(error, where):
-    """A validator's error as one line for a person."""
-    field = "/".join(str(part) for part in error.absolute_path)
-    return Invalid(f"{where}: {field + ': ' if field else ''}{error.message[:300]}")
+@functools.lru_cache(maxsize=None)
+def validator(kind):
+    """Of one of the definitions of the schema."""
+    with open(SCHEMA, encoding="utf-8") as file:
+        schema = json.load(file)
+    return jsonschema.Draft202012Validator({**schema, "$ref": f"#/$defs/{kind}"})
 
 
 def validate(kind, value, where):
-    """`kind`: point, report, environment, gate_row or clock_row."""
+    """`kind`: one of the schema's definitions, such as point or report."""
     errors = sorted(validator(kind).iter_errors(value), key=lambda error: list(map(str, error.path)))
-    if errors:
-        raise told(errors[0], where)
+    for error in errors[:1]:
+        field = "/".join(str(part) for part in error.absolute_path)
+        raise Invalid(f"{where}: {field + ': ' if field else ''}{error.message[:300]}")
     if kind == "point":
         check_date(value["date"], where)
     return value
@@ -92,13 +83,13 @@ def compact(value, width=1000):
     return lines(rounded(value), 0) + "\n"
 
 
-def read_text(path, limit=FILE_BYTES_MAX):
+def read_text(path):
     """The whole of a file that somebody else may have written: not larger than the limit, and UTF-8."""
     try:
         with open(path, "rb") as file:
-            content = file.read(limit + 1)
-        if len(content) > limit:
-            raise Invalid(f"{path}: larger than {limit} bytes")
+            content = file.read(FILE_BYTES_MAX + 1)
+        if len(content) > FILE_BYTES_MAX:
+            raise Invalid(f"{path}: larger than {FILE_BYTES_MAX} bytes")
         return content.decode("utf-8")
     except OSError as error:
         raise Invalid(f"{path}: {error.strerror}") from error
@@ -108,20 +99,8 @@ def read_text(path, limit=FILE_BYTES_MAX):
 
 def read(path):
     """The points of a file of history, in its order."""
-    points = []
-    with open(path, "rb") as file:
-        # A line's rest, where it is longer than the limit, would be read as a line of its own: so one is enough.
-        for number, line in enumerate(iter(lambda: file.readline(LINE_BYTES_MAX + 1), b""), 1):
-            where = f"{path}:{number}"
-            if len(line) > LINE_BYTES_MAX:
-                raise Invalid(f"{where}: a line of more than {LINE_BYTES_MAX} bytes")
-            try:
-                text = line.decode("utf-8")
-            except UnicodeDecodeError as error:
-                raise Invalid(f"{where}: not UTF-8: {error.reason}") from error
-            if text.strip():
-                points.append(validate("point", read_json(text, where), where))
-    return points
+    lines = [(f"{path}:{number}", line) for number, line in enumerate(read_text(path).split("\n"), 1)]
+    return [validate("point", read_json(line, where), where) for where, line in lines if line.strip()]
 
 
 def now():

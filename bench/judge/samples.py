@@ -1,13 +1,18 @@
 """For tests: environments, points, reports and files as the programs write them."""
+import contextlib
 import datetime
+import importlib
+import io
 import json
 import os
 import subprocess
 import sys
 import tempfile
+import types
 import unittest
+from unittest import mock
 
-from bench.judge import points
+from bench.judge import command, environment, points
 
 ENVIRONMENT = {"runner": "test-x86_64-2cpu", "cpu": "AMD EPYC (family 25, model 17, stepping 1)", "cores": 2,
                "kernel": "Linux 6.1.0",
@@ -29,8 +34,10 @@ def point(value=10.0, number=0, environment=None, **changes):
 
 
 def history(values, **changes):
-    return [point(float(value), number, **{name: of(number) if callable(of) else of for name, of in changes.items()})
-            for number, value in enumerate(values)]
+    """Held against the schema when it is written: thousands of points are made and never are."""
+    with mock.patch.object(points, "validate", lambda kind, value, where: value):
+        return [point(float(value), number, **{name: of(number) if callable(of) else of for name, of in changes.items()})
+                for number, value in enumerate(values)]
 
 
 # --- What the programs write. -------------------------------------------------------------------------------
@@ -80,6 +87,52 @@ def report(gate=(), clock=(), **changes):
             "environment": dict(ENVIRONMENT), "gate": list(gate), "clock": list(clock), **changes}
 
 
+# --- A program that is built on Google Benchmark, as far as anybody looks. ----------------------------------
+
+# What it says is in the file beside it: of each benchmark its time, a list of the times of each call, or what is wrong.
+BENCH = '''#!{python} -SEB
+import json, os, re, sys
+here = "{here}"  # it may be copied
+told = json.load(open(here + ".json"))
+given = dict(word[2:].split("=", 1) for word in sys.argv[1:] if "=" in word)
+if given.get("benchmark_min_time", "s" * told["is_new"]).endswith("s") != told["is_new"]:
+    sys.exit("The value of flag --benchmark_min_time is expected to be a double, or the other way around")
+names = [name for name in told["times"] if re.search(given.get("benchmark_filter", "."), name)]
+if not names:
+    print("Failed to match any benchmarks against regex: x", file=sys.stderr)
+    sys.exit(2 if told["is_new"] else 0)
+if "benchmark_list_tests" in given:
+    sys.exit(print("\\n".join(names)))
+with open(here + ".calls", "a+") as calls:
+    calls.write(" ".join(sys.argv[1:]) + "\\n")
+    calls.seek(0)
+    call = len(calls.readlines())
+rows = []
+for name in names * int(given.get("benchmark_repetitions", 1)):
+    time = told["times"][name]
+    time = time[min(call, len(time)) - 1] if isinstance(time, list) else time
+    row = {"name": name, "run_name": name, "run_type": "iteration", "time_unit": "ns", "real_time": time}
+    if isinstance(time, str):
+        row.update(real_time=0, error_occurred=True, error_message=time)
+    rows.append({**row, **told["counters"].get(name, {})})
+print(json.dumps({"context": told["context"], "benchmarks": rows}))
+'''
+
+
+def call_bench(program, *options, **_):
+    """benchmark.call() of such a program without a process, for tests that call it hundreds of times."""
+    with open(program, encoding="utf-8") as file:
+        code = compile(file.read(), program, "exec")
+    told, errors, status = io.StringIO(), io.StringIO(), 0
+    with mock.patch.object(sys, "argv", [program, *options]), contextlib.redirect_stdout(told), \
+            contextlib.redirect_stderr(errors):
+        try:
+            exec(code, {})  # pylint: disable=exec-used
+        except SystemExit as ended:
+            status = 1 if isinstance(ended.code, str) else ended.code or 0
+    return types.SimpleNamespace(returncode=status, stdout=told.getvalue(), stderr=errors.getvalue())
+
+
 # --- Folders and commands. ----------------------------------------------------------------------------------
 
 
@@ -101,18 +154,31 @@ class Folder(unittest.TestCase):
             file.write(content if isinstance(content, str) else json.dumps(content))
         return self.path(name)
 
+    def executable(self, name, text):
+        path = self.write(name, text)
+        os.chmod(path, 0o755)
+        return path
+
+    def bench(self, name="weir-bench", *, times, counters=None, is_new=False, **told_of):
+        """A program like weir-bench with these benchmarks."""
+        told = {"times": times, "counters": counters or {}, "is_new": is_new, "context": context(**told_of)}
+        self.write(name + ".json", told)
+        return self.executable(name, BENCH.replace("{python}", sys.executable).replace("{here}", self.path(name)))
+
     def text(self, *names):
         with open(self.path(*names), encoding="utf-8") as file:
             return file.read()
 
     def command(self, name, *arguments, code=0, **environment):
-        """Runs cmd_NAME.py; whatever it is given, it never ends with a traceback."""
-        done = subprocess.run([sys.executable, "-B", "-m", f"bench.judge.cmd_{name}", *map(str, arguments)],
-                              capture_output=True,
-                              text=True, check=False, env={**os.environ, "PYTHONPATH": points.ROOT, **environment}, cwd=self.folder)
-        self.assertNotIn("Traceback", done.stderr)
-        self.assertEqual(done.returncode, code, f"{name} {arguments}\n{done.stdout}{done.stderr}")
-        return done
+        """What cmd_NAME.py prints, which runs in this process and always ends with a code."""
+        module = importlib.import_module(f"bench.judge.cmd_{name}")
+        told, errors = io.StringIO(), io.StringIO()
+        with mock.patch.object(sys, "argv", [name, *map(str, arguments)]), mock.patch.dict(os.environ, environment), \
+                contextlib.redirect_stdout(told), contextlib.redirect_stderr(errors), \
+                self.assertRaises(SystemExit) as ended:
+            command.run(name, module.main)
+        self.assertEqual(ended.exception.code, code, f"{name} {arguments}\n{told.getvalue()}{errors.getvalue()}")
+        return types.SimpleNamespace(stdout=told.getvalue(), stderr=errors.getvalue())
 
     def git(self, *arguments):
         done = subprocess.run(["git", "-C", self.folder, "-c", "user.name=t", "-c", "user.email=t@example.org",
@@ -126,3 +192,13 @@ class Folder(unittest.TestCase):
         for number in range(count):
             self.git("commit", "--quiet", "--allow-empty", "-m", f"Change <{number}>")
         return self.git("log", "--reverse", "--format=%H").split()
+
+
+class Machine(Folder):
+    """On a machine as that of context()."""
+
+    def setUp(self):
+        super().setUp()
+        self.here = mock.patch.object(environment, "collect", lambda **_: dict(ENVIRONMENT))
+        self.here.start()
+        self.addCleanup(self.here.stop)

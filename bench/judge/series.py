@@ -10,7 +10,7 @@ import os
 import re
 from typing import NamedTuple
 
-from bench.judge import command, points, repository
+from bench.judge import command, points, process
 from bench.judge.command import runs
 
 # Points of a series that a graph shows, and that history keeps whole.
@@ -28,7 +28,7 @@ class Commit(NamedTuple):
 def commits(root=points.ROOT):
     """All that HEAD has come from, by their full name; empty outside a checkout."""
     try:
-        lines = repository.git(root, "log", "--topo-order", "--reverse", "--format=%H %ct %s").splitlines()
+        lines = process.git("log", "--topo-order", "--reverse", "--format=%H %ct %s", root=root).splitlines()
     except runs.Failed:
         return {}
     found, latest = {}, 0.0
@@ -42,7 +42,7 @@ def commits(root=points.ROOT):
 def ancestors(revision, root=points.ROOT):
     """The full names of all commits that are in a revision."""
     try:
-        return set(repository.git(root, "rev-list", "--end-of-options", revision).split())
+        return set(process.git("rev-list", "--end-of-options", revision, root=root).split())
     except runs.Failed as error:
         raise points.Invalid(f"'{revision}' is no revision that git knows here") from error
 
@@ -120,9 +120,3 @@ def group(found, known, last=LAST):
     for point in sorted(found, key=lambda point: order(point, known, names)):
         by_key.setdefault(key_of(point), []).append(point)
     return {key: by_key[key][-last:] for key in sorted(by_key, key=natural)}
-
-
-def describe(key):
-    """"brim/block/relay events_per_s on AMD EPYC, GNU 12.2.0, runner"."""
-    _, bench, metric, runner, cpu, compiler = key
-    return f"{bench} {metric} on {cpu}, {compiler}, {runner}"

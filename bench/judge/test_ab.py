@@ -1,45 +1,15 @@
 """cmd_ab.py from its words to its exit code, with programs whose times are known: what is red, what is missing, and
 that neither is ever green."""
-import contextlib
-import io
-import json
-import os
-import stat
-import sys
 import unittest
 from unittest import mock
 
-from bench.judge import alternate, cmd_ab, count, points, samples
-from bench.judge.command import Usage, runs
+from bench.judge import alternate, cmd_ab, count, reports, samples
+from bench.judge.command import runs
 
 REPEAT = alternate.repeat
 
 ENABLED, DROPPED = "emit/enabled/payload:32/threads:1", "emit/dropped/payload:32/threads:1"
 FIGURE, OTHER = "emit/enabled/payload:32/instructions", "drain/encode/payload:32/instructions"
-
-# What a process says is in the file beside it: {benchmark: ns, or what is wrong}, and its context.
-FAKE = '''#!{python} -SEB
-import json, os, re, sys
-told = json.load(open("{script}"))
-context, times = told["context"], told["times"]
-if "--benchmark_list_tests=true" in sys.argv:
-    if "--benchmark_min_time=0.05s" in sys.argv:
-        sys.exit(1)
-    print("\\n".join(times))
-    sys.exit(0)
-pattern = [word.partition("=")[2] for word in sys.argv if word.startswith("--benchmark_filter=")][0]
-calls = os.path.join(os.path.dirname("{script}"), "calls")
-open(calls, "a").write("x")
-is_late = os.path.getsize(calls) > told.get("breaks_after", 1e9)
-rows = []
-for name in filter(re.compile(pattern).search, times):
-    row = dict(name=name, run_name=name, run_type="iteration", time_unit="ns", real_time=times[name])
-    if is_late or isinstance(times[name], str):
-        row.update(real_time=0, error_occurred=True, error_message="a check\\nfailed")
-    rows.append(row)
-print(json.dumps(dict(context=context, benchmarks=rows)))
-'''
-
 
 def figures(**changes):
     values = {FIGURE: (100.0, "instructions/event"), OTHER: (59.0, "instructions/event")}
@@ -53,6 +23,7 @@ class Compared(samples.Folder):
         self.programs, self.figures = {}, {}
         for patch in (mock.patch.object(cmd_ab, "FOLDER", self.path("ab")),
                       mock.patch.object(cmd_ab, "SECONDS_FAST", 0.0),
+                      mock.patch.object(alternate.benchmark, "call", samples.call_bench),
                       mock.patch.object(cmd_ab.builds, "build", self.build),
                       mock.patch.object(cmd_ab.builds, "resolve", lambda name: {"B": "b" * 40, "H": "a" * 40}[name]),
                       mock.patch.object(cmd_ab.count, "measure", lambda folder: self.figures[folder])):
@@ -60,35 +31,25 @@ class Compared(samples.Folder):
             self.addCleanup(patch.stop)
 
     def build(self, revision, targets):
-        folder = self.path(revision)
-        if targets == count.TARGETS and self.figures[folder] is None:
-            raise cmd_ab.builds.NoTarget(f"{revision} has no weir-count")
-        return folder
+        if targets == count.TARGETS and self.figures[self.path(revision)] is None:
+            raise runs.Failed(f"{revision} does not build")
+        return self.path(revision)
 
-    def side(self, revision, times, counted, context=None, **more):
-        program = self.path(revision, "bin", "weir-bench")
-        context = {"c_compiler": "GNU 12.2.0", "calibration_ns": "1.0839", **(context or {})}
-        told = {"context": context, "times": times, **more}
-        script = self.write(os.path.join(revision, "told.json"), told)
-        self.write(os.path.join(revision, "bin", "weir-bench"),
-                   FAKE.replace("{python}", sys.executable).replace("{script}", script))
-        os.chmod(program, stat.S_IRWXU)
-        self.figures[self.path(revision)] = counted
+    def side(self, revision, times=None, counted=..., **context):
+        self.bench(f"{revision}/bin/weir-bench", times=times or {ENABLED: 10.0, DROPPED: 3.0}, **context)
+        self.figures[self.path(revision)] = figures() if counted is ... else counted
 
-    def base(self, times=None, counted=..., **more):
-        self.side("B", times or {ENABLED: 10.0, DROPPED: 3.0}, figures() if counted is ... else counted, **more)
+    def base(self, *arguments, **changes):
+        self.side("B", *arguments, **changes)
 
-    def head(self, times=None, counted=..., **more):
-        self.side("H", times or {ENABLED: 10.0, DROPPED: 3.0}, figures() if counted is ... else counted, **more)
+    def head(self, *arguments, **changes):
+        self.side("H", *arguments, **changes)
 
     def ab(self, *words, code):
-        told, errors = io.StringIO(), io.StringIO()
-        arguments = ["ab", "--fast", "--base", "B", "--head", "H", "--json", *words]
-        with mock.patch.object(sys, "argv", arguments), contextlib.redirect_stdout(told), \
-                contextlib.redirect_stderr(errors):
-            self.assertEqual(cmd_ab.main(), code, told.getvalue() + errors.getvalue())
-        self.errors = errors.getvalue()
-        return points.validate("report", json.loads(told.getvalue()), "report")
+        path = self.path("report.json")
+        done = self.command("ab", "--fast", "--base", "B", "--head", "H", "--report", path, *words, code=code)
+        self.told, self.errors = done.stdout, done.stderr
+        return reports.read(path)
 
     def missing(self, report):
         return {one["name"]: one["reason"] for one in report["missing"]}
@@ -97,16 +58,6 @@ class Compared(samples.Folder):
 class Missing(Compared):
     def test_the_same_is_green_and_nothing_is_missing(self):
         self.base()
-        self.head()
-        self.assertEqual(self.ab(code=0)["missing"], [])
-
-    def test_head_counts_nothing(self):
-        self.base()
-        self.head(counted=None)
-        self.assertEqual(self.missing(self.ab(code=1)), {"weir-count": "H has no weir-count"})
-
-    def test_base_counts_nothing_yet(self):
-        self.base(counted=None)
         self.head()
         self.assertEqual(self.ab(code=0)["missing"], [])
 
@@ -126,8 +77,10 @@ class Missing(Compared):
 
     def test_an_error_in_head_only(self):
         self.base()
-        self.head({ENABLED: 10.0, DROPPED: "broken"})
+        self.head({ENABLED: 10.0, DROPPED: "a check\nfailed"})
         self.assertEqual(self.missing(self.ab(code=1)), {DROPPED: "a check failed"})
+        self.assertIn(f"missing: {DROPPED}: a check failed\n", self.told)
+        self.assertIn("nothing regressed, 1 could not be compared", self.told)
 
     def test_what_the_machine_cannot_do_is_left_out(self):
         for side in (self.base, self.head):
@@ -136,14 +89,14 @@ class Missing(Compared):
         self.assertIn(f"{DROPPED}: left out", self.errors)
 
     def test_nothing_compared_at_all(self):
-        self.base({ENABLED: "broken"}, counted=None)
+        self.base({ENABLED: "broken"}, count.Figures("GNU 12.2.0", "2.36", {}, []))
         self.head({ENABLED: "broken"})
         self.assertEqual(self.missing(self.ab(code=1)), {"ab": "nothing was compared"})
 
     def test_a_repeat_that_fails_keeps_what_was_red(self):
         self.base()
         # One process before what is kept, and two of each of the rounds of the first run.
-        self.head({ENABLED: 20.0, DROPPED: 3.0}, breaks_after=1 + alternate.verdict.PAIRS_MIN)
+        self.head({ENABLED: [20.0] * (1 + alternate.verdict.PAIRS_MIN) + ["a check failed"], DROPPED: 3.0})
         report = self.ab(code=1)
         self.assertEqual([row["verdict"] for row in report["clock"] if row["bench"] == ENABLED], ["regressed"])
         self.assertEqual(self.missing(report), {ENABLED: "the repeat failed: a check failed"})
@@ -152,26 +105,23 @@ class Missing(Compared):
 class Compilers(Compared):
     def test_two_compilers_do_not_compare(self):
         self.base()
-        self.head(context={"c_compiler": "Clang 14.0.6"})
-        with self.assertRaisesRegex(runs.Failed, "base was built by GNU 12.2.0, head by Clang 14.0.6"):
-            self.ab(code=1)
+        self.head(c_compiler="Clang 14.0.6")
+        self.assertIn("base was built by GNU 12.2.0, head by Clang 14.0.6",
+                      self.command("ab", "--fast", "--base", "B", "--head", "H", code=1).stderr)
 
     def test_the_report_tells_the_compiler_that_built_and_the_calibration(self):
         for side in (self.base, self.head):
-            side(context={"c_compiler": "Clang 99.0.1"})
+            side(c_compiler="Clang 99.0.1")
         environment = self.ab(code=0)["environment"]
-        self.assertEqual((environment["compiler"], environment["calibration_ns"]), ("Clang 99.0.1", 1.0839))
+        self.assertEqual((environment["compiler"], environment["calibration_ns"]), ("Clang 99.0.1", 1.93))
 
 
 class Figure(Compared):
     """As git bisect run asks for one."""
 
     def code(self, name, expected):
-        words = ["ab", "--base", "B", "--head", "H", "--figure", name, "--seconds", "10"]
-        with mock.patch.object(sys, "argv", words), contextlib.redirect_stdout(io.StringIO()) as told, \
-                mock.patch.object(cmd_ab.alternate, "repeat", self.repeat):
-            self.assertEqual(cmd_ab.main(), expected, told.getvalue())
-        return told.getvalue()
+        with mock.patch.object(cmd_ab.alternate, "repeat", self.repeat):
+            return self.command("ab", "--base", "B", "--head", "H", "--figure", name, "--seconds", "10", code=expected).stdout
 
     @staticmethod
     def repeat(round_of, _seconds, most, progress, what):
@@ -188,21 +138,14 @@ class Figure(Compared):
         self.assertIn("skipped: base or head has no benchmark", self.code("emit/none", 125))
         self.assertIn("skipped: there is no figure", self.code("emit/none/instructions", 125))
         self.head(counted=None)
-        self.assertIn("H has no weir-count", self.code(FIGURE, 125))
+        self.assertIn("H does not build", self.code(FIGURE, 125))
 
 
 class Words(Compared):
     def test_a_command_that_does_not_fit_is_refused_before_anything_is_built(self):
-        with mock.patch.object(cmd_ab.builds, "build", None), self.assertRaisesRegex(Usage, "200 characters at most"):
-            self.ab("--filter", "x" * 150, code=2)
-
-    def test_the_text_names_what_is_missing(self):
-        told = io.StringIO()
-        row = cmd_ab.as_missing("emit/x", "gone\n")
-        with contextlib.redirect_stdout(told):
-            cmd_ab.print_report(samples.report(missing=[row]), None)
-        self.assertIn("missing: emit/x: gone\n", told.getvalue())
-        self.assertIn("nothing regressed, 1 could not be compared", told.getvalue())
+        with mock.patch.object(cmd_ab.builds, "build", None):
+            done = self.command("ab", "--base", "B", "--head", "H", "--filter", "x" * 200, code=2)
+        self.assertIn("200 characters at most", done.stderr)
 
 
 if __name__ == "__main__":

@@ -1,13 +1,11 @@
 """cmd_bisect.py and builds.py on a small repository: the search, skipped commits, ends that are not as they are said to
 be, and that nothing of the user's checkout moves."""
-import contextlib
-import io
 import os
 import sys
 from unittest import mock
 
-from bench.judge import builds, cmd_bisect, samples
-from bench.judge.command import Usage, runs
+from bench.judge import builds, cmd_bisect, process, samples
+from bench.judge.command import Usage
 
 # In the place of ./dev bench ab: a commit's file `value` against that of the base, one more is worse.
 AB = '''import subprocess, sys
@@ -24,7 +22,7 @@ class Repository(samples.Folder):
         super().setUp()
         outside, self.folder = self.folder, os.path.join(self.folder, "checkout")
         script = self.write("../ab.py", AB.replace("{root}", self.folder))
-        for patch in (mock.patch.object(builds, "ROOT", self.folder),
+        for patch in (mock.patch.object(process, "ROOT", self.folder),
                       mock.patch.object(builds, "FOLDER", os.path.join(outside, "builds")),
                       mock.patch.object(cmd_bisect, "TREE", os.path.join(outside, "bisect")),
                       mock.patch.object(cmd_bisect, "AB", [sys.executable, script])):
@@ -44,11 +42,8 @@ class Repository(samples.Folder):
             names.append(self.git("rev-parse", "HEAD"))
         return names
 
-    def bisect(self, good, bad):
-        words = ["bisect", "emit/x/instructions", "--good", good, "--bad", bad]
-        with mock.patch.object(sys, "argv", words), contextlib.redirect_stdout(io.StringIO()) as told:
-            self.assertEqual(cmd_bisect.main(), 0)
-        return told.getvalue()
+    def bisect(self, good, bad, code=0):
+        return self.command("bisect", "emit/x/instructions", "--good", good, "--bad", bad, code=code)
 
 
 class Search(Repository):
@@ -57,17 +52,14 @@ class Search(Repository):
                                  (["100", "100", "broken", "100", "101", "101", "101"], 4)):
             with self.subTest(values):
                 names = self.values(*values)
-                self.assertIn(f"The first bad commit is\n{names[expected][:7]}", self.bisect(names[0], names[-1]))
+                self.assertIn(f"The first bad commit is\n{names[expected][:7]}", self.bisect(names[0], names[-1]).stdout)
 
     def test_ends_and_searches_that_lead_nowhere(self):
         names = self.values("100", "100", "broken", "broken", "101")
-        with self.assertRaisesRegex(runs.Failed, "could not be judged"):
-            self.bisect(names[0], names[-1])
-        with self.assertRaisesRegex(runs.Failed, "not shown to be worse"):
-            self.bisect(names[0], names[1])
+        self.assertIn("could not be judged", self.bisect(names[0], names[-1], code=1).stderr)
+        self.assertIn("not shown to be worse", self.bisect(names[0], names[1], code=1).stderr)
         for good, bad in ((names[-1], names[0]), ("nowhere", names[0])):
-            with self.assertRaises(Usage):
-                self.bisect(good, bad)
+            self.bisect(good, bad, code=2)
 
     def test_the_checkout_is_left_as_it_is(self):
         names = self.values("100", "100", "100", "101", "101")
@@ -84,7 +76,7 @@ class Trees(Repository):
     def test_a_revision_is_checked_out_once_for_each_compiler_and_again_if_it_is_not_whole(self):
         first, second = self.values("1", "2")
         tree = builds.checkout(first)
-        self.assertEqual(builds.git("show", "HEAD:value", root=tree), "1")
+        self.assertEqual(process.git("show", "HEAD:value", root=tree), "1")
         self.assertEqual(builds.checkout(first), tree)
         with mock.patch.dict(os.environ, {"CFLAGS": "-O1"}):
             self.assertNotEqual(builds.checkout(first), tree)
@@ -96,13 +88,12 @@ class Trees(Repository):
     def test_trees_that_nobody_uses_are_removed(self):
         names = self.values("1", "2", "3")
         trees = [builds.checkout(name) for name in names[:2]]
-        whole = os.path.join(trees[0], ".whole")
-        long_ago = os.stat(whole).st_mtime - builds.UNUSED_SECONDS - 10
-        os.utime(whole, (long_ago, long_ago))
+        long_ago = os.stat(trees[0]).st_mtime - builds.UNUSED_SECONDS - 10
+        os.utime(trees[0], (long_ago, long_ago))
         builds.checkout(names[0])  # is used again, so that it stays
         builds.checkout(names[2])
         self.assertTrue(os.path.exists(trees[0]))
-        os.utime(whole, (long_ago, long_ago))
+        os.utime(trees[0], (long_ago, long_ago))
         builds.prune(os.stat(builds.FOLDER).st_mtime)
         self.assertEqual([os.path.exists(tree) for tree in trees], [False, True])
 

@@ -1,15 +1,13 @@
 """./dev bench claims: arithmetic, rows that are wrong in one way each, verdicts, rounds within a time, the command on
 sources that are made up, and the real programs."""
-import contextlib
 import copy
-import io
 import json
 import os
 import time
 import unittest
 from unittest import mock
 
-from bench.judge import claims, claims_judge, claims_run, cmd_claims, command, samples
+from bench.judge import claims, claims_judge, claims_run, samples
 from bench.peers import runner as peers
 from bench.judge.points import Invalid
 from bench.stress import runs
@@ -149,9 +147,9 @@ def answer(run):
     return {"ns": 10, "rate": 10 if "fifo" in run else 12}
 
 
-def run_of(*rows, seconds=1000, of=answer, **more):
+def run_of(*rows, seconds=1000, of=answer):
     source, book = Fake(of), book_of(*rows)
-    run = claims_run.Run(book, book.claims, source, clock=lambda: source.now, **more)
+    run = claims_run.Run(book, book.claims, source, clock=lambda: source.now)
     run.run(seconds)
     return run
 
@@ -184,47 +182,38 @@ class Rounds(unittest.TestCase):
         self.assertEqual(len(run.sources.taken), 5 + 5 + 3)
         self.assertEqual((set(run.measured.skipped.values()), set(run.measured.failed.values())), ({"no package"}, {"it failed"}))
 
-    def test_quick(self):
-        run = run_of(SPEED, COUNTED, is_quick=True)
-        self.assertEqual(len(run.sources.taken), 5)
-        self.assertEqual(run.measured.skipped, {"count": "takes 60 s, too long for --quick"})
-
 
 class Command(samples.Folder):
-    def claims(self, *words, rows=(SPEED, LATER), of=answer):
-        output = self.path("out", "claims.json")
-        with mock.patch.object(claims, "load", lambda: book_of(*rows)), contextlib.redirect_stdout(io.StringIO()) as told, \
-                contextlib.redirect_stderr(io.StringIO()):
-            code = cmd_claims.main(["-o", output, *words], Fake(of))
-        report = json.loads(self.text("out", "claims.json")) if os.path.exists(output) else None
-        return code, told.getvalue(), report
+    def claims(self, *words, rows=(SPEED, LATER), of=answer, code=0):
+        """What it prints, and the report."""
+        with mock.patch.object(claims, "load", lambda: book_of(*rows)), \
+                mock.patch.object(claims_run, "Sources", lambda _: Fake(of)):
+            done = self.command("claims", "-o", self.path("out", "claims.json"), *words, code=code)
+        has_report = os.path.exists(self.path("out", "claims.json"))
+        return done.stdout + done.stderr, json.loads(self.text("out", "claims.json")) if has_report else None
 
     def test_verdicts_and_codes(self):
-        code, told, report = self.claims()
-        self.assertEqual((code, report["is_complete"], report["settings"]), (0, True, {"bottleneck_sink": "cost:9"}))
+        told, report = self.claims()
+        self.assertEqual((report["is_complete"], report["settings"]), (True, {"bottleneck_sink": "cost:9"}))
         self.assertIn("Fast over slow: 1.20 x, bar ≥ 1.15 x", told)
         self.assertIn("1 met, 1 not built.", told)
-        code, told, _ = self.claims(of=lambda run: {"ns": 1, "rate": 1})
-        self.assertEqual((code, "MISSED" in told), (1, True))
+        self.assertIn("MISSED", self.claims(of=lambda run: {"ns": 1, "rate": 1}, code=1)[0])
         slowly = lambda run: time.sleep(0.02) or answer(run)
-        code, told, report = self.claims("--minutes", "0.001", of=slowly)
-        self.assertEqual((code, report["is_complete"], "Partial" in told), (1, False, True))
+        told, report = self.claims("--minutes", "0.001", of=slowly, code=1)
+        self.assertEqual((report["is_complete"], "Partial" in told), (False, True))
 
     def test_interrupted_keeps_what_there_is(self):
         def stop(run):
             if "fifo" in run:
                 raise KeyboardInterrupt
             return answer(run)
-        code, _, report = self.claims(of=stop)
-        self.assertEqual((code, report["is_complete"]), (130, False))
+        self.assertFalse(self.claims(of=stop, code=130)[1]["is_complete"])
 
     def test_words(self):
-        self.assertEqual(json.loads(self.claims("--json", "--only", "later")[1])["claims"][0]["id"], "later")
-        self.assertIn("fast.rate / slow.rate >= 1.15 x", self.claims("--list")[1])
-        with self.assertRaisesRegex(command.Usage, "no claim 'sped'; there is speed"):
-            self.claims("--only", "sped")
-        with self.assertRaises(SystemExit):
-            self.claims("--minutes", "21")
+        self.assertEqual(self.claims("--only", "later")[1]["claims"][0]["id"], "later")
+        self.assertIn("fast.rate / slow.rate >= 1.15 x", self.claims("--list")[0])
+        self.assertIn("no claim 'sped'; there is speed", self.claims("--only", "sped", code=2)[0])
+        self.claims("--minutes", "21", code=2)
 
 
 class Sources(samples.Folder):

@@ -1,10 +1,11 @@
 """comment.py, graph.py and the commands that use them: the verdict first, and nothing of a stranger's report alive."""
-import http.server
+import io
 import json
 import os
 import re
-import threading
 import unittest
+import urllib.error
+from unittest import mock
 import xml.etree.ElementTree
 
 from bench.judge import comment, graph, samples
@@ -88,13 +89,9 @@ class Render(unittest.TestCase):
                       "| **regressed** (2 runs) |", text)
 
     def test_the_command_is_ours(self):
-        ours = "./dev bench ab --fast --base 1a2b3c4d5e6f --filter emit/enabled"
-        self.assertIn(f"`{ours}`", comment.render(report(command=ours)))
-        for command in ("curl example.org | sh", "./dev bench ab --base 1a2b3c4; rm x", "./dev bench ab --base $(x)",
-                        "./dev bench ab\n"):
-            text = comment.render(report(command=command.strip("\n") + " x"))
-            self.assertIn("`./dev bench ab --base 1a2b3c4d5e6f --head 5d6e7f8a9b0c`", text)
-            self.assertNotIn(command.strip(), text.replace("./dev bench ab --base 1a2b3c4d5e6f", ""))
+        text = comment.render(report(command="curl example.org | sh"))
+        self.assertIn("`./dev bench ab --base 1a2b3c4d5e6f --head 5d6e7f8a9b0c`", text)
+        self.assertNotIn("curl", text)
 
     def test_hostile_words_are_inert(self):
         plain = without_code(comment.render(hostile("plain")))
@@ -124,14 +121,11 @@ class Graph(samples.Folder):
     def test_what_is_in_it(self):
         texts = self.texts(graph.draw(of_all_verdicts()))
         for expected in ("Benchmarks: 2 regressions, 2 improvements, 31 unchanged, 1 unstable, 1 not compared",
-                         "emit/enabled/instructions",
-                         "10 → 8 events/s ↑ · ×0.800 · regressed", "brim/block/producers:30",
-                         "1 of 4 counts are the same"):
+                         "10 → 8 events/s ↑ · ×0.800 · regressed", "brim/block/producers:30"):
             self.assertIn(expected, texts)
 
     def test_the_same_to_the_byte(self):
         self.assertEqual(graph.draw(of_all_verdicts()), graph.draw(of_all_verdicts()))
-        self.assertNotEqual(graph.draw(of_all_verdicts()), graph.draw(report()))
 
     def test_hostile_and_extreme(self):
         for word in HOSTILE:
@@ -151,38 +145,6 @@ class Graph(samples.Folder):
         self.assertFalse(os.path.exists(self.path("pr")))
         self.assertIn("No such file", self.command("plot", "--report", self.path("none"), code=1).stderr)
         self.command("plot", "--report", bad, "--last", "5", code=2)
-        self.command("plot", "--graph-url", "x", code=2)
-
-
-class GitHub(http.server.BaseHTTPRequestHandler):
-    """As much of GitHub as is asked of it."""
-
-    def reply(self, value, code=200):
-        body = json.dumps(value).encode()
-        self.send_response(code)
-        self.send_header("Content-Length", str(len(body)))
-        self.end_headers()
-        self.wfile.write(body)
-
-    def log_message(self, *_):
-        pass
-
-    def handle_any(self):
-        length = int(self.headers.get("Content-Length") or 0)
-        self.server.asked.append((self.command, self.path, json.loads(self.rfile.read(length)) if length else None,
-                                  self.headers["Authorization"]))
-        path = self.path.partition("?")[0]
-        if self.server.broken:
-            self.reply({}, 403)
-        elif path.endswith("/pulls"):
-            self.reply(self.server.pulls)
-        elif self.command == "GET":
-            page = int(re.search(r"[?&]page=(\d+)", self.path).group(1))
-            self.reply(self.server.comments[100 * (page - 1):100 * page])
-        else:
-            self.reply({})
-
-    do_GET = do_POST = do_PATCH = handle_any
 
 
 class Post(samples.Folder):
@@ -190,44 +152,56 @@ class Post(samples.Folder):
 
     def setUp(self):
         super().setUp()
-        self.server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), GitHub)
-        self.server.asked, self.server.broken, self.server.comments = [], False, []
-        self.server.pulls = [{"number": 6, "head": {"sha": "1" * 40}}, {"number": 7, "head": {"sha": self.SHA}}]
-        threading.Thread(target=self.server.serve_forever, daemon=True).start()
-        self.addCleanup(self.server.server_close)
-        self.addCleanup(self.server.shutdown)
+        self.asked, self.is_broken, self.comments = [], False, []
+        self.pulls = [{"number": 6, "head": {"sha": "1" * 40}}, {"number": 7, "head": {"sha": self.SHA}}]
+        patch = mock.patch("urllib.request.urlopen", self.answer)
+        patch.start()
+        self.addCleanup(patch.stop)
         self.report = self.write("report.json", of_all_verdicts())
+
+    def answer(self, request, timeout):
+        """As much of GitHub as is asked of it."""
+        self.assertEqual((request.get_header("Authorization"), timeout), ("Bearer secret", 30))
+        url, method = request.full_url.removeprefix("https://x.org"), request.get_method()
+        self.asked.append((method, url, json.loads(request.data) if request.data else None))
+        if self.is_broken:
+            raise urllib.error.HTTPError(url, 403, "Forbidden", {}, None)
+        found = {}
+        if "/pulls?" in url:
+            found = self.pulls
+        elif method == "GET":
+            page = int(re.search(r"[?&]page=(\d+)", url).group(1))
+            found = self.comments[100 * (page - 1):100 * page]
+        return io.BytesIO(json.dumps(found).encode())
 
     def post(self, code=0, sha=SHA, token="secret", branch="a&b=c"):
         return self.command("comment", self.report, "--repository", "weir/weir", "--head-owner", "someone",
-                            "--head-branch", branch,
-                            "--head-sha", sha, code=code, GITHUB_TOKEN=token,
-                            GITHUB_API_URL=f"http://127.0.0.1:{self.server.server_port}",
-                            no_proxy="*")
+                            "--head-branch", branch, "--head-sha", sha, code=code, GITHUB_TOKEN=token,
+                            GITHUB_API_URL="https://x.org/")
 
     def changes(self):
-        return [(method, path, body) for method, path, body, _ in self.server.asked if method != "GET"]
+        return [one for one in self.asked if one[0] != "GET"]
 
     def test_added_then_edited(self):
         self.assertIn("Added the comment of pull request 7", self.post().stdout)
         ((method, path, body),) = self.changes()
         self.assertEqual((method, path), ("POST", "/repos/weir/weir/issues/7/comments"))
         self.assertTrue(body["body"].startswith(comment.MARKER))
-        self.assertIn("head=someone%3Aa%26b%3Dc", self.server.asked[0][1])
-        self.server.asked.clear()
+        self.assertIn("head=someone%3Aa%26b%3Dc", self.asked[0][1])
+        self.asked.clear()
         others = [{"id": n, "user": {"login": "someone"}, "body": comment.MARKER} for n in range(150)]
-        self.server.comments = others + [{"id": 777, "user": {"login": "github-actions[bot]"}, "body": comment.MARKER
+        self.comments = others + [{"id": 777, "user": {"login": "github-actions[bot]"}, "body": comment.MARKER
                                           + "\nold"}]
         self.assertIn("Edited", self.post().stdout)
         self.assertEqual([change[:2] for change in self.changes()], [("PATCH", "/repos/weir/weir/issues/comments/777")])
 
     def test_a_branch_that_moved_on(self):
-        self.server.pulls = self.server.pulls[:1]
+        self.pulls = self.pulls[:1]
         self.assertIn("nothing to comment", self.post().stdout)
         self.assertEqual(self.changes(), [])
 
     def test_not_measured(self):
-        self.server.comments = [{"id": 777, "user": {"login": "github-actions[bot]"}, "body": comment.MARKER
+        self.comments = [{"id": 777, "user": {"login": "github-actions[bot]"}, "body": comment.MARKER
                                  + "\n### ✅"}]
         self.report = "--not-measured"
         self.assertIn("Edited the comment of pull request 7: not measured", self.post().stdout)
@@ -242,8 +216,8 @@ class Post(samples.Folder):
     def test_refusals(self):
         self.assertIn("the report is about", self.post(sha="2" * 40, code=1).stderr)
         self.assertIn("GITHUB_TOKEN", self.post(token="", code=1).stderr)
-        self.assertEqual(self.server.asked, [])
-        self.server.broken = True
+        self.assertEqual(self.asked, [])
+        self.is_broken = True
         done = self.post(code=1)
         self.assertIn("403", done.stderr)
         self.assertNotIn("secret", done.stderr + done.stdout)

@@ -6,12 +6,10 @@ import copy
 import io
 import json
 import os
-import subprocess
-import sys
-import tempfile
 import unittest
+from unittest import mock
 
-from bench.judge import callgrind, count, gate, points
+from bench.judge import callgrind, count, gate, points, samples
 from bench.judge.command import runs
 
 BUILD = os.path.dirname(os.path.dirname(os.environ.get("WEIR_BENCH", "")))
@@ -19,7 +17,7 @@ INSTRUCTIONS, LOCKED = "emit/enabled/payload:32/instructions", "emit/enabled/pay
 DRAIN, SYSTEM_CALLS = "drain/encode/payload:32/instructions", "drain/write/payload:32/system_calls"
 
 
-def figures(**changes):
+def figures():
     values = {INSTRUCTIONS: (100.5, "instructions/event"), LOCKED: (0.006, "locked instructions/event"),
               "emit/enabled/payload:32/calls": (1.01, "calls/event"),
               "emit/enabled/payload:32/allocations": (0.0, "allocations/10^6 events"),
@@ -29,7 +27,6 @@ def figures(**changes):
               "code/weir_emit/locked": (0, "locked instructions"), "code/weir_emit/fences": (0, "fences"),
               "code/libweir/text": (77000, "bytes"),
               "code/libweir/exports": (2, "names")}
-    values.update(changes)
     return count.Figures("GNU 12.2.0", "2.36", values, ["weir_emit", "weir_poll"])
 
 
@@ -38,6 +35,14 @@ def changed(name, by):
     of = figures()
     value, unit = of.values[name]
     of.values[name] = (value + by, unit)
+    return of
+
+
+def without(name, differing=None):
+    """Figures in which one is missing, perhaps because it was counted differently each time."""
+    of = figures()
+    del of.values[name]
+    of.differing = {name: differing} if differing else {}
     return of
 
 
@@ -81,16 +86,13 @@ class Rules(unittest.TestCase):
         self.assertEqual(self.verdict(head, "code/libweir/exports"), ("regressed", "new: weir_new; gone: weir_poll"))
 
     def test_a_guard_that_is_gone_is_red_beside_a_baseline_only(self):
-        head = figures()
-        del head.values[DRAIN]
+        head = without(DRAIN)
         self.assertEqual(self.verdict(head, DRAIN)[0], "regressed")
         rows = {row["name"]: row for row in gate.compare(figures(), head, is_baseline=False)}
         self.assertEqual(rows[DRAIN]["verdict"], "not_compared")
 
     def test_what_is_not_exact_is_red_if_it_was_before(self):
-        restless = figures()
-        del restless.values[DRAIN]
-        restless.differing[DRAIN] = (59.0, 59.5)
+        restless = without(DRAIN, differing=(59.0, 59.5))
         self.assertEqual(self.verdict(restless, DRAIN)[0], "regressed")
         self.assertIn("59 and then 59.5", self.verdict(restless, DRAIN)[1])
         self.assertEqual(self.verdict(restless, DRAIN, restless)[0], "not_compared")
@@ -107,40 +109,26 @@ class Rules(unittest.TestCase):
             self.assertEqual([word in fault for fault in gate.faults(bad)], [True])
 
     def test_a_machine_without_the_fast_path(self):
-        head = figures()
-        del head.values[INSTRUCTIONS]
+        head = without(INSTRUCTIONS)
         head.note = "no membarrier"
         self.assertEqual(self.verdict(head, INSTRUCTIONS), ("not_compared", "no membarrier"))
 
 
-class Baselines(unittest.TestCase):
-    def setUp(self):
-        folder = tempfile.TemporaryDirectory()
-        self.addCleanup(folder.cleanup)
-        self.path = os.path.join(folder.name, "gnu-12.json")
-
+class Baselines(samples.Folder):
     def test_what_is_written_is_read(self):
-        gate.write_baseline(self.path, figures())
-        self.assertEqual(gate.read_baseline(self.path), figures())
-
-    def test_an_update_keeps_the_length_of_the_emit_function(self):
-        with open(self.path, "w", encoding="utf-8") as file:
-            json.dump({"emit_length": {"x86-64": 82}}, file)
-        gate.write_baseline(self.path, figures())
-        self.assertEqual(gate.emit_length(self.path), {"x86-64": 82})
+        path = self.write("gnu-12.json", {"emit_length": {"x86-64": 82}})
+        gate.write_baseline(path, figures())
+        self.assertEqual(gate.read_baseline(path), figures())
+        self.assertEqual(gate.emit_length(path), {"x86-64": 82}, "an update keeps the length of the emit function")
 
     def test_what_is_no_baseline_is_named(self):
-        rest = '"compiler": "GNU 1.1", "libc": "2"}'
-        for text in ("", "{", "[]", "{}", '{"values": 3}', '{"values": {"a": [NaN, "x"]}}',
-                     '{"values": {"a b": [1, "x"]}, "exports": [], ' + rest,
-                     '{"values": {"emit/x/instructions": [null, "x"]}, "exports": [], ' + rest,
-                     '{"values": {"emit/x/unheard_of": [1, "x"]}, "exports": [], ' + rest,
-                     '{"values": {}, "exports": [1], ' + rest):
-            with self.subTest(text), self.assertRaises(points.Invalid) as caught:
-                with open(self.path, "w", encoding="utf-8") as file:
-                    file.write(text)
-                gate.read_baseline(self.path)
-            self.assertIn(self.path, str(caught.exception))
+        whole = {"values": {}, "exports": [], "compiler": "GNU 1.1", "libc": "2"}
+        for bad in ("", "{", "[]", "{}", {**whole, "values": 3}, {**whole, "exports": [1]},
+                    *({**whole, "values": {name: value}} for name, value in
+                      (("a b", [1, "x"]), ("emit/x/instructions", [None, "x"]), ("emit/x/instructions", ["x"]),
+                       ("emit/x/unheard_of", [1, "x"])))):
+            with self.subTest(bad), self.assertRaisesRegex(points.Invalid, self.path("gnu-12.json")):
+                gate.read_baseline(self.write("gnu-12.json", bad))
 
 
 PROFILE = """# callgrind format
@@ -184,29 +172,24 @@ class Profiles(unittest.TestCase):
 
 @unittest.skipUnless(os.path.exists(os.path.join(BUILD, "bin", count.PROGRAMS[0])),
                      "WEIR_BENCH names no build that counts")
-class Counted(unittest.TestCase):
-    """On the real programs."""
+class Counted(samples.Folder):
+    """On the real programs, which are counted once for all."""
 
     @classmethod
     def setUpClass(cls):
         cls.figures = count.measure(BUILD)
 
-    def command(self, *options, code):
-        done = subprocess.run([sys.executable, "-B", "-m", "bench.judge.cmd_count", "--build", BUILD, *options],
-                              capture_output=True, text=True, check=False)
-        self.assertEqual(done.returncode, code, done.stdout + done.stderr)
-        self.assertNotIn("Traceback", done.stderr)
-        return done
+    def count(self, *options, code):
+        """What the command prints of these figures, beside the baseline that baseline() wrote."""
+        with mock.patch.object(count, "measure", lambda folder: self.figures), \
+                mock.patch.object(gate, "BASELINES", self.folder):
+            return self.command("count", "--build", BUILD, *options, code=code).stdout
 
     def baseline(self, change):
-        """A file with the build's own figures, doctored."""
+        """The build's own figures, doctored."""
         doctored = copy.deepcopy(self.figures)
         change(doctored)
-        folder = tempfile.TemporaryDirectory()
-        self.addCleanup(folder.cleanup)
-        path = os.path.join(folder.name, "baseline.json")
-        gate.write_baseline(path, doctored)
-        return path
+        gate.write_baseline(self.path(count.family_major(self.figures.compiler) + ".json"), doctored)
 
     def test_what_is_known_of_the_emit_path(self):
         values = {name: value for name, (value, _) in self.figures.values.items()}
@@ -226,24 +209,28 @@ class Counted(unittest.TestCase):
         def change(doctored):
             value, unit = doctored.values[DRAIN]
             doctored.values[DRAIN] = (value - 1, unit)
-        path = self.baseline(change)
-        self.assertIn(DRAIN, self.command("--baseline", path, code=1).stdout)
-        told = json.loads(self.command("--baseline", path, "--json", code=1).stdout)
+        self.baseline(change)
+        self.assertIn(DRAIN, self.count(code=1))
+        told = json.loads(self.count("--json", code=1))
         red = [points.validate("gate_row", row, "row") for row in told["gate"] if row["verdict"] == "regressed"]
         self.assertEqual([row["name"] for row in red], [DRAIN])
         self.assertEqual(len(told["rows"]), len(self.figures.values))
 
+    def test_no_baseline_is_said_and_green(self):
+        self.assertIn("not compared: there is no", self.count(code=0))
+
     def test_another_compiler_is_said_and_green(self):
         def change(doctored):
             doctored.compiler = "GNU 4.8.5"
-        path = self.baseline(change)
-        self.assertIn("not compared: the compiler is", self.command("--baseline", path, code=0).stdout)
-        self.command("--baseline", path, "--skip-code", code=77)
+        self.baseline(change)
+        self.assertIn("not compared: the compiler is", self.count(code=0))
+        self.count("--skip-code", code=77)
 
+
+class Words(samples.Folder):
     def test_bad_words(self):
-        self.command("--base", "no-such-revision", code=2)
-        self.command("--base", "HEAD", "--update", code=2)
-        self.command("--baseline", "/nonexistent/file", code=1)
+        for *words, code in (("--base", "no-such-revision", 2), ("--base", "HEAD", "--update", 2), ("--build", "/nowhere", 1)):
+            self.command("count", *words, code=code)
 
 
 if __name__ == "__main__":

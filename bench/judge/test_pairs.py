@@ -16,7 +16,7 @@ class Machine(alternate.Round):
     def __init__(self, noise, slower, seed, names=NAMES):
         group = alternate.Group((".*",), 1, 1, alternate.LEAST)
         super().__init__(None, (group,), {name: name for name in names}, seed)
-        self.names, self.noise, self.slower, self.moment = names, noise, slower, 0
+        self.names, self.noise, self.slower, self.moment = names, NOISES[noise], slower, 0
         self.chance = random.Random(seed * 7 + 1)
 
     def process(self, side):
@@ -25,34 +25,18 @@ class Machine(alternate.Round):
         return {name: 10 * factor * math.exp(self.noise(self.chance, self.moment)) for name in self.names}
 
 
-def quiet(chance, _):
-    return chance.gauss(0, 0.02)
-
-
-def loud(chance, _):
-    return chance.gauss(0, 0.15)
-
-
-def drifting(chance, moment):
-    return 0.004 * moment + chance.gauss(0, 0.02)
-
-
-def stepping(chance, moment):
-    """The machine becomes half as fast for a while."""
-    return (0.7 if moment // 40 % 2 else 0.0) + chance.gauss(0, 0.02)
-
-
-def bimodal(chance, _):
-    """A process is fast or slow for its whole life."""
-    return chance.choice((0.0, 0.5)) + chance.gauss(0, 0.02)
-
-
-def disturbed(chance, _):
-    """One in ten is hit by something large."""
-    return chance.gauss(0, 0.02) + (chance.expovariate(1) if chance.random() < 0.1 else 0)
-
-
-NOISES = (quiet, loud, drifting, stepping, bimodal, disturbed)
+# Noise, by what chance has for it and the moment.
+NOISES = {
+    "quiet": lambda chance, _: chance.gauss(0, 0.02),
+    "loud": lambda chance, _: chance.gauss(0, 0.15),
+    "drifting": lambda chance, moment: 0.004 * moment + chance.gauss(0, 0.02),
+    # The machine becomes half as fast for a while.
+    "stepping": lambda chance, moment: (0.7 if moment // 40 % 2 else 0.0) + chance.gauss(0, 0.02),
+    # A process is fast or slow for its whole life.
+    "bimodal": lambda chance, _: chance.choice((0.0, 0.5)) + chance.gauss(0, 0.02),
+    # One in ten is hit by something large.
+    "disturbed": lambda chance, _: chance.gauss(0, 0.02) + (chance.expovariate(1) if chance.random() < 0.1 else 0),
+}
 
 
 def verdicts(noise, slower, seed, rounds=15):
@@ -93,7 +77,7 @@ class Families(unittest.TestCase):
     def test_twice_as_slow_is_red_in_a_family_of_any_size(self):
         for count in (1, 5, 26, 300):
             with self.subTest(count):
-                machine = Machine(quiet, 2.0, 1, [f"suite/bench:{number}" for number in range(count)])
+                machine = Machine("quiet", 2.0, 1, [f"suite/bench:{number}" for number in range(count)])
                 with contextlib.redirect_stderr(io.StringIO()):
                     alternate.repeat(machine, 0.0, 1 << 30, command.Progress(), "comparing")
                 self.assertEqual({row["verdict"] for row in verdict.judge(machine.samples())}, {"regressed"})
@@ -101,7 +85,7 @@ class Families(unittest.TestCase):
 
     def test_what_has_too_few_for_its_family_is_not_the_same_but_left_out(self):
         names = [f"suite/bench:{number}" for number in range(26)]
-        machine = Machine(quiet, 2.0, 1, names)
+        machine = Machine("quiet", 2.0, 1, names)
         for _ in range(verdict.PAIRS_MIN // 2):
             machine.run()
         self.assertEqual((machine.samples(), [name for name, _, _ in machine.left_out()]), ([], names))
@@ -113,7 +97,7 @@ class FalseReds(unittest.TestCase):
 
     def test_each_noise(self):
         for noise in NOISES:
-            with self.subTest(noise.__name__):
+            with self.subTest(noise):
                 found = [verdicts(noise, 1.0, seed) for seed in range(100)]
                 red = sum("regressed" in one for one in found)
                 self.assertLessEqual(red, 1, f"{red} of 100 runs")
@@ -122,18 +106,18 @@ class FalseReds(unittest.TestCase):
 class Power(unittest.TestCase):
     def shown(self, noise, slower, wanted, at_least):
         found = [verdicts(noise, slower, seed)[0] for seed in range(40)]
-        self.assertGreaterEqual(found.count(wanted), at_least * 40, f"{noise.__name__}: {found}")
+        self.assertGreaterEqual(found.count(wanted), at_least * 40, f"{noise}: {found}")
 
     def test_a_fifth_slower_is_seen(self):
-        for noise, at_least in ((quiet, 1), (drifting, 0.95), (stepping, 0.95), (disturbed, 0.7)):
-            with self.subTest(noise.__name__):
+        for noise, at_least in (("quiet", 1), ("drifting", 0.95), ("stepping", 0.95), ("disturbed", 0.7)):
+            with self.subTest(noise):
                 self.shown(noise, 1.2, "regressed", at_least)
 
     def test_what_is_under_the_limit_is_not_red(self):
-        self.shown(quiet, 1.03, "same", 1)
+        self.shown("quiet", 1.03, "same", 1)
 
     def test_a_machine_that_cannot_tell_says_so(self):
-        self.shown(bimodal, 1.0, "unstable", 0.9)
+        self.shown("bimodal", 1.0, "unstable", 0.9)
 
 
 class Rules(unittest.TestCase):
@@ -160,7 +144,7 @@ class Rules(unittest.TestCase):
 
 class Order(unittest.TestCase):
     def test_a_round_is_a_palindrome_of_all_three(self):
-        machine = Machine(quiet, 1.0, 5)
+        machine = Machine("quiet", 1.0, 5)
         sides = []
         machine.process = lambda side: sides.append(side) or {name: 1.0 for name in NAMES}
         orders = set()
@@ -173,7 +157,7 @@ class Order(unittest.TestCase):
         self.assertEqual(len(orders), 6)
 
     def test_a_benchmark_that_fails_loses_its_round_only(self):
-        machine = Machine(quiet, 1.0, 5)
+        machine = Machine("quiet", 1.0, 5)
         real, calls = machine.process, []
 
         def process(side):

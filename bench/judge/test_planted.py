@@ -8,7 +8,7 @@ import re
 import tempfile
 import unittest
 
-from bench.judge import builds, count, gate, plant
+from bench.judge import count, gate, plant, process
 
 BUILD = os.path.dirname(os.path.dirname(os.environ.get("WEIR_BENCH", "")))
 EMIT, DRAIN = "emit/enabled/payload:32/", "drain/encode/payload:32/"
@@ -33,8 +33,8 @@ class Planted(unittest.TestCase):
         cls.tree = folder.name
         plant.copy_tree(cls.tree)
         cls.build = os.path.join(cls.tree, "build", "bench")
-        builds.run(["cmake", "--preset", "bench", f"-DCMAKE_C_COMPILER={cached('CMAKE_C_COMPILER')}",
-                    f"-DCMAKE_CXX_COMPILER={cached('CMAKE_CXX_COMPILER')}"], cls.tree, "the copy")
+        process.output(["cmake", "--preset", "bench", f"-DCMAKE_C_COMPILER={cached('CMAKE_C_COMPILER')}",
+                        f"-DCMAKE_CXX_COMPILER={cached('CMAKE_CXX_COMPILER')}"], cwd=cls.tree)
         cls.base = count.measure(BUILD)
         if cls.base.note:
             raise unittest.SkipTest(cls.base.note)
@@ -43,7 +43,7 @@ class Planted(unittest.TestCase):
         """What the gate says is worse, with its change."""
         undo = plant.plant(self.tree, name)
         try:
-            builds.run(["cmake", "--build", self.build, "--target", *count.TARGETS], self.tree, name)
+            process.output(["cmake", "--build", self.build, "--target", *count.TARGETS], cwd=self.tree)
             rows = gate.compare(self.base, count.measure(self.build), is_baseline=False)
         finally:
             undo()

@@ -2,6 +2,7 @@
 import json
 import os
 import unittest
+from unittest import mock
 
 from bench.judge import points, reports, samples, series
 from bench.judge.samples import clock_row, gate_row
@@ -44,16 +45,15 @@ class Refuses(samples.Folder):
         self.refused(self.changed(better="bigger"), "better: ")
 
     def test_lines(self):
-        self.refused("[" * 100000, "")
-        self.refused("x" * (10 << 20), "a line of more than")
-        self.refused(self.changed()[:-1], "")
-        self.refused("[]", "")
-        self.refused('"point"', "")
+        for line in ("[" * 100000, self.changed()[:-1], "[]", '"point"'):
+            self.refused(line, "")
         path = self.path("bytes.ndjson")
         with open(path, "wb") as file:
             file.write(b"\xff\xfe\n")
         with self.assertRaisesRegex(points.Invalid, "not UTF-8"):
             points.read(path)
+        with mock.patch.object(points, "FILE_BYTES_MAX", 10), self.assertRaisesRegex(points.Invalid, "larger than 10"):
+            points.read(self.write("long.ndjson", "x" * 11))
 
     def test_append_writes_all_or_nothing(self):
         good, bad = samples.point(), {**samples.point(), "suite": "drain", "n": 0}
@@ -73,10 +73,7 @@ class Reports(samples.Folder):
 
     def test_refusals(self):
         self.refused("clock/0/.*less than", clock=[samples.clock_row(ratio=0.0)])
-        self.refused("clock/0/ratio", clock=[{**samples.clock_row(), "ratio": -1.0}])
-        self.refused("clock/0/lo", clock=[samples.clock_row(lo=-1.0)])
         self.refused("not within", clock=[samples.clock_row(lo=1.5)])
-        self.refused("not within", clock=[samples.clock_row(control_lo=1.5)])
         self.refused("gate/0/name", gate=[samples.gate_row(name="<img>")])
         self.refused("gate/0/note", gate=[samples.gate_row(note="a\nb")])
         self.refused("gate", gate=[samples.gate_row()] * 501)

@@ -342,7 +342,7 @@ class Command(unittest.TestCase):
                 with open(path, encoding="utf-8") as file:
                     result = json.load(file)
             self.assertIn("weir:drop", out.getvalue())
-            self.assertEqual(result["command"], "./dev bench peers --case burst --rounds 5 --only floor,weir")
+            self.assertEqual(result["command"], f"./dev bench peers --case burst --only floor,weir -o {path}")
             self.assertEqual([row["name"] for row in result["rows"]], ["floor", "weir:drop"])
             points.validate("environment", result["environment"], path)
 

@@ -1,4 +1,5 @@
-"""RELAY against the other two strategies, from the runs of a matrix: ratios with intervals, shares of the bound, waits, bars.
+"""The default strategy of BLOCK against the others, from the runs of a matrix: ratios with intervals, shares of the
+bound, waits, and the bars.
 
     compare.py RUNS.ndjson [--json OUT.json] [--any-segment]
 
@@ -18,6 +19,7 @@ RESAMPLES = 4000
 PAIRS_WANTED = 7  # enough for a claim
 PAIRS_MIN = 5  # enough for an interval: with fewer, resampling means little
 
+FIRST = next(iter(runs.WAKES))
 DEFAULT_SEGMENT = 32768
 DRAIN_BOUND_SHARE = 0.8
 
@@ -88,17 +90,17 @@ def drain_bound(found):
 
 
 def cells_of(found, any_segment=False):
-    blocks = [run for run in found if run.strategy in runs.STRATEGIES[1:]]
+    blocks = [run for run in found if run.strategy in runs.BLOCKING]
     cells = []
     for key, members in sorted(runs.group(blocks, lambda run: key_of(run, any_segment)).items(), key=lambda item: sortable(item[0])):
         by_strategy = runs.group(members, lambda run: run.strategy)
-        if runs.RELAY not in by_strategy:
+        if runs.DEFAULT not in by_strategy:
             continue
         cell = dict(zip(("sink", "payload", "budget_bytes", "pinned", "segment_bytes", "producers"), key))
         cell["drain_bound"] = drain_bound(members)
         cell["strategies"] = {name: figures(by_strategy[name]) for name in runs.STRATEGIES if name in by_strategy}
-        cell["ratios"] = {name: ratio(by_strategy[runs.RELAY], by_strategy[name])
-                          for name in (runs.AUTO_RESET, runs.FIFO) if name in by_strategy}
+        cell["ratios"] = {name: ratio(by_strategy[runs.DEFAULT], by_strategy[name])
+                          for name in runs.OTHERS if name in by_strategy}
         cells.append(cell)
     return cells
 
@@ -125,15 +127,15 @@ def bar(name, cells, applies, values, holds):
     return {"bar": name, "judged": judged, "met": None if judged == 0 else not misses, "misses": misses}
 
 
-def _relay(name):
+def _of_first(name):
     def values(cell):
-        found = cell["strategies"][runs.RELAY][name]
+        found = cell["strategies"][runs.DEFAULT][name]
         yield name, found and found["median"]
     return values
 
 
 def _ratios(part):
-    return lambda cell: [(f"RELAY / {name.split('/')[1]}", found and found[part]) for name, found in cell["ratios"].items()]
+    return lambda cell: [(f"{FIRST} / {name.split('/')[1]}", found and found[part]) for name, found in cell["ratios"].items()]
 
 
 def _laws(cell):
@@ -148,13 +150,13 @@ def bars(cells):
     paired = lambda cell: cell["segment_bytes"] is not None
     gains = lambda cell: bound(cell) and cell["segment_bytes"] == DEFAULT_SEGMENT and cell["producers"] in (8, 32)
     return [
-        bar("pinned: RELAY >= 0.95 of the bound", cells, pinned, _relay("share_of_bound"), lambda v: v >= 0.95),
-        bar("RELAY nowhere wholly below AUTO_RESET or FIFO", cells, paired, _ratios("high"), lambda v: v >= 1),
-        bar("drain-bound, 8 and 32 producers, 32 KiB: RELAY >= 1.15 x", cells, gains, _ratios("median"), lambda v: v >= 1.15),
-        bar("elsewhere: RELAY >= 0.97 x", cells, lambda cell: paired(cell) and not gains(cell), _ratios("median"), lambda v: v >= 0.97),
-        bar("pinned, 8 and 32 producers: p99 <= 1.5 x p50", cells, waits, _relay("p99_to_p50"), lambda v: v <= 1.5),
-        bar("pinned, 8 and 32 producers: p99.9 <= 5 x p50", cells, waits, _relay("p999_to_p50"), lambda v: v <= 5),
-        bar("pinned, 8 and 32 producers: Jain >= 0.99", cells, waits, _relay("jain"), lambda v: v >= 0.99),
+        bar(f"pinned: {FIRST} >= 0.95 of the bound", cells, pinned, _of_first("share_of_bound"), lambda v: v >= 0.95),
+        bar(f"{FIRST} nowhere wholly below another", cells, paired, _ratios("high"), lambda v: v >= 1),
+        bar(f"drain-bound, 8 and 32 producers, 32 KiB: {FIRST} >= 1.15 x", cells, gains, _ratios("median"), lambda v: v >= 1.15),
+        bar(f"elsewhere: {FIRST} >= 0.97 x", cells, lambda cell: paired(cell) and not gains(cell), _ratios("median"), lambda v: v >= 0.97),
+        bar("pinned, 8 and 32 producers: p99 <= 1.5 x p50", cells, waits, _of_first("p99_to_p50"), lambda v: v <= 1.5),
+        bar("pinned, 8 and 32 producers: p99.9 <= 5 x p50", cells, waits, _of_first("p999_to_p50"), lambda v: v <= 5),
+        bar("pinned, 8 and 32 producers: Jain >= 0.99", cells, waits, _of_first("jain"), lambda v: v >= 0.99),
         bar("harness, drain-bound: mean wait within 10 % of the law", cells, bound, _laws, lambda v: abs(v - 1) <= 0.1),
     ]
 
@@ -184,14 +186,15 @@ def _ratio(found):
 
 
 def throughput_rows(cells):
-    yield ["producers", "RELAY million/s", "(least, most)", "of bound", "/ AUTO_RESET", "/ FIFO",
-           "CPU ns/event: RELAY", "AUTO_RESET", "FIFO"]
+    wakes = list(runs.WAKES)
+    yield ["producers", f"{wakes[0]} million/s", "(least, most)", "of bound", *(f"/ {wake}" for wake in wakes[1:]),
+           f"CPU ns/event: {wakes[0]}", *wakes[1:]]
     for cell in cells:
-        relay = cell["strategies"][runs.RELAY]
-        rate = relay["events_per_s"]
-        processor = [cell["strategies"].get(name, {}).get("cpu_ns_per_event") for name in (runs.RELAY, runs.AUTO_RESET, runs.FIFO)]
+        first = cell["strategies"][runs.DEFAULT]
+        rate = first["events_per_s"]
+        processor = [cell["strategies"].get(name, {}).get("cpu_ns_per_event") for name in runs.BLOCKING]
         yield [str(cell["producers"]), runs.millions(rate["median"]), f"({runs.millions(rate['min'])}, {runs.millions(rate['max'])})",
-               _number(relay["share_of_bound"]), _ratio(cell["ratios"].get(runs.AUTO_RESET)), _ratio(cell["ratios"].get(runs.FIFO)),
+               _number(first["share_of_bound"]), *(_ratio(cell["ratios"].get(name)) for name in runs.OTHERS),
                *(_number(found, "{:.0f}") for found in processor)]
 
 
@@ -239,7 +242,7 @@ def text(report, note):
 def report_of(found, any_segment=False):
     cells = cells_of(found, any_segment)
     if not cells:
-        raise runs.Failed("no run of BLOCK/RELAY to compare")
+        raise runs.Failed(f"no run of {runs.DEFAULT} to compare")
     pairs = [one["pairs"] if one else 0 for cell in cells for one in cell["ratios"].values()]
     machines = Counter(runs.machine(run) for run in found)
     if len(machines) > 1:
@@ -248,7 +251,7 @@ def report_of(found, any_segment=False):
 
 
 def main():
-    parser = argparse.ArgumentParser(description="Compares RELAY with AUTO_RESET and FIFO.")
+    parser = argparse.ArgumentParser(description="Compares the default strategy of BLOCK with the others.")
     parser.add_argument("runs", help="file of one JSON object per line, as matrix.py writes it")
     parser.add_argument("--json", metavar="OUT", help="write the report to this file too")
     parser.add_argument("--any-segment", action="store_true", help="pair runs with different segments")

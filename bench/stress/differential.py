@@ -89,7 +89,7 @@ def main():
     if arguments.json:
         lines = (json.dumps(summary) for summary in summaries)
     else:
-        lines = text(summaries, pools[runs.RELAY].runs[0], arguments, runs.sentence_of_others(others.processors()))
+        lines = text(summaries, pools[runs.DEFAULT].runs[0], arguments, runs.sentence_of_others(others.processors()))
     print("\n".join(lines))
     return 0
 

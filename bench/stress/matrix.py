@@ -61,18 +61,18 @@ class Cell(NamedTuple):
 
 def plan_brim(sinks):
     free = [[Cell(s, p, sink) for s in runs.STRATEGIES] for sink in sinks for p in PRODUCERS]
-    pinned = [[Cell(s, p, sink, True) for s in runs.STRATEGIES[1:]] for sink in sinks for p in PRODUCERS_OF_BARS]
+    pinned = [[Cell(s, p, sink, True) for s in runs.BLOCKING] for sink in sinks for p in PRODUCERS_OF_BARS]
     return free, pinned
 
 
 def plan_segments(sinks):
-    return [[Cell(s, p, sink, pinned, kib) for s in runs.STRATEGIES[1:]]
+    return [[Cell(s, p, sink, pinned, kib) for s in runs.BLOCKING]
             for sink in sinks for pinned in (False, True) for kib in SEGMENTS_KIB for p in PRODUCERS_OF_BARS], []
 
 
 def plan_grants(sinks, grant_kib):
     """grant_kib: producers -> the grant that RELAY found."""
-    return [[Cell(s, p, sinks[-1], True, SEGMENT_KIB if s == runs.RELAY else grant_kib[p]) for s in runs.STRATEGIES[1:]]
+    return [[Cell(s, p, sinks[-1], True, SEGMENT_KIB if s == runs.DEFAULT else grant_kib[p]) for s in runs.BLOCKING]
             for p in sorted(grant_kib)], []
 
 
@@ -96,7 +96,7 @@ def _probe(program, cell, seed):
 
 def _ceilings(program, sink, seed):
     """The ceilings of the drain and of a producer: the best of three, because disturbance only lowers them."""
-    found = [_probe(program, Cell(runs.RELAY, 1, sink), seed) for _ in range(3)]
+    found = [_probe(program, Cell(runs.DEFAULT, 1, sink), seed) for _ in range(3)]
     best = [max(run.get(name) or 0 for run in found) for name in ("drain_ceiling_events_per_s", "producer_ceiling_events_per_s")]
     if not all(best):
         raise runs.Failed("a run reported no ceilings, so no sink can be made the bottleneck")
@@ -121,7 +121,7 @@ def grants_found(program, sink, seed):
     """RELAY's own grant for 8 and 32 producers, in KiB, as a power of two that is a valid segment size."""
     found = {}
     for producers in (8, 32):
-        grant = _probe(program, Cell(runs.RELAY, producers, sink, True), seed).get("grant_bytes")
+        grant = _probe(program, Cell(runs.DEFAULT, producers, sink, True), seed).get("grant_bytes")
         if not grant:
             raise runs.Failed("a run of RELAY reported no grant_bytes")
         found[producers] = 4

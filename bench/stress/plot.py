@@ -11,7 +11,8 @@ import os
 from bench.judge import picture
 from bench.stress import runs
 
-COLOURS = {"DROP": "#3d3d3d", runs.AUTO_RESET: picture.RED, runs.FIFO: picture.BLUE, runs.RELAY: picture.GREEN}
+PALETTE = ("#3d3d3d", picture.GREEN, picture.BLUE, picture.RED, picture.PURPLE)
+COLOURS = {strategy: PALETTE[number % len(PALETTE)] for number, strategy in enumerate(runs.STRATEGIES)}
 WARNING = "#b00020"
 WIDTH, HEIGHT, HEAD, FOOT = 6.2, 7.2, 1.1, 0.9  # inches; WIDTH of a column
 LABEL_PIXELS = 13  # between two labels beside a panel
@@ -107,7 +108,7 @@ def draw_park(axes, found, producers):
     axes.set_yscale("log")
     axes.yaxis.set_major_formatter(time_name)
     ends = []
-    for strategy in runs.STRATEGIES[1:]:
+    for strategy in runs.BLOCKING:
         colour, (x, middle), (_, tail) = COLOURS[strategy], *(series(found, strategy, park(name)) for name in ("p50", "p99"))
         if last_of((x, middle)) is None:
             continue
@@ -149,7 +150,7 @@ def footer(found):
 def grants(found):
     """How much room a wait yields; without it, the waits of two strategies cannot be compared."""
     told = []
-    for strategy in runs.STRATEGIES[1:]:
+    for strategy in runs.BLOCKING:
         cells = runs.group([run for run in found if run.strategy == strategy], lambda run: (run["sink"], run["producers"]))
         sizes = [size for size in (runs.median(run.get("grant_bytes") for run in members) for members in cells.values()) if size]
         if sizes:

@@ -5,14 +5,27 @@ Used by differential.py, matrix.py, plot.py and compare.py. Needs nothing but Py
 import json
 import math
 import os
+import re
 import signal
 import statistics
 import subprocess
 import sys
 import time
 
-STRATEGIES = ("DROP", "BLOCK/AUTO_RESET", "BLOCK/FIFO", "BLOCK/RELAY")
-AUTO_RESET, FIFO, RELAY = STRATEGIES[1:]
+CORE = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "core")
+
+
+def listed(header):
+    """{name: word on command lines and in results} of a list of core/, whose rows are X(NAME, table, "word")."""
+    with open(os.path.join(CORE, header), encoding="utf-8") as file:
+        return dict(re.findall(r'\bX\((\w+), \w+, "([a-z-]+)"\)', file.read()))
+
+
+MODES, WAKES = listed("buffers/modes.h"), listed("wait/strategies.h")
+BLOCKING = tuple(f"BLOCK/{name}" for name in WAKES)
+STRATEGIES = ("DROP", *BLOCKING)
+# What BLOCK does unless told otherwise; the others are what it is compared with.
+DEFAULT, OTHERS = BLOCKING[0], BLOCKING[1:]
 
 # A percentile with fewer samples above it is noise.
 SAMPLES_ABOVE_MIN = 10
@@ -104,7 +117,7 @@ def parse(line, where):
         raise Failed(f"{where}: not a JSON object")
     run = Run(run)
     faults = list(_shape_faults(run))
-    if not faults and run.strategy not in STRATEGIES + ("OVERWRITE",):
+    if not faults and run.strategy not in {*MODES, *BLOCKING} - {"BLOCK"}:
         faults.append(f"mode '{run['mode']}' with wake '{run.get('wake')}' is no strategy")
     if faults:
         raise Failed(f"{where}: {faults[0]}")

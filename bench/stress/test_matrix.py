@@ -81,15 +81,15 @@ class Matrix(Folder):
         others.busy, others.own, others.started = others.busy - 10, others.own - 4, others.started - 2
         self.assertAlmostEqual(others.processors(), 3, delta=0.5)
 
-    def test_grants_have_relays_segment(self):
+    def test_grants_have_the_segment_of_the_default(self):
         out = self.folder / "out.ndjson"
         self.command("matrix", self.program, out, "--plan", "grants", "--seconds", "2", "--repetitions", "2")
         found = runs.load(out)
         self.assertEqual({(run.strategy, run["segment_bytes"]) for run in found},
-                         {("BLOCK/RELAY", 32768), ("BLOCK/FIFO", 65536), ("BLOCK/AUTO_RESET", 65536)})
+                         {(runs.DEFAULT, 32768), *((name, 65536) for name in runs.OTHERS)})
         self.assertEqual({run["producers"] for run in found}, {8, 32})
         report = compare.report_of(found, any_segment=True)
-        self.assertEqual([len(cell["strategies"]) for cell in report["cells"]], [3, 3])
+        self.assertEqual([len(cell["strategies"]) for cell in report["cells"]], [len(runs.BLOCKING)] * 2)
 
     def test_a_bad_run_ends_it(self):
         for fake in ("lossy", "miscounts", "fails"):
@@ -132,7 +132,7 @@ class Plot(Folder):
 
     def test_labels(self):
         _, texts = self.draw(brim_runs(2))
-        for label in ("DROP", "RELAY p50", "RELAY p99", "FIFO p50", "FIFO p99", "AUTO_RESET p50", "AUTO_RESET p99"):
+        for label in ("DROP", *(f"{name} {part}" for name in runs.WAKES for part in ("p50", "p99"))):
             self.assertEqual(texts.count(label), 2, label)  # once for each sink
         self.assertEqual(sum("nothing lost" in text for text in texts), 2)
         footer = " ".join(texts[-3:])
@@ -197,7 +197,7 @@ class Compare(Folder):
         report = self.report(brim_runs())
         self.assertEqual((len(report["cells"]), report["pairs_min"]), (24, 7))
         for cell in report["cells"]:
-            for name, share in ((runs.AUTO_RESET, 0.7), (runs.FIFO, 0.8)):
+            for name, share in zip(runs.OTHERS, (0.8, 0.7)):
                 found = cell["ratios"][name]
                 self.assertAlmostEqual(found["median"], 0.95 / share)
                 self.assertTrue(found["low"] <= found["median"] <= found["high"])
@@ -229,8 +229,8 @@ class Compare(Folder):
         relay = [fake_program.run(seed=seed) for seed in (1, 2, 3)]
         fifo = [fake_program.run(wake="fifo", seed=seed) for seed in (2, 3, 4)]
         ratios = self.report(relay + fifo)["cells"][0]["ratios"]
-        self.assertEqual(list(ratios), [runs.FIFO])
-        self.assertEqual(ratios[runs.FIFO]["pairs"], 2)
+        self.assertEqual(list(ratios), [runs.OTHERS[0]])
+        self.assertEqual(ratios[runs.OTHERS[0]]["pairs"], 2)
         self.assertIsNone(compare.ratio([runs.Run(relay[0])], [runs.Run(fifo[0])]))
 
     def test_what_is_not_there_is_not_judged(self):
