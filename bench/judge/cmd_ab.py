@@ -42,7 +42,8 @@ def usage():
     parser.add_argument("--figure", metavar="NAME", help="judge only this figure of ./dev bench count --all, or this "
                         "benchmark; for git bisect run")
     parser.add_argument("--seed", type=int, default=1, metavar="N", help="of the order of processes; default 1")
-    parser.add_argument("--report", metavar="FILE", help="write the report to a file, too, as JSON")
+    parser.add_argument("--json", action="store_true", help="print the report instead of tables")
+    parser.add_argument("--report", metavar="FILE", help="write the report to a file, too")
     return parser.parse_args()
 
 
@@ -140,6 +141,10 @@ def print_report(report, why_no_gate):
           f"{report['command']}")
 
 
+def write_report(path, report):
+    command.write(path, json.dumps(report, indent=1) + "\n")
+
+
 # --- One figure. ------------------------------------------------------------------------------------------------------
 
 
@@ -196,8 +201,11 @@ def main():
     total = options.seconds or (SECONDS_FAST if options.fast else SECONDS)
     report = make_report(names, again, rows, run_clock(options, programs, started, total), gate_missing, started)
     if options.report:
-        command.write(options.report, json.dumps(report, indent=1) + "\n")
-    print_report(report, why_no_gate)
+        write_report(options.report, report)
+    if options.json:
+        print(json.dumps(report, indent=1))
+    else:
+        print_report(report, why_no_gate)
     return 1 if report["missing"] or any(row["verdict"] == "regressed" for row in rows + report["clock"]) else 0
 
 

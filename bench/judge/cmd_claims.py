@@ -27,6 +27,7 @@ def usage(argv):
                         help="at most, without building; if that is too short for all rounds, the report is partial "
                         "and no entry to show; default and most 20")
     parser.add_argument("--list", action="store_true", help="what is claimed, by which quantity; measures nothing")
+    parser.add_argument("--json", action="store_true", help="print the report as JSON instead of the table")
     parser.add_argument("-o", "--output", default=OUT, metavar="FILE", help=f"the report; default {OUT}")
     parser.add_argument("--programs", metavar="FOLDER",
                         help="take weir-bench, weir-stress, ... from there instead of building them")
@@ -84,8 +85,9 @@ def main():
         report = report_of(book, chosen, run, time.monotonic() - started, others.processors(), argv)
     finally:
         run.sources.close()
-    command.write(arguments.output, points.compact(report))
-    print("\n".join(claims_judge.terminal(report)))
+    text = points.compact(report)
+    command.write(arguments.output, text)
+    print(text if arguments.json else "\n".join(claims_judge.terminal(report)), end="" if arguments.json else "\n")
     print(f"Wrote {arguments.output}.", file=sys.stderr)
     return exit_code(report, run)
 

@@ -16,9 +16,12 @@ def usage(argv):
     parser.add_argument("-o", "--out", help="file of the page, or folder for what is made of a report")
     parser.add_argument("--last", type=int, help=f"points of each series, for the page; default {series.LAST}")
     parser.add_argument("--history", help="folder of NDJSON, for the page; default results/history")
+    parser.add_argument("--graph-url", metavar="URL", help="where graph.svg will be, for the comment")
     arguments = parser.parse_args(argv)
     if arguments.report and (arguments.last or arguments.history):
         parser.error("--last and --history are about the page, and --report asks for another picture")
+    if arguments.graph_url and not arguments.report:
+        parser.error("--graph-url is about the comment of a --report")
     if arguments.last is not None and arguments.last < 1:
         parser.error("--last is positive")
     return arguments
@@ -49,7 +52,7 @@ def plot_report(arguments):
     folder = arguments.out or os.path.join(points.ROOT, "out", "bench", "pr")
     report = reports.read(arguments.report)
     command.write(os.path.join(folder, "graph.svg"), graph.draw(report))
-    command.write(os.path.join(folder, "comment.md"), comment.render(report))
+    command.write(os.path.join(folder, "comment.md"), comment.render(report, arguments.graph_url))
     print(f"Wrote {os.path.relpath(folder)}/comment.md and graph.svg: {comment.verdict(report)}.")
 
 

@@ -8,6 +8,7 @@ The more series there are, the stronger a change must be: chance alone finds one
 their number.
 """
 import argparse
+import json
 
 from bench.judge import change_points, command, metrics, points, series
 
@@ -18,6 +19,7 @@ def usage(argv):
     parser = command.parser("watch", __doc__)
     parser.add_argument("--since", metavar="REV", help="only what the history up to this commit does not show")
     parser.add_argument("--last", type=int, default=series.LAST, help="points of each series; default %(default)s")
+    parser.add_argument("--json", action="store_true", help="an array of objects")
     parser.add_argument("--history", default=points.HISTORY, help="folder of NDJSON; default results/history")
     parser.add_argument("--root", default=points.ROOT, help=argparse.SUPPRESS)  # for tests
     arguments = parser.parse_args(argv)
@@ -33,38 +35,49 @@ def is_new(change, some, old, names, together):
     return not any(abs(before[other.at] - change.at) <= MOVES for other in shown)
 
 
-def find(arguments, known, progress):
-    """(change, its point, what git says of it) of all, and the number of series."""
-    names = series.Names(known)
+def describe(key, point, change, known, names):
+    name = names.full(point["commit"])
+    return {"suite": key[0], "bench": key[1], "metric": key[2], "unit": point["unit"], "runner": key[3], "cpu": key[4],
+            "compiler": key[5], "commit": point["commit"], "subject": known[name].subject if name else None,
+            "date": point["date"], "before": change.before, "after": change.after, "kind": change.kind,
+            "why": change.why,
+            "worse": change_points.worse(change, point["better"])}
+
+
+def find(arguments, known, names, progress):
     old = series.ancestors(arguments.since, arguments.root) if arguments.since else None
     found, groups = [], series.group(series.load(arguments.history), known, arguments.last)
     for number, (key, some) in enumerate(groups.items()):
         progress.show(f"{number} of {len(groups)} series: {key[1]} {key[2]}")
         for change in change_points.find(some, len(groups)):
             if old is None or is_new(change, some, old, names, len(groups)):
-                found.append((change, some[change.at], known.get(names.full(some[change.at]["commit"]))))
+                found.append(describe(key, some[change.at], change, known, names))
     progress.end()
     return found, len(groups)
 
 
-def line(change, point, commit):
-    word = {True: "worse", False: "better", None: "changed"}[change_points.worse(change, point["better"])]
-    share = f"{100 * (change.after / change.before - 1):+.1f} %" if change.before else "from 0"
-    told = f"{metrics.told(change.before, point['unit'])} -> {metrics.told(change.after, point['unit'])}"
-    where = f"{point['commit']} {commit.subject if commit else ''}".strip()
+def line(change):
+    word = {True: "worse", False: "better", None: "changed"}[change["worse"]]
+    share = f"{100 * (change['after'] / change['before'] - 1):+.1f} %" if change["before"] else "from 0"
+    told = f"{metrics.told(change['before'], change['unit'])} -> {metrics.told(change['after'], change['unit'])}"
+    where = f"{change['commit']} {change['subject'] or ''}".strip()
     what = {"step": f"at {where}", "drift": f"a drift around {where}",
-            "host": f"the host's, not the commit's: {change.why}"}
-    return (f"{word:8}{share:>9}  {point['bench']} {point['metric']}: {told}\n{'':19}{what[change.kind]}\n"
-            f"{'':19}{point['cpu']}, {point['compiler']}, {point['runner']}")
+            "host": f"the host's, not the commit's: {change['why']}"}
+    return (f"{word:8}{share:>9}  {change['bench']} {change['metric']}: {told}\n{'':19}{what[change['kind']]}\n"
+            f"{'':19}{change['cpu']}, {change['compiler']}, {change['runner']}")
 
 
 def main(argv=None):
     arguments = usage(argv)
-    found, count = find(arguments, series.commits(arguments.root), command.Progress())
-    for change, point, commit in sorted(found, key=lambda one: one[0].kind == "host"):
-        print(line(change, point, commit))
-    print(f"{len(found)} change points{' that are new' if arguments.since else ''} in {count} series.")
-    return 1 if any(change.kind != "host" for change, _, _ in found) else 0
+    known = series.commits(arguments.root)
+    found, count = find(arguments, known, series.Names(known), command.Progress())
+    if arguments.json:
+        print(json.dumps(found, indent=2))
+    else:
+        for change in sorted(found, key=lambda change: (change["kind"] == "host", change["worse"] is not True)):
+            print(line(change))
+        print(f"{len(found)} change points{' that are new' if arguments.since else ''} in {count} series.")
+    return 1 if any(change["kind"] != "host" for change in found) else 0
 
 
 if __name__ == "__main__":

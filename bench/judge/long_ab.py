@@ -4,11 +4,12 @@ A commit against itself must not be red, by gate or clock, more than once in eac
 slower must be red by the clock and so in the comment and the graph, and bisect must find its commit, by the clock and by
 a count.
 """
+import json
 import os
 import sys
 import tempfile
 
-from bench.judge import plant, process, reports
+from bench.judge import plant, process
 from bench.judge.points import ROOT
 
 DRAIN = "drain/encode/payload:32"
@@ -36,8 +37,7 @@ class Clone:
         return process.output([sys.executable, "-B", "-m", f"bench.judge.cmd_{command}", *options], good=(0, 1), cwd=self.tree)
 
     def ab(self, *options):
-        self.bench("ab", "--fast", "--report", "report.json", *options)
-        report = reports.read(os.path.join(self.tree, "report.json"))
+        report = json.loads(self.bench("ab", "--fast", "--json", "--report", "report.json", *options))
         return report, [row for row in report["gate"] + report["clock"] if row["verdict"] == "regressed"]
 
 

@@ -119,20 +119,6 @@ print(json.dumps({"context": told["context"], "benchmarks": rows}))
 '''
 
 
-def call_bench(program, *options, **_):
-    """benchmark.call() of such a program without a process, for tests that call it hundreds of times."""
-    with open(program, encoding="utf-8") as file:
-        code = compile(file.read(), program, "exec")
-    told, errors, status = io.StringIO(), io.StringIO(), 0
-    with mock.patch.object(sys, "argv", [program, *options]), contextlib.redirect_stdout(told), \
-            contextlib.redirect_stderr(errors):
-        try:
-            exec(code, {})  # pylint: disable=exec-used
-        except SystemExit as ended:
-            status = 1 if isinstance(ended.code, str) else ended.code or 0
-    return types.SimpleNamespace(returncode=status, stdout=told.getvalue(), stderr=errors.getvalue())
-
-
 # --- Folders and commands. ----------------------------------------------------------------------------------
 
 

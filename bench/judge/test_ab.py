@@ -1,9 +1,10 @@
 """cmd_ab.py from its words to its exit code, with programs whose times are known: what is red, what is missing, and
 that neither is ever green."""
+import json
 import unittest
 from unittest import mock
 
-from bench.judge import alternate, cmd_ab, count, reports, samples
+from bench.judge import alternate, cmd_ab, count, points, samples
 from bench.judge.command import runs
 
 REPEAT = alternate.repeat
@@ -23,7 +24,6 @@ class Compared(samples.Folder):
         self.programs, self.figures = {}, {}
         for patch in (mock.patch.object(cmd_ab, "FOLDER", self.path("ab")),
                       mock.patch.object(cmd_ab, "SECONDS_FAST", 0.0),
-                      mock.patch.object(alternate.benchmark, "call", samples.call_bench),
                       mock.patch.object(cmd_ab.builds, "build", self.build),
                       mock.patch.object(cmd_ab.builds, "resolve", lambda name: {"B": "b" * 40, "H": "a" * 40}[name]),
                       mock.patch.object(cmd_ab.count, "measure", lambda folder: self.figures[folder])):
@@ -46,10 +46,9 @@ class Compared(samples.Folder):
         self.side("H", *arguments, **changes)
 
     def ab(self, *words, code):
-        path = self.path("report.json")
-        done = self.command("ab", "--fast", "--base", "B", "--head", "H", "--report", path, *words, code=code)
-        self.told, self.errors = done.stdout, done.stderr
-        return reports.read(path)
+        done = self.command("ab", "--fast", "--base", "B", "--head", "H", "--json", *words, code=code)
+        self.errors = done.stderr
+        return points.validate("report", json.loads(done.stdout), "report")
 
     def missing(self, report):
         return {one["name"]: one["reason"] for one in report["missing"]}
@@ -79,8 +78,6 @@ class Missing(Compared):
         self.base()
         self.head({ENABLED: 10.0, DROPPED: "a check\nfailed"})
         self.assertEqual(self.missing(self.ab(code=1)), {DROPPED: "a check failed"})
-        self.assertIn(f"missing: {DROPPED}: a check failed\n", self.told)
-        self.assertIn("nothing regressed, 1 could not be compared", self.told)
 
     def test_what_the_machine_cannot_do_is_left_out(self):
         for side in (self.base, self.head):
@@ -146,6 +143,13 @@ class Words(Compared):
         with mock.patch.object(cmd_ab.builds, "build", None):
             done = self.command("ab", "--base", "B", "--head", "H", "--filter", "x" * 200, code=2)
         self.assertIn("200 characters at most", done.stderr)
+
+    def test_the_text_names_what_is_missing(self):
+        self.base()
+        self.head({ENABLED: 10.0})
+        told = self.command("ab", "--fast", "--base", "B", "--head", "H", code=1).stdout
+        self.assertIn(f"missing: {DROPPED}: head has no such benchmark\n", told)
+        self.assertIn("nothing regressed, 1 could not be compared", told)
 
 
 if __name__ == "__main__":

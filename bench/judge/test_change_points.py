@@ -1,4 +1,5 @@
 """change_points.py, series.py and the command watch, on series of which is known what is in them."""
+import json
 import unittest
 
 import numpy
@@ -126,10 +127,12 @@ class Watch(samples.Folder):
         self.keep(values, names)
         told = self.watch(code=1)
         self.assertIn("worse", told)
-        self.assertIn(f"at {names[40][:12]} Change <40>", told)
+        self.assertIn(f"{names[40][:12]} Change <40>", told)
         self.assertIn("1 change points in 1 series", told)
         self.watch("--since", names[50], code=0)
         self.watch("--since", names[38], code=1)
+        (found,) = json.loads(self.watch("--json", code=1))
+        self.assertEqual((found["kind"], found["worse"], found["commit"]), ("step", True, names[40][:12]))
 
     def test_the_host_is_no_reason(self):
         names, values = self.commits(60), noise(60, 9)

@@ -145,6 +145,7 @@ class Graph(samples.Folder):
         self.assertFalse(os.path.exists(self.path("pr")))
         self.assertIn("No such file", self.command("plot", "--report", self.path("none"), code=1).stderr)
         self.command("plot", "--report", bad, "--last", "5", code=2)
+        self.command("plot", "--graph-url", "x", code=2)
 
 
 class Post(samples.Folder):

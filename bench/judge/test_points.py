@@ -73,7 +73,10 @@ class Reports(samples.Folder):
 
     def test_refusals(self):
         self.refused("clock/0/.*less than", clock=[samples.clock_row(ratio=0.0)])
+        self.refused("clock/0/ratio", clock=[{**samples.clock_row(), "ratio": -1.0}])
+        self.refused("clock/0/lo", clock=[samples.clock_row(lo=-1.0)])
         self.refused("not within", clock=[samples.clock_row(lo=1.5)])
+        self.refused("not within", clock=[samples.clock_row(control_lo=1.5)])
         self.refused("gate/0/name", gate=[samples.gate_row(name="<img>")])
         self.refused("gate/0/note", gate=[samples.gate_row(note="a\nb")])
         self.refused("gate", gate=[samples.gate_row()] * 501)
