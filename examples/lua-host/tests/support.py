@@ -8,6 +8,7 @@ import unittest
 HERE = os.path.dirname(os.path.abspath(__file__))
 programs = {"host": None, "weir": None, "lua": None}
 deferred_signals = False
+rounds = 1
 
 
 def environment():
