@@ -16,12 +16,13 @@
 
 struct hs_pipe {
     /* To be set before hs_pipe_start(), or left at 0. */
-    uint64_t stall_us;       /* the reader stands still for so long, */
+    uint64_t stall_us;       /* the reader stands still for so long after a thread has parked, */
     uint64_t stall_at_event; /* before it takes this event */
     bool is_non_blocking;    /* as a host may hand it over: the library has to wait itself */
 
     int write_fd;
     struct weir_session *session;
+    bool is_started;         /* ANY: publishes the session to the reader */
     struct weir_stats stats; /* at the stop */
 
     /* The reader's, to be looked at after hs_pipe_stop(). */
