@@ -5,14 +5,10 @@
 #include <stdint.h>
 #include <time.h>
 
-#if defined(__x86_64__)
-#include <x86intrin.h>
-#endif
-
 static inline uint64_t clock_ticks(void)
 {
 #if defined(__x86_64__)
-    return __rdtsc();
+    return __builtin_ia32_rdtsc();
 #else
     struct timespec now;
     clock_gettime(CLOCK_MONOTONIC, &now);

@@ -16,8 +16,6 @@ extern uint64_t count_ticks;
 void count_clock_pass(uint64_t ns);
 
 #if defined(__x86_64__)
-#include <x86intrin.h>
-#undef __rdtsc
 #define __rdtsc() (count_ticks += COUNT_TICKS_PER_READING)
 #endif
 

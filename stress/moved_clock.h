@@ -31,13 +31,11 @@ static inline int moved_clock_gettime(clockid_t clock, struct timespec *now)
 #define clock_gettime moved_clock_gettime
 
 #if defined(__x86_64__)
-#include <x86intrin.h>
 static inline uint64_t moved_clock_counter(void)
 {
     int64_t moved = __atomic_load_n(&moved_clock_of_all.ticks, __ATOMIC_SEQ_CST);
-    return __rdtsc() + (uint64_t)(moved + moved_clock_of_thread.ticks);
+    return __builtin_ia32_rdtsc() + (uint64_t)(moved + moved_clock_of_thread.ticks);
 }
-#undef __rdtsc
 #define __rdtsc moved_clock_counter
 #endif
 

@@ -16,12 +16,13 @@
 
 struct hs_pipe {
     /* Set before hs_pipe_start(), or left at 0. */
-    uint64_t stall_us;       /* the reader stands still for this long, */
+    uint64_t stall_us;       /* the reader stands still for this long after a thread has parked, */
     uint64_t stall_at_event; /* before it takes this event */
     bool is_non_blocking; /* a host may pass such a descriptor: the library must do the waiting */
 
     int write_fd;
     struct weir_session *session;
+    bool is_started;         /* ANY: publishes the session to the reader */
     struct weir_stats stats; /* at the stop */
 
     /* The reader's; read after hs_pipe_stop(). */

@@ -24,7 +24,7 @@
 #else
 #define PASSED_BORROWING PASSED_MAX
 #endif
-#define ROUNDS_MIN   3u
+#define ROUNDS_MIN   8u
 #define JAIN_MIN     0.9
 #define STACK_BYTES  (64u << 10)
 #define OTHERS_BYTES (4u << 20) /* other memory of the process: the reader, the C library */
@@ -206,7 +206,8 @@ static double fairness(const struct member *members, double (*share_of)(const st
     return squares > 0 ? sum * sum / ((double)count * squares) : 0;
 }
 
-/* In a few rounds, one turn more or less means nothing. */
+/* In a few rounds, one turn more or less means nothing, and a busy machine starts some threads only
+ * after the first round. */
 static bool has_fair_shares(const struct member *members)
 {
     return turns_now() < (uint64_t)ROUNDS_MIN * members->setting->threads ||

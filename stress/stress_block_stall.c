@@ -18,6 +18,7 @@
 #define BATCH        64u
 #define BATCH_NS_MAX 20000u
 #define TURNS        20u
+#define STALLED_MIN  1000u /* batches, in all turns */
 #define GROWTH_MAX   (1u << 20)
 #define LOOK_MS      100u /* how often a parked thread checks whether a waiter could be served */
 
@@ -72,15 +73,16 @@ static void *emit_until_over(void *argument)
     return NULL;
 }
 
-/* The process since `before`, with all threads parked. Allows twice the checks, and some more for
- * the other threads. Under sanitizers the cost of a check is not judged. */
-static void check_rest(enum weir_wake wake, const struct rusage *before)
+/* The process since `before`, with all threads parked: for `passed_ns`, which a busy machine makes
+ * longer than asked for. Allows twice the checks, and some more for the other threads. Under
+ * sanitizers the cost of a check is not judged. */
+static void check_rest(enum weir_wake wake, const struct rusage *before, uint64_t passed_ns)
 {
     static double worst;
     struct rusage now = used();
-    double share = (double)(ns_of(&now) - ns_of(before)) / ((double)stall_ms * 1e6);
+    double share = (double)(ns_of(&now) - ns_of(before)) / (double)passed_ns;
     uint64_t sleeps = (uint64_t)(now.ru_nvcsw - before->ru_nvcsw);
-    hs_check(sleeps <= 2 * THREADS * (stall_ms / LOOK_MS + 2),
+    hs_check(sleeps <= 2 * THREADS * (passed_ns / 1000000 / LOOK_MS + 2),
              "%s: %llu sleeps while all threads are parked", hs_wake_name(wake),
              (unsigned long long)sleeps);
 #ifndef STRESS_SANITIZED
@@ -106,8 +108,9 @@ static void block_run(enum weir_wake wake)
     hs_sleep_us(5000); /* the last thread may still be spinning */
     uint64_t memory = hs_resident_bytes();
     struct rusage before = used();
+    uint64_t start_ns = hs_now_ns();
     wait_ms(stall_ms);
-    check_rest(wake, &before);
+    check_rest(wake, &before, hs_now_ns() - start_ns);
     hs_check(hs_resident_bytes() <= memory + GROWTH_MAX,
              "memory grew while all threads were parked");
     hs_check(hs_stats(trace.session).parked_now == THREADS, "a thread left its wait");
@@ -155,10 +158,12 @@ static double percentile(const struct samples *samples, uint32_t per_mille)
     return (double)ns / BATCH;
 }
 
-/* Emits for a while, and records the batches of which nothing was written. */
-static void sample(struct samples *samples, struct hs_emitter *emitter, uint64_t ms)
+/* Emits for a while, and records the batches of which nothing was written: at least `least`. */
+static void sample(struct samples *samples, struct hs_emitter *emitter, uint64_t ms, uint64_t least)
 {
-    for (uint64_t end_ns = hs_now_ns() + ms * 1000000; hs_now_ns() < end_ns; hs_progress()) {
+    least += samples->count;
+    for (uint64_t end_ns = hs_now_ns() + ms * 1000000;
+         hs_now_ns() < end_ns || samples->count < least; hs_progress()) {
         uint64_t written = 0, start_ns = hs_now_ns();
         for (uint32_t i = 0; i < BATCH; i++, emitter->attempts++)
             written += Stress_Fixed(emitter->index, emitter->attempts, 0, 0, 0, 0);
@@ -175,13 +180,13 @@ static void turns(struct samples *stalled, struct samples *healthy, struct sampl
 {
     uint64_t count = stall_ms > 10000 ? 1 : TURNS, healthy_ms = stall_ms / 2 / count;
     for (uint64_t i = 0; i < count; i++) {
-        sample(healthy, emitter, healthy_ms);
+        sample(healthy, emitter, healthy_ms, 0);
         hs_gate_close(&gate);
         hs_gate_wait(&gate);
-        sample(until_full, emitter, 5);
-        sample(stalled, emitter, stall_ms / count);
+        sample(until_full, emitter, 5, 1);
+        sample(stalled, emitter, stall_ms / count, STALLED_MIN / count);
         hs_gate_open(&gate);
-        sample(healthy, emitter, healthy_ms);
+        sample(healthy, emitter, healthy_ms, 0);
     }
 }
 
@@ -206,8 +211,8 @@ static void drop_run(void)
              "%llu attempts, %llu written; the statistics say %llu and %llu",
              (unsigned long long)emitter.attempts, (unsigned long long)emitter.written,
              (unsigned long long)counts->attempted, (unsigned long long)counts->written);
-    hs_check(stalled->count > 100 && healthy->count > 100, "%llu and %llu batches were dropped",
-             (unsigned long long)stalled->count, (unsigned long long)healthy->count);
+    hs_figure("batches_dropped_stalled", (double)stalled->count);
+    hs_figure("batches_dropped_healthy", (double)healthy->count); /* none on a slow machine */
     double stalled_ns = percentile(stalled, 990), healthy_ns = percentile(healthy, 990);
     hs_figure("drop_p50_ns_stalled", percentile(stalled, 500));
     hs_figure("drop_p50_ns_healthy", percentile(healthy, 500));

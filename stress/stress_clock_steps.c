@@ -20,10 +20,11 @@
 #include "park.h"
 #include "sink.h"
 
-#define THREADS_MAX 4u
-#define HOUR        INT64_C(3600000000000)
-#define START_NS    (48000 * HOUR) /* so that it can be moved back by months */
-#define SECOND      INT64_C(1000000000)
+#define THREADS_MAX  4u
+#define UNTIL_PARKED 4u /* rounds: more events than the budget and the drain's buffers hold */
+#define HOUR         INT64_C(3600000000000)
+#define START_NS     (48000 * HOUR) /* so that it can be moved back by months */
+#define SECOND       INT64_C(1000000000)
 
 typedef unsigned long long ull;
 
@@ -301,7 +302,7 @@ static void move_between(int64_t ns)
  * emitted. */
 static void move_while_it_stands(int64_t ns)
 {
-    uint64_t events = run.mode == WEIR_MODE_BLOCK ? 2 * round_events : round_events;
+    uint64_t events = run.mode == WEIR_MODE_BLOCK ? UNTIL_PARKED * round_events : round_events;
     hs_gate_close(&gate);
     round_begin(events, UINT32_MAX, 0);
     if (run.mode == WEIR_MODE_BLOCK)
@@ -445,7 +446,7 @@ int main(int argc, char **argv)
 #endif
     clock_start();
     hs_emitters_init();
-    emitters = hs_emitters_new(THREADS_MAX, MOVES * (4 * round_events + 100));
+    emitters = hs_emitters_new(THREADS_MAX, MOVES * ((UNTIL_PARKED + 2) * round_events + 100));
     do {
         for (uint32_t i = 0; i < 2 * sizeof runs / sizeof runs[0]; i++) {
             run = runs[i / 2];

@@ -5,10 +5,11 @@
 #ifndef MODEL_PRODUCT_CLOCK_H
 #define MODEL_PRODUCT_CLOCK_H
 
-#include <x86intrin.h>
 #include "base/atomic.h"
 
 #undef __rdtsc
+#undef _mm_mfence
+#undef _mm_lfence
 #define __rdtsc()    model_clock_at(MODEL_SITE_OF(MODEL_LOAD, MODEL_RELAXED))
 #define _mm_mfence() model_mfence_at(MODEL_SITE_OF(MODEL_MEMBARRIER, MODEL_SEQ_CST))
 #define _mm_lfence() model_lfence_at(MODEL_SITE_OF(MODEL_MEMBARRIER, MODEL_SEQ_CST))

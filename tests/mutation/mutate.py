@@ -34,7 +34,8 @@ ROOT = HERE.parent.parent
 SCOPE = ("lane/*.[ch]", "wait/*.[ch]", "buffers/*.[ch]", "event/emit*.c", "event/scope.c", "event/values.c",
          "session/drain.c", "session/point.c", "session/read.c", "session/report.c", "session/snapshot.c")
 COPIED = ("bench/stress", "core", "stress", "tests", "tools")
-FAST_EXECUTIONS = 20_000  # of each model, with --fast
+FAST_EXECUTIONS = 5_000  # of each model, with --fast
+FAST_WITHOUT = ("bin/unit_single", "bin/unit_plugin")  # each builds one more copy of the library
 HANGS_MAX = 2  # after these, run only models: they detect a thread that waits for ever
 FAULTS = (signal.SIGSEGV, signal.SIGBUS, signal.SIGABRT, signal.SIGILL, signal.SIGTRAP, signal.SIGFPE)
 CHECK_FAILED = re.compile(r"^\[  (ERROR|FAILED)  |: FAILED: ", re.M)
@@ -96,6 +97,7 @@ def build(tree, out, options):
          "-DWEIR_TEST_KINDS=unit;stress;model", f"-DCMAKE_C_FLAGS=-I{tree}/tests/mutation -DWR_CHECKS= -w")
     kinds = "unit" if options.fast else "unit|stress"
     targets = re.findall(rf"^(bin/(?:{kinds})_\w+):", call("ninja", "-C", out, "-t", "targets", "all"), re.M)
+    targets = [target for target in targets if not options.fast or target not in FAST_WITHOUT]
     call("cmake", "--build", out, "-j", str(options.jobs), "--target", *targets, *["model_lane"] * (not options.sanitize))
     programs = []
     for test in json.loads(call("ctest", "--test-dir", out, "--show-only=json-v1"))["tests"]:
@@ -306,8 +308,8 @@ def parse():
     parser.add_argument("--file", default="", help="only mutants of files whose name contains PART", metavar="PART")
     parser.add_argument("--key", default="", help="only mutants whose key contains TEXT", metavar="TEXT")
     parser.add_argument("--fast", action="store_true",
-                        help="run no stress programs, only the first executions of each model, and skip mutants with a "
-                        "reason; build with less optimization")
+                        help="run no stress programs, no unit tests that need another build of the library, only the first "
+                        "executions of each model, and skip mutants with a reason; build with less optimization")
     parser.add_argument("--budget", type=float, default=float("inf"), metavar="SECONDS",
                         help="for each mutant, run programs that take at most SECONDS in total without it")
     parser.add_argument("--sanitize", default="", choices=["thread", "address"],

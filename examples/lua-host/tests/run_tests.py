@@ -17,6 +17,7 @@ def main():
     parser.add_argument("--lua", default="lua5.4", help="the interpreter to compare with")
     parser.add_argument("--deferred-signals", action="store_true",
                         help="signals arrive only in calls, not in loops (ThreadSanitizer)")
+    parser.add_argument("--rounds", type=int, default=1, help="how often to trace a real program (test_program)")
     arguments, rest = parser.parse_known_args()
     for name in support.programs:
         found = shutil.which(getattr(arguments, name))
@@ -24,6 +25,7 @@ def main():
             sys.exit(f"run_tests.py: {getattr(arguments, name)}: no such program")
         support.programs[name] = os.path.abspath(found)
     support.deferred_signals = arguments.deferred_signals
+    support.rounds = arguments.rounds
     if not any(not argument.startswith("-") for argument in rest):
         rest += ["test_events", "test_ends", "test_options", "test_plain", "test_program"]
     sys.path.insert(0, support.HERE)

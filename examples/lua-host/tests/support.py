@@ -8,6 +8,7 @@ import unittest
 HERE = os.path.dirname(os.path.abspath(__file__))
 programs = {"host": None, "weir": None, "lua": None}
 deferred_signals = False
+rounds = 1
 
 
 def environment():
@@ -28,7 +29,7 @@ class Case(unittest.TestCase):
 
     def run_program(self, program, *arguments, stdin="", env=None, cwd=None):
         command = [programs[program], *arguments]
-        return subprocess.run(command, input=stdin, capture_output=True, text=True, timeout=60,
+        return subprocess.run(command, input=stdin, capture_output=True, text=True, timeout=600,
                               env={**environment(), **(env or {})}, cwd=cwd or self.directory)
 
     def host(self, *arguments, **options):
