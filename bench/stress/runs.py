@@ -16,9 +16,9 @@ CORE = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "cor
 
 
 def listed(header):
-    """{name: word on command lines and in results} of a list of core/, whose rows are X(NAME, table, "word")."""
+    """{name: word on command lines and in results} of a list of core/, whose rows begin with X(NAME, table, "word"."""
     with open(os.path.join(CORE, header), encoding="utf-8") as file:
-        return dict(re.findall(r'\bX\((\w+), \w+, "([a-z-]+)"\)', file.read()))
+        return dict(re.findall(r'\bX\((\w+), \w+, "([a-z-]+)"[,)]', file.read()))
 
 
 MODES, WAKES = listed("buffers/modes.h"), listed("wait/strategies.h")
