@@ -186,12 +186,13 @@ static enum wr_waited wait_here(struct wr_lane *lane)
     wr_self.parked_in = buffers;
     enum wr_waited waited = wr_gate_wait(&buffers->gate, waiter, deadline_of(place));
     if (buffers->on_park) {
+        /* Without a grant, the units belong to whoever finds that the waiter has LEFT. */
+        uint64_t units = waited == WR_WAITED_GRANTED ? waiter->unit_count : 0;
         struct weir_park park = {.size = sizeof park,
                                  .parked_ns = waiter->parked_ns,
                                  .queue_number = waiter->queue_number,
                                  .grant_number = waiter->grant_number,
-                                 .grant_bytes =
-                                     (uint64_t)waiter->unit_count * buffers->segment_bytes};
+                                 .grant_bytes = units * buffers->segment_bytes};
         buffers->on_park(buffers->on_park_context, &park);
     }
     wr_self.parked_in = NULL;
