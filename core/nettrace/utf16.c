@@ -2,6 +2,32 @@
  * invalid; each invalid byte becomes one U+FFFD. */
 #include "nettrace/writer.h"
 
+#include <string.h>
+
+#define BLOCK 16u
+typedef unsigned char block __attribute__((vector_size(BLOCK)));
+
+static bool is_ascii(const unsigned char *text)
+{
+    uint64_t halves[2];
+    memcpy(halves, text, sizeof halves);
+    return ((halves[0] | halves[1]) & UINT64_C(0x8080808080808080)) == 0;
+}
+
+/* Each byte of an ASCII text is the low byte of its unit. */
+static void widen(const unsigned char *text, unsigned char *out)
+{
+    const block zero = {0};
+    block bytes;
+    memcpy(&bytes, text, sizeof bytes);
+    block first = __builtin_shufflevector(bytes, zero, 0, 16, 1, 17, 2, 18, 3, 19, 4, 20, 5, 21, 6,
+                                          22, 7, 23);
+    block second = __builtin_shufflevector(bytes, zero, 8, 24, 9, 25, 10, 26, 11, 27, 12, 28, 13,
+                                           29, 14, 30, 15, 31);
+    memcpy(out, &first, sizeof first);
+    memcpy(out + BLOCK, &second, sizeof second);
+}
+
 static unsigned char *put_unit(unsigned char *out, uint32_t unit)
 {
     out[0] = (unsigned char)unit;
@@ -40,6 +66,10 @@ uint32_t wr_utf16_from_utf8(const unsigned char *text, uint32_t count, unsigned 
 {
     unsigned char *start = out;
     for (uint32_t at = 0; at < count;) {
+        for (; count - at >= BLOCK && is_ascii(text + at); at += BLOCK, out += 2 * BLOCK)
+            widen(text + at, out);
+        if (at == count)
+            break;
         uint32_t code_point = text[at], length = 1;
         if (code_point >= 0x80) {
             length = decode(text + at, count - at, &code_point);

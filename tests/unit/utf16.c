@@ -60,8 +60,48 @@ static void test_bound(void **state)
             }
 }
 
+#define LENGTH_MAX 100u
+#define TEXTS      1000000u
+
+/* Byte by byte, so that nothing is ASCII for longer than one. */
+static uint32_t one_by_one(const unsigned char *text, uint32_t count, unsigned char *out)
+{
+    uint32_t bytes = 0;
+    for (uint32_t at = 0; at < count;) {
+        uint32_t length = 1;
+        while (at + length < count && length < 4 && (text[at + length] & 0xC0) == 0x80)
+            length++;
+        bytes += wr_utf16_from_utf8(text + at, length, out + bytes);
+        at += length;
+    }
+    return bytes;
+}
+
+/* Mostly ASCII, with bytes of every kind between: each part is converted as it would be alone, for
+ * every length at every alignment, and nothing is read or written outside. */
+static void test_blocks(void **state)
+{
+    (void)state;
+    static unsigned char text[LENGTH_MAX + 16], out[2 * LENGTH_MAX + 16], expected[2 * LENGTH_MAX];
+    uint64_t random = 88172645463325252u;
+    for (uint32_t i = 0; i < TEXTS; i++) {
+        uint32_t count = i % (LENGTH_MAX + 1), from = i / (LENGTH_MAX + 1) % 16;
+        for (uint32_t j = 0; j < count; j++) {
+            random ^= random << 13, random ^= random >> 7, random ^= random << 17;
+            unsigned char mask = (random >> 32) % 16 < i % 5 ? 0xFF : 0x7F;
+            text[from + j] = (unsigned char)random & mask;
+        }
+        memset(out + from, 0xEE, 2 * count + 1);
+        uint32_t bytes = wr_utf16_from_utf8(text + from, count, out + from);
+        assert_int_equal(bytes, one_by_one(text + from, count, expected));
+        assert_memory_equal(out + from, expected, bytes);
+        assert_int_equal(out[from + 2 * count], 0xEE);
+    }
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_table), cmocka_unit_test(test_bound)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_table), cmocka_unit_test(test_bound),
+                                       cmocka_unit_test(test_blocks)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
