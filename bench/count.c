@@ -14,7 +14,9 @@
 
 #define EVENTS_MAX 100000 /* what the sessions have room for */
 
-#define COUNT_EVENTS(EVENT, P) EVENT(P, Text, 1, 0, WEIR_LEVEL_INFO, 0x1, (str, Text))
+#define COUNT_EVENTS(EVENT, P)                              \
+    EVENT(P, Text, 1, 0, WEIR_LEVEL_INFO, 0x1, (str, Text)) \
+    EVENT(P, Mixed, 2, 0, WEIR_LEVEL_INFO, 0x1, (u8, A), (u16, B), (u32, C), (u64, D), (f64, E))
 WEIR_PROVIDER(WeirCount, COUNT_EVENTS)
 WEIR_PROVIDER_DEFINE(WeirCount, COUNT_EVENTS)
 
@@ -82,5 +84,13 @@ uint64_t count_emit_text(uint64_t count)
     uint64_t written = 0;
     for (uint64_t i = 0; i < count; i++)
         written += WEIR_EMIT(WeirCount, Text, "/usr/share/some/path/of/32/bytes");
+    return written;
+}
+
+uint64_t count_emit_mixed(uint64_t count)
+{
+    uint64_t written = 0;
+    for (uint64_t i = 0; i < count; i++)
+        written += WEIR_EMIT(WeirCount, Mixed, (uint8_t)i, (uint16_t)i, (uint32_t)i, i, (double)i);
     return written;
 }

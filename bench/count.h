@@ -39,5 +39,7 @@ _Noreturn void count_fail(const char *what, const char *why);
  * returns how many were written. */
 bool count_events_register(void);
 uint64_t count_emit_text(uint64_t count);
+/* The same with fields of 8, 16, 32 and 64 bits and a double: 23 bytes, three words. */
+uint64_t count_emit_mixed(uint64_t count);
 
 #endif

@@ -13,7 +13,7 @@
 #define BUDGET_BYTES  (UINT64_C(64) << 20)
 #define SEGMENT_BYTES 32768u
 #define WARM_EVENTS   2000u
-#define SESSIONS_MAX  2
+#define SESSIONS_MAX  3
 
 struct held {
     struct weir_session *session;
@@ -72,9 +72,14 @@ static void count_enabled(uint64_t events)
 {
     start(&held[0], WEIR_MODE_DROP);
     count("emit/enabled/payload:32", events, bench_emit_32);
+    count("emit/enabled/payload:0", events, bench_emit_0);
+    count("emit/enabled/mixed:23", events, count_emit_mixed);
     count("emit/enabled/text:32", events, count_emit_text);
     start(&held[1], WEIR_MODE_DROP);
     count("emit/enabled/payload:32/sessions:2", events, bench_emit_32);
+    start(&held[2], WEIR_MODE_DROP);
+    count("emit/enabled/payload:32/sessions:3", events, bench_emit_32);
+    stop(&held[2]);
     stop(&held[1]);
     stop(&held[0]);
 }

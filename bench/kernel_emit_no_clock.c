@@ -1,6 +1,6 @@
 /* The loop of bench_emit_32() around the emit function of emit_no_clock.c; in a separate file, so
  * that the call is not inlined. */
-#define weir_emit bench_emit_without_clock
+#define weir_emit_words4 bench_without_clock_4
 #include "events.h"
 
 #include "kernel.h"

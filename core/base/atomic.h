@@ -102,8 +102,8 @@ static inline uint32_t wr_u32_add_seq_cst(struct wr_u32 *word, uint32_t value)
     return atomic_fetch_add_explicit(&word->cell, value, memory_order_seq_cst);
 }
 
-/* An event's enabled word is a plain integer, because the public header must compile as C++, which
- * has no _Atomic. Hosts test the word with an inline relaxed load. */
+/* An event's enabled word and its route are plain integers, because the public header must compile
+ * as C++, which has no _Atomic. Hosts test the enabled word with an inline relaxed load. */
 static inline uint64_t wr_mask_load_seq_cst(const uint64_t *mask)
 {
     return __atomic_load_n(mask, __ATOMIC_SEQ_CST);
@@ -111,6 +111,14 @@ static inline uint64_t wr_mask_load_seq_cst(const uint64_t *mask)
 static inline void wr_mask_store_seq_cst(uint64_t *mask, uint64_t value)
 {
     __atomic_store_n(mask, value, __ATOMIC_SEQ_CST);
+}
+static inline uint32_t wr_route_load_seq_cst(const uint32_t *route)
+{
+    return __atomic_load_n(route, __ATOMIC_SEQ_CST);
+}
+static inline void wr_route_store_seq_cst(uint32_t *route, uint32_t value)
+{
+    __atomic_store_n(route, value, __ATOMIC_SEQ_CST);
 }
 
 /* Keeps the compiler from moving memory accesses across it; the processor still may. It orders a

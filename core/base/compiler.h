@@ -17,11 +17,14 @@
 WR_INLINE void wr_prefetch_write(const void *pointer)
 {
 #if defined(__x86_64__)
-    __asm__ volatile("prefetchw (%0)" : : "r"(pointer));
+    __asm__ volatile("prefetchw %0" : : "m"(*(const char *)pointer));
 #else
     __builtin_prefetch(pointer, 1);
 #endif
 }
+
+/* Hides from the compiler where the value of a variable comes from. */
+#define WR_OPAQUE(variable) __asm__ volatile("" : "+r"(variable))
 
 /* For a loop that spins until another processor stores a word. */
 WR_INLINE void wr_pause(void)

@@ -229,7 +229,7 @@ static struct wr_lane *lane_attach(struct wr_thread *thread, uint32_t slot)
     if (!buffers || !(lane = lane_take(buffers, thread)))
         return NULL;
     wr_u32_add_acq_rel(&thread->lane_count, 1);
-    wr_ptr_store_release(&thread->lanes[slot], lane);
+    wr_ptr_store_release(wr_thread_lane(thread, slot), lane);
     wr_buffers_announce(lane);
     /* The drain reads its horizon before it counts the lanes. This thread's stamps are later than
      * the horizon of any look that has not counted this lane. */
@@ -240,7 +240,7 @@ static struct wr_lane *lane_attach(struct wr_thread *thread, uint32_t slot)
 struct wr_lane *wr_buffers_lane(struct wr_thread *thread, uint32_t slot)
 {
     /* relaxed: this thread attached the lane; it is cleared only when no pin can see the session */
-    struct wr_lane *lane = wr_ptr_load_relaxed(&thread->lanes[slot]);
+    struct wr_lane *lane = wr_ptr_load_relaxed(wr_thread_lane(thread, slot));
     if (lane)
         return lane;
     uint64_t signals = wr_os_signals_block();
@@ -383,11 +383,11 @@ static void on_thread_exit(struct wr_thread *thread)
     uint64_t pin = wr_pin_enter_seq_cst(thread), signals = wr_os_signals_block();
     for (uint32_t slot = 0; slot < WR_SESSIONS_MAX; slot++) {
         /* edge QUIESCE: a stopper clears this pointer, waits for this pin, and frees the lane */
-        struct wr_lane *lane = wr_ptr_load_seq_cst(&thread->lanes[slot]);
+        struct wr_lane *lane = wr_ptr_load_seq_cst(wr_thread_lane(thread, slot));
         if (!lane)
             continue;
         lane_exit(lane);
-        wr_ptr_store_release(&thread->lanes[slot], NULL);
+        wr_ptr_store_release(wr_thread_lane(thread, slot), NULL);
     }
     wr_os_signals_restore(signals);
     wr_pin_leave(thread, pin);

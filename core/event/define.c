@@ -74,13 +74,45 @@ static bool copy_names(struct wr_event_definition *definition, const char *provi
     return is_complete;
 }
 
+static struct wr_payload_step step_of(enum weir_type type)
+{
+    uint8_t bytes = (uint8_t)wr_type_bytes(type);
+    struct wr_payload_step step = {0, WR_REFERENCE_ARRAY, bytes, bytes};
+    if (type == WEIR_TYPE_str) /* each byte becomes at most one UTF-16 unit */
+        step = (struct wr_payload_step){0, WR_REFERENCE_STR, 1, 2};
+    else if (type == WEIR_TYPE_str16)
+        step = (struct wr_payload_step){0, WR_REFERENCE_STR16, 2, 2};
+    return step;
+}
+
+static bool make_steps(struct wr_event_definition *definition)
+{
+    const struct weir_schema *schema = &definition->schema;
+    struct wr_payload_step *step = calloc(schema->field_count + 1u, sizeof *step);
+    definition->steps = step;
+    uint16_t fixed_bytes = 0;
+    for (uint32_t i = 0; step && i < schema->field_count; i++) {
+        enum weir_type type = schema->fields[i].type;
+        if (wr_type_is_fixed(type)) {
+            fixed_bytes = (uint16_t)(fixed_bytes + wr_type_bytes(type));
+            continue;
+        }
+        *step = step_of(type);
+        step++->fixed_bytes = fixed_bytes;
+        fixed_bytes = 0;
+    }
+    if (step)
+        *step = (struct wr_payload_step){fixed_bytes, WR_REFERENCE_NONE, 0, 0};
+    return step != NULL;
+}
+
 static bool ends_with(const char *text, const char *end)
 {
     size_t text_length = strlen(text), end_length = strlen(end);
     return text_length > end_length && strcmp(text + text_length - end_length, end) == 0;
 }
 
-static void describe(struct wr_event_definition *definition)
+static bool describe(struct wr_event_definition *definition)
 {
     struct weir_schema *schema = &definition->schema;
     definition->is_fixed = true;
@@ -95,6 +127,7 @@ static void describe(struct wr_event_definition *definition)
         schema->opcode = ends_with(schema->name, "Start")  ? 1
                          : ends_with(schema->name, "Stop") ? 2
                                                            : 0;
+    return definition->is_fixed || make_steps(definition);
 }
 
 enum weir_result wr_declaration_take(struct weir_provider_declaration *own, const void *host,
@@ -107,7 +140,7 @@ enum weir_result wr_declaration_take(struct weir_provider_declaration *own, cons
     enum weir_result result = wr_host_struct_take(&kind, own, host, error);
     if (result != WEIR_OK)
         return result;
-    if (own->version != WEIR_DECLARATION_VERSION ||
+    if (own->version == 0 || own->version > WEIR_DECLARATION_VERSION ||
         !wr_host_size_is_known(own->event_bytes, EVENT_BYTES_FIRST, sizeof(struct weir_event)) ||
         !wr_host_size_is_known(own->schema_bytes, SCHEMA_BYTES_FIRST, sizeof(struct weir_schema)))
         return wr_fail(error, WEIR_BAD_ARGUMENT,
@@ -150,11 +183,10 @@ enum weir_result wr_definition_new(const char *provider_name, const void *host_s
     if (!definition)
         return wr_fail(error, WEIR_NO_MEMORY, "no memory for event '%s'", schema->name);
     definition->schema = *schema;
-    if (!copy_names(definition, provider_name, schema)) {
+    if (!copy_names(definition, provider_name, schema) || !describe(definition)) {
         wr_definition_free(definition);
         return wr_fail(error, WEIR_NO_MEMORY, "no memory for event '%s'", schema->name);
     }
-    describe(definition);
     *out = definition;
     return WEIR_OK;
 }
@@ -180,5 +212,6 @@ void wr_definition_free(struct wr_event_definition *definition)
     free(fields);
     free((char *)(uintptr_t)definition->schema.name);
     free((char *)(uintptr_t)definition->provider_name);
+    free(definition->steps);
     free(definition);
 }

@@ -61,8 +61,7 @@ void wr_event_connect_locked(struct wr_event_definition *definition, struct weir
 {
     event->record_bytes = definition->is_fixed ? wr_record_bytes(definition->payload_bytes, false)
                                                : WR_RECORD_BYTES_VARIABLE;
-    event->index = definition->index;
-    event->definition = definition;
+    event->header = wr_record_header(definition->index, 0);
     definition->event = event;
     wr_mask_update_locked(definition);
 }

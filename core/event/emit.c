@@ -2,67 +2,119 @@
  * HOT: the path of an event that is enabled in exactly one session, has a fixed size, and finds
  * room.
  *
- * Every other case leaves by a tail call, so this function has no call, no locked instruction, no
+ * Every other case leaves by a tail call, so these functions have no call, no locked instruction, no
  * fence and no stack frame (tests/codegen checks the object code).
  */
-#include "event/event.h"
+#include "event/payload.h"
 #include "base/compiler.h"
+#include "buffers/mode_drop.h"
 #include "lane/lane_write.h"
 #include "os/clock.h"
 
-/* Copies `bytes` bytes. Both pointers point at the end of their data, so one register is both
- * counter and index. Payloads are readable up to a multiple of eight bytes. Not memcpy: a call
- * costs more than the copy of a typical event. Never two words at a time: the processor cannot
- * forward two words that the emitter has just stored one by one to a single load. */
-WR_INLINE void copy_words_before(unsigned char *to_end, const unsigned char *from_end,
-                                 int64_t bytes)
+/* How many words an event has in registers. Each function below passes a constant, so that only its
+ * own case remains of emit(). */
+#define IN_MEMORY UINT32_MAX
+
+#define SLOW(name) \
+    (is_in_memory ? wr_emit_##name(event, payload) : wr_emit_words_##name(event, a, b, c, d, e))
+
+/* Words are stored before the clock is read, which frees their registers for what follows. */
+WR_INLINE void put_words(unsigned char *record, uint32_t words, uint64_t a, uint64_t b, uint64_t c,
+                         uint64_t d, uint64_t e)
 {
-    for (int64_t at = -bytes; at != 0; at += 8)
-        __builtin_memcpy(to_end + at, from_end + at, 8);
+    uint64_t *out = (uint64_t *)(void *)(record + WR_RECORD_HEADER_BYTES);
+    if (words > 0)
+        out[0] = a;
+    if (words > 1)
+        out[1] = b;
+    if (words > 2)
+        out[2] = c;
+    if (words > 3)
+        out[3] = d;
+    if (words > 4)
+        out[4] = e;
+}
+
+WR_INLINE bool emit(const struct weir_event *event, const void *payload, uint32_t words, uint64_t a,
+                    uint64_t b, uint64_t c, uint64_t d, uint64_t e)
+{
+    const bool is_in_memory = words == IN_MEMORY;
+    struct wr_thread *thread = wr_self.ready;
+    /* relaxed: only this thread and its signal handlers store the pin */
+    uint64_t pin = wr_u64_load_relaxed(&thread->pin);
+    if (WR_UNLIKELY(wr_pin_is_inside(pin)))
+        return SLOW(slow);
+    /* From here on, a signal handler that emits finds the pin odd and counts its event as nested. */
+    wr_pin_enter_from(thread, pin);
+
+    /* edge ENABLE.acquire: the session behind the route; QUIESCE: the pin's store, then this load */
+    uint32_t route = wr_route_load_seq_cst(&event->route);
+    /* relaxed: only this thread stores it while its pin is odd */
+    struct wr_lane *lane = wr_ptr_load_relaxed(&thread->lanes[route]);
+    if (WR_UNLIKELY(!lane))
+        return SLOW(pinned_slow);
+    uint64_t bytes = is_in_memory ? event->record_bytes : WR_RECORD_HEADER_BYTES + 8 * words;
+    uint32_t end = wr_lane_end(lane);
+    if (WR_UNLIKELY(end == 0))
+        return !is_in_memory && wr_turn_is_waiting(lane) ? wr_emit_drop(lane) : SLOW(pinned_slow);
+    uint64_t commit;
+    struct wr_segment *segment;
+    if (WR_UNLIKELY(!wr_lane_fits(lane, end, bytes, &segment, &commit)))
+        return SLOW(pinned_slow);
+    unsigned char *record = wr_segment_cursor(segment, commit);
+    wr_prefetch_write(record + WR_PREFETCH_BYTES);
+    if (!is_in_memory)
+        put_words(record, words, a, b, c, d, e);
+    uint64_t ticks = wr_clock_counter() - segment->base_ticks;
+    if (WR_UNLIKELY(ticks > WR_RECORD_TICK_MAX))
+        return is_in_memory ? wr_emit_pinned_slow(event, payload)
+                            : wr_emit_record_slow(event, record);
+
+    uint64_t header = event->header | ticks;
+    __builtin_memcpy(record, &header, sizeof header);
+    if (is_in_memory) {
+        uint64_t payload_bytes = bytes - WR_RECORD_HEADER_BYTES;
+        wr_words_copy_before(record + bytes, (const unsigned char *)payload + payload_bytes,
+                             (int64_t)payload_bytes);
+    }
+    wr_segment_commit(segment, commit, bytes);
+    wr_pin_leave_own(thread);
+    return true;
 }
 
 WEIR_API bool weir_emit(const struct weir_event *event, const void *payload)
 {
-    struct wr_thread *thread = wr_self.ready;
-    if (WR_UNLIKELY(!thread))
-        return wr_emit_slow(event, payload);
-    /* From here on, a signal handler that emits finds NULL and counts its event as nested. */
-    wr_self.ready = NULL;
-    wr_compiler_barrier();
-    uint64_t pin = wr_pin_enter(thread);
+    return emit(event, payload, IN_MEMORY, 0, 0, 0, 0, 0);
+}
 
-    /* edge ENABLE.acquire: the session behind each bit; QUIESCE: the pin's store, then this load */
-    uint64_t mask = wr_mask_load_seq_cst(&event->enabled);
-    /* Leave unless exactly one bit is set. One comparison tests both: only a power of two is not 0
-     * and shares no bit with its predecessor. */
-    if (WR_UNLIKELY((mask ^ (mask - 1)) <= mask - 1))
-        return wr_emit_pinned_slow(event, payload);
-    /* relaxed: only this thread stores it while its pin is odd */
-    struct wr_lane *lane = wr_ptr_load_relaxed(&thread->lanes[__builtin_ctzll(mask)]);
-    if (WR_UNLIKELY(!lane))
-        return wr_emit_pinned_slow(event, payload);
-    uint32_t end = wr_lane_end(lane);
-    if (WR_UNLIKELY(end == 0))
-        return wr_emit_no_segment_slow(event, thread, lane, pin, payload);
-    uint64_t bytes = event->record_bytes, commit;
-    struct wr_segment *segment;
-    if (WR_UNLIKELY(!wr_lane_fits(lane, end, bytes, &segment, &commit)))
-        return wr_emit_pinned_slow(event, payload);
-    unsigned char *record = wr_segment_cursor(segment, commit);
-    wr_prefetch_write(record + WR_PREFETCH_BYTES);
-    uint64_t ticks = wr_clock_counter() - segment->base_ticks;
-    if (WR_UNLIKELY(ticks > WR_RECORD_TICK_MAX))
-        return wr_emit_pinned_slow(event, payload);
+WEIR_API bool weir_emit_words0(const struct weir_event *event)
+{
+    return emit(event, NULL, 0, 0, 0, 0, 0, 0);
+}
 
-    uint64_t header = wr_record_header(event->index, ticks);
-    __builtin_memcpy(record, &header, sizeof header);
-    uint64_t payload_bytes = bytes - WR_RECORD_HEADER_BYTES;
-    copy_words_before(record + bytes, (const unsigned char *)payload + payload_bytes,
-                      (int64_t)payload_bytes);
-    wr_segment_commit(segment, commit, bytes);
+WEIR_API bool weir_emit_words1(const struct weir_event *event, uint64_t a)
+{
+    return emit(event, NULL, 1, a, 0, 0, 0, 0);
+}
 
-    wr_pin_leave_own(thread);
-    wr_compiler_barrier();
-    wr_self.ready = thread;
-    return true;
+WEIR_API bool weir_emit_words2(const struct weir_event *event, uint64_t a, uint64_t b)
+{
+    return emit(event, NULL, 2, a, b, 0, 0, 0);
+}
+
+WEIR_API bool weir_emit_words3(const struct weir_event *event, uint64_t a, uint64_t b, uint64_t c)
+{
+    return emit(event, NULL, 3, a, b, c, 0, 0);
+}
+
+WEIR_API bool weir_emit_words4(const struct weir_event *event, uint64_t a, uint64_t b, uint64_t c,
+                               uint64_t d)
+{
+    return emit(event, NULL, 4, a, b, c, d, 0);
+}
+
+WEIR_API bool weir_emit_words5(const struct weir_event *event, uint64_t a, uint64_t b, uint64_t c,
+                               uint64_t d, uint64_t e)
+{
+    return emit(event, NULL, 5, a, b, c, d, e);
 }

@@ -9,6 +9,7 @@
 #include "buffers/buffers.h"
 #include "buffers/mode_drop.h"
 #include "event/hooks.h"
+#include "event/payload.h"
 #include "lane/lane_write.h"
 #include "os/clock.h"
 
@@ -53,7 +54,7 @@ static bool emit_nested(const struct weir_event *event)
     for (uint64_t mask = mask_of(event); mask; mask &= mask - 1) {
         uint32_t slot = (uint32_t)__builtin_ctzll(mask);
         /* relaxed: only this thread stores it while its pin is odd */
-        struct wr_lane *lane = thread ? wr_ptr_load_relaxed(&thread->lanes[slot]) : NULL;
+        struct wr_lane *lane = thread ? wr_ptr_load_relaxed(wr_thread_lane(thread, slot)) : NULL;
         /* relaxed: a count; if the drain misses this increment, a later look reports it */
         wr_u64_add_relaxed(lane ? &lane->nested : &wr_unattributed[slot].nested, 1);
     }
@@ -131,10 +132,21 @@ static void record_write(struct wr_segment *segment, uint64_t commit, uint64_t t
 /* The state of one weir_emit() call, shared by the sessions that it writes to. */
 struct attempt {
     const struct weir_event *event;
+    const struct wr_event_definition *definition;
     const void *payload;
     struct wr_payload_size size;
     uint64_t ticks; /* 0 until the clock has been read: once per event, and again after a wait */
 };
+
+static void attempt_begin(struct attempt *attempt, const struct weir_event *event,
+                          const void *payload, uint64_t ticks)
+{
+    attempt->event = event;
+    attempt->definition = wr_definition_of(event);
+    attempt->payload = payload;
+    attempt->ticks = ticks;
+    wr_payload_measure(attempt->definition, payload, &attempt->size);
+}
 
 /* Writes a record that fits into one segment. */
 static enum wr_room emit_whole(struct wr_lane *lane, struct attempt *attempt, uint32_t bytes)
@@ -144,7 +156,7 @@ static enum wr_room emit_whole(struct wr_lane *lane, struct attempt *attempt, ui
     enum wr_room room = room_in_time(lane, bytes, &attempt->ticks, &segment, &commit);
     if (room != WR_ROOM)
         return room;
-    record_write(segment, commit, attempt->ticks, attempt->event->definition, attempt->payload,
+    record_write(segment, commit, attempt->ticks, attempt->definition, attempt->payload,
                  &attempt->size);
     if (lane->is_borrowed)
         wr_buffers_return(lane);
@@ -154,7 +166,7 @@ static enum wr_room emit_whole(struct wr_lane *lane, struct attempt *attempt, ui
 /* Writes one session's copy of the event. */
 static enum wr_room emit_to_lane(struct wr_lane *lane, struct attempt *attempt)
 {
-    const struct wr_event_definition *definition = attempt->event->definition;
+    const struct wr_event_definition *definition = attempt->definition;
     if (attempt->size.bytes > WR_PAYLOAD_BYTES_MAX) {
         wr_buffers_lose(lane, WEIR_LOSS_TOO_LARGE);
         return WR_ROOM_LOST;
@@ -188,7 +200,7 @@ static bool wait_outside(struct wr_thread *thread, struct wr_lane *lane, uint32_
     /* edge QUIESCE: the pin's store, then this load. A stopper clears the word, then waits for this
      * pin, then frees the lane; it has counted the loss. A pointer that is not NULL is to the same
      * lane, since only this thread attaches lanes. */
-    if (waited == WR_WAITED_GRANTED && wr_ptr_load_seq_cst(&thread->lanes[slot]))
+    if (waited == WR_WAITED_GRANTED && wr_ptr_load_seq_cst(wr_thread_lane(thread, slot)))
         return mode->step_in(lane, (mask_of(attempt->event) >> slot & 1) != 0);
     wr_self.last_loss = waited == WR_WAITED_DEADLINE ? WEIR_LOSS_DEADLINE : WEIR_LOSS_ABORTED;
     return false;
@@ -227,25 +239,19 @@ static bool emit_to_slot(struct wr_thread *thread, uint32_t slot, struct attempt
 
 /* Sessions that may park the thread come last, so that the others get the event first. The mask is
  * loaded again after each of them: sessions may come and go during a wait. */
-static bool emit_to_all(struct wr_thread *thread, uint64_t mask, const struct weir_event *event,
-                        const void *payload)
+static bool emit_to_all(struct wr_thread *thread, uint64_t mask, struct attempt *attempt)
 {
-    if (!mask)
-        return false;
-    struct attempt attempt; /* not zeroed as a whole: it is large */
-    attempt.event = event;
-    attempt.payload = payload;
-    attempt.ticks = 0;
-    bool is_written = true;
-    wr_payload_measure(event->definition, payload, &attempt.size);
+    bool is_written = mask != 0;
     uint64_t blocking = mask & wr_buffers_blocking();
     for (mask &= ~blocking; mask; mask &= mask - 1)
-        is_written &= emit_to_slot(thread, (uint32_t)__builtin_ctzll(mask), &attempt);
-    for (; blocking; blocking = blocking & (blocking - 1) & mask_load(event))
-        is_written &= emit_to_slot(thread, (uint32_t)__builtin_ctzll(blocking), &attempt);
+        is_written &= emit_to_slot(thread, (uint32_t)__builtin_ctzll(mask), attempt);
+    for (; blocking; blocking = blocking & (blocking - 1) & mask_load(attempt->event))
+        is_written &= emit_to_slot(thread, (uint32_t)__builtin_ctzll(blocking), attempt);
     wr_self.pending = 0;
     return is_written;
 }
+
+/* --- Inside the pin of the fast path. -------------------------------------------------------- */
 
 /* Called after membarrier has failed. So far the thread has touched no session that started since,
  * except for its bit in the event's mask. */
@@ -256,41 +262,157 @@ static uint64_t pin_again(struct wr_thread *thread, const struct weir_event *eve
     return mask_of(event);
 }
 
-/* Continues for the fast path, which has entered the pin and cannot finish the event. The fast path
- * found `ready` set, so this function sets it again. */
-WR_NOINLINE bool wr_emit_pinned_slow(const struct weir_event *event, const void *payload)
+/* For the sessions that remain. Once membarrier has failed the pin proves nothing, and these are
+ * all. `ticks` is the event's stamp, 0 if the clock has not been read. */
+static WR_NOINLINE bool emit_to_others(const struct weir_event *event, const void *payload,
+                                       uint64_t mask, uint64_t ticks)
 {
     struct wr_thread *thread = wr_self.thread;
-    wr_self.pending = mask_load(event); /* before the depth: see weir_thread_reset() */
+    wr_self.pending = mask; /* before the depth: see weir_thread_reset() */
     wr_compiler_barrier();
-    wr_self.depth++;
+    wr_self_enter(); /* the pin alone does not say so while the thread waits */
     wr_self.patience_ns = WR_PATIENCE_NS;
     if (WR_UNLIKELY(marker() != 0))
         wr_self.pending = pin_again(thread, event);
-    bool is_written = emit_to_all(thread, wr_self.pending, event, payload);
+    struct attempt attempt; /* not zeroed as a whole: it is large */
+    attempt_begin(&attempt, event, payload, ticks);
+    bool is_written = emit_to_all(thread, wr_self.pending, &attempt);
     wr_pin_leave_own(thread);
-    wr_compiler_barrier();
-    wr_self.depth--;
-    wr_self.ready = thread;
+    wr_self_leave();
     return is_written;
 }
 
-/* Continues for the fast path when the only lane has no segment. When the session is out of
- * segments and the drain knows it, drops the event at a fraction of an event's cost. Everything is
- * passed in registers, the pin too, so nothing waits for a load of what was just stored. All other
- * cases, including the first event that is refused, take the whole path. A fixed payload fits into
+/* Drops the event if its lane has no segment and is known to get none yet. A small record fits into
  * every segment, so the loss has the cause that the lane recorded. */
-WR_NOINLINE bool wr_emit_no_segment_slow(const struct weir_event *event, struct wr_thread *thread,
-                                         struct wr_lane *lane, uint64_t pin, const void *payload)
+static WR_NOINLINE bool drop_at_once(struct wr_lane *lane, uint64_t bytes)
 {
-    if (event->record_bytes > WR_SEGMENT_BYTES_MIN - WR_SEGMENT_HEADER_BYTES ||
+    if (wr_lane_end(lane) != 0 || bytes > WR_SEGMENT_BYTES_MIN - WR_SEGMENT_HEADER_BYTES ||
         !(wr_turn_is_waiting(lane) || wr_buffers_skip(lane)))
-        return wr_emit_pinned_slow(event, payload);
-    wr_lane_lose(lane, lane->skip_cause);
-    wr_pin_leave(thread, pin);
-    wr_compiler_barrier();
-    wr_self.ready = thread;
-    return false;
+        return false;
+    wr_buffers_count_lost(lane, lane->skip_cause);
+    return true;
+}
+
+/* The words of a payload, as a constant that makes a loop into a line: 0 to 5, or one of these. */
+#define ANY_FIXED UINT32_MAX
+#define VARIABLE  (UINT32_MAX - 1)
+
+/* What is the same in all sessions that get the event. */
+struct copy {
+    uint64_t header; /* without the time */
+    uint64_t bytes;  /* of the record */
+    const void *payload;
+    const struct wr_event_definition *definition; /* NULL if the payload is fixed */
+    struct wr_payload_size size;                  /* if it is not */
+};
+
+WR_INLINE void copy_begin(struct copy *copy, const struct weir_event *event, const void *payload,
+                          uint32_t words)
+{
+    copy->header = event->header;
+    copy->payload = payload;
+    copy->bytes = event->record_bytes;
+    if (words != VARIABLE)
+        return;
+    copy->definition = wr_definition_of(event);
+    wr_payload_measure_steps(copy->definition, payload, &copy->size);
+    copy->header |= WR_RECORD_EXTENSION;
+    copy->bytes = copy->size.bytes <= WR_PAYLOAD_BYTES_MAX
+                      ? wr_record_bytes((uint32_t)copy->size.bytes, true)
+                      : WR_RECORD_BYTES_VARIABLE; /* finds no room */
+}
+
+WR_INLINE void copy_put_words(const struct copy *copy, unsigned char *record, uint32_t words)
+{
+    const unsigned char *payload = copy->payload;
+    uint64_t bytes = copy->bytes - WR_RECORD_HEADER_BYTES;
+    if (words == ANY_FIXED)
+        wr_words_copy_before(record + copy->bytes, payload + bytes, (int64_t)bytes);
+    else
+        for (uint32_t at = 0; at < 8 * words; at += 8)
+            memcpy(record + WR_RECORD_HEADER_BYTES + at, payload + at, 8);
+}
+
+WR_INLINE void copy_put(const struct copy *copy, unsigned char *record, uint64_t ticks,
+                        uint32_t words)
+{
+    uint64_t header = copy->header | ticks;
+    memcpy(record, &header, sizeof header);
+    if (words != VARIABLE) {
+        copy_put_words(copy, record, words);
+        return;
+    }
+    memcpy(record + WR_RECORD_HEADER_BYTES, &copy->size.bytes, sizeof copy->size.bytes);
+    struct wr_record_out out = {.at = record + WR_RECORD_HEADER_BYTES + WR_RECORD_EXTENSION_BYTES};
+    wr_payload_put_steps(copy->definition, copy->payload, &copy->size, &out, false);
+}
+
+/* Writes the event to the lane if its segment has room; otherwise does nothing. */
+WR_INLINE bool copy_write(const struct copy *copy, struct wr_lane *lane, uint64_t *ticks,
+                          uint32_t words)
+{
+    uint64_t commit;
+    struct wr_segment *segment;
+    uint32_t end = wr_lane_end(lane);
+    if (WR_UNLIKELY(!end || !wr_lane_fits(lane, end, copy->bytes, &segment, &commit)))
+        return false;
+    if (*ticks == 0)
+        *ticks = wr_clock_counter();
+    uint64_t since = *ticks - segment->base_ticks;
+    if (WR_UNLIKELY(since > WR_RECORD_TICK_MAX))
+        return false;
+    copy_put(copy, wr_segment_cursor(segment, commit), since, words);
+    wr_segment_commit(segment, commit, copy->bytes);
+    return true;
+}
+
+/* Writes the event to the sessions whose lanes have room, and drops it where the lane is known to
+ * get none. Nothing waits, and no lane changes its segment. Returns the sessions that remain. */
+WR_INLINE uint64_t emit_at_once(struct wr_thread *thread, uint64_t mask, const struct copy *copy,
+                                uint64_t *ticks, bool *is_lost, uint32_t words)
+{
+    uint64_t left = mask;
+    for (uint64_t next; mask; mask = next) {
+        next = mask & (mask - 1);
+        /* relaxed: only this thread stores it while its pin is odd */
+        struct wr_lane *lane =
+            wr_ptr_load_relaxed(wr_thread_lane(thread, (uint32_t)__builtin_ctzll(mask)));
+        if (WR_UNLIKELY(!lane))
+            continue;
+        if (WR_UNLIKELY(!copy_write(copy, lane, ticks, words))) {
+            if (!drop_at_once(lane, copy->bytes))
+                continue;
+            *is_lost = true;
+        }
+        left ^= mask ^ next;
+        wr_compiler_barrier(); /* a jump finds the event pending or written: weir_thread_reset() */
+        wr_self.pending = left;
+    }
+    return left;
+}
+
+WR_INLINE bool emit_pinned(const struct weir_event *event, const void *payload, uint32_t words)
+{
+    struct wr_thread *thread = wr_self.thread;
+    uint64_t mask = mask_load(event), ticks = 0;
+    bool is_lost = mask == 0;
+    if (WR_LIKELY(mask != 0 && marker() == 0)) {
+        struct copy copy; /* not zeroed: it is large */
+        wr_self.pending = mask;
+        wr_compiler_barrier(); /* a fault in the host's strings may jump */
+        copy_begin(&copy, event, payload, words);
+        mask = emit_at_once(thread, mask, &copy, &ticks, &is_lost, words);
+    }
+    if (WR_UNLIKELY(mask != 0))
+        return emit_to_others(event, payload, mask, ticks) && !is_lost;
+    wr_pin_leave_own(thread);
+    return !is_lost;
+}
+
+WR_NOINLINE bool wr_emit_pinned_slow(const struct weir_event *event, const void *payload)
+{
+    return event->record_bytes == WR_RECORD_BYTES_VARIABLE ? emit_pinned(event, payload, VARIABLE)
+                                                           : emit_pinned(event, payload, ANY_FIXED);
 }
 
 /* --- Outside the pin. ------------------------------------------------------------------------ */
@@ -305,8 +427,13 @@ static bool emit_entered(const struct weir_event *event, const void *payload)
         return false;
     }
     pin_enter(thread);
+    bool is_written = false;
     wr_self.pending = mask_of(event);
-    bool is_written = emit_to_all(thread, wr_self.pending, event, payload);
+    if (wr_self.pending) {
+        struct attempt attempt;
+        attempt_begin(&attempt, event, payload, 0);
+        is_written = emit_to_all(thread, wr_self.pending, &attempt);
+    }
     wr_pin_leave_own(thread);
     return is_written;
 }
@@ -323,6 +450,52 @@ WR_NOINLINE bool wr_emit_slow(const struct weir_event *event, const void *payloa
     bool is_written = emit_entered(event, payload);
     wr_self_leave();
     return is_written;
+}
+
+/* The loss has the cause that the lane recorded when it enrolled. */
+WR_NOINLINE bool wr_emit_drop(struct wr_lane *lane)
+{
+    wr_lane_lose(lane, lane->skip_cause);
+    wr_pin_leave_own(lane->thread);
+    return false;
+}
+
+/* --- Payloads in words. ---------------------------------------------------------------------- */
+
+WR_NOINLINE bool wr_emit_words_slow(const struct weir_event *event, uint64_t a, uint64_t b,
+                                    uint64_t c, uint64_t d, uint64_t e)
+{
+    const uint64_t words[] = {a, b, c, d, e};
+    return wr_emit_slow(event, words);
+}
+
+WR_NOINLINE bool wr_emit_words_pinned_slow(const struct weir_event *event, uint64_t a, uint64_t b,
+                                           uint64_t c, uint64_t d, uint64_t e)
+{
+    const uint64_t words[] = {a, b, c, d, e};
+    switch ((event->record_bytes - WR_RECORD_HEADER_BYTES) / 8) {
+    case 0:
+        return emit_pinned(event, words, 0);
+    case 1:
+        return emit_pinned(event, words, 1);
+    case 2:
+        return emit_pinned(event, words, 2);
+    case 3:
+        return emit_pinned(event, words, 3);
+    case 4:
+        return emit_pinned(event, words, 4);
+    default:
+        return emit_pinned(event, words, 5);
+    }
+}
+
+/* The record is copied first: its segment may be the drain's before the payload is written. */
+WR_NOINLINE bool wr_emit_record_slow(const struct weir_event *event, const unsigned char *record)
+{
+    uint64_t words[WEIR_PACKED_BYTES_MAX_ / 8];
+    for (uint32_t at = WR_RECORD_HEADER_BYTES; at < event->record_bytes; at += 8)
+        memcpy((unsigned char *)words + at - WR_RECORD_HEADER_BYTES, record + at, 8);
+    return wr_emit_pinned_slow(event, words);
 }
 
 WEIR_API enum weir_loss weir_last_loss(void)

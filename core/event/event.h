@@ -22,6 +22,16 @@ struct wr_record_out;
  * event to the slow path without a separate test. */
 #define WR_RECORD_BYTES_VARIABLE (UINT32_MAX / 2)
 
+/* A payload of variable size is a list of steps: the bytes of some fixed fields, which may be none,
+ * then one reference. The last step has no reference. */
+enum wr_reference { WR_REFERENCE_NONE, WR_REFERENCE_STR, WR_REFERENCE_STR16, WR_REFERENCE_ARRAY };
+struct wr_payload_step {
+    uint16_t fixed_bytes;
+    uint8_t reference; /* enum wr_reference */
+    uint8_t element_bytes;
+    uint8_t file_bytes; /* of an element, at most */
+};
+
 /* What the drain needs to write an event's records. Lives until the process ends. */
 struct wr_event_definition {
     struct weir_event *event; /* LOCK(registry): NULL once its provider is gone */
@@ -33,6 +43,7 @@ struct wr_event_definition {
     bool is_fixed;          /* no strings, no arrays */
     bool has_strings;       /* the drain converts them */
     bool has_arrays;
+    struct wr_payload_step *steps; /* owned; NULL if is_fixed */
     /* LOCK(registry): the provider's next definition, or the next orphan. */
     struct wr_event_definition *next;
 };
@@ -40,8 +51,26 @@ struct wr_event_definition {
 /* Finds a definition by index; NULL if there is none. Any thread. */
 const struct wr_event_definition *wr_event_definition(uint32_t index);
 
+/* The definition of an event; NULL if the event is not registered. */
+static inline const struct wr_event_definition *wr_definition_of(const struct weir_event *event)
+{
+    return wr_event_definition(wr_record_event_index(event->header));
+}
+
+/* Stores which sessions want the event, and its route. A thread may see one of the two words changed
+ * and not the other: each alone says what to do with an event, before the change or after it. */
+static inline void wr_event_enable(struct weir_event *event, uint64_t mask)
+{
+    bool is_single = mask != 0 && (mask & (mask - 1)) == 0;
+    uint32_t route =
+        is_single ? (uint32_t)wr_route((uint32_t)__builtin_ctzll(mask)) : WR_ROUTE_NONE;
+    /* edges ENABLE.release, QUIESCE: these stores, then the load of the pins */
+    wr_route_store_seq_cst(&event->route, route);
+    wr_mask_store_seq_cst(&event->enabled, mask);
+}
+
 /* 0 until membarrier fails. From then on a bit that no session has and that each mask which names a
- * session contains. Such a mask is never a power of two, so the fast path, whose pin can no longer
+ * session contains. An event with such a mask has no route, so the fast path, whose pin can no longer
  * be trusted, leaves the event to the slow path, which enters a seq_cst pin. */
 extern struct wr_u64 wr_mask_marker;
 
@@ -93,7 +122,7 @@ uint32_t wr_process_generation(void);
 struct wr_payload_size {
     /* If more than WR_PAYLOAD_BYTES_MAX, the event would be larger than that in the file. */
     uint64_t bytes;
-    uint32_t counts[WR_FIELDS_MAX]; /* elements; set for fields of variable size */
+    uint32_t counts[WR_FIELDS_MAX]; /* elements of each step's reference */
 };
 void wr_payload_measure(const struct wr_event_definition *definition, const void *payload,
                         struct wr_payload_size *size);
@@ -107,11 +136,21 @@ void wr_payload_put(const struct wr_event_definition *definition, const void *pa
 /* What wr_self.capture gets as payload if the values do not match the schema. */
 extern const unsigned char wr_payload_mismatch;
 
-/* The slow paths of weir_emit(); each does the whole job. */
+/* The slow paths of an event; each does the whole job. Those with `pinned` continue inside the pin,
+ * which they leave. */
 bool wr_emit_slow(const struct weir_event *event, const void *payload);
 bool wr_emit_pinned_slow(const struct weir_event *event, const void *payload);
-bool wr_emit_no_segment_slow(const struct weir_event *event, struct wr_thread *thread,
-                             struct wr_lane *lane, uint64_t pin, const void *payload);
+/* The same for a payload in words, of which the event uses as many as it has. */
+bool wr_emit_words_slow(const struct weir_event *event, uint64_t a, uint64_t b, uint64_t c,
+                        uint64_t d, uint64_t e);
+bool wr_emit_words_pinned_slow(const struct weir_event *event, uint64_t a, uint64_t b, uint64_t c,
+                               uint64_t d, uint64_t e);
+/* Drops an event whose lane waits for a segment and has got none, at a fraction of an event's cost.
+ * A function of its own, so that the fast path needs no register for the address of wr_self.
+ * Pinned. */
+bool wr_emit_drop(struct wr_lane *lane);
+/* The same for words that are stored in `record` already, which is not committed. Pinned. */
+bool wr_emit_record_slow(const struct weir_event *event, const unsigned char *record);
 
 /* Counts an event whose values do not match its schema as lost, in each session that wants it, as
  * the event's other losses are counted. False. */

@@ -55,8 +55,8 @@ void wr_registry_unlock(void)
  * A signal handler that forks while its thread is in the library cannot take the locks. Its child
  * may only continue untraced: if another thread held a session's lock, the code that the handler
  * interrupted could wait for that lock in the child forever. A handler that interrupts the fast
- * path, which holds no lock, may fork without this restriction; but the interrupted code must stay
- * marked as inside, so `ready` is restored to what it was.
+ * path, which holds no lock, may fork without this restriction; its pin stays odd in the child, where
+ * the event continues.
  *
  * A handler may also fork between these functions: only the outermost fork does anything.
  */

@@ -5,16 +5,16 @@
 #include "lane/lane_write.h"
 #include "os/os.h"
 
-/* The sessions in which the interrupted event may be neither written nor counted. The slow path
- * records them in `pending`. The fast path records nothing: if the jump came between its two stores
+/* The sessions in which the interrupted event may be neither written nor counted. The slow paths
+ * record them in `pending`. The fast path records nothing: if the jump came between its two stores
  * of the pin, any session in which the thread has a lane may be the one. */
-static uint64_t unsettled(const struct wr_thread *thread, bool was_pinned)
+static uint64_t unsettled(struct wr_thread *thread, bool was_pinned)
 {
-    if (wr_self.depth > 0 || !was_pinned)
+    if (wr_self.pending || wr_self.depth > 0 || !was_pinned)
         return wr_self.pending;
     uint64_t slots = 0;
     for (uint32_t slot = 0; slot < WR_SESSIONS_MAX; slot++)
-        if (wr_ptr_load_relaxed(&thread->lanes[slot])) /* relaxed: its own */
+        if (wr_ptr_load_relaxed(wr_thread_lane(thread, slot))) /* relaxed: its own */
             slots |= UINT64_C(1) << slot;
     return slots;
 }
@@ -22,7 +22,7 @@ static uint64_t unsettled(const struct wr_thread *thread, bool was_pinned)
 static void slot_reset(struct wr_thread *thread, uint32_t slot, bool is_unsettled)
 {
     /* edge QUIESCE: a stopper clears the word, then waits for this pin, then frees the lane */
-    struct wr_lane *lane = thread ? wr_ptr_load_seq_cst(&thread->lanes[slot]) : NULL;
+    struct wr_lane *lane = thread ? wr_ptr_load_seq_cst(wr_thread_lane(thread, slot)) : NULL;
     if (lane && wr_buffers_reset(lane))
         return;
     if (is_unsettled) /* relaxed: a count */

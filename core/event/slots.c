@@ -26,9 +26,8 @@ void wr_marker_keep_locked(void)
 
 void wr_mask_store(struct wr_event_definition *definition, uint64_t mask)
 {
-    /* edges ENABLE.release, QUIESCE: this store, then the load of the pins */
     if (definition->event)
-        wr_mask_store_seq_cst(&definition->event->enabled, mask);
+        wr_event_enable(definition->event, mask);
 }
 
 void wr_mask_update_locked(struct wr_event_definition *definition)

@@ -52,7 +52,7 @@ WEIR_API bool weir_event_emit(const struct weir_event *event, const struct weir_
 {
     if (!weir_event_is_enabled(event) && !wr_self.capture)
         return false;
-    const struct wr_event_definition *definition = event->definition;
+    const struct wr_event_definition *definition = wr_definition_of(event);
     bool matches = definition && count == definition->schema.field_count &&
                    wr_host_size_is_known(value_bytes, VALUE_BYTES_FIRST, sizeof *values);
     struct built_payload built;

@@ -22,15 +22,21 @@
 #include "lane/thread.h"
 
 /* Enters the pin with a plain store, which is the writer's half of the asymmetric barrier (edges
- * QUIESCE, REVOKE). On x86 a release store is a plain store. */
+ * QUIESCE, REVOKE). On x86 a release store is a plain store. `pin` was loaded before, and is even:
+ * if a signal handler has emitted since, this thread uses its number a second time, and whoever
+ * waits for it waits for both. */
+WR_INLINE uint64_t wr_pin_enter_from(struct wr_thread *thread, uint64_t pin)
+{
+    /* edge QUIESCE.release: a thread that waits for the previous pin may see this one instead */
+    wr_u64_store_release(&thread->pin, pin + 1);
+    wr_compiler_barrier();
+    return pin + 1;
+}
+
 WR_INLINE uint64_t wr_pin_enter(struct wr_thread *thread)
 {
     /* relaxed: only this thread and its signal handlers store the pin */
-    uint64_t pin = wr_u64_load_relaxed(&thread->pin) + 1;
-    /* edge QUIESCE.release: a thread that waits for the previous pin may see this one instead */
-    wr_u64_store_release(&thread->pin, pin);
-    wr_compiler_barrier();
-    return pin;
+    return wr_pin_enter_from(thread, wr_u64_load_relaxed(&thread->pin));
 }
 
 /* The same, where the other side has no membarrier: later loads must not overtake the store. */
@@ -74,7 +80,7 @@ WR_INLINE bool wr_lane_fits(struct wr_lane *lane, uint32_t end, uint64_t bytes,
     *segment = wr_ptr_load_relaxed(&lane->current);
     /* relaxed: only this thread stores the commit word of a segment it holds */
     *commit = wr_u64_load_relaxed(&(*segment)->commit);
-    return WR_LIKELY(wr_commit_offset(*commit) + bytes <= end);
+    return WR_LIKELY(end - wr_commit_offset(*commit) >= bytes);
 }
 
 /* The current segment if it has room for `bytes`, otherwise NULL; `commit` receives its word. */

@@ -24,16 +24,35 @@ struct wr_lane;
 struct weir_event;
 
 struct wr_thread {
-    WR_ALIGNED_LINE struct wr_u64 pin; /* WRITER; edges QUIESCE, REVOKE */
+    /* By route: wr_thread_lane(). The writer attaches a lane inside a pin; the stopper clears the
+     * word after QUIESCE. */
+    WR_ALIGNED_LINE struct wr_ptr lanes[1 + WR_SESSIONS_MAX]; /* ANY(QUIESCE) */
 
-    /* The writer attaches a lane inside a pin; the stopper clears the word after QUIESCE. */
-    WR_ALIGNED_LINE struct wr_ptr lanes[WR_SESSIONS_MAX]; /* ANY(QUIESCE) */
+    WR_ALIGNED_LINE struct wr_u64 pin; /* WRITER; edges QUIESCE, REVOKE */
 
     WR_ALIGNED_LINE struct wr_thread *next; /* ANY(RECORD): all records; the list never shrinks */
     struct wr_thread *free_next;            /* ANY(THREAD): free records */
     uint64_t id;                            /* the system's */
     struct wr_u32 lane_count;               /* ANY(THREAD): its lanes, and 1 until it exits */
 };
+
+/* The route of an event is the index of its lane in each thread's `lanes`. No thread has a lane at
+ * WR_ROUTE_NONE: it is the route of an event that no session wants, or several. */
+#define WR_ROUTE_NONE 0u
+
+static inline uint64_t wr_route(uint32_t slot)
+{
+    return 1 + (uint64_t)slot;
+}
+
+/* Where the thread keeps its lane in the session of `slot`. */
+static inline struct wr_ptr *wr_thread_lane(struct wr_thread *thread, uint32_t slot)
+{
+    return &thread->lanes[wr_route(slot)];
+}
+
+/* A record that belongs to no thread. Its pin is always odd. */
+extern struct wr_thread wr_thread_none;
 
 /*
  * Per-thread state, in static TLS (initial-exec), which a load reaches without a call. A plug-in
@@ -43,14 +62,14 @@ struct wr_thread {
  * not fit is not loaded: "cannot allocate memory in static TLS block".
  */
 struct wr_self {
-    /* The thread's record while the thread is outside the library. NULL while it is inside, before
-     * its first event, and in processes that cannot use the fast path. So one load shows the fast
-     * path that it may go on, and a signal handler that it interrupted the library. WRITER, and its
-     * signal handlers. */
+    /* The thread's record, for the fast path. &wr_thread_none while the thread is inside the
+     * library, except in the fast path; before its first event; and in processes that cannot use
+     * the fast path. So one test of this record's pin shows the fast path that it may go on, and a
+     * signal handler that it interrupted the library. WRITER, and its signal handlers. */
     struct wr_thread *ready;
     struct wr_thread *thread;
     uint32_t depth;   /* calls into the library on this thread's stack, except the fast path */
-    uint64_t pending; /* while depth > 0: slots where the event is neither written nor counted */
+    uint64_t pending; /* slots where the event of a slow path is neither written nor counted */
     /* The drain thread during the rundown: events go to `capture` instead of a lane. */
     bool (*capture)(void *context, const struct weir_event *event, const void *payload);
     void *capture_context;
@@ -117,21 +136,15 @@ void wr_threads_after_fork(void);
 static inline void wr_self_enter(void)
 {
     wr_self.depth++;
-    wr_self.ready = NULL;
+    wr_self.ready = &wr_thread_none;
     wr_compiler_barrier();
 }
 
 static inline void wr_self_leave(void)
 {
     wr_compiler_barrier();
-    if (--wr_self.depth == 0 && wr_thread_fast)
+    if (--wr_self.depth == 0 && wr_thread_fast && wr_self.thread)
         wr_self.ready = wr_self.thread;
-}
-
-/* Is this thread inside the library? In the fast path it has a record, but `ready` is NULL. */
-static inline bool wr_self_is_inside(void)
-{
-    return wr_self.depth > 0 || (wr_thread_fast && wr_self.thread && !wr_self.ready);
 }
 
 /* Takes a lock for an emitting thread. The thread that holds it may not be running: a signal
@@ -155,6 +168,14 @@ static inline uint64_t wr_pin_load(const struct wr_thread *thread)
 static inline bool wr_pin_is_inside(uint64_t pin)
 {
     return (pin & 1) != 0;
+}
+
+/* Is this thread inside the library? In the fast path only its pin says so. */
+static inline bool wr_self_is_inside(void)
+{
+    const struct wr_thread *thread = wr_self.thread;
+    /* relaxed: this thread's own pin */
+    return wr_self.depth > 0 || (thread && wr_pin_is_inside(wr_u64_load_relaxed(&thread->pin)));
 }
 
 #endif

@@ -10,7 +10,9 @@
 #define PAUSE_NS_MIN 1000u
 #define PAUSE_NS_MAX 1000000u
 
-__thread struct wr_self wr_self __attribute__((tls_model("initial-exec")));
+struct wr_thread wr_thread_none = {.pin = {1}};
+__thread struct wr_self wr_self
+    __attribute__((tls_model("initial-exec"))) = {.ready = &wr_thread_none};
 bool wr_thread_fast;
 void (*wr_thread_on_exit)(struct wr_thread *thread);
 void (*wr_threads_on_membarrier_error)(void);
@@ -237,7 +239,7 @@ void wr_threads_after_fork(void)
         self->id = wr_os_thread_id();
         wr_u32_store_release(&self->lane_count, 1);
         for (uint32_t slot = 0; slot < WR_SESSIONS_MAX; slot++)
-            wr_ptr_store_release(&self->lanes[slot], NULL);
+            wr_ptr_store_release(wr_thread_lane(self, slot), NULL);
     }
     if (membarrier_works && !wr_os_membarrier_register())
         membarrier_fail(EPERM);

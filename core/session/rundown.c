@@ -21,7 +21,7 @@ static bool encode(struct weir_session *session, const struct weir_event *event,
                    const void *payload)
 {
     struct wr_drain *drain = &session->drain;
-    const struct wr_event_definition *definition = event->definition;
+    const struct wr_event_definition *definition = wr_definition_of(event);
     if (!definition || !wr_interest_wants(&session->interest, definition))
         return false;
     if (payload == &wr_payload_mismatch)

@@ -66,8 +66,8 @@ def free_list_violations(function):
 
 
 def length(emulator, command):
-    """The number of instructions in the last call of weir_emit: qemu logs each as one translation block."""
-    function = dis.functions(command[0], ("aarch64",))["weir_emit"]
+    """The number of instructions in the last call of weir_emit_words4: qemu logs each as one translation block."""
+    function = dis.functions(command[0], ("aarch64",))["weir_emit_words4"]
     start, size = function[0].address, function[-1].address + 4 - function[0].address
     with tempfile.NamedTemporaryFile("r", encoding="utf-8") as log:
         options = ["-singlestep", "-d", "exec,nochain", "-dfilter", f"{start:#x}+{size:#x}", "-D", log.name]

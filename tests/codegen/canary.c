@@ -94,7 +94,7 @@ EMIT(canary_call)
 EMIT(canary_indirect_call)
 {
     BEGIN(near_lane);
-    ((void (*)(void))(uintptr_t)event->definition)();
+    ((void (*)(void))(uintptr_t)event->header)();
     END(memory_order_release);
 }
 
@@ -153,7 +153,7 @@ void canary_site_got(uint64_t a)
 void canary_site_two_tests(uint64_t a);
 void canary_site_two_tests(uint64_t a)
 {
-    if (weir_event_is_enabled(&weir_events_Canary.Plain) && __atomic_load_n(&weir_events_Canary.Plain.index, __ATOMIC_RELAXED))
+    if (weir_event_is_enabled(&weir_events_Canary.Plain) && __atomic_load_n(&weir_events_Canary.Plain.route, __ATOMIC_RELAXED))
         Canary_Plain(a);
 }
 

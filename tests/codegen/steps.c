@@ -1,5 +1,5 @@
 /*
- * Counts the instructions that one enabled event of 32 bytes executes in weir_emit(), by stepping
+ * Counts the instructions that one enabled event of 32 bytes executes in weir_emit_words4(), by stepping
  * through it. Counting shows what a clock cannot: on processors where reading the time stamp
  * counter takes longer than all other instructions, twice as many of these cost nothing measurable.
  *
@@ -81,7 +81,7 @@ static bool step(pid_t child)
 /* The child has a copy of our address space, so the function has the same address. */
 static long count_instructions(pid_t child)
 {
-    uint64_t entry = (uint64_t)(uintptr_t)weir_emit;
+    uint64_t entry = (uint64_t)(uintptr_t)weir_emit_words4;
     long steps = 0;
     while (instruction_of(child) != entry)
         if (steps++ > STEPS_MAX || !step(child))

@@ -312,7 +312,7 @@ static void change_session(void)
 {
     bench_disable();
     bench_quiesce();
-    wr_ptr_store_release(&bench.writer[0].thread->lanes[0], NULL);
+    wr_ptr_store_release(wr_thread_lane(bench.writer[0].thread, 0), NULL);
     bench_free_place(bench.writer[0].lane);
     model_free(bench.segment[0], bench.segment_bytes);
     bench_next_session(next_buffers);
@@ -332,7 +332,7 @@ static void stop_twice(void)
 {
     bench_disable();
     bench_quiesce();
-    wr_ptr_store_seq_cst(&bench.writer[0].thread->lanes[0], NULL);
+    wr_ptr_store_seq_cst(wr_thread_lane(bench.writer[0].thread, 0), NULL);
     bench_quiesce();
     bench_free_lane(0);
 }
@@ -341,7 +341,7 @@ static void stop_once(void)
 {
     bench_disable();
     bench_quiesce();
-    wr_ptr_store_seq_cst(&bench.writer[0].thread->lanes[0], NULL);
+    wr_ptr_store_seq_cst(wr_thread_lane(bench.writer[0].thread, 0), NULL);
     bench_free_lane(0);
 }
 
@@ -392,12 +392,12 @@ static void let_go_and_reuse(uint32_t *own_word)
 
 static void record_thread(void)
 {
-    let_go_and_reuse((uint32_t *)(void *)&bench.writer[0].thread->lanes[0]);
+    let_go_and_reuse((uint32_t *)(void *)wr_thread_lane(bench.writer[0].thread, 0));
 }
 
 static void record_drain(void)
 {
-    let_go_and_reuse((uint32_t *)(void *)&bench.writer[0].thread->lanes[1]);
+    let_go_and_reuse((uint32_t *)(void *)wr_thread_lane(bench.writer[0].thread, 1));
 }
 
 /* Two threads come and go: each record has one owner, and none gets lost. */

@@ -139,10 +139,14 @@ MODEL_OPERATIONS(ptr, void *, MODEL_PTR_BITS, MODEL_BITS_PTR)
 #define wr_ptr_cas_release(word, expected, value) \
     MODEL_CAS_AT(ptr, MODEL_RELEASE, MODEL_RELAXED, word, expected, value)
 
-/* An event's enabled word, which the public header declares as a plain integer. */
+/* An event's enabled word and its route, which the public header declares as plain integers. */
 #define wr_mask_load_seq_cst(mask) wr_u64_load_seq_cst((const struct wr_u64 *)(const void *)(mask))
 #define wr_mask_store_seq_cst(mask, value) \
     wr_u64_store_seq_cst((struct wr_u64 *)(void *)(mask), value)
+#define wr_route_load_seq_cst(route) \
+    wr_u32_load_seq_cst((const struct wr_u32 *)(const void *)(route))
+#define wr_route_store_seq_cst(route, value) \
+    wr_u32_store_seq_cst((struct wr_u32 *)(void *)(route), value)
 
 #define wr_u64_add_relaxed(word, value) \
     model_u64_modify(MODEL_SITE_OF(MODEL_ADD, MODEL_RELAXED), word, value)

@@ -119,7 +119,7 @@ static const struct redundant redundant[] = {
     {"turn_bench.c", "turn_release", MODEL_LOAD, "acquire to relaxed", BY_PIN},
 
     /* Only models of a whole session reach these. */
-    {"emit.c", "weir_emit", MODEL_LOAD, "*",
+    {"emit.c", "emit", MODEL_LOAD, "*",
      "plain pins: the membarriers of the other side order this load and that of the lane"},
     {"free_list.c", "product_fifo_give", MODEL_ADD, "*", "a hint"},
     {"free_list.c", "product_fifo_take", MODEL_ADD, "*", "a hint"},

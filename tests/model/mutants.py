@@ -179,15 +179,17 @@ MUTANTS = [
            after="static bool wait_for_room(")]),
 
     # What an emitter and the drain's looks rely on.
-    ("mask_before_pin", "the mask is loaded before the pin is entered", "stop_emit",
-     [expression(HOT, "uint64_t pin = wr_pin_enter(thread);",
-                 "uint64_t early = MUTANT_ON ? wr_mask_load_seq_cst(&event->enabled) : 0;\n"
-                 "uint64_t pin = wr_pin_enter(thread);"),
-      expression(HOT, "uint64_t mask = wr_mask_load_seq_cst(&event->enabled);",
-                 "uint64_t mask = MUTANT_ON ? early : wr_mask_load_seq_cst(&event->enabled);")]),
+    ("route_before_pin", "the route is loaded before the pin is entered", "stop_emit",
+     [expression(HOT, "wr_pin_enter_from(thread, pin);",
+                 "uint32_t early = MUTANT_ON ? wr_route_load_seq_cst(&event->route) : 0;\n"
+                 "wr_pin_enter_from(thread, pin);"),
+      expression(HOT, "uint32_t route = wr_route_load_seq_cst(&event->route);",
+                 "uint32_t route = MUTANT_ON ? early : wr_route_load_seq_cst(&event->route);")]),
+    ("pin_not_tested", "a handler that interrupts the fast path writes a record", "stop_nested",
+     [edit(HOT, "if (WR_UNLIKELY(wr_pin_is_inside(pin)))\n        return SLOW(slow);", "(void)0;")]),
     ("long_ticks", "ticks that do not fit into 48 bits are written", "look_leap",
-     [edit(HOT, "if (WR_UNLIKELY(ticks > WR_RECORD_TICK_MAX))\n        return wr_emit_pinned_slow(event, payload);",
-           "(void)ticks;")]),
+     [edit(HOT, "if (WR_UNLIKELY(ticks > WR_RECORD_TICK_MAX))\n        return is_in_memory ? wr_emit_pinned_slow(event, payload)\n"
+                "                            : wr_emit_record_slow(event, record);", "(void)ticks;")]),
     ("nested_without_pin", "a nested event is counted outside a pin", "stop_nested",
      [edit(EMIT, "pin = wr_pin_enter_seq_cst(thread);", "(void)pin;", after="static bool emit_nested("),
       edit(EMIT, "wr_pin_leave(thread, pin);", "(void)pin;", after="static bool emit_nested(")]),
@@ -248,7 +250,7 @@ MUTANTS = [
     ("hook_skipped_on_abort", "an aborted thread does not call the after hook", "outside_stop",
      [edit(EMIT, "wr_hooks_after(hooks);", "if (waited == WR_WAITED_GRANTED)\n    wr_hooks_after(hooks);")]),
     ("outside_lane_of_before", "a thread that is back does not check that its lane still exists", "outside_stop",
-     [edit(EMIT, "if (waited == WR_WAITED_GRANTED && wr_ptr_load_seq_cst(&thread->lanes[slot]))\n"
+     [edit(EMIT, "if (waited == WR_WAITED_GRANTED && wr_ptr_load_seq_cst(wr_thread_lane(thread, slot)))\n"
                  "        return mode->step_in(lane, (mask_of(attempt->event) >> slot & 1) != 0);",
            "if (waited == WR_WAITED_GRANTED)\n"
            "    return mode->step_in(lane, (mask_of(attempt->event) >> slot & 1) != 0);")]),

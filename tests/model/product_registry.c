@@ -7,7 +7,7 @@
 #include "product_locks.h"
 
 static struct weir_event *the_event;
-static struct wr_event_definition *the_definition;
+static const struct wr_event_definition *the_definition;
 static bool sink_fails;
 static pthread_mutex_t registry_lock;
 struct wr_u64 wr_mask_marker;
@@ -21,14 +21,14 @@ static void on_membarrier_error(void)
     wr_bell_ring(&buffers->bell);
 }
 
-void product_event(struct weir_event *event)
+void product_event(struct weir_event *event, const struct wr_event_definition *definition)
 {
     wr_threads_on_membarrier_error = on_membarrier_error;
     model_lend(&registry_lock, sizeof registry_lock);
     model_lend(&wr_mask_marker, sizeof wr_mask_marker);
     model_name(&registry_lock, "registry lock");
     the_event = event;
-    the_definition = event->definition;
+    the_definition = definition;
     sink_fails = false;
 }
 
@@ -55,8 +55,7 @@ void wr_registry_enable(uint32_t slot, const struct wr_interest *interest)
     (void)interest;
     pthread_mutex_lock(&registry_lock);
     uint64_t marker = wr_u64_load_relaxed(&wr_mask_marker); /* relaxed: set in setup() */
-    wr_mask_store_seq_cst(&the_event->enabled,
-                          UINT64_C(1) << slot | marker); /* edge ENABLE.release */
+    wr_event_enable(the_event, UINT64_C(1) << slot | marker);
     pthread_mutex_unlock(&registry_lock);
 }
 
@@ -65,8 +64,7 @@ bool wr_registry_disable(uint32_t slot, uint64_t limit_ns)
     (void)slot;
     (void)limit_ns;
     pthread_mutex_lock(&registry_lock);
-    /* edge QUIESCE: this store, then the loads of the pins */
-    wr_mask_store_seq_cst(&the_event->enabled, 0);
+    wr_event_enable(the_event, 0);
     pthread_mutex_unlock(&registry_lock);
     return true;
 }

@@ -8,7 +8,7 @@
 #include "session/session.h"
 
 /* Call in setup(). Sets the event that all emitters emit. */
-void product_event(struct weir_event *event);
+void product_event(struct weir_event *event, const struct wr_event_definition *definition);
 /* Call in setup(). Makes the sink fail from its next write on. */
 void product_sink_fails(void);
 

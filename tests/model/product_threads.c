@@ -23,8 +23,9 @@ static void exchange_self(uint32_t from, uint32_t to)
 
 void product_threads_reset(void)
 {
-    memset(selves, 0, sizeof selves);
-    memset(&wr_self, 0, sizeof wr_self);
+    for (uint32_t i = 0; i <= MODEL_THREADS_MAX; i++)
+        selves[i] = (struct wr_self){.ready = &wr_thread_none};
+    wr_self = selves[0];
     model_on_switch = exchange_self;
 }
 
@@ -40,9 +41,11 @@ void product_threads(struct wr_thread *first, bool membarrier)
     model_lend(&all, sizeof all);
     model_lend(&free_records, sizeof free_records);
     model_lend(&membarrier_error, sizeof membarrier_error);
+    model_lend(&wr_thread_none, sizeof wr_thread_none);
     model_name(&all, "records");
     model_name(&free_records, "free records");
     wr_ptr_store_relaxed(&all, first);
+    wr_u64_store_relaxed(&wr_thread_none.pin, 1);
     membarrier_works = membarrier;
     wr_thread_fast = membarrier;
 }

@@ -89,7 +89,7 @@ static void prepare_emitter(uint32_t index, bool fast, bool has_lane)
     struct wr_lane *lane = has_lane ? product_attach(buffers, thread) : product_spare_lane(buffers);
     struct wr_place *place = session_bench.place[index] = wr_place_of(lane);
     product_self(index)->thread = thread;
-    product_self(index)->ready = fast ? thread : NULL;
+    product_self(index)->ready = fast ? thread : &wr_thread_none;
     model_name(&thread->pin, pins[index]);
     model_name(&place->waiter.word, words[index]);
     model_name(&lane->current, currents[index]);
@@ -113,11 +113,11 @@ static void prepare(uint32_t emitters, uint32_t segments, uint32_t records)
     session_bench.told = model_memory(sizeof *session_bench.told);
     model_name(session_bench.told, "told");
     session_bench.event = model_memory(sizeof *session_bench.event);
-    session_bench.event->definition = &definition;
-    session_bench.event->index = definition.index;
+    session_bench.event->header = wr_record_header(definition.index, 0);
     session_bench.event->record_bytes = RECORD_BYTES;
-    product_event(session_bench.event);
+    product_event(session_bench.event, &definition);
     model_name(&session_bench.event->enabled, "mask");
+    model_name(&session_bench.event->route, "route");
     prepare_session();
 }
 
@@ -213,7 +213,7 @@ void session_emit(void)
 void session_emit_nested(void)
 {
     uint32_t self = model_self(), last_loss = wr_self.last_loss;
-    bool is_nested = !wr_self.ready;
+    bool is_nested = wr_self_is_inside();
     emit(self);
     if (is_nested) {
         session_bench.lost[self]--;
@@ -250,7 +250,8 @@ void session_emit_before(uint32_t thread)
 {
     struct wr_self own = wr_self;
     struct wr_thread *record = session_bench.thread[thread];
-    wr_self = (struct wr_self){.thread = record, .ready = wr_thread_fast ? record : NULL};
+    wr_self =
+        (struct wr_self){.thread = record, .ready = wr_thread_fast ? record : &wr_thread_none};
     emit(thread);
     wr_self = own;
 }

@@ -202,7 +202,7 @@ static void test_null(void **state)
     weir_session_destroy(NULL);
     assert_int_equal(weir_session_stats(NULL, NULL), WEIR_BAD_ARGUMENT);
     assert_int_equal(weir_session_thread_stats(NULL, NULL), WEIR_BAD_ARGUMENT);
-    assert_string_equal(weir_version(), "0.2.0");
+    assert_string_equal(weir_version(), "0.3.0");
     assert_int_equal(weir_version_number(), WEIR_VERSION_NUMBER);
     assert_string_equal(weir_result_text(WEIR_IO), "input/output error");
     assert_string_equal(weir_result_text((enum weir_result)99), "unknown result");

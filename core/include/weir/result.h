@@ -9,11 +9,13 @@
 
 /* For the headers' own macros. */
 #ifdef __cplusplus
-#define WEIR_NULL_          nullptr
-#define WEIR_STATIC_ASSERT_ static_assert
+#define WEIR_NULL_              nullptr
+#define WEIR_STATIC_ASSERT_     static_assert
+#define WEIR_CAST_(type, value) static_cast<type>(value)
 #else
-#define WEIR_NULL_          NULL
-#define WEIR_STATIC_ASSERT_ _Static_assert
+#define WEIR_NULL_              NULL
+#define WEIR_STATIC_ASSERT_     _Static_assert
+#define WEIR_CAST_(type, value) ((type)(value))
 #endif
 
 #ifdef __cplusplus

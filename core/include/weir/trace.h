@@ -110,12 +110,13 @@ struct weir_schema {
 /* clang-format on */
 
 /* An event as the emitter sees it. Written by the library only; `enabled` has a bit per session
- * that wants the event. Reading it says only whether to enter: the library decides again. */
+ * that wants the event. Reading it says only whether to enter: the library decides again. All other
+ * members are private, and may differ in the next version. */
 struct weir_event {
     uint64_t enabled;
-    uint32_t record_bytes;
-    uint32_t index;
-    void *definition;
+    uint64_t header;       /* of the event's records, without the time */
+    uint32_t record_bytes; /* of a record with a payload of fixed size */
+    uint32_t route;        /* where a thread finds its lane, if one session wants the event */
 };
 
 /* True if any session wants the event. Any thread, any context; one relaxed load. A host may ask
@@ -150,9 +151,10 @@ struct weir_provider_declaration {
     const void *schemas; /* event_count of struct weir_schema */
 };
 
-/* The version of the emitters' inline code: how they read an event's `enabled`, and how they lay
- * out the payload for weir_emit(). */
-#define WEIR_DECLARATION_VERSION 1u
+/* The version of the emitters' inline code: how they read an event's `enabled`, and how they pass
+ * the payload. 1: weir_emit() for all events. 2: weir_emit_wordsN() for fixed payloads of up to 40
+ * bytes. */
+#define WEIR_DECLARATION_VERSION 2u
 
 /*
  * Called when the set of sessions that want the provider changes: `enabled`, and the union of their
@@ -230,6 +232,21 @@ WEIR_API void weir_provider_destroy(struct weir_provider *provider);
 WEIR_API bool weir_emit(const struct weir_event *event, const void *payload);
 
 /*
+ * weir_emit() for payloads of fixed size of up to 40 bytes, which travel in registers: the bytes
+ * that weir_emit() would read, eight to a word, the first in the lowest bits. For generated
+ * emitters: the number of words must be that of the event's payload, because nothing tests it.
+ */
+WEIR_API bool weir_emit_words0(const struct weir_event *event);
+WEIR_API bool weir_emit_words1(const struct weir_event *event, uint64_t word0);
+WEIR_API bool weir_emit_words2(const struct weir_event *event, uint64_t word0, uint64_t word1);
+WEIR_API bool weir_emit_words3(const struct weir_event *event, uint64_t word0, uint64_t word1,
+                               uint64_t word2);
+WEIR_API bool weir_emit_words4(const struct weir_event *event, uint64_t word0, uint64_t word1,
+                               uint64_t word2, uint64_t word3);
+WEIR_API bool weir_emit_words5(const struct weir_event *event, uint64_t word0, uint64_t word1,
+                               uint64_t word2, uint64_t word3, uint64_t word4);
+
+/*
  * Mends the calling thread after a jump out of an emit: a signal handler that left it by
  * siglongjmp(), or by an exception or pthread_exit() that unwinds through it. Without this call the
  * thread counts as inside for ever: its events are counted as NESTED, and no stop succeeds. Call it
@@ -277,6 +294,71 @@ WEIR_API bool weir_event_emit(const struct weir_event *event, const struct weir_
    No body here has a token of one or two letters that is not a parameter: a host's macro of that
    name would replace it. */
 
+#define WEIR_PACKED_BYTES_MAX_ 40u
+#define WEIR_INLINE_           static inline __attribute__((always_inline))
+
+/* A payload in words. The compiler keeps it in registers: every index and shift is a constant. A
+ * payload that passes through memory instead, field by field, would wait there: the processor
+ * cannot forward several narrow stores to one load of a word. */
+struct weir_packed_ {
+    uint64_t word[WEIR_PACKED_BYTES_MAX_ / 8 + 1];
+    size_t bytes;
+};
+
+/* Appends the low bytes of `value`. The other bytes are 0. */
+WEIR_INLINE_ void weir_pack_(struct weir_packed_ *packed, uint64_t value, size_t bytes)
+{
+    size_t index = packed->bytes / 8, shift = packed->bytes % 8 * 8;
+    packed->bytes += bytes;
+    if (packed->bytes > WEIR_PACKED_BYTES_MAX_)
+        return;
+    packed->word[index] |= value << shift;
+    if (shift + bytes * 8 > 64)
+        packed->word[index + 1] |= value >> (64 - shift);
+}
+
+WEIR_INLINE_ void weir_pack_guid_(struct weir_packed_ *packed, const struct weir_guid *guid)
+{
+    uint64_t half[2];
+    __builtin_memcpy(half, guid->bytes, sizeof half);
+    weir_pack_(packed, half[0], sizeof half[0]);
+    weir_pack_(packed, half[1], sizeof half[1]);
+}
+
+WEIR_INLINE_ uint64_t weir_bits_f32_(float value)
+{
+    uint32_t bits;
+    __builtin_memcpy(&bits, &value, sizeof bits);
+    return bits;
+}
+
+WEIR_INLINE_ uint64_t weir_bits_f64_(double value)
+{
+    uint64_t bits;
+    __builtin_memcpy(&bits, &value, sizeof bits);
+    return bits;
+}
+
+WEIR_INLINE_ bool weir_emit_packed_(const struct weir_event *event,
+                                    const struct weir_packed_ *packed)
+{
+    const uint64_t *word = packed->word;
+    switch ((packed->bytes + 7) / 8) {
+    case 0:
+        return weir_emit_words0(event);
+    case 1:
+        return weir_emit_words1(event, word[0]);
+    case 2:
+        return weir_emit_words2(event, word[0], word[1]);
+    case 3:
+        return weir_emit_words3(event, word[0], word[1], word[2]);
+    case 4:
+        return weir_emit_words4(event, word[0], word[1], word[2], word[3]);
+    default:
+        return weir_emit_words5(event, word[0], word[1], word[2], word[3], word[4]);
+    }
+}
+
 /* clang-format off */
 #define WEIR_CAT_(a, b) WEIR_CAT2_(a, b)
 #define WEIR_CAT2_(a, b) a##b
@@ -323,86 +405,113 @@ WEIR_API bool weir_event_emit(const struct weir_event *event, const struct weir_
 #define WEIR_EACH_15(M,S,P,N,I,V,L,K,a,...) M a S() WEIR_EACH_14(M,S,P,N,I,V,L,K,__VA_ARGS__)
 #define WEIR_EACH_16(M,S,P,N,I,V,L,K,a,...) M a S() WEIR_EACH_15(M,S,P,N,I,V,L,K,__VA_ARGS__)
 
-/* Per type: parameter, member of the payload, assignment. A guid is copied, a bool widened. */
+/* Per type: parameter, member of the payload, assignment, and packing into words. A guid is copied, a
+ * bool widened. What has a reference is not packed. */
 #define WEIR_PARAM_(type, name)  WEIR_PARAM_##type(name)
 #define WEIR_MEMBER_(type, name) WEIR_MEMBER_##type(name)
 #define WEIR_STORE_(type, name)  WEIR_STORE_##type(name)
+#define WEIR_PACK_(type, name)   WEIR_PACK_##type(name)
 #define WEIR_FIELD_(type, name)  { #name, WEIR_TYPE_##type },
 #define WEIR_STORE1_(name) weir_payload_.name = name;
 #define WEIR_STORE2_(name) \
     weir_payload_.name = name; weir_payload_.weir_count_of_##name = weir_count_of_##name;
+#define WEIR_PACK0_(name) weir_packed_.bytes += WEIR_PACKED_BYTES_MAX_ + 1;
+#define WEIR_PACK1_(name) weir_pack_(&weir_packed_, name, sizeof name);
 #ifndef __cplusplus /* In C before C23, `bool` is a macro for _Bool and arrives here expanded. */
 #define WEIR_PARAM__Bool WEIR_PARAM_bool
 #define WEIR_MEMBER__Bool WEIR_MEMBER_bool
 #define WEIR_STORE__Bool WEIR_STORE_bool
+#define WEIR_PACK__Bool WEIR_PACK_bool
 #define WEIR_TYPE__Bool WEIR_TYPE_bool
 #endif
 #define WEIR_PARAM_bool(name) bool name
 #define WEIR_MEMBER_bool(name) uint32_t name;
 #define WEIR_STORE_bool(name) weir_payload_.name = name ? 1u : 0u;
+#define WEIR_PACK_bool(name) weir_pack_(&weir_packed_, name ? 1u : 0u, sizeof(uint32_t));
 #define WEIR_PARAM_guid(name) const struct weir_guid *name
 #define WEIR_MEMBER_guid(name) struct weir_guid name;
 #define WEIR_STORE_guid(name) weir_payload_.name = *name;
+#define WEIR_PACK_guid(name) weir_pack_guid_(&weir_packed_, name);
 #define WEIR_PARAM_i8(name) int8_t name
 #define WEIR_MEMBER_i8(name) int8_t name;
 #define WEIR_STORE_i8 WEIR_STORE1_
+#define WEIR_PACK_i8(name) weir_pack_(&weir_packed_, WEIR_CAST_(uint8_t, name), sizeof name);
 #define WEIR_PARAM_u8(name) uint8_t name
 #define WEIR_MEMBER_u8(name) uint8_t name;
 #define WEIR_STORE_u8 WEIR_STORE1_
+#define WEIR_PACK_u8 WEIR_PACK1_
 #define WEIR_PARAM_i16(name) int16_t name
 #define WEIR_MEMBER_i16(name) int16_t name;
 #define WEIR_STORE_i16 WEIR_STORE1_
+#define WEIR_PACK_i16(name) weir_pack_(&weir_packed_, WEIR_CAST_(uint16_t, name), sizeof name);
 #define WEIR_PARAM_u16(name) uint16_t name
 #define WEIR_MEMBER_u16(name) uint16_t name;
 #define WEIR_STORE_u16 WEIR_STORE1_
+#define WEIR_PACK_u16 WEIR_PACK1_
 #define WEIR_PARAM_i32(name) int32_t name
 #define WEIR_MEMBER_i32(name) int32_t name;
 #define WEIR_STORE_i32 WEIR_STORE1_
+#define WEIR_PACK_i32(name) weir_pack_(&weir_packed_, WEIR_CAST_(uint32_t, name), sizeof name);
 #define WEIR_PARAM_u32(name) uint32_t name
 #define WEIR_MEMBER_u32(name) uint32_t name;
 #define WEIR_STORE_u32 WEIR_STORE1_
+#define WEIR_PACK_u32 WEIR_PACK1_
 #define WEIR_PARAM_i64(name) int64_t name
 #define WEIR_MEMBER_i64(name) int64_t name;
 #define WEIR_STORE_i64 WEIR_STORE1_
+#define WEIR_PACK_i64(name) weir_pack_(&weir_packed_, WEIR_CAST_(uint64_t, name), sizeof name);
 #define WEIR_PARAM_u64(name) uint64_t name
 #define WEIR_MEMBER_u64(name) uint64_t name;
 #define WEIR_STORE_u64 WEIR_STORE1_
+#define WEIR_PACK_u64 WEIR_PACK1_
 #define WEIR_PARAM_f32(name) float name
 #define WEIR_MEMBER_f32(name) float name;
 #define WEIR_STORE_f32 WEIR_STORE1_
+#define WEIR_PACK_f32(name) weir_pack_(&weir_packed_, weir_bits_f32_(name), sizeof name);
 #define WEIR_PARAM_f64(name) double name
 #define WEIR_MEMBER_f64(name) double name;
 #define WEIR_STORE_f64 WEIR_STORE1_
+#define WEIR_PACK_f64(name) weir_pack_(&weir_packed_, weir_bits_f64_(name), sizeof name);
 #define WEIR_PARAM_str(name) const char *name
 #define WEIR_MEMBER_str(name) const char *name;
 #define WEIR_STORE_str WEIR_STORE1_
+#define WEIR_PACK_str WEIR_PACK0_
 #define WEIR_PARAM_str16(name) const uint16_t *name
 #define WEIR_MEMBER_str16(name) const uint16_t *name;
 #define WEIR_STORE_str16 WEIR_STORE1_
+#define WEIR_PACK_str16 WEIR_PACK0_
 #define WEIR_PARAM_array_i8(name) const int8_t *name, uint32_t weir_count_of_##name
 #define WEIR_MEMBER_array_i8(name) const int8_t *name; uint32_t weir_count_of_##name;
 #define WEIR_STORE_array_i8 WEIR_STORE2_
+#define WEIR_PACK_array_i8 WEIR_PACK0_
 #define WEIR_PARAM_array_u8(name) const uint8_t *name, uint32_t weir_count_of_##name
 #define WEIR_MEMBER_array_u8(name) const uint8_t *name; uint32_t weir_count_of_##name;
 #define WEIR_STORE_array_u8 WEIR_STORE2_
+#define WEIR_PACK_array_u8 WEIR_PACK0_
 #define WEIR_PARAM_array_i16(name) const int16_t *name, uint32_t weir_count_of_##name
 #define WEIR_MEMBER_array_i16(name) const int16_t *name; uint32_t weir_count_of_##name;
 #define WEIR_STORE_array_i16 WEIR_STORE2_
+#define WEIR_PACK_array_i16 WEIR_PACK0_
 #define WEIR_PARAM_array_u16(name) const uint16_t *name, uint32_t weir_count_of_##name
 #define WEIR_MEMBER_array_u16(name) const uint16_t *name; uint32_t weir_count_of_##name;
 #define WEIR_STORE_array_u16 WEIR_STORE2_
+#define WEIR_PACK_array_u16 WEIR_PACK0_
 #define WEIR_PARAM_array_i32(name) const int32_t *name, uint32_t weir_count_of_##name
 #define WEIR_MEMBER_array_i32(name) const int32_t *name; uint32_t weir_count_of_##name;
 #define WEIR_STORE_array_i32 WEIR_STORE2_
+#define WEIR_PACK_array_i32 WEIR_PACK0_
 #define WEIR_PARAM_array_u32(name) const uint32_t *name, uint32_t weir_count_of_##name
 #define WEIR_MEMBER_array_u32(name) const uint32_t *name; uint32_t weir_count_of_##name;
 #define WEIR_STORE_array_u32 WEIR_STORE2_
+#define WEIR_PACK_array_u32 WEIR_PACK0_
 #define WEIR_PARAM_array_i64(name) const int64_t *name, uint32_t weir_count_of_##name
 #define WEIR_MEMBER_array_i64(name) const int64_t *name; uint32_t weir_count_of_##name;
 #define WEIR_STORE_array_i64 WEIR_STORE2_
+#define WEIR_PACK_array_i64 WEIR_PACK0_
 #define WEIR_PARAM_array_u64(name) const uint64_t *name, uint32_t weir_count_of_##name
 #define WEIR_MEMBER_array_u64(name) const uint64_t *name; uint32_t weir_count_of_##name;
 #define WEIR_STORE_array_u64 WEIR_STORE2_
+#define WEIR_PACK_array_u64 WEIR_PACK0_
 
 #define WEIR_EVENT_(...) WEIR_CAT_(WEIR_EVENT_, WEIR_KIND_(__VA_ARGS__))(__VA_ARGS__)
 #define WEIR_EVENT_NONE(P, N, ...) struct weir_event N;
@@ -421,8 +530,7 @@ WEIR_API bool weir_event_emit(const struct weir_event *event, const struct weir_
 #define WEIR_PARAMS_NONE(...) void
 #define WEIR_PARAMS_SOME(...) WEIR_EACH_(WEIR_PARAM_, WEIR_COMMA_, __VA_ARGS__)
 #define WEIR_PARAMS_MANY(...) void
-/* The payload of an event without fields is no struct at all. */
-#define WEIR_BODY_NONE(P, N, ...) return weir_emit(&weir_events_##P.N, WEIR_NULL_);
+#define WEIR_BODY_NONE(P, N, ...) return weir_emit_words0(&weir_events_##P.N);
 #define WEIR_BODY_MANY(...) return false;
 
 #define WEIR_FIELD_ARRAY_(...)                                                                 \
@@ -430,6 +538,10 @@ WEIR_API bool weir_event_emit(const struct weir_event *event, const struct weir_
         WEIR_EACH_(WEIR_FIELD_, WEIR_NOTHING_, __VA_ARGS__){ WEIR_NULL_, WEIR_TYPE_bool } };
 #define WEIR_FIELDS_NAME_(P, N, ...) weir_fields_##P##_##N
 #define WEIR_BODY_SOME(P, N, ...)                                                              \
+    struct weir_packed_ weir_packed_ = { { 0, 0, 0, 0, 0, 0 }, 0 };                            \
+    WEIR_EACH_(WEIR_PACK_, WEIR_NOTHING_, P, N, __VA_ARGS__)                                   \
+    if (weir_packed_.bytes <= WEIR_PACKED_BYTES_MAX_)                                          \
+        return weir_emit_packed_(&weir_events_##P.N, &weir_packed_);                           \
     struct { WEIR_EACH_(WEIR_MEMBER_, WEIR_NOTHING_, P, N, __VA_ARGS__) }                      \
         __attribute__((packed, aligned(8))) weir_payload_;                                     \
     WEIR_EACH_(WEIR_STORE_, WEIR_NOTHING_, P, N, __VA_ARGS__)                                  \

@@ -13,14 +13,14 @@ extern "C" {
 #endif
 
 #define WEIR_VERSION_MAJOR 0
-#define WEIR_VERSION_MINOR 2
+#define WEIR_VERSION_MINOR 3
 #define WEIR_VERSION_PATCH 0
 
-/* For comparisons: 2000 is 0.2.0. */
+/* For comparisons: 3000 is 0.3.0. */
 #define WEIR_VERSION_NUMBER \
     (WEIR_VERSION_MAJOR * 1000000 + WEIR_VERSION_MINOR * 1000 + WEIR_VERSION_PATCH)
 
-/* The library's version as text, such as "0.2.0", and as WEIR_VERSION_NUMBER. Any thread, any
+/* The library's version as text, such as "0.3.0", and as WEIR_VERSION_NUMBER. Any thread, any
  * context; neither blocks nor allocates. */
 WEIR_API const char *weir_version(void);
 WEIR_API uint32_t weir_version_number(void);
