@@ -8,8 +8,8 @@ import shutil
 from bench.judge.points import ROOT
 
 EMIT, DRAIN = "core/event/emit.c", "core/session/read.c"
-IN_EMIT = "    uint64_t bytes = event->record_bytes, commit;\n"
-BEFORE_EMIT = "WEIR_API bool weir_emit("
+IN_EMIT = "    WR_CHECK(event->record_bytes == bytes);\n"
+BEFORE_EMIT = "WR_INLINE bool emit("
 IN_RUN = "        least = ticks;\n"
 BEGIN_OF_READ = "    struct wr_segment *segment = lane->oldest;\n    struct record record = {0};\n"
 END_OF_READ = "    bool is_stopped = offset < end;\n"

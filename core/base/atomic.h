@@ -116,9 +116,13 @@ static inline uint32_t wr_route_load_seq_cst(const uint32_t *route)
 {
     return __atomic_load_n(route, __ATOMIC_SEQ_CST);
 }
-static inline void wr_route_store_seq_cst(uint32_t *route, uint32_t value)
+static inline void wr_route_store_relaxed(uint32_t *route, uint32_t value)
 {
-    __atomic_store_n(route, value, __ATOMIC_SEQ_CST);
+    __atomic_store_n(route, value, __ATOMIC_RELAXED);
+}
+static inline void wr_route_store_release(uint32_t *route, uint32_t value)
+{
+    __atomic_store_n(route, value, __ATOMIC_RELEASE);
 }
 
 /* Keeps the compiler from moving memory accesses across it; the processor still may. It orders a

@@ -176,8 +176,9 @@ bool wr_buffers_span_open(struct wr_lane *lane, const struct wr_span *span);
 /* Counts the loss of this thread's event, which is then no longer pending in this session. */
 static inline void wr_buffers_count_lost(struct wr_lane *lane, enum weir_loss cause)
 {
-    wr_self.pending &= ~(UINT64_C(1) << lane->buffers->slot);
     wr_lane_lose(lane, cause);
+    wr_compiler_barrier(); /* a jump between the two counts the event twice, not never */
+    wr_self.pending &= ~(UINT64_C(1) << lane->buffers->slot);
 }
 
 /* Counts a loss that has another cause than lack of room, and marks its place in the current

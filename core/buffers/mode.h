@@ -37,7 +37,7 @@ enum wr_attention {
 };
 
 struct wr_mode {
-    bool parks; /* an emitting thread may wait: the other sessions get an event first */
+    bool parks; /* an emitting thread may wait: where it has no room, other sessions come first */
     bool keeps; /* the drain reads only for a snapshot and the last stream: session/recorder.c */
 
     void (*init)(struct wr_buffers *buffers, const struct weir_session_config *config);

@@ -54,6 +54,7 @@ WR_INLINE bool emit(const struct weir_event *event, const void *payload, uint32_
     if (WR_UNLIKELY(!lane))
         return SLOW(pinned_slow);
     uint64_t bytes = is_in_memory ? event->record_bytes : WR_RECORD_HEADER_BYTES + 8 * words;
+    WR_CHECK(event->record_bytes == bytes);
     uint32_t end = wr_lane_end(lane);
     if (WR_UNLIKELY(end == 0))
         return !is_in_memory && wr_turn_is_waiting(lane) ? wr_emit_drop(lane) : SLOW(pinned_slow);

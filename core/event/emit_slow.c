@@ -237,11 +237,11 @@ static bool emit_to_slot(struct wr_thread *thread, uint32_t slot, struct attempt
     return room == WR_ROOM;
 }
 
-/* Sessions that may park the thread come last, so that the others get the event first. The mask is
- * loaded again after each of them: sessions may come and go during a wait. */
+/* Sessions in which the thread may be parked come last, so that the others get the event first. The
+ * mask is loaded again after each of them: sessions may come and go during a wait. */
 static bool emit_to_all(struct wr_thread *thread, uint64_t mask, struct attempt *attempt)
 {
-    bool is_written = mask != 0;
+    bool is_written = true;
     uint64_t blocking = mask & wr_buffers_blocking();
     for (mask &= ~blocking; mask; mask &= mask - 1)
         is_written &= emit_to_slot(thread, (uint32_t)__builtin_ctzll(mask), attempt);
@@ -262,21 +262,26 @@ static uint64_t pin_again(struct wr_thread *thread, const struct weir_event *eve
     return mask_of(event);
 }
 
-/* For the sessions that remain. Once membarrier has failed the pin proves nothing, and these are
- * all. `ticks` is the event's stamp, 0 if the clock has not been read. */
+/* For the sessions that remain. `ticks` is the event's stamp, 0 if it is in no session yet. */
 static WR_NOINLINE bool emit_to_others(const struct weir_event *event, const void *payload,
                                        uint64_t mask, uint64_t ticks)
 {
     struct wr_thread *thread = wr_self.thread;
+    struct attempt attempt; /* not zeroed as a whole: it is large */
     wr_self.pending = mask; /* before the depth: see weir_thread_reset() */
     wr_compiler_barrier();
     wr_self_enter(); /* the pin alone does not say so while the thread waits */
     wr_self.patience_ns = WR_PATIENCE_NS;
-    if (WR_UNLIKELY(marker() != 0))
+    /* Again: a handler may have forked since, and the child's sessions are others. */
+    wr_self.pending = mask & mask_of(event);
+    if (WR_UNLIKELY(marker() != 0)) {
         wr_self.pending = pin_again(thread, event);
-    struct attempt attempt; /* not zeroed as a whole: it is large */
+        ticks = 0;
+    }
     attempt_begin(&attempt, event, payload, ticks);
-    bool is_written = emit_to_all(thread, wr_self.pending, &attempt);
+    bool is_written = ticks != 0; /* in other sessions, if none remains */
+    if (wr_self.pending)
+        is_written = emit_to_all(thread, wr_self.pending, &attempt);
     wr_pin_leave_own(thread);
     wr_self_leave();
     return is_written;
@@ -302,8 +307,8 @@ struct copy {
     uint64_t header; /* without the time */
     uint64_t bytes;  /* of the record */
     const void *payload;
-    const struct wr_event_definition *definition; /* NULL if the payload is fixed */
-    struct wr_payload_size size;                  /* if it is not */
+    const struct wr_event_definition *definition; /* set if the payload is VARIABLE */
+    struct wr_payload_size size;                  /* likewise */
 };
 
 WR_INLINE void copy_begin(struct copy *copy, const struct weir_event *event, const void *payload,
@@ -385,8 +390,11 @@ WR_INLINE uint64_t emit_at_once(struct wr_thread *thread, uint64_t mask, const s
             *is_lost = true;
         }
         left ^= mask ^ next;
-        wr_compiler_barrier(); /* a jump finds the event pending or written: weir_thread_reset() */
-        wr_self.pending = left;
+        /* After a jump, weir_thread_reset() finds the event pending or written. The last bit stays
+         * until the pin is left: without any, the jump would be one out of the fast path. */
+        wr_compiler_barrier();
+        if (left)
+            wr_self.pending = left;
     }
     return left;
 }
@@ -406,6 +414,8 @@ WR_INLINE bool emit_pinned(const struct weir_event *event, const void *payload, 
     if (WR_UNLIKELY(mask != 0))
         return emit_to_others(event, payload, mask, ticks) && !is_lost;
     wr_pin_leave_own(thread);
+    wr_compiler_barrier();
+    wr_self.pending = 0;
     return !is_lost;
 }
 

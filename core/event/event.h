@@ -57,16 +57,17 @@ static inline const struct wr_event_definition *wr_definition_of(const struct we
     return wr_event_definition(wr_record_event_index(event->header));
 }
 
-/* Stores which sessions want the event, and its route. A thread may see one of the two words changed
- * and not the other: each alone says what to do with an event, before the change or after it. */
+/* Stores which sessions want the event, and its route. Without a route all events go by the mask, so
+ * a thread that emits twice never sees the old state after the new one, whichever words it loads. */
 static inline void wr_event_enable(struct weir_event *event, uint64_t mask)
 {
     bool is_single = mask != 0 && (mask & (mask - 1)) == 0;
-    uint32_t route =
-        is_single ? (uint32_t)wr_route((uint32_t)__builtin_ctzll(mask)) : WR_ROUTE_NONE;
+    /* relaxed: it publishes nothing, and the mask's store follows in release order */
+    wr_route_store_relaxed(&event->route, WR_ROUTE_NONE);
     /* edges ENABLE.release, QUIESCE: these stores, then the load of the pins */
-    wr_route_store_seq_cst(&event->route, route);
     wr_mask_store_seq_cst(&event->enabled, mask);
+    if (is_single) /* edge ENABLE.release */
+        wr_route_store_release(&event->route, (uint32_t)wr_route((uint32_t)__builtin_ctzll(mask)));
 }
 
 /* 0 until membarrier fails. From then on a bit that no session has and that each mask which names a

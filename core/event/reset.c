@@ -38,6 +38,10 @@ static void reset_inside(struct wr_thread *thread)
     uint64_t slots = unsettled(thread, was_pinned);
     if (thread && !was_pinned)
         wr_pin_enter_seq_cst(thread);
+    else if (thread)
+        /* edge QUIESCE: this store, then the loads of the lanes. The fast path entered with a plain
+         * store, which the stopper of a session without membarrier may not see. */
+        wr_u64_store_seq_cst(&thread->pin, wr_u64_load_relaxed(&thread->pin)); /* relaxed: own */
     for (uint32_t slot = 0; slot < WR_SESSIONS_MAX; slot++)
         slot_reset(thread, slot, (slots >> slot & 1) != 0);
     if (thread)
@@ -53,12 +57,12 @@ WEIR_API void weir_thread_reset(void)
     if (wr_self_is_inside()) {
         wr_self.patience_ns = WR_PATIENCE_NS;
         reset_inside(wr_self.thread);
-        wr_self.pending = 0;
         wr_self.parked_in = NULL;
         wr_self.has_let_go = false;
         wr_self.depth = 1;
         wr_self_leave();
     }
+    wr_self.pending = 0;
     wr_registry_forget_calls();
     wr_os_signals_restore(signals);
 }

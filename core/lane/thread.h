@@ -63,12 +63,14 @@ extern struct wr_thread wr_thread_none;
  */
 struct wr_self {
     /* The thread's record, for the fast path. &wr_thread_none while the thread is inside the
-     * library, except in the fast path; before its first event; and in processes that cannot use
-     * the fast path. So one test of this record's pin shows the fast path that it may go on, and a
-     * signal handler that it interrupted the library. WRITER, and its signal handlers. */
+     * library, except where its own pin says so all the time (`depth` is 0); before its first
+     * event; and in processes that cannot use the fast path. So one test of this record's pin shows
+     * the fast path that it may go on, and a signal handler that it interrupted the library.
+     * WRITER, and its signal handlers. */
     struct wr_thread *ready;
     struct wr_thread *thread;
-    uint32_t depth;   /* calls into the library on this thread's stack, except the fast path */
+    uint32_t depth;   /* calls into the library on this thread's stack, except events that are
+                       * inside their pin all the time */
     uint64_t pending; /* slots where the event of a slow path is neither written nor counted */
     /* The drain thread during the rundown: events go to `capture` instead of a lane. */
     bool (*capture)(void *context, const struct weir_event *event, const void *payload);

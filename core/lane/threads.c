@@ -149,6 +149,12 @@ void wr_thread_lane_released(struct wr_thread *thread)
 static void on_thread_exit(void *argument)
 {
     struct wr_thread *thread = argument;
+    /* relaxed: this thread's own pin */
+    uint64_t pin = wr_u64_load_relaxed(&thread->pin);
+    /* Odd if a handler has ended the thread in an event without weir_thread_reset(). The record's
+     * next owner must not find it so. */
+    if (wr_pin_is_inside(pin))
+        wr_u64_store_release(&thread->pin, pin + 1); /* edge QUIESCE.release */
     wr_self_enter();
     wr_self.patience_ns = WR_PATIENCE_NS;
     if (wr_thread_on_exit)

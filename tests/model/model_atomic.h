@@ -145,8 +145,10 @@ MODEL_OPERATIONS(ptr, void *, MODEL_PTR_BITS, MODEL_BITS_PTR)
     wr_u64_store_seq_cst((struct wr_u64 *)(void *)(mask), value)
 #define wr_route_load_seq_cst(route) \
     wr_u32_load_seq_cst((const struct wr_u32 *)(const void *)(route))
-#define wr_route_store_seq_cst(route, value) \
-    wr_u32_store_seq_cst((struct wr_u32 *)(void *)(route), value)
+#define wr_route_store_relaxed(route, value) \
+    wr_u32_store_relaxed((struct wr_u32 *)(void *)(route), value)
+#define wr_route_store_release(route, value) \
+    wr_u32_store_release((struct wr_u32 *)(void *)(route), value)
 
 #define wr_u64_add_relaxed(word, value) \
     model_u64_modify(MODEL_SITE_OF(MODEL_ADD, MODEL_RELAXED), word, value)

@@ -121,6 +121,8 @@ static const struct redundant redundant[] = {
     /* Only models of a whole session reach these. */
     {"emit.c", "emit", MODEL_LOAD, "*",
      "plain pins: the membarriers of the other side order this load and that of the lane"},
+    {"event.h", "wr_event_enable", MODEL_STORE, "release to relaxed",
+     "a stopper issues a membarrier after it has cleared the pointers to its lanes"},
     {"free_list.c", "product_fifo_give", MODEL_ADD, "*", "a hint"},
     {"free_list.c", "product_fifo_take", MODEL_ADD, "*", "a hint"},
     {"drain.c", "is_revocable", MODEL_LOAD, "acquire to relaxed",

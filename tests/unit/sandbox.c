@@ -133,23 +133,28 @@ static void *emit_in_phases(void *argument)
     return NULL;
 }
 
+static bool is_busy, timer_is_on; /* ANY */
+
 /* Runs one at a time: the signal is blocked while its handler runs, but only on one thread. */
 static void on_timer(int number)
 {
-    static bool is_busy;
     int saved = errno;
     (void)number;
-    if (!__atomic_exchange_n(&is_busy, true, __ATOMIC_ACQUIRE)) {
-        emit(&sources[SOURCES - 1]);
+    if (!__atomic_exchange_n(&is_busy, true, __ATOMIC_SEQ_CST)) {
+        if (__atomic_load_n(&timer_is_on, __ATOMIC_SEQ_CST))
+            emit(&sources[SOURCES - 1]);
         __atomic_store_n(&is_busy, false, __ATOMIC_RELEASE);
     }
     errno = saved;
 }
 
+/* Off: once this has returned, no handler emits. */
 static void timer_set(int microseconds)
 {
     struct itimerval every = {{0, microseconds}, {0, microseconds}};
+    __atomic_store_n(&timer_is_on, microseconds != 0, __ATOMIC_SEQ_CST);
     CHECK(setitimer(ITIMER_REAL, &every, NULL) == 0);
+    WAIT_FOR(microseconds || !__atomic_load_n(&is_busy, __ATOMIC_SEQ_CST));
 }
 
 static void emitters_start(void)
@@ -421,7 +426,9 @@ static int enter_with_each_mode(void)
     phase_end(); /* no thread is parked any longer */
     CHECK(!weir_event_is_enabled(&weir_events_Unit.Pair));
     CHECK(load(&told[WEIR_MODE_BLOCK].calls) == 0);
-    CHECK(counts_of(sessions[WEIR_MODE_BLOCK]).lost[WEIR_LOSS_ABORTED] == EMITTERS);
+    /* One event of each thread, unless a parked thread was just about to be served. */
+    uint64_t aborted = counts_of(sessions[WEIR_MODE_BLOCK]).lost[WEIR_LOSS_ABORTED];
+    CHECK(aborted > 0 && aborted <= EMITTERS);
     CHECK(weir_session_stop(sessions[WEIR_MODE_BLOCK], NULL) ==
           WEIR_TIMEOUT); /* its drain still runs */
     __atomic_store_n(&sink_stands, false, __ATOMIC_RELEASE);
