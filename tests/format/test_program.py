@@ -278,6 +278,27 @@ class Rules(unittest.TestCase):
         run("stat", "-", data=bytes(data))
         run("dump", "-", data=bytes(data))
 
+    def test_pairs(self):
+        done = self.stream.define("Demo", 2, "Done", [("n", U32)])
+        ticks = {1: 10, 2: 20, 3: 30, 4: 40, 5: 50}
+        dones = {1: 10, 2: 25, 3: 28, 4: 31, 6: 60}
+        for capture, (kind, times) in enumerate(((self.tick, ticks), (done, dones)), 1):
+            self.stream.events(*((kind, capture, time, n) for n, time in sorted(times.items())))
+        self.stream.events((self.tick, 1, 70, 7), (self.tick, 1, 71, 7), (done, 1, 72, 7))
+        data = self.stream.end()
+        found = run_json("check", data, "--pairs", "Demo/Tick,Done:n", code=1)
+        pairs = [finding["message"] for finding in found["findings"] if finding["rule"] == "pair-order"]
+        self.assertEqual(pairs, ["Done with n 3 is 2 ticks older than Tick", "Done with n 4 is 9 ticks older than Tick"])
+        self.assertEqual({name: found["pairs"][name] for name in ("count", "reversed", "single", "repeated")},
+                         {"count": 4, "reversed": 2, "single": 2, "repeated": 1})
+        text = run("check", "--pairs", "Demo/Tick,Done:n", "-", data=data, code=1).stdout.decode()
+        self.assertIn("4 pairs, 2 reversed, by up to ", text)
+        self.assertNotIn("pairs", run_json("check", data, code=1))
+        for wrong in ("Demo/Tick,Done", "Demo/Tick:n", "Tick,Done:n", "/Tick,Done:n", "Demo/Tick,Done:"):
+            self.assertIn(b"PROVIDER/FIRST,SECOND:FIELD", run("check", "--pairs", wrong, "-", data=data, code=2).stderr)
+        for absent in ("Demo/Tick,Gone:n", "Else/Tick,Done:n", "Demo/Tick,Done:m"):
+            self.assertIn(b"defines no event", run("check", "--pairs", absent, "-", data=data, code=1).stderr)
+
     def test_limit_option(self):
         for time in range(30, 0, -1):
             self.stream.events((self.tick, 1, time, 0))

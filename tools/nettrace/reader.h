@@ -80,6 +80,7 @@ enum wt_rule {
     WT_RULE_LOSS_PLACE,
     WT_RULE_LOSS_COUNT,
     WT_RULE_INTRODUCTION,
+    WT_RULE_PAIR_ORDER,
     WT_RULE_COUNT
 };
 

@@ -51,6 +51,7 @@ static const struct rule rules[WT_RULE_COUNT] = {
     [WT_RULE_LOSS_COUNT] = {"loss-count", "reported losses add up to the gap"},
     [WT_RULE_INTRODUCTION] = {"introduction",
                               "a point with number 1 introduces each thread (Weir only)"},
+    [WT_RULE_PAIR_ORDER] = {"pair-order", "with --pairs: the second event is not older"},
 };
 
 const char *wt_rule_name(enum wt_rule rule)

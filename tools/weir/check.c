@@ -2,6 +2,7 @@
  * blocks and definitions; this file adds the rules that span events. */
 #include "check.h"
 #include "output.h"
+#include "pairs.h"
 
 #include <getopt.h>
 #include <inttypes.h>
@@ -35,10 +36,12 @@ struct check {
     size_t thread_capacity;
     struct wt_tally tally;
     bool is_weir;
+    int64_t frequency;
     uint64_t capture_thread; /* of the previous event */
     int64_t sorted_time, newest_time, point_time;
     bool any_sorted, any_event, any_point;
     struct loss_check loss;
+    struct wt_pairs pairs;
 };
 
 static void found(void *context, enum wt_rule rule, uint64_t offset, const char *text)
@@ -82,6 +85,7 @@ static void on_violation(void *context, const struct wt_violation *violation)
 static void on_trace(void *context, const struct wt_trace_info *info)
 {
     struct check *check = context;
+    check->frequency = info->frequency;
     if (info->frequency <= 0)
         tell(check, WT_RULE_TRACE_OBJECT, info->offset, "frequency is %" PRId64, info->frequency);
     if (info->process_id == 0)
@@ -104,6 +108,7 @@ static void on_metadata(void *context, const struct wt_metadata *metadata)
     struct check *check = context;
     check->is_weir = check->is_weir || wt_is_weir(metadata);
     wt_tally_define(&check->tally, metadata);
+    wt_pairs_define(&check->pairs, metadata);
     const struct wt_loss_fields *fields = &check->tally.fields[metadata->index];
     if (fields->is_loss && !fields->usable)
         tell(check, WT_RULE_LOSS_EVENT, metadata->offset,
@@ -177,6 +182,7 @@ static void on_event(void *context, const struct wt_event *event)
     thread->has_event = check->any_event = true;
     check->capture_thread = event->capture_thread;
     check_payload(check, event);
+    wt_pairs_add(&check->pairs, event);
     if (!event->metadata->undefined)
         note_loss(check, event);
 }
@@ -236,12 +242,31 @@ static void check_end(struct check *check, enum wt_status status)
     wt_loss_check_finish(&check->loss, check->run.reader, status == WT_TRUNCATED, found, check);
 }
 
-static int exit_code(const struct check *check, enum wt_status status)
+static int exit_code(const struct check *check, enum wt_status status, bool has_pairs)
 {
-    if (status != WT_END && status != WT_TRUNCATED)
+    if (!has_pairs || (status != WT_END && status != WT_TRUNCATED))
         return WT_EXIT_FAILED;
     uint64_t other = check->found_all - (status == WT_TRUNCATED ? 1 : 0);
     return other > 0 ? WT_EXIT_FAILED : wt_run_exit(&check->run, check->tally.all.total);
+}
+
+static double pairs_worst_ns(const struct check *check)
+{
+    return check->frequency > 0 ? (double)check->pairs.worst_ticks * 1e9 / (double)check->frequency
+                                : 0;
+}
+
+static void end_json_pairs(struct check *check)
+{
+    if (!check->pairs.text)
+        return;
+    wt_json_object(&check->json, "pairs");
+    wt_json_u64(&check->json, "count", check->pairs.pairs);
+    wt_json_u64(&check->json, "reversed", check->pairs.reversed);
+    wt_json_u64(&check->json, "worst_ns", (uint64_t)pairs_worst_ns(check));
+    wt_json_u64(&check->json, "single", check->pairs.single);
+    wt_json_u64(&check->json, "repeated", check->pairs.repeated);
+    wt_json_end(&check->json);
 }
 
 static void print_summary(const struct check *check)
@@ -254,6 +279,11 @@ static void print_summary(const struct check *check)
     const struct wt_lost lost = wt_lost_of(&check->tally, check->run.reader);
     char lost_text[80];
     wt_lost_text(&lost, lost_text);
+    if (check->pairs.text)
+        printf("%" PRIu64 " pairs, %" PRIu64 " reversed, by up to %.0f ns; %" PRIu64
+               " values without a partner, %" PRIu64 " not unique\n",
+               check->pairs.pairs, check->pairs.reversed, pairs_worst_ns(check),
+               check->pairs.single, check->pairs.repeated);
     printf("%s: %" PRIu64 " findings in %" PRIu64 " events, %" PRIu64 " bytes; lost %s\n",
            check->run.path, check->found_all, totals->events, totals->bytes, lost_text);
 }
@@ -276,6 +306,7 @@ static void end_json(struct check *check, enum wt_status status)
     const struct wt_lost lost = wt_lost_of(&check->tally, check->run.reader);
     wt_lost_json(&lost, json);
     wt_json_u64(json, "told", check->tally.all.total);
+    end_json_pairs(check);
     wt_json_end(json);
 }
 
@@ -300,22 +331,24 @@ static int run_check(struct check *check, const char *path)
     }
     enum wt_status status = wt_run_read(&check->run);
     check_end(check, status);
+    bool has_pairs = wt_pairs_finish(&check->pairs, found, check);
     if (check->as_json)
         end_json(check, status);
     else
         print_summary(check);
-    int code = exit_code(check, status);
+    int code = exit_code(check, status, has_pairs);
     wt_run_close(&check->run);
     free(check->threads);
     wt_tally_fini(&check->tally);
     wt_loss_check_fini(&check->loss);
+    wt_pairs_fini(&check->pairs);
     return wt_finish_output(code);
 }
 
 static int print_help(void)
 {
     fputs(
-        "usage: weir check [--json] [--limit N] FILE\n"
+        "usage: weir check [--json] [--limit N] [--pairs PROVIDER/FIRST,SECOND:FIELD] FILE\n"
         "\n"
         "Checks a trace against the rules of the format. Each finding is a line\n"
         "\"rule: message at offset N\". The last two groups of rules are promises of Weir's own\n"
@@ -323,8 +356,13 @@ static int print_help(void)
         "\n"
         "  --json      print one JSON object: file, findings [{rule, message, offset}], counts by\n"
         "              rule, findingCount, status, weir, eventCount, bytes, lost (null if\n"
-        "              unknown), lost_at_least, lost_unknown_after_ns, told\n"
+        "              unknown), lost_at_least, lost_unknown_after_ns, told, and with --pairs\n"
+        "              pairs {count, reversed, worst_ns, single, repeated}\n"
         "  --limit N   show at most N findings of each rule (20)\n"
+        "  --pairs P/A,B:F\n"
+        "              match the events A and B of provider P that have the same value in the\n"
+        "              integer field F, such as a message sent and received, and report each B\n"
+        "              that is older than its A; a value that comes twice belongs to no pair\n"
         "  --help      print this help\n"
         "\n"
         "Rules:\n",
@@ -343,6 +381,7 @@ int wt_check_main(int argc, char **argv)
 {
     static const struct option options[] = {{"json", no_argument, NULL, 'j'},
                                             {"limit", required_argument, NULL, 'n'},
+                                            {"pairs", required_argument, NULL, 'p'},
                                             {"help", no_argument, NULL, 'h'},
                                             {NULL, 0, NULL, 0}};
     struct check check;
@@ -354,6 +393,9 @@ int wt_check_main(int argc, char **argv)
             return print_help();
         if (option == 'j') {
             check.as_json = true;
+        } else if (option == 'p') {
+            if (!wt_pairs_parse(&check.pairs, optarg))
+                return WT_EXIT_USAGE;
         } else if (option != 'n') {
             wt_complain("try: weir check --help");
             return WT_EXIT_USAGE;

@@ -401,15 +401,19 @@ static const char help[] =
     "             definitions, definitionsWithV5Tags, stacks, eventCount, payloadBytes,\n"
     "             eventsPerSecond, lost (null if unknown), lost_at_least,\n"
     "             lost_unknown_after_ns (since syncTicks; null if lost is known), stepsBack,\n"
-    "             causes: {" WT_CAUSES(NAME_IN_HELP) "unknown};\n"
-    "             events: [{provider, id, version, name, count, payloadBytes, eventsPerSecond,\n"
-    "                       undefined}], the most frequent first;\n"
-    "             threads: [{captureThread, thread, events, lost, lost_at_least, stepsBack,\n"
-    "                        lastNumber, causes}]\n"
-    "  --help   print this help\n"
-    "\n"
-    "Exit codes: 0 fine, 1 failed, 2 usage, 3 read but events were lost,\n"
-    "4 truncated or unfinished: all that is there is counted, losses are unknown.\n";
+    "             causes: {" WT_CAUSES(
+        NAME_IN_HELP) "unknown};\n"
+                      "             events: [{provider, id, version, name, count, payloadBytes, "
+                      "eventsPerSecond,\n"
+                      "                       undefined}], the most frequent first;\n"
+                      "             threads: [{captureThread, thread, events, lost, lost_at_least, "
+                      "stepsBack,\n"
+                      "                        lastNumber, causes}]\n"
+                      "  --help   print this help\n"
+                      "\n"
+                      "Exit codes: 0 fine, 1 failed, 2 usage, 3 read but events were lost,\n"
+                      "4 truncated or unfinished: all that is there is counted, losses are "
+                      "unknown.\n";
 
 static int run_stat(const char *path, bool json)
 {
