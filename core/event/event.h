@@ -40,6 +40,7 @@ struct wr_event_definition {
     struct weir_schema schema; /* owns its name and fields */
     uint32_t index;
     uint32_t payload_bytes; /* valid if is_fixed */
+    bool is_ordered;        /* its stamp is read after all earlier loads */
     bool is_fixed;          /* no strings, no arrays */
     bool has_strings;       /* the drain converts them */
     bool has_arrays;

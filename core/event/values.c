@@ -64,5 +64,9 @@ WEIR_API bool weir_event_emit(const struct weir_event *event, const struct weir_
         if (matches)
             at = append_value(&built, at, value);
     }
-    return matches ? weir_emit(event, built.bytes) : wr_emit_mismatch(event);
+    if (!matches)
+        return wr_emit_mismatch(event);
+    if (definition->is_ordered)
+        weir_order();
+    return weir_emit(event, built.bytes);
 }

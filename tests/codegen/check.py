@@ -187,7 +187,8 @@ def is_plain_end(path):
         i.is_return or is_frame(i) or re.match(r"^xor\w? +(%\w+),\1$", i.text) for i in path)
 
 
-def site_violations(function):
+def site_violations(function, fences=0):
+    """`fences`: how many the enabled path must have."""
     head = path_from(function, 0)
     if not head or not head[-1].is_conditional:
         return ["no test before the event"]
@@ -197,6 +198,8 @@ def site_violations(function):
     enabled = [path for path in paths if not is_plain_end(path)]
     if len(disabled) != 1 or len(enabled) != 1:
         return found + ["the branch does not lead to one way out and one way in"]
+    if sum(map(is_fence, enabled[0])) != fences:
+        found.append(f"an enabled event does not have {fences} fences")
     calls = [i for i in transfers(enabled[0]) if i.callee != "host_value"]
     if len(calls) != 1 or calls[0].callee not in EMIT:
         found.append("an enabled event is not one call of weir_emit or one of its like: " +
@@ -208,10 +211,10 @@ def check_host(arguments):
     failures = 0
     for path in arguments.files:
         sites = {name: body for name, body in dis.functions(path).items() if name.startswith("host_site_")}
-        if len(sites) < 6:
-            sys.exit(f"{path}: {len(sites)} sites, expected 6")
+        if len(sites) < 7:
+            sys.exit(f"{path}: {len(sites)} sites, expected 7")
         for name, body in sorted(sites.items()):
-            failures += report(f"{os.path.basename(path)}, {name}", site_violations(body))
+            failures += report(f"{os.path.basename(path)}, {name}", site_violations(body, fences=name == "host_site_ordered"))
         print(f"{os.path.basename(path)}: {len(sites)} sites")
     return failures
 

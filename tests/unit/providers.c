@@ -67,7 +67,13 @@ static void test_bad_schemas(void **state)
     schema = good;
     schema.reserved[1] = 1;
     schema_refused(provider, schema, WEIR_BAD_ARGUMENT, "reserved");
+    schema = good;
+    schema.level = (WEIR_LEVEL_VERBOSE + 1) | WEIR_EVENT_ORDERED;
+    schema_refused(provider, schema, WEIR_BAD_ARGUMENT, "level 6");
     struct weir_event *event;
+    schema.level = WEIR_LEVEL_VERBOSE | WEIR_EVENT_ORDERED;
+    schema.event_id = 2;
+    assert_int_equal(weir_event_define(provider, &schema, &event, NULL), WEIR_OK);
     assert_int_equal(weir_event_define(provider, &good, &event, NULL), WEIR_OK);
     schema_refused(provider, good, WEIR_EXISTS, "event 1");
     weir_provider_destroy(provider);
