@@ -258,7 +258,7 @@ static double pairs_worst_ns(const struct check *check)
 
 static void end_json_pairs(struct check *check)
 {
-    if (!check->pairs.text)
+    if (!check->pairs.provider_name)
         return;
     wt_json_object(&check->json, "pairs");
     wt_json_u64(&check->json, "count", check->pairs.pairs);
@@ -279,7 +279,7 @@ static void print_summary(const struct check *check)
     const struct wt_lost lost = wt_lost_of(&check->tally, check->run.reader);
     char lost_text[80];
     wt_lost_text(&lost, lost_text);
-    if (check->pairs.text)
+    if (check->pairs.provider_name)
         printf("%" PRIu64 " pairs, %" PRIu64 " reversed, by up to %.0f ns; %" PRIu64
                " values without a partner, %" PRIu64 " not unique\n",
                check->pairs.pairs, check->pairs.reversed, pairs_worst_ns(check),

@@ -6,39 +6,32 @@
 
 /* --- The option. ----------------------------------------------------------------------------- */
 
-/* Ends the word before the separator; returns what follows it, or NULL. */
-static char *cut(char *text, char separator)
+/* The first `separator` after `text`, if there is a word before and after it; otherwise NULL. */
+static char *word_end(char *text, char separator)
 {
     char *at = text ? strchr(text, separator) : NULL;
-    if (!at || at == text)
-        return NULL;
-    *at = 0;
-    return at + 1;
+    return at && at > text && at[1] ? at : NULL;
 }
 
-bool wt_pairs_parse(struct wt_pairs *pairs, const char *text)
+bool wt_pairs_parse(struct wt_pairs *pairs, char *text)
 {
-    wt_pairs_fini(pairs);
-    pairs->text = strdup(text);
-    if (!pairs->text) {
-        wt_complain("out of memory");
-        return false;
-    }
-    pairs->provider_name = pairs->text;
-    char *first = cut(pairs->text, '/'), *second = cut(first, ','), *field = cut(second, ':');
-    if (!field || !*field) {
+    char *slash = word_end(text, '/');
+    char *comma = word_end(slash ? slash + 1 : NULL, ',');
+    char *colon = word_end(comma ? comma + 1 : NULL, ':');
+    if (!colon) {
         wt_complain("--pairs needs PROVIDER/FIRST,SECOND:FIELD, not \"%s\"", text);
         return false;
     }
-    pairs->sides[0].event_name = first;
-    pairs->sides[1].event_name = second;
-    pairs->field_name = field;
+    *slash = *comma = *colon = 0;
+    pairs->provider_name = text;
+    pairs->sides[0].event_name = slash + 1;
+    pairs->sides[1].event_name = comma + 1;
+    pairs->field_name = colon + 1;
     return true;
 }
 
 void wt_pairs_fini(struct wt_pairs *pairs)
 {
-    free(pairs->text);
     free(pairs->fields);
     free(pairs->side_of);
     free(pairs->sides[0].halves);
@@ -55,7 +48,7 @@ static bool is_integer(enum wt_type type)
 
 void wt_pairs_define(struct wt_pairs *pairs, const struct wt_metadata *metadata)
 {
-    if (!pairs->text)
+    if (!pairs->provider_name)
         return;
     size_t count = (size_t)metadata->index + 1;
     pairs->fields = wt_grow(pairs->fields, &pairs->field_capacity, count, sizeof *pairs->fields);
@@ -77,7 +70,7 @@ void wt_pairs_add(struct wt_pairs *pairs, const struct wt_event *event)
 {
     const struct wt_metadata *metadata = event->metadata;
     struct wt_value value;
-    if (!pairs->text || metadata->undefined || !pairs->fields[metadata->index] ||
+    if (!pairs->provider_name || metadata->undefined || !pairs->fields[metadata->index] ||
         !wt_field_get(metadata, pairs->fields[metadata->index] - 1, event->payload,
                       event->payload_size, &value))
         return;
@@ -123,7 +116,7 @@ static void match(struct wt_pairs *pairs, const struct wt_half *first, const str
 bool wt_pairs_finish(struct wt_pairs *pairs, wt_found found, void *context)
 {
     struct wt_side *first = &pairs->sides[0], *second = &pairs->sides[1];
-    if (!pairs->text)
+    if (!pairs->provider_name)
         return true;
     for (int i = 0; i < 2; i++) {
         if (!pairs->sides[i].is_defined) {

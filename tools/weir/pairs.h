@@ -19,9 +19,8 @@ struct wt_side {
 };
 
 struct wt_pairs {
-    char *
-        text; /* owned: the four words of PROVIDER/FIRST,SECOND:FIELD; NULL: no pairs are checked */
-    const char *provider_name, *field_name;
+    const char *provider_name; /* NULL: no pairs are checked */
+    const char *field_name;
     struct wt_side sides[2];
     int *fields; /* by metadata index: 1 + the index of the field; 0: the event is none of them */
     unsigned char *side_of; /* by metadata index */
@@ -32,8 +31,9 @@ struct wt_pairs {
     int64_t worst_ticks;
 };
 
-/* False after a message if the text is not PROVIDER/FIRST,SECOND:FIELD. */
-bool wt_pairs_parse(struct wt_pairs *pairs, const char *text);
+/* False after a message if the text is not PROVIDER/FIRST,SECOND:FIELD. Cuts it into words, which
+ * must last as long as `pairs`. */
+bool wt_pairs_parse(struct wt_pairs *pairs, char *text);
 void wt_pairs_define(struct wt_pairs *pairs, const struct wt_metadata *metadata);
 void wt_pairs_add(struct wt_pairs *pairs, const struct wt_event *event);
 /* Matches the halves, and reports each pair whose second event is older than its first. False after
