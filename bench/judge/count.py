@@ -82,10 +82,9 @@ def code(folder):
     """Static figures, and the exported names."""
     library = os.path.join(folder, "core", "libweir.so")
     functions = disassembly.functions(library)
-    missing = [name for name in check.EMIT if name not in functions]
-    if missing:
-        raise runs.Failed(f"{library} has no function {missing[0]}")
-    bodies = [functions[name] for name in check.EMIT]
+    bodies = [functions[name] for name in check.EMIT if name in functions]  # an older revision has only weir_emit
+    if not bodies:
+        raise runs.Failed(f"{library} has no function weir_emit")
     exports = sorted(check.names_of(library, "-D") - set(check.LINKER_SYMBOLS))
     # Of the emit functions, the one that has most.
     locked, fences = (max(sum(map(kind, body)) for body in bodies) for kind in (check.is_locked, check.is_fence))
