@@ -20,10 +20,12 @@
 WEIR_PROVIDER(Stress, CAUSE_EVENTS)
 WEIR_PROVIDER_DEFINE(Stress, CAUSE_EVENTS)
 
+#define SPINS      1000u
 #define PART_STEPS 1000000u /* per trace, so that memory does not grow with --steps */
 
 static uint64_t steps = 1000000;
-static _Atomic uint64_t sent; /* the even steps are Send's, the odd ones Recv's */
+static _Atomic uint64_t received; /* the last odd step */
+static _Atomic uint64_t sent;     /* the even steps are Send's, the odd ones Recv's */
 static bool is_ordered;
 static uint64_t part_steps;
 static int64_t *stamps;
@@ -36,15 +38,16 @@ static void emit(uint64_t step)
         step % 2 ? WEIR_EMIT(Stress, RecvAny, step) : WEIR_EMIT(Stress, SendAny, step);
 }
 
-/* Does not wait for the receiver: beside other programs that would take a time slice each. Pauses,
- * so that a receiver that runs is there first. */
+/* Waits a moment for the receiver, so that one that runs meets each Send as it comes. Not longer:
+ * beside other programs, one that does not run would take a time slice each. */
 static void *send_all(void *unused)
 {
     for (uint64_t step = 0; step < part_steps; step += 2) {
         emit(step);
         atomic_store_explicit(&sent, step + 1, memory_order_release);
-        for (volatile int i = 0; i < 40; i++) {
-        }
+        for (uint32_t spins = 0; spins < SPINS; spins++)
+            if (atomic_load_explicit(&received, memory_order_acquire) > step)
+                break;
     }
     return unused;
 }
@@ -56,6 +59,7 @@ static void *receive_all(void *unused)
             if (spins % 1000 == 0)
                 sched_yield();
         emit(step);
+        atomic_store_explicit(&received, step, memory_order_release);
     }
     return unused;
 }
@@ -81,6 +85,7 @@ static uint64_t part_run(void)
     uint64_t reversed = 0;
     config.mode = WEIR_MODE_BLOCK;
     atomic_store(&sent, 0);
+    atomic_store(&received, 0);
     if (!hs_trace_start(&trace, config, HS_SINK_FILE, NULL))
         return 0;
     hs_thread_start(&threads[0], send_all, NULL);
