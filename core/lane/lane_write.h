@@ -25,18 +25,11 @@
  * QUIESCE, REVOKE). On x86 a release store is a plain store. `pin` was loaded before, and is even.
  * If a signal handler has emitted since, this thread uses its numbers a second time; a thread that
  * waits for one of them to go may then wait longer, never less. */
-WR_INLINE uint64_t wr_pin_enter_from(struct wr_thread *thread, uint64_t pin)
+WR_INLINE void wr_pin_enter_from(struct wr_thread *thread, uint64_t pin)
 {
     /* edge QUIESCE.release: a thread that waits for the previous pin may see this one instead */
     wr_u64_store_release(&thread->pin, pin + 1);
     wr_compiler_barrier();
-    return pin + 1;
-}
-
-WR_INLINE uint64_t wr_pin_enter(struct wr_thread *thread)
-{
-    /* relaxed: only this thread and its signal handlers store the pin */
-    return wr_pin_enter_from(thread, wr_u64_load_relaxed(&thread->pin));
 }
 
 /* The same, where the other side has no membarrier: later loads must not overtake the store. */

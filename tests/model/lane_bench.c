@@ -97,7 +97,7 @@ void bench_emit(uint32_t index)
 {
     struct writer *writer = &bench.writer[index];
     uint64_t pin = bench.pins == PINS_SEQ_CST ? wr_pin_enter_seq_cst(writer->thread)
-                                              : wr_pin_enter(writer->thread);
+                                              : bench_pin_enter(writer->thread);
     if (load_mask() != 0) {
         uint64_t commit, number = ++writer->attempts;
         struct wr_lane *lane = wr_buffers_lane(writer->thread, 0);
@@ -114,7 +114,8 @@ void bench_emit(uint32_t index)
 void bench_emit_slot(uint32_t index)
 {
     struct wr_thread *thread = bench.writer[index].thread;
-    uint64_t pin = bench.pins == PINS_SEQ_CST ? wr_pin_enter_seq_cst(thread) : wr_pin_enter(thread);
+    uint64_t pin =
+        bench.pins == PINS_SEQ_CST ? wr_pin_enter_seq_cst(thread) : bench_pin_enter(thread);
     if (load_mask() != 0) {
         uint64_t commit;
         struct wr_lane *lane = wr_buffers_lane(thread, 0);

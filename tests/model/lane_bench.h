@@ -8,6 +8,7 @@
 #ifndef MODEL_LANE_BENCH_H
 #define MODEL_LANE_BENCH_H
 
+#include "lane/lane_write.h"
 #include "product.h"
 
 #define RECORD_BYTES 8u
@@ -20,6 +21,14 @@ enum pins {
     PINS_SEQ_CST,    /* seq_cst pins; no membarrier */
     PINS_BROKEN,     /* plain pins and no membarrier: for canaries */
 };
+
+/* Enters the pin as emit() of emit.c does; returns its number. */
+static inline uint64_t bench_pin_enter(struct wr_thread *thread)
+{
+    uint64_t pin = wr_u64_load_relaxed(&thread->pin); /* relaxed: only this thread stores it */
+    wr_pin_enter_from(thread, pin);
+    return pin + 1;
+}
 
 struct writer {
     struct wr_thread *thread;

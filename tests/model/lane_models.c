@@ -515,7 +515,7 @@ static void record_stop_setup(void)
 static void record_first_pin(void)
 {
     product_record_list(fresh_record);
-    uint64_t pin = wr_pin_enter(fresh_record);
+    uint64_t pin = bench_pin_enter(fresh_record);
     /* relaxed: the stopper's barrier orders it behind the pin */
     if (wr_u64_load_relaxed(bench.mask))
         wr_data_read(freed, sizeof *freed);

@@ -40,7 +40,7 @@ static void emit(uint32_t index, uint32_t words,
 {
     struct writer *writer = &bench.writer[index];
     struct wr_span span;
-    uint64_t pin = wr_pin_enter(writer->thread);
+    uint64_t pin = bench_pin_enter(writer->thread);
     if (prepare(writer, words, &span))
         open(writer->lane, &span);
     wr_pin_leave(writer->thread, pin);

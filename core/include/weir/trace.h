@@ -58,7 +58,7 @@ enum weir_level {
  * earlier load has its value: if one thread emits Send and releases a flag, and another one
  * acquires the flag and emits Recv, then Recv may be stamped up to a few hundred nanoseconds before
  * Send. An ordered Recv is not. So declare those events ordered that follow from what another
- * thread has done: a lock taken, a task started, a message received. It costs about 10 ns an event.
+ * thread has done: a lock taken, a task started, a message received. On x86 it costs one lfence.
  */
 #define WEIR_EVENT_ORDERED 0x80
 
@@ -259,6 +259,18 @@ WEIR_API bool weir_emit_words4(const struct weir_event *event, uint64_t word0, u
 WEIR_API bool weir_emit_words5(const struct weir_event *event, uint64_t word0, uint64_t word1,
                                uint64_t word2, uint64_t word3, uint64_t word4);
 
+/* Waits until all earlier loads of the thread have their values, and keeps later instructions from
+ * running ahead. Generated emitters and weir_event_emit() do this for ordered events; other callers
+ * of weir_emit() do it themselves. Any thread; neither blocks nor allocates. */
+static inline void weir_order(void)
+{
+#if defined(__x86_64__)
+    __builtin_ia32_lfence();
+#elif defined(__aarch64__)
+    __asm__ volatile("dsb ishld\n\tisb" : : : "memory");
+#endif /* elsewhere stamps come from the system's clock, whose reading is ordered */
+}
+
 /*
  * Mends the calling thread after a jump out of an emit: a signal handler that left it by
  * siglongjmp(), or by an exception or pthread_exit() that unwinds through it. Without this call the
@@ -307,18 +319,6 @@ WEIR_API bool weir_event_emit(const struct weir_event *event, const struct weir_
 
    No body here has a token of one or two letters that is not a parameter: a host's macro of that
    name would replace it. */
-
-/* Waits until all earlier loads of the thread have their values, and keeps later instructions from
- * running ahead. Generated emitters and weir_event_emit() do this for ordered events; a caller of
- * weir_emit() does it himself. */
-static inline void weir_order(void)
-{
-#if defined(__x86_64__)
-    __builtin_ia32_lfence();
-#elif defined(__aarch64__)
-    __asm__ volatile("dsb ishld\n\tisb" : : : "memory");
-#endif /* elsewhere stamps come from the system's clock, whose reading is ordered */
-}
 
 #define WEIR_PACKED_BYTES_MAX_ 40u
 #define WEIR_INLINE_           static inline __attribute__((always_inline))
