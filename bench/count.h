@@ -35,8 +35,8 @@ struct weir_session *count_session(struct weir_session_config config, uint64_t b
 /* Ends the program with a message. */
 _Noreturn void count_fail(const char *what, const char *why);
 
-/* Registers the provider WeirCount, and emits its event, with a text of 32 bytes; the latter
- * returns how many were written. */
+/* Registers the provider WeirCount; emits its event with a text of 32 bytes, and returns how many
+ * were written. */
 bool count_events_register(void);
 uint64_t count_emit_text(uint64_t count);
 /* The same with fields of 8, 16, 32 and 64 bits and a double: 23 bytes, three words. */

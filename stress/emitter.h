@@ -95,8 +95,8 @@ struct hs_oracle {
 };
 void hs_oracle_event(void *oracle, const struct hs_event *event);
 
-/* After reading: every written record was there once, and every loss is accounted for by thread,
- * cause and session. */
+/* Call it after reading: checks that each written record was read exactly once, and that each loss
+ * is accounted for by thread, cause and session. */
 void hs_oracle_verify(const struct hs_oracle *oracle, const struct hs_stream *stream,
                       const struct hs_trace *trace);
 

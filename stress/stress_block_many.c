@@ -4,8 +4,8 @@
  * and memory stays within the budget.
  *
  * The verdict counts turns and rounds and does not measure time. A thread that was refused, or that
- * waited in BLOCK, has had its turn when one of its events is written again. A round is as many
- * turns, by any threads, as there are threads. A run ends after some rounds or after a while: a
+ * waited in BLOCK, has had its turn when one of its events is written again. With N threads, a round
+ * is any N turns. A run ends after some rounds or after a while: a
  * machine that seldom runs the threads judges fewer rounds.
  */
 #include <stdio.h>

@@ -454,7 +454,7 @@ static void churn_group(struct hs_emitter *emitters)
         hs_thread_join(handles[i]);
 }
 
-/* Threads that have exited cannot be told apart, but in sum nothing is missing. */
+/* The events of exited threads cannot be attributed to each, so only the sum is checked. */
 static void churn_verify(const char *path, uint64_t attempts)
 {
     struct hs_trace file = file_trace(path);

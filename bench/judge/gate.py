@@ -12,8 +12,8 @@ from bench.judge.points import ROOT
 
 BASELINES = os.path.join(ROOT, "results", "baseline")
 
-# By metric: how much more is one more. What happens once a segment, some eight hundred events, is not once an event; a
-# call of the system or of the allocator is told at any rate. All that is told of code is exact.
+# By metric: the increase that counts as a change. Something that happens once per segment, about 800 events, is below
+# it; a single system call or allocation is above it. Figures of the code are compared exactly.
 TOLERANCES = {"instructions": 0.5, "locked": 0.1, "calls": 0.1, "allocations": 1e-6, "system_calls": 1e-6,
               "bytes_per_event": 0.01}
 # These only warn, over one part in a hundred.

@@ -24,7 +24,7 @@ def listed(header):
 MODES, WAKES = listed("buffers/modes.h"), listed("wait/strategies.h")
 BLOCKING = tuple(f"BLOCK/{name}" for name in WAKES)
 STRATEGIES = ("DROP", *BLOCKING)
-# What BLOCK does unless told otherwise; the others are what it is compared with.
+# The default strategy of BLOCK, and those that it is compared with.
 DEFAULT, OTHERS = BLOCKING[0], BLOCKING[1:]
 
 # A percentile with fewer samples above it is noise.
