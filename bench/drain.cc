@@ -22,7 +22,7 @@ std::uint64_t events_of(const sized_kernel &sized)
 bench_rig *start(bool to_tmpfs)
 {
     bench_rig_options options{};
-    options.budget_bytes = 16u << 20;
+    options.budget_bytes = 8u << 20; /* two batches: see budget_bytes() */
     options.segment_bytes = 32768;
     options.to_tmpfs = to_tmpfs;
     bench_bind(1); // the drain thread stays on the processor where it is started

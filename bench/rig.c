@@ -56,7 +56,7 @@ static void session_start(struct bench_rig *rig, const struct bench_rig_options 
     config.mode = options->blocks ? WEIR_MODE_BLOCK : WEIR_MODE_DROP;
     if (options->blocks)
         config.max_block_ns = BLOCK_NS_MAX;
-    /* For bursts too small to wake the drain. */
+    /* For bursts after which the drain does not come back by itself. */
     config.flush_ms = 10;
     rig->session = bench_session_start(&config);
 }

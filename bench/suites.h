@@ -22,11 +22,12 @@ constexpr std::uint64_t stream_bytes_min(std::uint64_t payload_bytes)
     return payload_bytes + 2;
 }
 
-/* A budget that holds four bursts of all threads: a burst never runs out of room, and each one
- * retires enough segments to wake the drain, which wakes at a sixteenth of the budget. */
+/* A budget that holds two bursts of all threads, so that none runs out of room; and hardly more, so
+ * that the drain, which comes back when a quarter of the budget should be full, comes back at once
+ * when it is let go. */
 constexpr std::uint64_t budget_bytes(std::uint64_t payload_bytes, std::uint64_t threads)
 {
-    return 4 * threads * burst_events * (payload_bytes + 16) + (std::uint64_t{256} << 10);
+    return 2 * threads * burst_events * (payload_bytes + 8) + (std::uint64_t{128} << 10);
 }
 
 /* The events that several suites have, by payload. */

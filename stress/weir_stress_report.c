@@ -145,6 +145,7 @@ static void json_brim(const struct brim_result *result)
         json_bins(result->waits);
     json_number("wakes_per_segment", result->wakes_per_segment, ", ");
     json_count("wakes", stats->wakes);
+    json_count("drain_wakes", stats->drain_wakes);
     json_count("parks", stats->parks);
     json_count("grants", stats->grants);
     json_number("grant_bytes", result->grant_bytes, ", ");

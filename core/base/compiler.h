@@ -59,4 +59,9 @@ static inline uint64_t wr_max_u64(uint64_t a, uint64_t b)
     return a > b ? a : b;
 }
 
+static inline uint64_t wr_min_u64(uint64_t a, uint64_t b)
+{
+    return a < b ? a : b;
+}
+
 #endif

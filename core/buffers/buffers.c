@@ -45,10 +45,8 @@ bool wr_buffers_init(struct wr_buffers *buffers, const struct weir_session_confi
     buffers->arena = wr_os_pages_map(buffers->arena_bytes);
     if (!buffers->arena)
         return false;
-    /* A wake costs microseconds on each side; one per sixteenth of the budget amortizes it. */
-    buffers->wake_at = buffers->segment_count / 16;
-    if (buffers->wake_at == 0)
-        buffers->wake_at = 1;
+    /* Half is left for what is emitted until the drain runs. A budget has at least two segments. */
+    buffers->wake_at = buffers->segment_count / 2;
     wr_bell_init(&buffers->bell);
     pthread_mutex_init(&buffers->lock, NULL);
     pthread_mutex_init(&buffers->take_lock, NULL);

@@ -198,6 +198,13 @@ static inline bool wr_buffers_is_crowd(const struct wr_buffers *buffers)
     return wr_u32_load_relaxed(&buffers->lanes_now) > buffers->segment_count / 2;
 }
 
+/* Could threads that emit nothing keep more than a sixteenth of the budget? A hint. */
+static inline bool wr_buffers_is_idle_dear(const struct wr_buffers *buffers)
+{
+    /* relaxed: a hint */
+    return wr_u32_load_relaxed(&buffers->lanes_now) > buffers->segment_count / 16;
+}
+
 /* OVERWRITE: the number of events that a thread loses after it found no segment, before it looks
  * again. Fewer in a crowd, where it may be lent one. */
 #define WR_SKIPS          255u

@@ -62,6 +62,9 @@ void wr_os_cancel_restore(const int *before);
         wr_os_cancel_disable()
 /* Starts a detached thread that blocks all signals. Returns 0, or the system's error number. */
 int wr_os_thread_start(const char *name, void *(*run)(void *), void *argument);
+/* Lets the calling thread's timed waits end when they are due; by default Linux may end them 50 us
+ * later, so as to wake once for several timers. Needs no privilege; concerns no other thread. */
+void wr_os_timers_sharpen(void);
 
 /* --- Code. ----------------------------------------------------------------------------------- */
 

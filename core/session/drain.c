@@ -163,7 +163,7 @@ void wr_drain_sweep(struct weir_session *session, bool others_wait)
     uint64_t attached;
     struct wr_lane *first = wr_session_lanes(session, &attached);
     const struct wr_mode *mode = session->buffers.mode;
-    bool any = false;
+    bool may_revoke = others_wait || wr_buffers_is_idle_dear(&session->buffers), any = false;
     /* Only sweeps for waiting threads are recorded, so that the timer's sweeps do not delay
      * them. */
     if (others_wait)
@@ -172,7 +172,7 @@ void wr_drain_sweep(struct weir_session *session, bool others_wait)
         return;
     for (struct wr_lane *lane = first; lane; lane = lane->next) {
         mode->sweep(lane);
-        lane->is_revoking = is_revocable(session, lane, others_wait);
+        lane->is_revoking = may_revoke && is_revocable(session, lane, others_wait);
         if (lane->is_revoking)
             wr_lane_revoke_begin(lane);
         any |= lane->is_revoking;

@@ -11,6 +11,10 @@
 #define SWEEP_NS_WHEN_STARVED (UINT64_C(5) * WR_NS_PER_MS)
 #define SWEEP_NS_WHEN_STUCK   (UINT64_C(1) * WR_NS_PER_MS)
 
+/* Bytes of the budget, in the arithmetic of flow_next(): small beside a segment, and large enough
+ * that 60 s times 64 GiB do not overflow. */
+#define FLOW_UNIT 256u
+
 /* --- The thread. ----------------------------------------------------------------------------- */
 
 /* After a look: serves the threads that wait, as the mode requires. Returns when to look again
@@ -49,19 +53,32 @@ static uint64_t timer_next(struct weir_session *session, uint64_t timer_ns)
     return is_starved && sweep_ns < timer_ns ? sweep_ns : timer_ns;
 }
 
-/* One look; reports its speed to the mode, which may adapt the grant size to it. */
-static void look_timed(struct weir_session *session, bool is_timed)
+/* When to look again, so that no thread has to ring: when a quarter of the budget will be full, if
+ * events come as fast as since the last look that found some. A look that is due for this reason and
+ * finds none ends it (UINT64_MAX). `bytes`: what this look has read. */
+static uint64_t flow_next(struct weir_session *session, uint64_t look_ns, uint64_t bytes)
 {
     struct wr_drain *drain = &session->drain;
-    if (!session->buffers.mode->tune) {
-        wr_drain_look(session, is_timed);
-        return;
-    }
-    uint64_t start_ns = wr_os_monotonic_ns(), start_bytes = drain->bytes_read;
+    if (bytes == 0)
+        return look_ns < drain->flow_ns ? drain->flow_ns : UINT64_MAX;
+    uint64_t flush_ns = (uint64_t)session->config.flush_ms * WR_NS_PER_MS;
+    uint64_t elapsed_ns = wr_min_u64(look_ns - drain->found_ns, flush_ns);
+    uint64_t quarter = session->buffers.arena_bytes / 4;
+    drain->found_ns = look_ns;
+    drain->flow_ns = look_ns + elapsed_ns * (quarter / FLOW_UNIT) / (bytes / FLOW_UNIT + 1);
+    return drain->flow_ns;
+}
+
+/* One look. Reports its speed to the mode, which may adapt the grant size to it. Returns when the
+ * next look is due, as flow_next(). */
+static uint64_t look_timed(struct weir_session *session, bool is_timed, uint64_t look_ns)
+{
+    uint64_t bytes_before = session->drain.bytes_read;
     wr_drain_look(session, is_timed);
-    if (drain->bytes_read != start_bytes)
-        session->buffers.mode->tune(&session->buffers, drain->bytes_read - start_bytes,
-                                    wr_os_monotonic_ns() - start_ns);
+    uint64_t bytes = session->drain.bytes_read - bytes_before;
+    if (bytes > 0 && session->buffers.mode->tune)
+        session->buffers.mode->tune(&session->buffers, bytes, wr_os_monotonic_ns() - look_ns);
+    return flow_next(session, look_ns, bytes);
 }
 
 static void loop(struct weir_session *session)
@@ -70,14 +87,14 @@ static void loop(struct weir_session *session)
     uint64_t timer_ns = wr_os_monotonic_ns() + flush_ns;
     while (!wr_u32_load_acquire(&session->stop_requested)) { /* edge STOP.acquire */
         uint32_t ticket = wr_bell_ticket(&session->buffers.bell);
-        bool is_timed = wr_os_monotonic_ns() >= timer_ns;
-        if (is_timed)
-            timer_ns = wr_os_monotonic_ns() + flush_ns;
-        look_timed(session, is_timed);
-        timer_ns = timer_next(session, timer_ns);
-        uint64_t due_ns = attend(session);
-        due_ns = due_ns < timer_ns ? due_ns : timer_ns;
         uint64_t now = wr_os_monotonic_ns();
+        bool is_timed = now >= timer_ns;
+        if (is_timed)
+            timer_ns = now + flush_ns;
+        uint64_t flow_ns = look_timed(session, is_timed, now);
+        timer_ns = timer_next(session, timer_ns);
+        uint64_t due_ns = wr_min_u64(attend(session), wr_min_u64(timer_ns, flow_ns));
+        now = wr_os_monotonic_ns();
         if (now < due_ns && !wr_u32_load_acquire(&session->stop_requested))
             wr_bell_wait(&session->buffers.bell, ticket, due_ns - now);
     }
@@ -96,6 +113,7 @@ static void *run(void *argument)
      * nested, so it never waits for itself. */
     wr_self_enter();
     wr_self.is_drain = true;
+    wr_os_timers_sharpen();
     session->drain_thread = pthread_self();
     while (!wr_u32_load_acquire(&session->drain_go)) /* edge GO.acquire */
         wr_os_futex_wait(&session->drain_go, 0, UINT64_MAX);

@@ -33,6 +33,7 @@ static bool stats_locked(struct weir_session *session, struct weir_stats *stats)
     stats->sequence_points = session->drain.points;
     stats->late_records = session->drain.late_records;
     stats->threads_seen = buffers->lanes_attached;
+    stats->drain_wakes = wr_bell_wakes(&buffers->bell);
     return true;
 }
 

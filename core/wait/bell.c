@@ -46,7 +46,10 @@ static void wait64(const struct ck_ec_wait_state *state, const uint64_t *word, u
 
 static void wake32(const struct ck_ec_ops *ops, const uint32_t *word)
 {
+    struct wr_bell *bell =
+        (struct wr_bell *)(uintptr_t)WR_CONTAINER(word, struct wr_bell, event_count);
     (void)ops;
+    wr_u64_add_relaxed(&bell->wakes, 1); /* relaxed: a figure */
     wr_os_futex_wake_all((struct wr_u32 *)(uintptr_t)word);
 }
 
@@ -74,6 +77,11 @@ void wr_bell_init(struct wr_bell *bell)
 void wr_bell_ring(struct wr_bell *bell)
 {
     ck_ec32_inc(count_of(bell), &mode);
+}
+
+uint64_t wr_bell_wakes(const struct wr_bell *bell)
+{
+    return wr_u64_load_relaxed(&bell->wakes); /* relaxed: a figure */
 }
 
 uint32_t wr_bell_ticket(const struct wr_bell *bell)

@@ -253,6 +253,10 @@ uint32_t wr_os_processor_count(void)
     return 2;
 }
 
+void wr_os_timers_sharpen(void)
+{
+}
+
 void wr_os_mutex_init(pthread_mutex_t *mutex)
 {
     (void)mutex;

@@ -306,7 +306,10 @@ struct weir_stats {
     uint64_t grant_bytes_now; /* what a grant gives at most at this moment */
     uint64_t wakes;           /* system calls that woke an emitting thread */
 
-    uint64_t lost_other;       /* for causes that the host's headers do not have yet */
+    uint64_t lost_other; /* for causes that the host's headers do not have yet */
+    /* System calls that woke the drain before its time: half of the budget was full, or threads
+     * waited for room. In a steady flow the drain comes by itself before that. */
+    uint64_t drain_wakes;
     struct weir_counts counts; /* last, since the number of causes grows */
 };
 
@@ -314,7 +317,7 @@ struct weir_stats {
 #define WEIR_STATS_INIT                                                                            \
     {                                                                                              \
         sizeof(struct weir_stats), WEIR_LOSS_COUNT, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0,   \
-            0, 0, {0, 0, {0}}                                                                      \
+            0, 0, 0, {0, 0, {0}}                                                                   \
     }
 /* clang-format on */
 
