@@ -82,6 +82,7 @@ struct wr_drain {
     uint64_t timer_ns;         /* single-threaded builds: when the next timed look is due */
     uint64_t found_ns;         /* drain_thread.c: when the last look that found events began */
     uint64_t flow_ns;          /* drain_thread.c: when a quarter of the budget will be full */
+    bool has_time;             /* to evict what it reads: it slept before this look */
     uint64_t sweep_ns;         /* when segments were last swept for threads that wait */
     uint64_t bytes_read;       /* bytes of records */
     bool has_news;             /* events were written since the last point */

@@ -3,6 +3,7 @@
  * Single-threaded builds use drain_poll.c instead.
  */
 #include <string.h>
+#include "base/lines.h"
 #include "os/os.h"
 #include "session/session.h"
 
@@ -85,6 +86,7 @@ static void loop(struct weir_session *session)
 {
     uint64_t flush_ns = (uint64_t)session->config.flush_ms * WR_NS_PER_MS;
     uint64_t timer_ns = wr_os_monotonic_ns() + flush_ns;
+    bool can_evict = wr_lines_can_evict();
     while (!wr_u32_load_acquire(&session->stop_requested)) { /* edge STOP.acquire */
         uint32_t ticket = wr_bell_ticket(&session->buffers.bell);
         uint64_t now = wr_os_monotonic_ns();
@@ -95,8 +97,10 @@ static void loop(struct weir_session *session)
         timer_ns = timer_next(session, timer_ns);
         uint64_t due_ns = wr_min_u64(attend(session), wr_min_u64(timer_ns, flow_ns));
         now = wr_os_monotonic_ns();
-        if (now < due_ns && !wr_u32_load_acquire(&session->stop_requested))
+        bool is_early = now < due_ns && !wr_u32_load_acquire(&session->stop_requested);
+        if (is_early)
             wr_bell_wait(&session->buffers.bell, ticket, due_ns - now);
+        session->drain.has_time = is_early && can_evict;
     }
 }
 

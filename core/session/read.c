@@ -4,6 +4,7 @@
 #include "session/read.h"
 
 #include <string.h>
+#include "base/lines.h"
 #include "lane/lane_read.h"
 #include "lane/lane_span.h"
 #include "session/report.h"
@@ -236,6 +237,8 @@ bool wr_read_lane(struct weir_session *session, struct wr_lane *lane, uint64_t l
         pthread_mutex_lock(&buffers->lock);
         struct wr_segment *segment = wr_lane_unchain(lane);
         pthread_mutex_unlock(&buffers->lock);
+        if (session->drain.has_time)
+            wr_lines_evict(segment, wr_commit_offset(commit));
         buffers->mode->give(buffers, segment); /* before anything that may block */
     }
 }

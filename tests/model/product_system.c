@@ -2,6 +2,7 @@
 
 #include <errno.h>
 #include <string.h>
+#include "base/lines.h"
 #include "os/clock.h"
 #include "os/os.h"
 #include "product_gate.h"
@@ -255,6 +256,17 @@ uint32_t wr_os_processor_count(void)
 
 void wr_os_timers_sharpen(void)
 {
+}
+
+bool wr_lines_can_evict(void)
+{
+    return false;
+}
+
+void wr_lines_evict(const void *at, uint64_t bytes)
+{
+    (void)at;
+    (void)bytes;
 }
 
 void wr_os_mutex_init(pthread_mutex_t *mutex)
