@@ -21,4 +21,11 @@ static inline uint64_t opaque(uint64_t value)
 #define weir_emit_words3   bench_without_clock_3
 #define weir_emit_words4   bench_without_clock_4
 #define weir_emit_words5   bench_without_clock_5
+
+#define weir_emit_at        bench_without_clock_at
+#define weir_emit_words0_at bench_without_clock_at_0
+#define weir_emit_words1_at bench_without_clock_at_1
+#define weir_emit_words2_at bench_without_clock_at_2
+#define weir_emit_words3_at bench_without_clock_at_3
+#define weir_emit_words4_at bench_without_clock_at_4
 #include "event/emit.c"

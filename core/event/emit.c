@@ -1,6 +1,6 @@
 /*
  * HOT: the path of an event that is enabled in exactly one session, has a fixed size, and finds
- * room.
+ * room; with a stamp that is read here, or with the caller's.
  *
  * Every other case leaves by a tail call, so these functions have no call, no locked instruction, no
  * fence and no stack frame (tests/codegen checks the object code).
@@ -15,8 +15,11 @@
  * own case remains of emit(). */
 #define IN_MEMORY UINT32_MAX
 
-#define SLOW(name) \
-    (is_in_memory ? wr_emit_##name(event, payload) : wr_emit_words_##name(event, a, b, c, d, e))
+#define SLOW(name)                                                                     \
+    (is_given       ? is_in_memory ? wr_emit_at_##name(event, stamp, payload)          \
+                                   : wr_emit_words_at_##name(event, stamp, a, b, c, d) \
+           : is_in_memory ? wr_emit_##name(event, payload)                             \
+                    : wr_emit_words_##name(event, a, b, c, d, e))
 
 /* Words are stored before the clock is read, which frees their registers for what follows. */
 WR_INLINE void put_words(unsigned char *record, uint32_t words, uint64_t a, uint64_t b, uint64_t c,
@@ -35,8 +38,9 @@ WR_INLINE void put_words(unsigned char *record, uint32_t words, uint64_t a, uint
         out[4] = e;
 }
 
-WR_INLINE bool emit(const struct weir_event *event, const void *payload, uint32_t words, uint64_t a,
-                    uint64_t b, uint64_t c, uint64_t d, uint64_t e)
+WR_INLINE bool emit(const struct weir_event *event, const void *payload, bool is_given,
+                    uint64_t stamp, uint32_t words, uint64_t a, uint64_t b, uint64_t c, uint64_t d,
+                    uint64_t e)
 {
     const bool is_in_memory = words == IN_MEMORY;
     struct wr_thread *thread = wr_self.ready;
@@ -62,16 +66,20 @@ WR_INLINE bool emit(const struct weir_event *event, const void *payload, uint32_
     struct wr_segment *segment;
     if (WR_UNLIKELY(!wr_lane_fits(lane, end, bytes, &segment, &commit)))
         return SLOW(pinned_slow);
+    uint64_t ticks = stamp - segment->given_base;
+    if (is_given && WR_UNLIKELY(ticks > WR_RECORD_TICK_MAX))
+        return SLOW(pinned_slow);
     unsigned char *record = wr_segment_cursor(segment, commit);
     wr_prefetch_write(record + WR_PREFETCH_BYTES);
     if (!is_in_memory)
         put_words(record, words, a, b, c, d, e);
-    uint64_t ticks = wr_clock_counter() - segment->base_ticks;
-    if (WR_UNLIKELY(ticks > WR_RECORD_TICK_MAX))
+    if (!is_given)
+        ticks = wr_clock_counter() - segment->base_ticks;
+    if (!is_given && WR_UNLIKELY(ticks > WR_RECORD_TICK_MAX))
         return is_in_memory ? wr_emit_pinned_slow(event, payload)
                             : wr_emit_record_slow(event, record);
 
-    uint64_t header = event->header | ticks;
+    uint64_t header = event->header | ticks | (is_given ? WR_RECORD_IS_GIVEN : 0);
     __builtin_memcpy(record, &header, sizeof header);
     if (is_in_memory) {
         uint64_t payload_bytes = bytes - WR_RECORD_HEADER_BYTES;
@@ -85,37 +93,72 @@ WR_INLINE bool emit(const struct weir_event *event, const void *payload, uint32_
 
 WEIR_API bool weir_emit(const struct weir_event *event, const void *payload)
 {
-    return emit(event, payload, IN_MEMORY, 0, 0, 0, 0, 0);
+    return emit(event, payload, false, 0, IN_MEMORY, 0, 0, 0, 0, 0);
 }
 
 WEIR_API bool weir_emit_words0(const struct weir_event *event)
 {
-    return emit(event, NULL, 0, 0, 0, 0, 0, 0);
+    return emit(event, NULL, false, 0, 0, 0, 0, 0, 0, 0);
 }
 
 WEIR_API bool weir_emit_words1(const struct weir_event *event, uint64_t a)
 {
-    return emit(event, NULL, 1, a, 0, 0, 0, 0);
+    return emit(event, NULL, false, 0, 1, a, 0, 0, 0, 0);
 }
 
 WEIR_API bool weir_emit_words2(const struct weir_event *event, uint64_t a, uint64_t b)
 {
-    return emit(event, NULL, 2, a, b, 0, 0, 0);
+    return emit(event, NULL, false, 0, 2, a, b, 0, 0, 0);
 }
 
 WEIR_API bool weir_emit_words3(const struct weir_event *event, uint64_t a, uint64_t b, uint64_t c)
 {
-    return emit(event, NULL, 3, a, b, c, 0, 0);
+    return emit(event, NULL, false, 0, 3, a, b, c, 0, 0);
 }
 
 WEIR_API bool weir_emit_words4(const struct weir_event *event, uint64_t a, uint64_t b, uint64_t c,
                                uint64_t d)
 {
-    return emit(event, NULL, 4, a, b, c, d, 0);
+    return emit(event, NULL, false, 0, 4, a, b, c, d, 0);
 }
 
 WEIR_API bool weir_emit_words5(const struct weir_event *event, uint64_t a, uint64_t b, uint64_t c,
                                uint64_t d, uint64_t e)
 {
-    return emit(event, NULL, 5, a, b, c, d, e);
+    return emit(event, NULL, false, 0, 5, a, b, c, d, e);
+}
+
+/* --- With a stamp of the caller's. ------------------------------------------------------------ */
+
+WEIR_API bool weir_emit_at(const struct weir_event *event, uint64_t stamp, const void *payload)
+{
+    return emit(event, payload, true, stamp, IN_MEMORY, 0, 0, 0, 0, 0);
+}
+
+WEIR_API bool weir_emit_words0_at(const struct weir_event *event, uint64_t stamp)
+{
+    return emit(event, NULL, true, stamp, 0, 0, 0, 0, 0, 0);
+}
+
+WEIR_API bool weir_emit_words1_at(const struct weir_event *event, uint64_t stamp, uint64_t a)
+{
+    return emit(event, NULL, true, stamp, 1, a, 0, 0, 0, 0);
+}
+
+WEIR_API bool weir_emit_words2_at(const struct weir_event *event, uint64_t stamp, uint64_t a,
+                                  uint64_t b)
+{
+    return emit(event, NULL, true, stamp, 2, a, b, 0, 0, 0);
+}
+
+WEIR_API bool weir_emit_words3_at(const struct weir_event *event, uint64_t stamp, uint64_t a,
+                                  uint64_t b, uint64_t c)
+{
+    return emit(event, NULL, true, stamp, 3, a, b, c, 0, 0);
+}
+
+WEIR_API bool weir_emit_words4_at(const struct weir_event *event, uint64_t stamp, uint64_t a,
+                                  uint64_t b, uint64_t c, uint64_t d)
+{
+    return emit(event, NULL, true, stamp, 4, a, b, c, d, 0);
 }

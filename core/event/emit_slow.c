@@ -85,6 +85,20 @@ static uint64_t since_base(const struct wr_segment *segment, uint64_t ticks)
     return since < WR_RECORD_TICK_MAX ? since : WR_RECORD_TICK_MAX;
 }
 
+/* The stamp as the record's header has it. */
+static uint64_t header_ticks(const struct wr_segment *segment, const struct wr_stamp *stamp)
+{
+    return stamp->is_given ? wr_given_ticks(segment->given_base, stamp->ticks) | WR_RECORD_IS_GIVEN
+                           : since_base(segment, stamp->ticks);
+}
+
+/* A stamp of the caller's is the same in all sessions, and after a wait. */
+static void stamp_forget(struct wr_stamp *stamp)
+{
+    if (!stamp->is_given)
+        stamp->ticks = 0;
+}
+
 /* Has the clock stepped back behind the segment's base, or moved further ahead than a record can
  * express? An empty segment never counts: its base was just read. */
 static bool is_out_of_time(const struct wr_segment *segment, uint64_t ticks, uint64_t commit)
@@ -93,30 +107,40 @@ static bool is_out_of_time(const struct wr_segment *segment, uint64_t ticks, uin
            wr_commit_offset(commit) > segment->records_at;
 }
 
+/* Does a stamp of the caller's fit? Otherwise the clock says whether that is the segment's fault:
+ * an odd stamp must not cost a segment. */
+static bool is_given_in_time(const struct wr_segment *segment, uint64_t ticks, uint64_t commit)
+{
+    return ticks - segment->given_base <= WR_RECORD_TICK_MAX ||
+           !is_out_of_time(segment, wr_clock_ticks(), commit);
+}
+
 /* If the segment is out of time, moves to one with a new base. The event is not lost for that: if
  * no other segment is available, it is written to the rest of this one, and the drain restores the
  * order. */
-static enum wr_room room_in_time(struct wr_lane *lane, uint32_t bytes, uint64_t *ticks,
+static enum wr_room room_in_time(struct wr_lane *lane, uint32_t bytes, struct wr_stamp *stamp,
                                  struct wr_segment **segment, uint64_t *commit)
 {
     enum wr_room room = wr_buffers_room(lane, bytes, segment, commit);
     if (room != WR_ROOM)
         return room;
-    if (*ticks == 0)
-        *ticks = wr_clock_ticks();
-    if (!is_out_of_time(*segment, *ticks, *commit) || !wr_buffers_has_room(lane))
+    if (!stamp->is_given && stamp->ticks == 0)
+        stamp->ticks = wr_clock_ticks();
+    bool is_in_time = stamp->is_given ? is_given_in_time(*segment, stamp->ticks, *commit)
+                                      : !is_out_of_time(*segment, stamp->ticks, *commit);
+    if (is_in_time || !wr_buffers_has_room(lane))
         return WR_ROOM;
     wr_buffers_retire(lane);
     return wr_buffers_room(lane, bytes, segment, commit);
 }
 
-static void record_write(struct wr_segment *segment, uint64_t commit, uint64_t ticks,
+static void record_write(struct wr_segment *segment, uint64_t commit, const struct wr_stamp *stamp,
                          const struct wr_event_definition *definition, const void *payload,
                          const struct wr_payload_size *size)
 {
     uint32_t payload_bytes = (uint32_t)size->bytes;
     unsigned char *record = wr_segment_cursor(segment, commit);
-    uint64_t header = wr_record_header(definition->index, since_base(segment, ticks));
+    uint64_t header = wr_record_header(definition->index, header_ticks(segment, stamp));
     unsigned char *out = record + WR_RECORD_HEADER_BYTES;
     if (!definition->is_fixed) {
         uint64_t extension = payload_bytes;
@@ -135,16 +159,16 @@ struct attempt {
     const struct wr_event_definition *definition;
     const void *payload;
     struct wr_payload_size size;
-    uint64_t ticks; /* 0 until the clock has been read: once per event, and again after a wait */
+    struct wr_stamp stamp;
 };
 
 static void attempt_begin(struct attempt *attempt, const struct weir_event *event,
-                          const void *payload, uint64_t ticks)
+                          const void *payload, struct wr_stamp stamp)
 {
     attempt->event = event;
     attempt->definition = wr_definition_of(event);
     attempt->payload = payload;
-    attempt->ticks = ticks;
+    attempt->stamp = stamp;
     wr_payload_measure(attempt->definition, payload, &attempt->size);
 }
 
@@ -153,10 +177,10 @@ static enum wr_room emit_whole(struct wr_lane *lane, struct attempt *attempt, ui
 {
     struct wr_segment *segment;
     uint64_t commit;
-    enum wr_room room = room_in_time(lane, bytes, &attempt->ticks, &segment, &commit);
+    enum wr_room room = room_in_time(lane, bytes, &attempt->stamp, &segment, &commit);
     if (room != WR_ROOM)
         return room;
-    record_write(segment, commit, attempt->ticks, attempt->definition, attempt->payload,
+    record_write(segment, commit, &attempt->stamp, attempt->definition, attempt->payload,
                  &attempt->size);
     if (lane->is_borrowed)
         wr_buffers_return(lane);
@@ -174,7 +198,7 @@ static enum wr_room emit_to_lane(struct wr_lane *lane, struct attempt *attempt)
     uint32_t bytes = wr_record_bytes((uint32_t)attempt->size.bytes, !definition->is_fixed);
     if (!wr_buffers_must_span(lane->buffers, bytes))
         return emit_whole(lane, attempt, bytes);
-    return wr_emit_span(lane, definition, attempt->payload, &attempt->size, &attempt->ticks);
+    return wr_emit_span(lane, definition, attempt->payload, &attempt->size, &attempt->stamp);
 }
 
 /* Without membarrier on the drain's side, only this ordered clock read keeps the following stamp
@@ -196,7 +220,7 @@ static bool wait_outside(struct wr_thread *thread, struct wr_lane *lane, uint32_
     enum wr_waited waited = mode->wait_outside(lane);
     wr_hooks_after(hooks);
     pin_enter(thread);
-    attempt->ticks = 0;
+    stamp_forget(&attempt->stamp);
     /* edge QUIESCE: the pin's store, then this load. A stopper clears the word, then waits for this
      * pin, then frees the lane; it has counted the loss. A pointer that is not NULL is to the same
      * lane, since only this thread attaches lanes. */
@@ -218,7 +242,7 @@ static bool wait_for_room(struct wr_thread *thread, struct wr_lane *lane, uint32
     const struct wr_mode *mode = lane->buffers->mode;
     enum wr_waited waited = mode->wait(lane);
     pin_enter(thread);
-    attempt->ticks = 0;
+    stamp_forget(&attempt->stamp);
     return mode->resume(lane, waited, (mask_of(attempt->event) >> slot & 1) != 0);
 }
 
@@ -262,9 +286,9 @@ static uint64_t pin_again(struct wr_thread *thread, const struct weir_event *eve
     return mask_of(event);
 }
 
-/* For the sessions that remain. `ticks` is the event's stamp, 0 if it is in no session yet. */
+/* For the sessions that remain. `is_written`: the event is in others already. */
 static WR_NOINLINE bool emit_to_others(const struct weir_event *event, const void *payload,
-                                       uint64_t mask, uint64_t ticks)
+                                       uint64_t mask, struct wr_stamp stamp, bool is_written)
 {
     struct wr_thread *thread = wr_self.thread;
     struct attempt attempt; /* not zeroed as a whole: it is large */
@@ -276,10 +300,10 @@ static WR_NOINLINE bool emit_to_others(const struct weir_event *event, const voi
     wr_self.pending = mask & mask_of(event);
     if (WR_UNLIKELY(marker() != 0)) {
         wr_self.pending = pin_again(thread, event);
-        ticks = 0;
+        stamp_forget(&stamp);
+        is_written = false;
     }
-    attempt_begin(&attempt, event, payload, ticks);
-    bool is_written = ticks != 0; /* in other sessions, if none remains */
+    attempt_begin(&attempt, event, payload, stamp);
     if (wr_self.pending)
         is_written = emit_to_all(thread, wr_self.pending, &attempt);
     wr_pin_leave_own(thread);
@@ -301,6 +325,8 @@ static WR_NOINLINE bool drop_at_once(struct wr_lane *lane, uint64_t bytes)
 /* The words of a payload, as a constant that makes a loop into a line: 0 to 5, or one of these. */
 #define ANY_FIXED UINT32_MAX
 #define VARIABLE  (UINT32_MAX - 1)
+
+#define UNREAD ((struct wr_stamp){.ticks = 0, .is_given = false})
 
 /* What is the same in all sessions that get the event. */
 struct copy {
@@ -353,7 +379,7 @@ WR_INLINE void copy_put(const struct copy *copy, unsigned char *record, uint64_t
 }
 
 /* Writes the event to the lane if its segment has room; otherwise does nothing. */
-WR_INLINE bool copy_write(const struct copy *copy, struct wr_lane *lane, uint64_t *ticks,
+WR_INLINE bool copy_write(const struct copy *copy, struct wr_lane *lane, struct wr_stamp *stamp,
                           uint32_t words)
 {
     uint64_t commit;
@@ -361,12 +387,13 @@ WR_INLINE bool copy_write(const struct copy *copy, struct wr_lane *lane, uint64_
     uint32_t end = wr_lane_end(lane);
     if (WR_UNLIKELY(!end || !wr_lane_fits(lane, end, copy->bytes, &segment, &commit)))
         return false;
-    if (*ticks == 0)
-        *ticks = wr_clock_counter();
-    uint64_t since = *ticks - segment->base_ticks;
+    if (!stamp->is_given && stamp->ticks == 0)
+        stamp->ticks = wr_clock_counter();
+    uint64_t since = stamp->ticks - (stamp->is_given ? segment->given_base : segment->base_ticks);
     if (WR_UNLIKELY(since > WR_RECORD_TICK_MAX))
         return false;
-    copy_put(copy, wr_segment_cursor(segment, commit), since, words);
+    copy_put(copy, wr_segment_cursor(segment, commit),
+             since | (stamp->is_given ? WR_RECORD_IS_GIVEN : 0), words);
     wr_segment_commit(segment, commit, copy->bytes);
     return true;
 }
@@ -374,7 +401,7 @@ WR_INLINE bool copy_write(const struct copy *copy, struct wr_lane *lane, uint64_
 /* Writes the event to the sessions whose lanes have room, and drops it where the lane is known to
  * get none. Nothing waits, and no lane changes its segment. Returns the sessions that remain. */
 WR_INLINE uint64_t emit_at_once(struct wr_thread *thread, uint64_t mask, const struct copy *copy,
-                                uint64_t *ticks, bool *is_lost, uint32_t words)
+                                struct wr_stamp *stamp, bool *is_lost, uint32_t words)
 {
     uint64_t left = mask;
     for (uint64_t next; mask; mask = next) {
@@ -384,7 +411,7 @@ WR_INLINE uint64_t emit_at_once(struct wr_thread *thread, uint64_t mask, const s
             wr_ptr_load_relaxed(wr_thread_lane(thread, (uint32_t)__builtin_ctzll(mask)));
         if (WR_UNLIKELY(!lane))
             continue;
-        if (WR_UNLIKELY(!copy_write(copy, lane, ticks, words))) {
+        if (WR_UNLIKELY(!copy_write(copy, lane, stamp, words))) {
             if (!drop_at_once(lane, copy->bytes))
                 continue;
             *is_lost = true;
@@ -399,20 +426,24 @@ WR_INLINE uint64_t emit_at_once(struct wr_thread *thread, uint64_t mask, const s
     return left;
 }
 
-WR_INLINE bool emit_pinned(const struct weir_event *event, const void *payload, uint32_t words)
+/* `stamp`: constant, apart from the ticks of one that is given. */
+WR_INLINE bool emit_pinned(const struct weir_event *event, const void *payload, uint32_t words,
+                           struct wr_stamp stamp)
 {
     struct wr_thread *thread = wr_self.thread;
-    uint64_t mask = mask_load(event), ticks = 0;
+    uint64_t mask = mask_load(event), wanted = mask;
     bool is_lost = mask == 0;
     if (WR_LIKELY(mask != 0 && marker() == 0)) {
         struct copy copy; /* not zeroed: it is large */
         wr_self.pending = mask;
         wr_compiler_barrier(); /* a fault in the host's strings may jump */
         copy_begin(&copy, event, payload, words);
-        mask = emit_at_once(thread, mask, &copy, &ticks, &is_lost, words);
+        mask = emit_at_once(thread, mask, &copy, &stamp, &is_lost, words);
     }
     if (WR_UNLIKELY(mask != 0))
-        return emit_to_others(event, payload, mask, ticks) && !is_lost;
+        return emit_to_others(event, payload, mask, stamp,
+                              stamp.is_given ? mask != wanted : stamp.ticks != 0) &&
+               !is_lost;
     wr_pin_leave_own(thread);
     wr_compiler_barrier();
     wr_self.pending = 0;
@@ -421,13 +452,23 @@ WR_INLINE bool emit_pinned(const struct weir_event *event, const void *payload, 
 
 WR_NOINLINE bool wr_emit_pinned_slow(const struct weir_event *event, const void *payload)
 {
-    return event->record_bytes == WR_RECORD_BYTES_VARIABLE ? emit_pinned(event, payload, VARIABLE)
-                                                           : emit_pinned(event, payload, ANY_FIXED);
+    return event->record_bytes == WR_RECORD_BYTES_VARIABLE
+               ? emit_pinned(event, payload, VARIABLE, UNREAD)
+               : emit_pinned(event, payload, ANY_FIXED, UNREAD);
+}
+
+WR_NOINLINE bool wr_emit_at_pinned_slow(const struct weir_event *event, uint64_t stamp,
+                                        const void *payload)
+{
+    const struct wr_stamp given = {.ticks = stamp, .is_given = true};
+    return event->record_bytes == WR_RECORD_BYTES_VARIABLE
+               ? emit_pinned(event, payload, VARIABLE, given)
+               : emit_pinned(event, payload, ANY_FIXED, given);
 }
 
 /* --- Outside the pin. ------------------------------------------------------------------------ */
 
-static bool emit_entered(const struct weir_event *event, const void *payload)
+static bool emit_entered(const struct weir_event *event, const void *payload, struct wr_stamp stamp)
 {
     wr_self.patience_ns = WR_PATIENCE_NS;
     struct wr_thread *thread = wr_thread_attach();
@@ -441,25 +482,36 @@ static bool emit_entered(const struct weir_event *event, const void *payload)
     wr_self.pending = mask_of(event);
     if (wr_self.pending) {
         struct attempt attempt;
-        attempt_begin(&attempt, event, payload, 0);
+        attempt_begin(&attempt, event, payload, stamp);
         is_written = emit_to_all(thread, wr_self.pending, &attempt);
     }
     wr_pin_leave_own(thread);
     return is_written;
 }
 
-WR_NOINLINE bool wr_emit_slow(const struct weir_event *event, const void *payload)
+static bool emit_slow(const struct weir_event *event, const void *payload, struct wr_stamp stamp)
 {
     if (wr_self.capture)
-        return wr_self.capture(wr_self.capture_context, event, payload);
+        return wr_self.capture(wr_self.capture_context, event, payload, &stamp);
     if (wr_self_is_inside())
         return emit_nested(event);
     if (!weir_event_is_enabled(event))
         return false;
     wr_self_enter();
-    bool is_written = emit_entered(event, payload);
+    bool is_written = emit_entered(event, payload, stamp);
     wr_self_leave();
     return is_written;
+}
+
+WR_NOINLINE bool wr_emit_slow(const struct weir_event *event, const void *payload)
+{
+    return emit_slow(event, payload, UNREAD);
+}
+
+WR_NOINLINE bool wr_emit_at_slow(const struct weir_event *event, uint64_t stamp,
+                                 const void *payload)
+{
+    return emit_slow(event, payload, (struct wr_stamp){.ticks = stamp, .is_given = true});
 }
 
 /* The loss has the cause that the lane recorded when it enrolled. */
@@ -485,18 +537,32 @@ WR_NOINLINE bool wr_emit_words_pinned_slow(const struct weir_event *event, uint6
     const uint64_t words[] = {a, b, c, d, e};
     switch ((event->record_bytes - WR_RECORD_HEADER_BYTES) / 8) {
     case 0:
-        return emit_pinned(event, words, 0);
+        return emit_pinned(event, words, 0, UNREAD);
     case 1:
-        return emit_pinned(event, words, 1);
+        return emit_pinned(event, words, 1, UNREAD);
     case 2:
-        return emit_pinned(event, words, 2);
+        return emit_pinned(event, words, 2, UNREAD);
     case 3:
-        return emit_pinned(event, words, 3);
+        return emit_pinned(event, words, 3, UNREAD);
     case 4:
-        return emit_pinned(event, words, 4);
+        return emit_pinned(event, words, 4, UNREAD);
     default:
-        return emit_pinned(event, words, 5);
+        return emit_pinned(event, words, 5, UNREAD);
     }
+}
+
+WR_NOINLINE bool wr_emit_words_at_slow(const struct weir_event *event, uint64_t stamp, uint64_t a,
+                                       uint64_t b, uint64_t c, uint64_t d)
+{
+    const uint64_t words[] = {a, b, c, d};
+    return wr_emit_at_slow(event, stamp, words);
+}
+
+WR_NOINLINE bool wr_emit_words_at_pinned_slow(const struct weir_event *event, uint64_t stamp,
+                                              uint64_t a, uint64_t b, uint64_t c, uint64_t d)
+{
+    const uint64_t words[] = {a, b, c, d};
+    return wr_emit_at_pinned_slow(event, stamp, words);
 }
 
 /* The record is copied first: its segment may be the drain's before the payload is written. */
@@ -520,7 +586,7 @@ const unsigned char wr_payload_mismatch;
 bool wr_emit_mismatch(const struct weir_event *event)
 {
     if (wr_self.capture)
-        return wr_self.capture(wr_self.capture_context, event, &wr_payload_mismatch);
+        return wr_self.capture(wr_self.capture_context, event, &wr_payload_mismatch, &UNREAD);
     if (wr_self_is_inside())
         return emit_nested(event);
     wr_self_enter();

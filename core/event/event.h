@@ -138,6 +138,13 @@ void wr_payload_put(const struct wr_event_definition *definition, const void *pa
 /* What wr_self.capture gets as payload if the values do not match the schema. */
 extern const unsigned char wr_payload_mismatch;
 
+/* An event's stamp: the caller's, or `ticks` is 0 until the clock has been read. That happens once
+ * for all sessions, and again after a wait. */
+struct wr_stamp {
+    uint64_t ticks;
+    bool is_given; /* it is the caller's */
+};
+
 /* The slow paths of an event; each does the whole job. Those with `pinned` continue inside the pin,
  * which they leave. */
 bool wr_emit_slow(const struct weir_event *event, const void *payload);
@@ -147,6 +154,13 @@ bool wr_emit_words_slow(const struct weir_event *event, uint64_t a, uint64_t b, 
                         uint64_t d, uint64_t e);
 bool wr_emit_words_pinned_slow(const struct weir_event *event, uint64_t a, uint64_t b, uint64_t c,
                                uint64_t d, uint64_t e);
+/* The same with a stamp of the caller's. */
+bool wr_emit_at_slow(const struct weir_event *event, uint64_t stamp, const void *payload);
+bool wr_emit_at_pinned_slow(const struct weir_event *event, uint64_t stamp, const void *payload);
+bool wr_emit_words_at_slow(const struct weir_event *event, uint64_t stamp, uint64_t a, uint64_t b,
+                           uint64_t c, uint64_t d);
+bool wr_emit_words_at_pinned_slow(const struct weir_event *event, uint64_t stamp, uint64_t a,
+                                  uint64_t b, uint64_t c, uint64_t d);
 /* Drops an event whose lane waits for a segment and has got none, at a fraction of an event's cost.
  * A function of its own, so that the fast path needs no register for the address of wr_self.
  * Pinned. */
@@ -158,9 +172,10 @@ bool wr_emit_record_slow(const struct weir_event *event, const unsigned char *re
  * the event's other losses are counted. False. */
 bool wr_emit_mismatch(const struct weir_event *event);
 
-/* Writes one session's copy of an event whose record is larger than a segment. Call inside the pin;
- * `*ticks` is 0 until the clock has been read. */
+/* Writes one session's copy of an event whose record is larger than a segment. Call inside the
+ * pin. */
 enum wr_room wr_emit_span(struct wr_lane *lane, const struct wr_event_definition *definition,
-                          const void *payload, const struct wr_payload_size *size, uint64_t *ticks);
+                          const void *payload, const struct wr_payload_size *size,
+                          struct wr_stamp *stamp);
 
 #endif

@@ -1,4 +1,4 @@
-/* Events whose values come one by one: weir_event_emit(). */
+/* Events whose values come one by one: weir_event_emit() and weir_event_emit_at(). */
 #include "event/event.h"
 
 #include <string.h>
@@ -47,26 +47,45 @@ static uint32_t append_value(struct built_payload *built, uint32_t at,
     return append(built, at, &value->unsigned_value, wr_type_bytes(value->type));
 }
 
-WEIR_API bool weir_event_emit(const struct weir_event *event, const struct weir_value *values,
-                              uint32_t count, uint32_t value_bytes)
+/* False if the values do not match the event's definition. */
+static bool build(struct built_payload *built, const struct wr_event_definition *definition,
+                  const struct weir_value *values, uint32_t count, uint32_t value_bytes)
 {
-    if (!weir_event_is_enabled(event) && !wr_self.capture)
-        return false;
-    const struct wr_event_definition *definition = wr_definition_of(event);
     bool matches = definition && count == definition->schema.field_count &&
                    wr_host_size_is_known(value_bytes, VALUE_BYTES_FIRST, sizeof *values);
-    struct built_payload built;
     uint32_t at = 0;
     for (uint32_t i = 0; matches && i < count; i++) {
         const struct weir_value *value =
             (const void *)((const unsigned char *)values + (size_t)i * value_bytes);
         matches = value->type == definition->schema.fields[i].type;
         if (matches)
-            at = append_value(&built, at, value);
+            at = append_value(built, at, value);
     }
-    if (!matches)
+    return matches;
+}
+
+WEIR_API bool weir_event_emit(const struct weir_event *event, const struct weir_value *values,
+                              uint32_t count, uint32_t value_bytes)
+{
+    if (!weir_event_is_enabled(event) && !wr_self.capture)
+        return false;
+    const struct wr_event_definition *definition = wr_definition_of(event);
+    struct built_payload built;
+    if (!build(&built, definition, values, count, value_bytes))
         return wr_emit_mismatch(event);
     if (definition->is_ordered)
         weir_order();
     return weir_emit(event, built.bytes);
+}
+
+WEIR_API bool weir_event_emit_at(const struct weir_event *event, uint64_t stamp,
+                                 const struct weir_value *values, uint32_t count,
+                                 uint32_t value_bytes)
+{
+    if (!weir_event_is_enabled(event) && !wr_self.capture)
+        return false;
+    struct built_payload built;
+    if (!build(&built, wr_definition_of(event), values, count, value_bytes))
+        return wr_emit_mismatch(event);
+    return weir_emit_at(event, stamp, built.bytes);
 }

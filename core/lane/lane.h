@@ -51,7 +51,8 @@ struct wr_lane {
     struct wr_lane *touched; /* list of lanes with `is_touched` */
     bool is_touched;         /* has encoded since the last flush */
     uint64_t sink_failed;    /* LOCK(lanes): records encoded, but not written */
-    uint64_t last_stamp;     /* the last record's stamp, as its thread read the clock; 0: none */
+    bool is_given;           /* this look has read a stamp of the caller's */
+    uint64_t last_stamp;     /* the last other stamp, as the thread read the clock; 0: none */
     int64_t skew;            /* added to its stamps beside the session's offset: session/step.c */
     uint64_t noted_pin;      /* the pin that wr_point_settle() waits for */
     uint64_t idle_commit;    /* commit word of `idle_segment` then; 0 if it was not alone */

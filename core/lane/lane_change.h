@@ -73,6 +73,7 @@ static inline void wr_lane_head(struct wr_lane *lane, struct wr_segment *segment
                                 uint64_t base_ticks)
 {
     segment->base_ticks = base_ticks;
+    segment->given_base = wr_given_base(base_ticks);
     segment->records_at = WR_SEGMENT_HEADER_BYTES;
     segment->first_number = 1 + lane->records_retired + wr_lane_lost(lane);
     for (unsigned cause = 0; cause < WR_LANE_CAUSES; cause++) {

@@ -3,7 +3,11 @@
  *
  *     bit 63      extension: an 8-byte word follows
  *     bits 62..48 event index, 1 to 32,767
- *     bits 47..0  ticks since the segment's base
+ *     bit 47      the stamp is the caller's
+ *     bits 46..0  ticks since the segment's base; of a caller's stamp, since its given_base
+ *
+ * A stamp of the caller's may be any number. If the ticks cannot express it, they say in which
+ * direction: 0 is older than everything, and the largest value is later than everything.
  *
  * With the extension bit, the next word has the payload's length in bytes in its low 32 bits, and
  * flags above them; unused flag bits are 0. Without it, the payload has the event's fixed length.
@@ -31,8 +35,10 @@
 #define WR_RECORD_EXTENSION_BYTES 8u
 #define WR_RECORD_ALIGNMENT       8u
 #define WR_RECORD_EXTENSION       (UINT64_C(1) << 63)
-#define WR_RECORD_TICK_BITS       48
+#define WR_RECORD_INDEX_SHIFT     48
+#define WR_RECORD_TICK_BITS       47
 #define WR_RECORD_TICK_MAX        ((UINT64_C(1) << WR_RECORD_TICK_BITS) - 1)
+#define WR_RECORD_IS_GIVEN        (UINT64_C(1) << WR_RECORD_TICK_BITS)
 #define WR_EVENT_INDEX_MAX        32767u
 #define WR_RECORD_SPANS           (UINT64_C(1) << 32) /* in the extension word */
 
@@ -44,17 +50,43 @@
 
 static inline uint64_t wr_record_header(uint32_t event_index, uint64_t ticks_since_base)
 {
-    return (uint64_t)event_index << WR_RECORD_TICK_BITS | ticks_since_base;
+    return (uint64_t)event_index << WR_RECORD_INDEX_SHIFT | ticks_since_base;
 }
 
 static inline uint32_t wr_record_event_index(uint64_t header)
 {
-    return (uint32_t)(header >> WR_RECORD_TICK_BITS) & WR_EVENT_INDEX_MAX;
+    return (uint32_t)(header >> WR_RECORD_INDEX_SHIFT) & WR_EVENT_INDEX_MAX;
 }
 
 static inline uint64_t wr_record_ticks(uint64_t header)
 {
     return header & WR_RECORD_TICK_MAX;
+}
+
+/* A stamp of the caller's that is later than everything. A session's offset can be added to it. */
+#define WR_STAMP_MAX ((uint64_t)INT64_MAX)
+
+/* Where the stamps of the caller's in a segment count from: as far before its base as after it. */
+static inline uint64_t wr_given_base(uint64_t base_ticks)
+{
+    const uint64_t half = UINT64_C(1) << (WR_RECORD_TICK_BITS - 1);
+    return base_ticks > half ? base_ticks - half : 0;
+}
+
+/* The ticks of a caller's stamp, and back. */
+static inline uint64_t wr_given_ticks(uint64_t given_base, uint64_t stamp)
+{
+    if (stamp < given_base)
+        return 0;
+    uint64_t ticks = stamp - given_base;
+    return ticks < WR_RECORD_TICK_MAX ? ticks : WR_RECORD_TICK_MAX;
+}
+
+static inline uint64_t wr_given_stamp(uint64_t given_base, uint64_t ticks)
+{
+    if (ticks == WR_RECORD_TICK_MAX)
+        return WR_STAMP_MAX;
+    return ticks == 0 ? 0 : given_base + ticks;
 }
 
 static inline uint32_t wr_record_bytes(uint32_t payload_bytes, bool extended)

@@ -28,6 +28,7 @@ struct wr_segment {
     /* WRITER until CHAIN publishes the segment; then CONST until it is given back */
     struct wr_segment *older;             /* the next older segment on `opened` */
     uint64_t base_ticks;                  /* record times count from here */
+    uint64_t given_base;                  /* stamps of callers count from here: wr_given_base() */
     uint64_t first_number;                /* attempt number of the first record, from 1 */
     uint64_t lost_before[WR_LANE_CAUSES]; /* the lane's losses before the first record */
     uint32_t records_at; /* offset of the first record: bytes before it belong to a record that

@@ -21,6 +21,7 @@
 #define WR_SESSIONS_MAX 64
 
 struct wr_lane;
+struct wr_stamp;
 struct weir_event;
 
 struct wr_thread {
@@ -73,7 +74,8 @@ struct wr_self {
                        * inside their pin all the time */
     uint64_t pending; /* slots where the event of a slow path is neither written nor counted */
     /* The drain thread during the rundown: events go to `capture` instead of a lane. */
-    bool (*capture)(void *context, const struct weir_event *event, const void *payload);
+    bool (*capture)(void *context, const struct weir_event *event, const void *payload,
+                    const struct wr_stamp *stamp);
     void *capture_context;
     uint32_t last_loss;   /* enum weir_loss: why the most recent failed emit failed */
     uint32_t no_block;    /* no-block scopes that the thread is in */

@@ -113,6 +113,8 @@ void wr_clock_init(void)
 {
     wr_clock.is_counter = counter_is_invariant();
     first = start_take();
+    /* relaxed: the number says all that its readers rely on */
+    wr_u32_store_relaxed(&wr_clock.kind, wr_clock.is_counter ? WR_CLOCK_COUNTER : WR_CLOCK_SYSTEM);
 }
 
 static double rate(struct reading start, struct reading end)

@@ -16,9 +16,12 @@
 #include "base/counter.h"
 #include "os/os.h"
 
+enum wr_clock_kind { WR_CLOCK_NONE, WR_CLOCK_SYSTEM, WR_CLOCK_COUNTER };
+
 /* CONST after wr_clock_init(). */
 struct wr_clock {
     bool is_counter;
+    struct wr_u32 kind; /* ANY: enum wr_clock_kind, for threads that may ask before that */
 };
 extern struct wr_clock wr_clock;
 

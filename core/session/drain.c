@@ -13,6 +13,7 @@
 #include "lane/lane_read.h"
 #include "os/clock.h"
 #include "os/os.h"
+#include "session/given.h"
 #include "session/point.h"
 #include "session/read.h"
 #include "session/rundown.h"
@@ -327,6 +328,7 @@ static const struct wr_drain_way reader = {.begin = begin,
                                            .end = end,
                                            .enter = enter,
                                            .admits = wr_step_admits,
+                                           .admits_given = wr_given_admits,
                                            .gone_before = nothing_gone};
 
 void wr_drain_begin(struct weir_session *session)

@@ -59,22 +59,33 @@ struct wr_drain_way {
     /* As wr_step_admits(). */
     bool (*admits)(struct weir_session *session, struct wr_lane *lane, uint64_t stamp,
                    uint64_t limit);
+    /* As wr_given_admits(). */
+    bool (*admits_given)(struct weir_session *session, struct wr_lane *lane, uint64_t stamp,
+                         uint64_t bound, uint64_t limit, uint64_t *ticks);
     /* The number of records missing from the stream before the lane's oldest segment. */
     uint64_t (*gone_before)(const struct wr_lane *lane);
+};
+
+/* What is known of the record with a stamp of the caller's that is being read. */
+struct wr_given {
+    uint64_t ticks;     /* its time in the stream */
+    uint64_t bound;     /* OVERWRITE: the latest time of records in front of `bound_end` */
+    uint32_t bound_end; /* an offset in the segment; 0: not looked for yet */
 };
 
 /* The drain thread's own state. Other threads read only the counts marked LOCK. */
 struct wr_drain {
     const struct wr_drain_way *way; /* CONST after wr_drain_begin() */
     struct wr_nettrace nettrace;
-    unsigned char *scratch;    /* pages for two payloads: one with converted strings; one joined
+    unsigned char *scratch;  /* pages for two payloads: one with converted strings; one joined
                                   from several segments, or the rundown's */
-    uint64_t offset;           /* added to stamps, so that the stream's time never steps back */
-    uint64_t clock_ticks;      /* the clock at the last look; less at the next one means a step */
-    uint64_t clock_ns;         /* CLOCK_MONOTONIC at that look, if stamps are the counter's */
-    uint64_t expected_ticks;   /* the stream time expected at that look */
-    bool is_before_step;       /* only records stamped before a step of the clock are read */
-    uint64_t end_ticks;        /* the stream's time when all emitters had left */
+    uint64_t offset;         /* added to stamps, so that the stream's time never steps back */
+    uint64_t clock_ticks;    /* the clock at the last look; less at the next one means a step */
+    uint64_t clock_ns;       /* CLOCK_MONOTONIC at that look, if stamps are the counter's */
+    uint64_t expected_ticks; /* the stream time expected at that look */
+    bool is_before_step;     /* only records stamped before a step of the clock are read */
+    uint64_t end_ticks;      /* the stream's time when all emitters had left */
+    struct wr_given given;
     uint64_t horizon;          /* every record stamped before it was read, except late ones */
     uint64_t point_ticks;      /* the time of the last sequence point */
     uint64_t point_offset;     /* the stream's length after that point */

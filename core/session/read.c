@@ -18,6 +18,7 @@ struct record {
     uint32_t index;                               /* 0: a gap mark */
     const struct wr_event_definition *definition; /* of the index */
     uint64_t stamp;                               /* the clock as its thread read it */
+    bool is_given;                                /* the stamp is the caller's: see stamp_given() */
     const unsigned char *payload;
     uint32_t payload_bytes;
     uint32_t bytes;
@@ -32,6 +33,7 @@ static inline void record_read(const struct wr_segment *segment, uint32_t offset
     memcpy(&header, at, sizeof header);
     uint32_t index = wr_record_event_index(header);
     record->stamp = segment->base_ticks + wr_record_ticks(header);
+    record->is_given = (header & WR_RECORD_IS_GIVEN) != 0;
     record->payload = at + WR_RECORD_HEADER_BYTES;
     if (WR_UNLIKELY(index != record->index)) {
         record->index = index;
@@ -52,10 +54,73 @@ static inline void record_read(const struct wr_segment *segment, uint32_t offset
     record->bytes = wr_record_bytes(record->payload_bytes, is_extended);
 }
 
-/* The record's time in the stream: never before the thread's last record or the last point. */
-static inline uint64_t ticks_of(struct weir_session *session, struct wr_lane *lane, uint64_t stamp)
+static uint64_t stamp_given(const struct wr_segment *segment, uint32_t offset)
+{
+    uint64_t header;
+    memcpy(&header, (const unsigned char *)segment + offset, sizeof header);
+    return wr_given_stamp(segment->given_base, wr_record_ticks(header));
+}
+
+/* A record with a caller's stamp in a kept segment was written before the next record that the
+ * library has stamped, which the segment may have up to `end`, or before the next segment. */
+static void bound_find(struct weir_session *session, const struct wr_segment *segment,
+                       uint32_t offset, uint32_t end)
+{
+    struct wr_given *given = &session->drain.given;
+    const struct wr_segment *newer = segment->newer;
+    struct record next = {0};
+    given->bound = newer ? wr_step_ticks_kept(session, newer, newer->base_ticks) : UINT64_MAX;
+    given->bound_end = end;
+    for (; offset < end && !next.spans; offset += next.bytes) {
+        record_read(segment, offset, &next);
+        if (next.index == 0 || next.is_given)
+            continue;
+        given->bound = wr_step_ticks_kept(session, segment, next.stamp);
+        given->bound_end = offset;
+        return;
+    }
+}
+
+static uint64_t bound_of(struct weir_session *session, const struct wr_segment *segment,
+                         uint32_t offset, uint32_t end)
+{
+    if (!session->buffers.mode->keeps)
+        return UINT64_MAX;
+    if (offset >= session->drain.given.bound_end)
+        bound_find(session, segment, offset, end);
+    return session->drain.given.bound;
+}
+
+/* In a separate function, so that the others need no registers for it. */
+static WR_NOINLINE bool admits_given(struct weir_session *session, struct wr_lane *lane,
+                                     uint32_t offset, uint32_t end, uint64_t limit)
 {
     struct wr_drain *drain = &session->drain;
+    lane->is_given = true;
+    uint64_t bound = bound_of(session, lane->oldest, offset, end);
+    return drain->way->admits_given(session, lane, stamp_given(lane->oldest, offset), bound, limit,
+                                    &drain->given.ticks);
+}
+
+/* May the record be read now? */
+WR_INLINE bool admits(struct weir_session *session, struct wr_lane *lane, uint32_t offset,
+                      uint32_t end, uint64_t limit, const struct record *record)
+{
+    const struct wr_drain *drain = &session->drain;
+    if (WR_UNLIKELY(record->is_given))
+        return admits_given(session, lane, offset, end, limit);
+    return wr_step_is_plain(drain, lane, record->stamp, limit) ||
+           drain->way->admits(session, lane, record->stamp, limit);
+}
+
+/* The record's time in the stream: never before the thread's last record or the last point. */
+static inline uint64_t ticks_of(struct weir_session *session, struct wr_lane *lane,
+                                const struct record *record)
+{
+    struct wr_drain *drain = &session->drain;
+    if (WR_UNLIKELY(record->is_given))
+        return lane->track.ticks = drain->given.ticks;
+    uint64_t stamp = record->stamp;
     uint64_t ticks = wr_step_ticks(drain, lane, stamp);
     if (WR_UNLIKELY(ticks < drain->point_ticks)) {
         wr_step_count_late(session, ticks);
@@ -87,7 +152,7 @@ static inline void record_write(struct weir_session *session, struct wr_lane *la
     struct wr_drain *drain = &session->drain;
     const void *payload = record->payload;
     uint32_t bytes = record->payload_bytes;
-    uint64_t ticks = ticks_of(session, lane, record->stamp);
+    uint64_t ticks = ticks_of(session, lane, record);
     /* Once per record, not per segment: between two records, losses may have been reported as
      * events of the drain's own capture thread. */
     wr_nettrace_block_begin(&drain->nettrace, lane->track.capture_id, lane->track.thread_id);
@@ -112,6 +177,23 @@ static void touch(struct wr_drain *drain, struct wr_lane *lane)
     drain->touched = lane;
 }
 
+/* The base of a run with stamps of the caller's; lowers the limit. Stamps that the ticks cannot
+ * express, and all at the end of the stream, which has no limit, are left to the general path. */
+static WR_NOINLINE uint64_t given_run(const struct weir_session *session,
+                                      const struct wr_lane *lane, uint64_t *limit)
+{
+    const struct wr_drain *drain = &session->drain;
+    uint64_t base = lane->oldest->given_base + drain->offset;
+    uint64_t most = base + WR_RECORD_TICK_MAX;
+    if (session->buffers.mode->keeps && drain->given.bound < most)
+        most = drain->given.bound;
+    if (*limit == UINT64_MAX || lane->track.ticks <= base)
+        *limit = 0;
+    else if (most < *limit)
+        *limit = most;
+    return base;
+}
+
 /* Writes the records that follow the one just written as long as they differ from it only in time
  * and content. Returns the offset of the first that needs the general path. */
 static uint32_t run_write(struct weir_session *session, struct wr_lane *lane,
@@ -119,14 +201,18 @@ static uint32_t run_write(struct weir_session *session, struct wr_lane *lane,
                           uint32_t *count)
 {
     const unsigned char *segment = (const unsigned char *)lane->oldest;
-    uint64_t base = wr_step_ticks(&session->drain, lane, lane->oldest->base_ticks),
-             shape = (uint64_t)last->index << WR_RECORD_TICK_BITS, header;
+    uint64_t base = wr_step_ticks(&session->drain, lane, lane->oldest->base_ticks), shape, header;
     uint64_t least = wr_max_u64(lane->track.ticks, session->drain.point_ticks);
     uint32_t bytes = last->payload_bytes, written = 0;
     struct wr_nettrace_run run;
     /* A skew may end with the next record. */
-    if (lane->skew || last->definition->has_strings || !last->definition->is_fixed ||
-        !wr_nettrace_run_begin(&session->drain.nettrace, last->index, lane->track.number + 1, bytes,
+    if (lane->skew || last->definition->has_strings || !last->definition->is_fixed)
+        return offset;
+    memcpy(&shape, segment + offset - last->bytes, sizeof shape);
+    shape &= ~WR_RECORD_TICK_MAX;
+    if (WR_UNLIKELY(shape & WR_RECORD_IS_GIVEN))
+        base = given_run(session, lane, &limit);
+    if (!wr_nettrace_run_begin(&session->drain.nettrace, last->index, lane->track.number + 1, bytes,
                                &run))
         return offset;
     for (; offset < end && written < run.room; offset += last->bytes, written++) {
@@ -138,7 +224,8 @@ static uint32_t run_write(struct weir_session *session, struct wr_lane *lane,
         least = ticks;
     }
     wr_nettrace_run_end(&session->drain.nettrace, &run, written);
-    lane->last_stamp += least - lane->track.ticks;
+    if (!(shape & WR_RECORD_IS_GIVEN))
+        lane->last_stamp += least - lane->track.ticks;
     lane->track.ticks = least;
     lane->track.number += written;
     lane->track.shown = lane->track.number;
@@ -154,10 +241,10 @@ static bool segment_read(struct weir_session *session, struct wr_lane *lane, uin
     struct wr_segment *segment = lane->oldest;
     struct record record = {0};
     uint32_t offset = lane->read_offset, end = wr_commit_offset(commit), count = 0;
+    session->drain.given.bound_end = 0;
     while (offset < end) {
         record_read(segment, offset, &record);
-        if (record.index && !wr_step_is_plain(&session->drain, lane, record.stamp, limit) &&
-            !session->drain.way->admits(session, lane, record.stamp, limit))
+        if (record.index && !admits(session, lane, offset, end, limit, &record))
             break;
         if (WR_UNLIKELY(record.spans))
             record_join(session, segment, offset, end, &record);
@@ -182,19 +269,31 @@ static bool segment_read(struct weir_session *session, struct wr_lane *lane, uin
     return is_stopped;
 }
 
+/* The time of a record in a kept segment. */
+static uint64_t kept_ticks(struct weir_session *session, const struct wr_segment *segment,
+                           uint32_t offset, uint32_t end, const struct record *record)
+{
+    if (!record->is_given)
+        return wr_step_ticks_kept(session, segment, record->stamp);
+    uint64_t ticks = wr_step_ticks_kept(session, segment, stamp_given(segment, offset));
+    uint64_t bound = bound_of(session, segment, offset, end);
+    return ticks < bound ? ticks : bound;
+}
+
 void wr_read_skip(struct weir_session *session, struct wr_lane *lane, uint64_t since)
 {
     bool is_final;
     uint32_t end = wr_commit_offset(wr_lane_readable(lane, &is_final)), count = 0;
     uint32_t offset = lane->oldest->records_at;
     struct record record = {0};
+    session->drain.given.bound_end = 0;
     if (offset == end)
         return;
     wr_report_gap(session, lane, true);
     session->drain.way->enter(session, lane);
     for (; offset < end; offset = record.spans ? end : offset + record.bytes) {
         record_read(lane->oldest, offset, &record);
-        if (record.index && wr_step_ticks_kept(session, lane->oldest, record.stamp) >= since)
+        if (record.index && kept_ticks(session, lane->oldest, offset, end, &record) >= since)
             break;
         if (record.index)
             count++;
@@ -210,9 +309,12 @@ void wr_read_skip(struct weir_session *session, struct wr_lane *lane, uint64_t s
 bool wr_read_lane(struct weir_session *session, struct wr_lane *lane, uint64_t limit)
 {
     struct wr_buffers *buffers = &session->buffers;
+    lane->is_given = false;
     for (uint32_t count = 0;; count++) {
-        /* If the thread's clock differs from the drain's, the limit may never end this loop. */
-        if (lane->skew && count >= buffers->segment_count)
+        /* If the thread's clock differs from the drain's, or its stamps are the caller's, the limit
+         * may never end this loop. A chain that is kept does not grow. */
+        if ((lane->skew || lane->is_given) && !buffers->mode->keeps &&
+            count >= buffers->segment_count)
             return true;
         if (!lane->oldest) {
             pthread_mutex_lock(&buffers->lock);

@@ -8,6 +8,7 @@
 #include "lane/lane_read.h"
 #include "os/clock.h"
 #include "os/os.h"
+#include "session/given.h"
 #include "session/step.h"
 
 /* --- Segments of threads that make no progress. ---------------------------------------------- */
@@ -164,4 +165,5 @@ const struct wr_drain_way wr_recorder = {.begin = begin,
                                          .end = end,
                                          .enter = wr_step_enter_kept,
                                          .admits = wr_step_admits_kept,
+                                         .admits_given = wr_given_admits_kept,
                                          .gone_before = gone_before};

@@ -64,6 +64,13 @@ void wr_report_write(struct weir_session *session, uint64_t ticks)
     drain->loss_count = 0;
 }
 
+void wr_report_late(struct weir_session *session)
+{
+    pthread_mutex_lock(&session->buffers.lock);
+    session->drain.late_records++;
+    pthread_mutex_unlock(&session->buffers.lock);
+}
+
 /* Loss events precede the next point. If the list is full between points, they get the time of the
  * last point. */
 void wr_report_loss(struct weir_session *session, struct wr_track *track, enum weir_loss cause,

@@ -5,6 +5,7 @@
  */
 #include "session/rundown.h"
 
+#include "session/given.h"
 #include "session/point.h"
 #include "session/report.h"
 #include "session/session.h"
@@ -18,7 +19,7 @@ static bool lose(struct weir_session *session, enum weir_loss cause)
 }
 
 static bool encode(struct weir_session *session, const struct weir_event *event,
-                   const void *payload)
+                   const void *payload, const struct wr_stamp *stamp)
 {
     struct wr_drain *drain = &session->drain;
     const struct wr_event_definition *definition = wr_definition_of(event);
@@ -35,7 +36,8 @@ static bool encode(struct weir_session *session, const struct weir_event *event,
     uint32_t file_bytes = (uint32_t)size.bytes;
     if (definition->has_strings)
         file_bytes = wr_nettrace_payload(&definition->schema, record, converted);
-    uint64_t ticks = wr_step_ticks_now(session);
+    uint64_t ticks = stamp->is_given ? wr_given_now(session, &drain->self, stamp->ticks)
+                                     : wr_step_ticks_now(session);
     wr_report_describe(session, definition, ticks);
     wr_nettrace_block_begin(&drain->nettrace, drain->self.capture_id, drain->self.thread_id);
     wr_report_own_event(session, definition->index, ticks,
@@ -47,10 +49,11 @@ static bool encode(struct weir_session *session, const struct weir_event *event,
 }
 
 /* What the sink's function emits meanwhile is not part of the rundown: it is counted as nested. */
-static bool capture(void *context, const struct weir_event *event, const void *payload)
+static bool capture(void *context, const struct weir_event *event, const void *payload,
+                    const struct wr_stamp *stamp)
 {
     wr_self.capture = NULL;
-    bool is_written = encode(context, event, payload);
+    bool is_written = encode(context, event, payload, stamp);
     wr_self.capture = capture;
     return is_written;
 }

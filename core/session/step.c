@@ -161,12 +161,8 @@ static void bring_back(struct wr_drain *drain, struct wr_lane *lane, uint64_t st
 /* Points of the same horizon are one tick apart; a record between them is not late. */
 void wr_step_count_late(struct weir_session *session, uint64_t ticks)
 {
-    struct wr_drain *drain = &session->drain;
-    if (ticks >= drain->horizon)
-        return;
-    pthread_mutex_lock(&session->buffers.lock);
-    drain->late_records++;
-    pthread_mutex_unlock(&session->buffers.lock);
+    if (ticks < session->drain.horizon)
+        wr_report_late(session);
 }
 
 /* A record that would be late or in the future. A late record may also come from a thread that was

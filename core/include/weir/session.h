@@ -292,7 +292,8 @@ struct weir_stats {
     uint64_t sequence_points;
     /* Records that the drain found only after a sequence point that should have followed them, and
      * that have its time: of threads that were preempted inside an event, and the first one of a
-     * thread behind a step of its clock that the library has not seen for all threads. */
+     * thread behind a step of its clock that the library has not seen for all threads. And those
+     * whose stamp was the caller's, and too old or in the future: see weir_emit_at(). */
     uint64_t late_records;
     uint64_t threads_seen;
 

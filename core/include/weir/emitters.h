@@ -1,0 +1,383 @@
+/*
+ * How a provider's list becomes code: the emitters, and the macros WEIR_PROVIDER,
+ * WEIR_PROVIDER_DEFINE, WEIR_EMIT and WEIR_EMIT_AT. weir/trace.h includes it, and says how to use
+ * them.
+ *
+ * No body here has a token of one or two letters that is not a parameter: a host's macro of that
+ * name would replace it.
+ */
+#ifndef WEIR_EMITTERS_H
+#define WEIR_EMITTERS_H
+
+#include <weir/trace.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#define WEIR_PACKED_BYTES_MAX_ 40u
+#define WEIR_INLINE_           static inline __attribute__((always_inline))
+
+/* A payload in words. The compiler keeps it in registers: every index and shift is a constant. A
+ * payload that passes through memory instead, field by field, would wait there: the processor
+ * cannot forward several narrow stores to one load of a word. */
+struct weir_packed_ {
+    uint64_t word[WEIR_PACKED_BYTES_MAX_ / 8 + 1];
+    size_t bytes;
+};
+
+/* Appends the low bytes of `value`. The other bytes are 0. */
+WEIR_INLINE_ void weir_pack_(struct weir_packed_ *packed, uint64_t value, size_t bytes)
+{
+    size_t index = packed->bytes / 8, shift = packed->bytes % 8 * 8;
+    packed->bytes += bytes;
+    if (packed->bytes > WEIR_PACKED_BYTES_MAX_)
+        return;
+    packed->word[index] |= value << shift;
+    if (shift + bytes * 8 > 64)
+        packed->word[index + 1] |= value >> (64 - shift);
+}
+
+WEIR_INLINE_ void weir_pack_guid_(struct weir_packed_ *packed, const struct weir_guid *guid)
+{
+    uint64_t half[2];
+    __builtin_memcpy(half, guid->bytes, sizeof half);
+    weir_pack_(packed, half[0], sizeof half[0]);
+    weir_pack_(packed, half[1], sizeof half[1]);
+}
+
+WEIR_INLINE_ uint64_t weir_bits_f32_(float value)
+{
+    uint32_t bits;
+    __builtin_memcpy(&bits, &value, sizeof bits);
+    return bits;
+}
+
+WEIR_INLINE_ uint64_t weir_bits_f64_(double value)
+{
+    uint64_t bits;
+    __builtin_memcpy(&bits, &value, sizeof bits);
+    return bits;
+}
+
+WEIR_INLINE_ bool weir_emit_packed_(const struct weir_event *event,
+                                    const struct weir_packed_ *packed)
+{
+    const uint64_t *word = packed->word;
+    switch ((packed->bytes + 7) / 8) {
+    case 0:
+        return weir_emit_words0(event);
+    case 1:
+        return weir_emit_words1(event, word[0]);
+    case 2:
+        return weir_emit_words2(event, word[0], word[1]);
+    case 3:
+        return weir_emit_words3(event, word[0], word[1], word[2]);
+    case 4:
+        return weir_emit_words4(event, word[0], word[1], word[2], word[3]);
+    default:
+        return weir_emit_words5(event, word[0], word[1], word[2], word[3], word[4]);
+    }
+}
+
+/* Five words and a stamp are more than the calling convention has registers for. */
+WEIR_INLINE_ bool weir_emit_packed_at_(const struct weir_event *event, uint64_t stamp,
+                                       const struct weir_packed_ *packed)
+{
+    const uint64_t *word = packed->word;
+    switch ((packed->bytes + 7) / 8) {
+    case 0:
+        return weir_emit_words0_at(event, stamp);
+    case 1:
+        return weir_emit_words1_at(event, stamp, word[0]);
+    case 2:
+        return weir_emit_words2_at(event, stamp, word[0], word[1]);
+    case 3:
+        return weir_emit_words3_at(event, stamp, word[0], word[1], word[2]);
+    case 4:
+        return weir_emit_words4_at(event, stamp, word[0], word[1], word[2], word[3]);
+    default:
+        return weir_emit_at(event, stamp, word);
+    }
+}
+
+/* clang-format off */
+#define WEIR_CAT_(a, b) WEIR_CAT2_(a, b)
+#define WEIR_CAT2_(a, b) a##b
+#define WEIR_COMMA_() ,
+#define WEIR_NOTHING_()
+
+/* The 23rd argument, which follows the 6 + 16 that EVENT() takes with all fields. With fewer fields
+ * it is a word that the caller has appended; with more it is a field, whose parentheses call the
+ * probe, and the result is MANY. */
+#define WEIR_PICK_(...) WEIR_PICK2_(WEIR_PICK3_(__VA_ARGS__))
+#define WEIR_PICK2_(word) WEIR_PICK4_(WEIR_PROBE_ word, word, ~)
+#define WEIR_PICK3_(a,b,c,d,e,f,g,h,i,j,k,l,m,n,o,p,q,r,s,t,u,v,w,...) w
+#define WEIR_PICK4_(...) WEIR_PICK5_(__VA_ARGS__)
+#define WEIR_PICK5_(a, b, ...) b
+#define WEIR_PROBE_(...) ~, MANY
+
+/* How many fields EVENT(P, Name, id, version, level, keywords, fields...) has: 0 to 16 or MANY, and
+ * NONE, SOME or MANY. */
+#define WEIR_FIELDS_(...) \
+    WEIR_PICK_(__VA_ARGS__,16,15,14,13,12,11,10,9,8,7,6,5,4,3,2,1,0,~)
+#define WEIR_KIND_(...) \
+    WEIR_PICK_(__VA_ARGS__,SOME,SOME,SOME,SOME,SOME,SOME,SOME,SOME,SOME,SOME,SOME,SOME,SOME,SOME,\
+               SOME,SOME,NONE,~)
+
+/* M on each field, with S() between them. */
+#define WEIR_EACH_(M, S, ...) \
+    WEIR_CAT_(WEIR_EACH_, WEIR_FIELDS_(__VA_ARGS__))(M, S, __VA_ARGS__)
+#define WEIR_EACH_MANY(...)
+#define WEIR_EACH_0(M,S,P,N,I,V,L,K)
+#define WEIR_EACH_1(M,S,P,N,I,V,L,K,a) M a
+#define WEIR_EACH_2(M,S,P,N,I,V,L,K,a,...) M a S() WEIR_EACH_1(M,S,P,N,I,V,L,K,__VA_ARGS__)
+#define WEIR_EACH_3(M,S,P,N,I,V,L,K,a,...) M a S() WEIR_EACH_2(M,S,P,N,I,V,L,K,__VA_ARGS__)
+#define WEIR_EACH_4(M,S,P,N,I,V,L,K,a,...) M a S() WEIR_EACH_3(M,S,P,N,I,V,L,K,__VA_ARGS__)
+#define WEIR_EACH_5(M,S,P,N,I,V,L,K,a,...) M a S() WEIR_EACH_4(M,S,P,N,I,V,L,K,__VA_ARGS__)
+#define WEIR_EACH_6(M,S,P,N,I,V,L,K,a,...) M a S() WEIR_EACH_5(M,S,P,N,I,V,L,K,__VA_ARGS__)
+#define WEIR_EACH_7(M,S,P,N,I,V,L,K,a,...) M a S() WEIR_EACH_6(M,S,P,N,I,V,L,K,__VA_ARGS__)
+#define WEIR_EACH_8(M,S,P,N,I,V,L,K,a,...) M a S() WEIR_EACH_7(M,S,P,N,I,V,L,K,__VA_ARGS__)
+#define WEIR_EACH_9(M,S,P,N,I,V,L,K,a,...) M a S() WEIR_EACH_8(M,S,P,N,I,V,L,K,__VA_ARGS__)
+#define WEIR_EACH_10(M,S,P,N,I,V,L,K,a,...) M a S() WEIR_EACH_9(M,S,P,N,I,V,L,K,__VA_ARGS__)
+#define WEIR_EACH_11(M,S,P,N,I,V,L,K,a,...) M a S() WEIR_EACH_10(M,S,P,N,I,V,L,K,__VA_ARGS__)
+#define WEIR_EACH_12(M,S,P,N,I,V,L,K,a,...) M a S() WEIR_EACH_11(M,S,P,N,I,V,L,K,__VA_ARGS__)
+#define WEIR_EACH_13(M,S,P,N,I,V,L,K,a,...) M a S() WEIR_EACH_12(M,S,P,N,I,V,L,K,__VA_ARGS__)
+#define WEIR_EACH_14(M,S,P,N,I,V,L,K,a,...) M a S() WEIR_EACH_13(M,S,P,N,I,V,L,K,__VA_ARGS__)
+#define WEIR_EACH_15(M,S,P,N,I,V,L,K,a,...) M a S() WEIR_EACH_14(M,S,P,N,I,V,L,K,__VA_ARGS__)
+#define WEIR_EACH_16(M,S,P,N,I,V,L,K,a,...) M a S() WEIR_EACH_15(M,S,P,N,I,V,L,K,__VA_ARGS__)
+
+/* Per type: parameter, member of the payload, assignment, and packing into words. A guid is copied, a
+ * bool widened. What has a reference is not packed. */
+#define WEIR_PARAM_(type, name)  WEIR_PARAM_##type(name)
+#define WEIR_MEMBER_(type, name) WEIR_MEMBER_##type(name)
+#define WEIR_STORE_(type, name)  WEIR_STORE_##type(name)
+#define WEIR_PACK_(type, name)   WEIR_PACK_##type(name)
+#define WEIR_FIELD_(type, name)  { #name, WEIR_TYPE_##type },
+#define WEIR_STORE1_(name) weir_payload_.name = name;
+#define WEIR_STORE2_(name) \
+    weir_payload_.name = name; weir_payload_.weir_count_of_##name = weir_count_of_##name;
+#define WEIR_PACK0_(name) weir_packed_.bytes += WEIR_PACKED_BYTES_MAX_ + 1;
+#define WEIR_PACK1_(name) weir_pack_(&weir_packed_, name, sizeof name);
+#ifndef __cplusplus /* In C before C23, `bool` is a macro for _Bool and arrives here expanded. */
+#define WEIR_PARAM__Bool WEIR_PARAM_bool
+#define WEIR_MEMBER__Bool WEIR_MEMBER_bool
+#define WEIR_STORE__Bool WEIR_STORE_bool
+#define WEIR_PACK__Bool WEIR_PACK_bool
+#define WEIR_TYPE__Bool WEIR_TYPE_bool
+#endif
+#define WEIR_PARAM_bool(name) bool name
+#define WEIR_MEMBER_bool(name) uint32_t name;
+#define WEIR_STORE_bool(name) weir_payload_.name = name ? 1u : 0u;
+#define WEIR_PACK_bool(name) weir_pack_(&weir_packed_, name ? 1u : 0u, sizeof(uint32_t));
+#define WEIR_PARAM_guid(name) const struct weir_guid *name
+#define WEIR_MEMBER_guid(name) struct weir_guid name;
+#define WEIR_STORE_guid(name) weir_payload_.name = *name;
+#define WEIR_PACK_guid(name) weir_pack_guid_(&weir_packed_, name);
+#define WEIR_PARAM_i8(name) int8_t name
+#define WEIR_MEMBER_i8(name) int8_t name;
+#define WEIR_STORE_i8 WEIR_STORE1_
+#define WEIR_PACK_i8(name) weir_pack_(&weir_packed_, WEIR_CAST_(uint8_t, name), sizeof name);
+#define WEIR_PARAM_u8(name) uint8_t name
+#define WEIR_MEMBER_u8(name) uint8_t name;
+#define WEIR_STORE_u8 WEIR_STORE1_
+#define WEIR_PACK_u8 WEIR_PACK1_
+#define WEIR_PARAM_i16(name) int16_t name
+#define WEIR_MEMBER_i16(name) int16_t name;
+#define WEIR_STORE_i16 WEIR_STORE1_
+#define WEIR_PACK_i16(name) weir_pack_(&weir_packed_, WEIR_CAST_(uint16_t, name), sizeof name);
+#define WEIR_PARAM_u16(name) uint16_t name
+#define WEIR_MEMBER_u16(name) uint16_t name;
+#define WEIR_STORE_u16 WEIR_STORE1_
+#define WEIR_PACK_u16 WEIR_PACK1_
+#define WEIR_PARAM_i32(name) int32_t name
+#define WEIR_MEMBER_i32(name) int32_t name;
+#define WEIR_STORE_i32 WEIR_STORE1_
+#define WEIR_PACK_i32(name) weir_pack_(&weir_packed_, WEIR_CAST_(uint32_t, name), sizeof name);
+#define WEIR_PARAM_u32(name) uint32_t name
+#define WEIR_MEMBER_u32(name) uint32_t name;
+#define WEIR_STORE_u32 WEIR_STORE1_
+#define WEIR_PACK_u32 WEIR_PACK1_
+#define WEIR_PARAM_i64(name) int64_t name
+#define WEIR_MEMBER_i64(name) int64_t name;
+#define WEIR_STORE_i64 WEIR_STORE1_
+#define WEIR_PACK_i64(name) weir_pack_(&weir_packed_, WEIR_CAST_(uint64_t, name), sizeof name);
+#define WEIR_PARAM_u64(name) uint64_t name
+#define WEIR_MEMBER_u64(name) uint64_t name;
+#define WEIR_STORE_u64 WEIR_STORE1_
+#define WEIR_PACK_u64 WEIR_PACK1_
+#define WEIR_PARAM_f32(name) float name
+#define WEIR_MEMBER_f32(name) float name;
+#define WEIR_STORE_f32 WEIR_STORE1_
+#define WEIR_PACK_f32(name) weir_pack_(&weir_packed_, weir_bits_f32_(name), sizeof name);
+#define WEIR_PARAM_f64(name) double name
+#define WEIR_MEMBER_f64(name) double name;
+#define WEIR_STORE_f64 WEIR_STORE1_
+#define WEIR_PACK_f64(name) weir_pack_(&weir_packed_, weir_bits_f64_(name), sizeof name);
+#define WEIR_PARAM_str(name) const char *name
+#define WEIR_MEMBER_str(name) const char *name;
+#define WEIR_STORE_str WEIR_STORE1_
+#define WEIR_PACK_str WEIR_PACK0_
+#define WEIR_PARAM_str16(name) const uint16_t *name
+#define WEIR_MEMBER_str16(name) const uint16_t *name;
+#define WEIR_STORE_str16 WEIR_STORE1_
+#define WEIR_PACK_str16 WEIR_PACK0_
+#define WEIR_PARAM_array_i8(name) const int8_t *name, uint32_t weir_count_of_##name
+#define WEIR_MEMBER_array_i8(name) const int8_t *name; uint32_t weir_count_of_##name;
+#define WEIR_STORE_array_i8 WEIR_STORE2_
+#define WEIR_PACK_array_i8 WEIR_PACK0_
+#define WEIR_PARAM_array_u8(name) const uint8_t *name, uint32_t weir_count_of_##name
+#define WEIR_MEMBER_array_u8(name) const uint8_t *name; uint32_t weir_count_of_##name;
+#define WEIR_STORE_array_u8 WEIR_STORE2_
+#define WEIR_PACK_array_u8 WEIR_PACK0_
+#define WEIR_PARAM_array_i16(name) const int16_t *name, uint32_t weir_count_of_##name
+#define WEIR_MEMBER_array_i16(name) const int16_t *name; uint32_t weir_count_of_##name;
+#define WEIR_STORE_array_i16 WEIR_STORE2_
+#define WEIR_PACK_array_i16 WEIR_PACK0_
+#define WEIR_PARAM_array_u16(name) const uint16_t *name, uint32_t weir_count_of_##name
+#define WEIR_MEMBER_array_u16(name) const uint16_t *name; uint32_t weir_count_of_##name;
+#define WEIR_STORE_array_u16 WEIR_STORE2_
+#define WEIR_PACK_array_u16 WEIR_PACK0_
+#define WEIR_PARAM_array_i32(name) const int32_t *name, uint32_t weir_count_of_##name
+#define WEIR_MEMBER_array_i32(name) const int32_t *name; uint32_t weir_count_of_##name;
+#define WEIR_STORE_array_i32 WEIR_STORE2_
+#define WEIR_PACK_array_i32 WEIR_PACK0_
+#define WEIR_PARAM_array_u32(name) const uint32_t *name, uint32_t weir_count_of_##name
+#define WEIR_MEMBER_array_u32(name) const uint32_t *name; uint32_t weir_count_of_##name;
+#define WEIR_STORE_array_u32 WEIR_STORE2_
+#define WEIR_PACK_array_u32 WEIR_PACK0_
+#define WEIR_PARAM_array_i64(name) const int64_t *name, uint32_t weir_count_of_##name
+#define WEIR_MEMBER_array_i64(name) const int64_t *name; uint32_t weir_count_of_##name;
+#define WEIR_STORE_array_i64 WEIR_STORE2_
+#define WEIR_PACK_array_i64 WEIR_PACK0_
+#define WEIR_PARAM_array_u64(name) const uint64_t *name, uint32_t weir_count_of_##name
+#define WEIR_MEMBER_array_u64(name) const uint64_t *name; uint32_t weir_count_of_##name;
+#define WEIR_STORE_array_u64 WEIR_STORE2_
+#define WEIR_PACK_array_u64 WEIR_PACK0_
+
+#define WEIR_EVENT_(...) WEIR_CAT_(WEIR_EVENT_, WEIR_KIND_(__VA_ARGS__))(__VA_ARGS__)
+#define WEIR_EVENT_NONE(P, N, ...) struct weir_event N;
+#define WEIR_EVENT_SOME(P, N, ...) struct weir_event N;
+#define WEIR_EVENT_MANY(P, N, ...) \
+    struct weir_event N; WEIR_STATIC_ASSERT_(0, #P "_" #N ": an event has at most 16 fields");
+
+#define WEIR_EMITTER_(...)                                                                     \
+    __attribute__((unused)) static inline bool                                                 \
+    WEIR_EMITTER_NAME_(__VA_ARGS__)(                                                        \
+        WEIR_CAT_(WEIR_PARAMS_, WEIR_KIND_(__VA_ARGS__))(__VA_ARGS__))                         \
+    {                                                                                          \
+        WEIR_CAT_(WEIR_BODY_, WEIR_KIND_(__VA_ARGS__))(__VA_ARGS__)                         \
+    }                                                                                          \
+    __attribute__((unused)) static inline bool                                                 \
+    WEIR_EMITTER_AT_NAME_(__VA_ARGS__)(                                                     \
+        WEIR_CAT_(WEIR_PARAMS_AT_, WEIR_KIND_(__VA_ARGS__))(__VA_ARGS__))                      \
+    {                                                                                          \
+        WEIR_CAT_(WEIR_BODY_AT_, WEIR_KIND_(__VA_ARGS__))(__VA_ARGS__)                      \
+    }
+#define WEIR_EMITTER_NAME_(P, N, ...) P##_##N
+#define WEIR_EMITTER_AT_NAME_(P, N, ...) P##_##N##_at
+#define WEIR_PARAMS_NONE(...) void
+#define WEIR_PARAMS_SOME(...) WEIR_EACH_(WEIR_PARAM_, WEIR_COMMA_, __VA_ARGS__)
+#define WEIR_PARAMS_MANY(...) void
+#define WEIR_PARAMS_AT_NONE(...) uint64_t weir_stamp_
+#define WEIR_PARAMS_AT_SOME(...) uint64_t weir_stamp_, WEIR_PARAMS_SOME(__VA_ARGS__)
+#define WEIR_PARAMS_AT_MANY(...) void
+#define WEIR_BODY_NONE(P, N, I, V, L, ...)                                                     \
+    WEIR_ORDER_(L)                                                                             \
+    return weir_emit_words0(&weir_events_##P.N);
+#define WEIR_BODY_AT_NONE(P, N, ...) return weir_emit_words0_at(&weir_events_##P.N, weir_stamp_);
+#define WEIR_BODY_MANY(...) return false;
+#define WEIR_BODY_AT_MANY(...) return false;
+
+#define WEIR_FIELD_ARRAY_(...)                                                                 \
+    static const struct weir_field WEIR_FIELDS_NAME_(__VA_ARGS__)[] = {                     \
+        WEIR_EACH_(WEIR_FIELD_, WEIR_NOTHING_, __VA_ARGS__){ WEIR_NULL_, WEIR_TYPE_bool } };
+#define WEIR_FIELDS_NAME_(P, N, ...) weir_fields_##P##_##N
+#define WEIR_ORDER_(level) if (((level) & WEIR_EVENT_ORDERED) != 0) weir_order();
+#define WEIR_BODY_SOME(P, N, I, V, L, ...)                                                     \
+    struct weir_packed_ weir_packed_ = { { 0, 0, 0, 0, 0, 0 }, 0 };                            \
+    WEIR_ORDER_(L)                                                                             \
+    WEIR_EACH_(WEIR_PACK_, WEIR_NOTHING_, P, N, I, V, L, __VA_ARGS__)                          \
+    if (weir_packed_.bytes <= WEIR_PACKED_BYTES_MAX_)                                          \
+        return weir_emit_packed_(&weir_events_##P.N, &weir_packed_);                           \
+    {                                                                                          \
+        struct { WEIR_EACH_(WEIR_MEMBER_, WEIR_NOTHING_, P, N, I, V, L, __VA_ARGS__) }         \
+            __attribute__((packed, aligned(8))) weir_payload_;                                 \
+        WEIR_EACH_(WEIR_STORE_, WEIR_NOTHING_, P, N, I, V, L, __VA_ARGS__)                     \
+        return weir_emit(&weir_events_##P.N, &weir_payload_);                                  \
+    }
+#define WEIR_BODY_AT_SOME(P, N, ...)                                                           \
+    struct weir_packed_ weir_packed_ = { { 0, 0, 0, 0, 0, 0 }, 0 };                            \
+    WEIR_EACH_(WEIR_PACK_, WEIR_NOTHING_, P, N, __VA_ARGS__)                                   \
+    if (weir_packed_.bytes <= WEIR_PACKED_BYTES_MAX_)                                          \
+        return weir_emit_packed_at_(&weir_events_##P.N, weir_stamp_, &weir_packed_);           \
+    {                                                                                          \
+        struct { WEIR_EACH_(WEIR_MEMBER_, WEIR_NOTHING_, P, N, __VA_ARGS__) }                  \
+            __attribute__((packed, aligned(8))) weir_payload_;                                 \
+        WEIR_EACH_(WEIR_STORE_, WEIR_NOTHING_, P, N, __VA_ARGS__)                              \
+        return weir_emit_at(&weir_events_##P.N, weir_stamp_, &weir_payload_);                  \
+    }
+
+#define WEIR_SCHEMA_(P, N, number, version, level, keywords, ...)                              \
+    { sizeof(struct weir_schema), #N, weir_fields_##P##_##N,                                   \
+      sizeof weir_fields_##P##_##N / sizeof weir_fields_##P##_##N[0] - 1,                      \
+      sizeof(struct weir_field), keywords, number, version, level, 0, { 0, 0, 0 } },
+#define WEIR_SCHEMA_ARGUMENTS_(...) WEIR_SCHEMA_(__VA_ARGS__, ~)
+
+/*
+ * Declares the events of provider P, and two emitters for each: P_Name(fields...), and
+ * P_Name_at(stamp, fields...) with a stamp of the caller's. Emitters do not test whether the event
+ * is enabled; WEIR_EMIT and WEIR_EMIT_AT do.
+ *
+ * The symbols that these two macros make are hidden, so that a site finds its event without a load
+ * from a table. A provider therefore belongs to one program or shared library: the one that has
+ * WEIR_PROVIDER_DEFINE. Another one cannot emit its events; it defines a provider with a name of
+ * its own, or calls a function of the first.
+ */
+#define WEIR_PROVIDER(P, EVENTS)                                                               \
+    struct weir_events_##P { EVENTS(WEIR_EVENT_, P) };                                         \
+    extern __attribute__((visibility("hidden"))) struct weir_events_##P weir_events_##P;       \
+    extern __attribute__((visibility("hidden")))                                               \
+        const struct weir_provider_declaration weir_provider_##P;                              \
+    _Pragma("GCC diagnostic push")                                                             \
+    _Pragma("GCC diagnostic ignored \"-Wpacked\"") /* some payloads have no gaps anyway */     \
+    EVENTS(WEIR_EMITTER_, P)                                                                   \
+    _Pragma("GCC diagnostic pop")
+
+/* Defines what WEIR_PROVIDER declared; the provider's name is #P. */
+#define WEIR_PROVIDER_DEFINE(P, EVENTS)                                                        \
+    struct weir_events_##P weir_events_##P;                                                    \
+    EVENTS(WEIR_FIELD_ARRAY_, P)                                                               \
+    static const struct weir_schema weir_schemas_##P[] = { EVENTS(WEIR_SCHEMA_ARGUMENTS_, P) };\
+    const struct weir_provider_declaration weir_provider_##P = {                               \
+        sizeof(struct weir_provider_declaration), WEIR_DECLARATION_VERSION,                    \
+        sizeof weir_schemas_##P / sizeof weir_schemas_##P[0], sizeof(struct weir_event),       \
+        sizeof(struct weir_schema), #P, &weir_events_##P, weir_schemas_##P };
+
+/* WEIR_EMIT(P, Name, arguments...): emits if enabled; otherwise evaluates nothing. An event has up
+ * to 32 arguments: two for each of 16 arrays. */
+#define WEIR_EMIT(P, ...) WEIR_CAT_(WEIR_EMIT_, WEIR_ARGUMENTS_(__VA_ARGS__))(P, __VA_ARGS__)
+#define WEIR_EMIT_NONE(P, N) (weir_event_is_enabled(&weir_events_##P.N) ? P##_##N() : false)
+#define WEIR_EMIT_SOME(P, N, ...) \
+    (weir_event_is_enabled(&weir_events_##P.N) ? P##_##N(__VA_ARGS__) : false)
+/* WEIR_EMIT_AT(stamp, P, Name, arguments...): the same with a stamp of the caller's, see
+ * weir_emit_at(). The stamp too is evaluated only if the event is enabled. */
+#define WEIR_EMIT_AT(stamp, P, ...) \
+    WEIR_CAT_(WEIR_EMIT_AT_, WEIR_ARGUMENTS_(__VA_ARGS__))(stamp, P, __VA_ARGS__)
+#define WEIR_EMIT_AT_NONE(stamp, P, N) \
+    (weir_event_is_enabled(&weir_events_##P.N) ? P##_##N##_at(stamp) : false)
+#define WEIR_EMIT_AT_SOME(stamp, P, N, ...) \
+    (weir_event_is_enabled(&weir_events_##P.N) ? P##_##N##_at(stamp, __VA_ARGS__) : false)
+#define WEIR_ARGUMENTS_(...) \
+    WEIR_ARGUMENTS2_(__VA_ARGS__,SOME,SOME,SOME,SOME,SOME,SOME,SOME,SOME,SOME,SOME,SOME,SOME,  \
+        SOME,SOME,SOME,SOME,SOME,SOME,SOME,SOME,SOME,SOME,SOME,SOME,SOME,SOME,SOME,SOME,SOME,  \
+        SOME,SOME,SOME,NONE,~)
+#define WEIR_ARGUMENTS2_(N,a,b,c,d,e,f,g,h,i,j,k,l,m,n,o,p,q,r,s,t,u,v,w,x,y,z,A,B,C,D,E,F,\
+                         word,...) \
+    word
+/* clang-format on */
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,91 @@
+/*
+ * Stamps of callers. A caller may pass any number, so such a stamp says nothing about the clock: it
+ * neither sets nor removes a skew, and no step is concluded from it. ORDERING.md has the argument.
+ *
+ * A record whose stamp is older than the last record of its thread or than the last point gets the
+ * later of these two times. One that is stamped later than the moment at which the drain found it
+ * gets the last time before the limit of the look. Both count as late. All others keep their times.
+ */
+#include "session/given.h"
+
+#include "os/clock.h"
+#include "session/report.h"
+#include "session/session.h"
+#include "session/step.h"
+
+static uint64_t least_ticks(const struct wr_drain *drain, const struct wr_track *track)
+{
+    return wr_max_u64(track->ticks, drain->point_ticks);
+}
+
+/* Points of the same horizon are one tick apart; a record between them is not late. */
+static bool is_late(const struct wr_drain *drain, uint64_t stamped, uint64_t ticks)
+{
+    bool is_between = stamped >= drain->horizon && ticks == drain->point_ticks;
+    return stamped > ticks || (stamped < ticks && !is_between);
+}
+
+/* The time of a record that is stamped with `stamped`, in the stream's time: before `end`, but not
+ * before what is already written. */
+static uint64_t place(struct weir_session *session, const struct wr_track *track, uint64_t stamped,
+                      uint64_t end)
+{
+    const struct wr_drain *drain = &session->drain;
+    uint64_t ticks = wr_max_u64(stamped < end ? stamped : end - 1, least_ticks(drain, track));
+    if (is_late(drain, stamped, ticks))
+        wr_report_late(session);
+    return ticks;
+}
+
+/* Where ends the time that a record can have which is late, young or in the future? 0: it stays
+ * unread. */
+static uint64_t end_of(const struct weir_session *session, uint64_t stamp, uint64_t limit)
+{
+    const struct wr_drain *drain = &session->drain;
+    uint64_t now = wr_clock_ticks_ordered();
+    if (drain->is_before_step)
+        return stamp > now ? drain->expected_ticks + 1 : 0;
+    if (limit == UINT64_MAX)
+        return drain->end_ticks + 1;
+    bool has_stepped = now < drain->clock_ticks; /* the next look handles it */
+    bool is_young = stamp + drain->offset >= limit && stamp <= now;
+    return has_stepped || is_young ? 0 : limit;
+}
+
+bool wr_given_admits(struct weir_session *session, struct wr_lane *lane, uint64_t stamp,
+                     uint64_t bound, uint64_t limit, uint64_t *ticks)
+{
+    const struct wr_drain *drain = &session->drain;
+    (void)bound; /* the look follows the record closely enough */
+    *ticks = stamp + drain->offset;
+    if (WR_LIKELY(*ticks >= least_ticks(drain, &lane->track) && *ticks < limit &&
+                  limit != UINT64_MAX && !drain->is_before_step))
+        return true;
+    uint64_t end = end_of(session, stamp, limit);
+    if (end != 0)
+        *ticks = place(session, &lane->track, *ticks, end);
+    return end != 0;
+}
+
+/* A snapshot may read the record long after it was written, and before records of the same thread
+ * that have the clock's time. So a stamp is in the future if it is later than the next of these:
+ * the bound. */
+bool wr_given_admits_kept(struct weir_session *session, struct wr_lane *lane, uint64_t stamp,
+                          uint64_t bound, uint64_t limit, uint64_t *ticks)
+{
+    const struct wr_drain *drain = &session->drain;
+    uint64_t stamped = wr_step_ticks_kept(session, lane->oldest, stamp);
+    uint64_t latest = stamped < bound ? stamped : bound;
+    uint64_t end = limit == UINT64_MAX ? drain->end_ticks + 1 : limit;
+    /* young, or of a later slice */
+    if (latest >= limit && latest <= wr_step_ticks_now(session))
+        return false;
+    *ticks = place(session, &lane->track, stamped, bound < end ? bound + 1 : end);
+    return true;
+}
+
+uint64_t wr_given_now(struct weir_session *session, const struct wr_track *track, uint64_t stamp)
+{
+    uint64_t stamped = (stamp < WR_STAMP_MAX ? stamp : WR_STAMP_MAX) + session->drain.offset;
+    return place(session, track, stamped, wr_step_ticks_now(session) + 1);
+}
