@@ -4,7 +4,8 @@
  *
  * A record whose stamp is older than the last record of its thread or than the last point gets the
  * later of these two times. One that is stamped later than the moment at which the drain found it
- * gets the last time before the limit of the look. Both count as late. All others keep their times.
+ * gets the last time before the limit of the look, or that of the next record of its thread which
+ * the library has stamped, if that is earlier. Both count as late. All others keep their times.
  */
 #include "session/given.h"
 
@@ -38,38 +39,42 @@ static uint64_t place(struct weir_session *session, const struct wr_track *track
 }
 
 /* Where ends the time that a record can have which is late, young or in the future? 0: it stays
- * unread. */
-static uint64_t end_of(const struct weir_session *session, uint64_t stamp, uint64_t limit)
+ * unread. The point that introduces lanes is older than the look; what is younger than that point is
+ * read behind it. */
+static uint64_t end_of(const struct weir_session *session, uint64_t stamp, uint64_t bound,
+                       uint64_t limit)
 {
     const struct wr_drain *drain = &session->drain;
     uint64_t now = wr_clock_ticks_ordered();
+    bool is_beyond = stamp + drain->offset >= limit;
     if (drain->is_before_step)
-        return stamp > now ? drain->expected_ticks + 1 : 0;
+        return stamp > now && !is_beyond ? drain->expected_ticks + 1 : 0;
     if (limit == UINT64_MAX)
         return drain->end_ticks + 1;
-    bool has_stepped = now < drain->clock_ticks; /* the next look handles it */
-    bool is_young = stamp + drain->offset >= limit && stamp <= now;
-    return has_stepped || is_young ? 0 : limit;
+    if (now < drain->clock_ticks) /* the clock has stepped, which the next look handles */
+        return 0;
+    if (bound < limit) /* it must not hold up the record that it precedes */
+        return bound + 1;
+    bool is_young = stamp <= now || limit < wr_step_ticks_of_look(session);
+    return is_beyond && is_young ? 0 : limit;
 }
 
 bool wr_given_admits(struct weir_session *session, struct wr_lane *lane, uint64_t stamp,
                      uint64_t bound, uint64_t limit, uint64_t *ticks)
 {
     const struct wr_drain *drain = &session->drain;
-    (void)bound; /* the look follows the record closely enough */
     *ticks = stamp + drain->offset;
     if (WR_LIKELY(*ticks >= least_ticks(drain, &lane->track) && *ticks < limit &&
                   limit != UINT64_MAX && !drain->is_before_step))
         return true;
-    uint64_t end = end_of(session, stamp, limit);
+    uint64_t end = end_of(session, stamp, bound, limit);
     if (end != 0)
         *ticks = place(session, &lane->track, *ticks, end);
     return end != 0;
 }
 
-/* A snapshot may read the record long after it was written, and before records of the same thread
- * that have the clock's time. So a stamp is in the future if it is later than the next of these:
- * the bound. */
+/* A snapshot may read the record long after it was written. So here every stamp is in the future
+ * that is later than the bound. */
 bool wr_given_admits_kept(struct weir_session *session, struct wr_lane *lane, uint64_t stamp,
                           uint64_t bound, uint64_t limit, uint64_t *ticks)
 {

@@ -9,8 +9,8 @@
 struct weir_session;
 
 /* May a record with this stamp be read now, before `limit`? `ticks` receives its time in the
- * stream. The second is for OVERWRITE: a record of a kept segment, which was written no later than
- * `bound` in the stream's time. */
+ * stream. It was written no later than `bound`, in the stream's time; the first needs that only for
+ * a stamp that is not below the limit. The second is for OVERWRITE: a record of a kept segment. */
 bool wr_given_admits(struct weir_session *session, struct wr_lane *lane, uint64_t stamp,
                      uint64_t bound, uint64_t limit, uint64_t *ticks);
 bool wr_given_admits_kept(struct weir_session *session, struct wr_lane *lane, uint64_t stamp,

@@ -61,21 +61,28 @@ static uint64_t stamp_given(const struct wr_segment *segment, uint32_t offset)
     return wr_given_stamp(segment->given_base, wr_record_ticks(header));
 }
 
-/* A record with a caller's stamp in a kept segment was written before the next record that the
- * library has stamped, which the segment may have up to `end`, or before the next segment. */
+static uint64_t ticks_in(const struct weir_session *session, const struct wr_segment *segment,
+                         uint64_t stamp)
+{
+    return session->buffers.mode->keeps ? wr_step_ticks_kept(session, segment, stamp)
+                                        : stamp + session->drain.offset;
+}
+
+/* A record with a caller's stamp was written before the next record that the library has stamped,
+ * which the segment may have up to `end`, or before the next segment. */
 static void bound_find(struct weir_session *session, const struct wr_segment *segment,
                        uint32_t offset, uint32_t end)
 {
     struct wr_given *given = &session->drain.given;
     const struct wr_segment *newer = segment->newer;
     struct record next = {0};
-    given->bound = newer ? wr_step_ticks_kept(session, newer, newer->base_ticks) : UINT64_MAX;
+    given->bound = newer ? ticks_in(session, newer, newer->base_ticks) : UINT64_MAX;
     given->bound_end = end;
     for (; offset < end && !next.spans; offset += next.bytes) {
         record_read(segment, offset, &next);
         if (next.index == 0 || next.is_given)
             continue;
-        given->bound = wr_step_ticks_kept(session, segment, next.stamp);
+        given->bound = ticks_in(session, segment, next.stamp);
         given->bound_end = offset;
         return;
     }
@@ -84,8 +91,6 @@ static void bound_find(struct weir_session *session, const struct wr_segment *se
 static uint64_t bound_of(struct weir_session *session, const struct wr_segment *segment,
                          uint32_t offset, uint32_t end)
 {
-    if (!session->buffers.mode->keeps)
-        return UINT64_MAX;
     if (offset >= session->drain.given.bound_end)
         bound_find(session, segment, offset, end);
     return session->drain.given.bound;
@@ -96,10 +101,11 @@ static WR_NOINLINE bool admits_given(struct weir_session *session, struct wr_lan
                                      uint32_t offset, uint32_t end, uint64_t limit)
 {
     struct wr_drain *drain = &session->drain;
+    uint64_t stamp = stamp_given(lane->oldest, offset), bound = UINT64_MAX;
     lane->is_given = true;
-    uint64_t bound = bound_of(session, lane->oldest, offset, end);
-    return drain->way->admits_given(session, lane, stamp_given(lane->oldest, offset), bound, limit,
-                                    &drain->given.ticks);
+    if (session->buffers.mode->keeps || stamp + drain->offset >= limit)
+        bound = bound_of(session, lane->oldest, offset, end);
+    return drain->way->admits_given(session, lane, stamp, bound, limit, &drain->given.ticks);
 }
 
 /* May the record be read now? */

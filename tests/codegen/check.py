@@ -58,6 +58,12 @@ def emit_violations(function):
     return found
 
 
+def clock_readings(function):
+    """An event with the caller's stamp reads no clock."""
+    return [f"reads the clock: {instruction.text}" for instruction in function
+            if instruction.name == "rdtsc" or "cntvct" in instruction.operands]
+
+
 def leaves(instruction, inside):
     return bool(instruction.relocations) or instruction.target is None or instruction.target not in inside
 
@@ -73,6 +79,8 @@ def check_emit(arguments):
         functions = dis.functions(path, BOTH)
         for name in EMIT:
             failures += report(f"{os.path.basename(path)}, {name}", emit_function_violations(functions, path, name))
+        for name in EMIT_AT:
+            failures += report(f"{os.path.basename(path)}, {name}", clock_readings(functions[name]))
         if functions[EMIT[0]][0].machine == "aarch64":
             failures += report(os.path.basename(path), aarch64.free_list_violations(functions["wr_free_list_take"]))
     return failures
