@@ -2,9 +2,9 @@
  * The layout of a record in a segment. A record begins with a header of eight bytes:
  *
  *     bit 63      extension: an 8-byte word follows
- *     bits 62..48 event index, 1 to 32,767
- *     bit 47      the stamp is the caller's
- *     bits 46..0  ticks since the segment's base; of a caller's stamp, since its given_base
+ *     bit 62      the stamp is the caller's
+ *     bits 61..48 event index, 1 to 16,383
+ *     bits 47..0  ticks since the segment's base; of a caller's stamp, since its given_base
  *
  * A stamp of the caller's may be any number. If the ticks cannot express it, they say in which
  * direction: 0 is older than everything, and the largest value is later than everything.
@@ -35,11 +35,10 @@
 #define WR_RECORD_EXTENSION_BYTES 8u
 #define WR_RECORD_ALIGNMENT       8u
 #define WR_RECORD_EXTENSION       (UINT64_C(1) << 63)
-#define WR_RECORD_INDEX_SHIFT     48
-#define WR_RECORD_TICK_BITS       47
+#define WR_RECORD_IS_GIVEN        (UINT64_C(1) << 62)
+#define WR_RECORD_TICK_BITS       48
 #define WR_RECORD_TICK_MAX        ((UINT64_C(1) << WR_RECORD_TICK_BITS) - 1)
-#define WR_RECORD_IS_GIVEN        (UINT64_C(1) << WR_RECORD_TICK_BITS)
-#define WR_EVENT_INDEX_MAX        32767u
+#define WR_EVENT_INDEX_MAX        16383u
 #define WR_RECORD_SPANS           (UINT64_C(1) << 32) /* in the extension word */
 
 /* The largest payload that a nettrace reader accepts: readers keep the length in 16 bits. */
@@ -50,12 +49,12 @@
 
 static inline uint64_t wr_record_header(uint32_t event_index, uint64_t ticks_since_base)
 {
-    return (uint64_t)event_index << WR_RECORD_INDEX_SHIFT | ticks_since_base;
+    return (uint64_t)event_index << WR_RECORD_TICK_BITS | ticks_since_base;
 }
 
 static inline uint32_t wr_record_event_index(uint64_t header)
 {
-    return (uint32_t)(header >> WR_RECORD_INDEX_SHIFT) & WR_EVENT_INDEX_MAX;
+    return (uint32_t)(header >> WR_RECORD_TICK_BITS) & WR_EVENT_INDEX_MAX;
 }
 
 static inline uint64_t wr_record_ticks(uint64_t header)

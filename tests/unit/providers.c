@@ -205,7 +205,7 @@ static void test_mismatch(void **state)
     weir_provider_destroy(provider);
 }
 
-/* A plug-in that comes and goes does not use up indices; there are only 32,767. */
+/* A plug-in that comes and goes does not use up indices; there are only 16,383. */
 static void test_register_many_times(void **state)
 {
     (void)state;

@@ -50,7 +50,7 @@ enum weir_result {
     WEIR_BAD_STATE,    /* the object is not in a state that allows the call */
     WEIR_NOT_FOUND,    /* a provider named in a configuration does not exist */
     WEIR_EXISTS,       /* a provider or an event id is already taken */
-    WEIR_LIMIT,        /* 64 sessions or 32,767 events are in use */
+    WEIR_LIMIT,        /* 64 sessions or 16,383 events are in use */
     WEIR_IO,           /* the sink failed; the text holds the system's reason */
     WEIR_TIMEOUT,      /* the deadline passed; the rest goes on in the background */
     WEIR_SYSTEM,       /* the system refuses a thread, or membarrier; the text holds the reason */
