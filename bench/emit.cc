@@ -139,6 +139,9 @@ void register_emit()
     for (const sized_kernel &sized : sized_kernels)
         add_burst("emit/enabled", sized.kernel, sized.payload_bytes);
     add_burst("emit/no_clock", bench_emit_32_no_clock, 32);
+    add_burst("emit/ordered", bench_emit_32_ordered, 32);
+    add_burst("emit/at", bench_emit_32_at, 32);
+    add_burst("emit/batch", bench_emit_32_batch, 32);
     of_payload(benchmark::RegisterBenchmark("emit/dropped", dropped), 32)
         ->Setup(dropped_setup)
         ->Teardown(teardown);

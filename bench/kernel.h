@@ -30,6 +30,11 @@ uint64_t bench_disabled(uint64_t count);
 uint64_t bench_floor(uint64_t count);
 uint64_t bench_floor_no_clock(uint64_t count);
 
+/* Events of one moment: how many share a reading of the clock. The floor for them reads it as
+ * often. */
+#define BENCH_BATCH 16u
+uint64_t bench_floor_batch(uint64_t count);
+
 /*
  * References that make times of different machines comparable: a chain of arithmetic, the floor's
  * clock, a copy of 64 bytes into a ring that fits the first-level cache, an addition with a lock
@@ -51,6 +56,12 @@ uint64_t bench_emit_16(uint64_t count);
 uint64_t bench_emit_32(uint64_t count);
 uint64_t bench_emit_128(uint64_t count);
 uint64_t bench_emit_1024(uint64_t count);
+
+/* As bench_emit_32(): an event that is declared ordered; one with a stamp that the caller has
+ * already; and events of which each BENCH_BATCH have a stamp that was read for them. */
+uint64_t bench_emit_32_ordered(uint64_t count);
+uint64_t bench_emit_32_at(uint64_t count);
+uint64_t bench_emit_32_batch(uint64_t count);
 
 /* The library's emit function without the clock. On some processors reading the clock overlaps all
  * the work around it, and only this shows what that work costs. */

@@ -34,6 +34,34 @@ uint64_t bench_emit_32(uint64_t count)
     return written;
 }
 
+uint64_t bench_emit_32_ordered(uint64_t count)
+{
+    uint64_t written = 0;
+    for (uint64_t i = 0; i < count; i++)
+        written += WEIR_EMIT(WeirBench, Ordered32, i, 2, i * 3, i ^ 0x5555);
+    return written;
+}
+
+uint64_t bench_emit_32_at(uint64_t count)
+{
+    uint64_t written = 0, stamp = weir_clock();
+    for (uint64_t i = 0; i < count; i++)
+        written += WEIR_EMIT_AT(stamp, WeirBench, Bytes32, i, 2, i * 3, i ^ 0x5555);
+    return written;
+}
+
+uint64_t bench_emit_32_batch(uint64_t count)
+{
+    uint64_t written = 0;
+    for (uint64_t i = 0; i < count;) {
+        uint64_t stamp = weir_clock();
+        uint64_t end = count - i < BENCH_BATCH ? count : i + BENCH_BATCH;
+        for (; i < end; i++)
+            written += WEIR_EMIT_AT(stamp, WeirBench, Bytes32, i, 2, i * 3, i ^ 0x5555);
+    }
+    return written;
+}
+
 uint64_t bench_emit_128(uint64_t count)
 {
     uint64_t written = 0;

@@ -51,7 +51,7 @@ static __attribute__((noinline)) void wait_for_reader(struct ring *ring, uint64_
 }
 
 static inline __attribute__((always_inline)) bool record(const struct payload *payload,
-                                                         bool with_clock)
+                                                         bool with_clock, uint64_t stamp)
 {
     struct ring *ring = thread_ring;
     if (__builtin_expect(!ring, 0))
@@ -59,7 +59,7 @@ static inline __attribute__((always_inline)) bool record(const struct payload *p
     uint64_t head = atomic_load_explicit(&ring->head, memory_order_relaxed);
     if (__builtin_expect(head + RECORD_BYTES - ring->tail_cached > RING_BYTES, 0))
         wait_for_reader(ring, head);
-    uint64_t ticks = with_clock ? clock_ticks() - ring->base_ticks : 0;
+    uint64_t ticks = with_clock ? clock_ticks() - ring->base_ticks : stamp;
     uint64_t *to = (void *)(ring->bytes + (head & (RING_BYTES - 1)));
     to[0] = (uint64_t)EVENT_INDEX << 48 | ticks;
     for (uint32_t i = 0; i < PAYLOAD_WORDS; i++)
@@ -70,12 +70,17 @@ static inline __attribute__((always_inline)) bool record(const struct payload *p
 
 static BENCH_CALL bool record_with_clock(const struct payload *payload)
 {
-    return record(payload, true);
+    return record(payload, true, 0);
 }
 
 static BENCH_CALL bool record_without_clock(const struct payload *payload)
 {
-    return record(payload, false);
+    return record(payload, false, 0);
+}
+
+static BENCH_CALL bool record_at(uint64_t stamp, const struct payload *payload)
+{
+    return record(payload, false, stamp);
 }
 
 uint64_t bench_clock(uint64_t count)
@@ -103,6 +108,20 @@ uint64_t bench_floor_no_clock(uint64_t count)
     for (uint64_t i = 0; i < count; i++) {
         struct payload payload = {{i, 2, i * 3, i ^ 0x5555}};
         written += record_without_clock(&payload);
+    }
+    return written;
+}
+
+uint64_t bench_floor_batch(uint64_t count)
+{
+    uint64_t written = 0;
+    for (uint64_t i = 0; i < count;) {
+        uint64_t stamp = clock_ticks() & UINT32_MAX;
+        uint64_t end = count - i < BENCH_BATCH ? count : i + BENCH_BATCH;
+        for (; i < end; i++) {
+            struct payload payload = {{i, 2, i * 3, i ^ 0x5555}};
+            written += record_at(stamp, &payload);
+        }
     }
     return written;
 }
