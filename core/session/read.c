@@ -183,41 +183,16 @@ static void touch(struct wr_drain *drain, struct wr_lane *lane)
     drain->touched = lane;
 }
 
-/* The base of a run with stamps of the caller's; lowers the limit. Stamps that the ticks cannot
- * express, and all at the end of the stream, which has no limit, are left to the general path. */
-static WR_NOINLINE uint64_t given_run(const struct weir_session *session,
-                                      const struct wr_lane *lane, uint64_t *limit)
-{
-    const struct wr_drain *drain = &session->drain;
-    uint64_t base = lane->oldest->given_base + drain->offset;
-    uint64_t most = base + WR_RECORD_TICK_MAX;
-    if (session->buffers.mode->keeps && drain->given.bound < most)
-        most = drain->given.bound;
-    if (*limit == UINT64_MAX || lane->track.ticks <= base)
-        *limit = 0;
-    else if (most < *limit)
-        *limit = most;
-    return base;
-}
-
-/* Writes the records that follow the one just written as long as they differ from it only in time
- * and content. Returns the offset of the first that needs the general path. */
-static uint32_t run_write(struct weir_session *session, struct wr_lane *lane,
-                          const struct record *last, uint32_t offset, uint32_t end, uint64_t limit,
-                          uint32_t *count)
+/* Writes records of the shape of the last one, before `limit`, with times from `base` on. */
+WR_INLINE uint32_t run_write_from(struct weir_session *session, struct wr_lane *lane,
+                                  const struct record *last, uint32_t offset, uint32_t end,
+                                  uint64_t limit, uint64_t base, uint64_t given, uint32_t *count)
 {
     const unsigned char *segment = (const unsigned char *)lane->oldest;
-    uint64_t base = wr_step_ticks(&session->drain, lane, lane->oldest->base_ticks), shape, header;
+    uint64_t shape = wr_record_header(last->index, given), header;
     uint64_t least = wr_max_u64(lane->track.ticks, session->drain.point_ticks);
     uint32_t bytes = last->payload_bytes, written = 0;
     struct wr_nettrace_run run;
-    /* A skew may end with the next record. */
-    if (lane->skew || last->definition->has_strings || !last->definition->is_fixed)
-        return offset;
-    memcpy(&shape, segment + offset - last->bytes, sizeof shape);
-    shape &= ~WR_RECORD_TICK_MAX;
-    if (WR_UNLIKELY(shape & WR_RECORD_IS_GIVEN))
-        base = given_run(session, lane, &limit);
     if (!wr_nettrace_run_begin(&session->drain.nettrace, last->index, lane->track.number + 1, bytes,
                                &run))
         return offset;
@@ -230,7 +205,7 @@ static uint32_t run_write(struct weir_session *session, struct wr_lane *lane,
         least = ticks;
     }
     wr_nettrace_run_end(&session->drain.nettrace, &run, written);
-    if (!(shape & WR_RECORD_IS_GIVEN))
+    if (!given)
         lane->last_stamp += least - lane->track.ticks;
     lane->track.ticks = least;
     lane->track.number += written;
@@ -238,6 +213,39 @@ static uint32_t run_write(struct weir_session *session, struct wr_lane *lane,
     lane->track.encoded += written;
     *count += written;
     return offset;
+}
+
+/* With stamps of the caller's. Those that the ticks cannot express, and all at the end of the
+ * stream, which has no limit, are left to the general path. */
+static WR_NOINLINE uint32_t run_write_given(struct weir_session *session, struct wr_lane *lane,
+                                            const struct record *last, uint32_t offset,
+                                            uint32_t end, uint64_t limit, uint32_t *count)
+{
+    const struct wr_drain *drain = &session->drain;
+    uint64_t base = lane->oldest->given_base + drain->offset, most = base + WR_RECORD_TICK_MAX;
+    if (limit == UINT64_MAX || lane->track.ticks <= base)
+        return offset;
+    if (session->buffers.mode->keeps && drain->given.bound < most)
+        most = drain->given.bound;
+    return run_write_from(session, lane, last, offset, end, limit < most ? limit : most, base,
+                          WR_RECORD_IS_GIVEN, count);
+}
+
+/* Writes the records that follow the one just written as long as they differ from it only in time
+ * and content. Returns the offset of the first that needs the general path. */
+WR_INLINE uint32_t run_write(struct weir_session *session, struct wr_lane *lane,
+                             const struct record *last, uint32_t offset, uint32_t end,
+                             uint64_t limit, uint32_t *count)
+{
+    /* A skew may end with the next record. */
+    if (lane->skew || last->definition->has_strings || !last->definition->is_fixed)
+        return offset;
+    if (WR_UNLIKELY(last->is_given)) {
+        const struct record copy = *last; /* so that the caller keeps its own in registers */
+        return run_write_given(session, lane, &copy, offset, end, limit, count);
+    }
+    uint64_t base = wr_step_ticks(&session->drain, lane, lane->oldest->base_ticks);
+    return run_write_from(session, lane, last, offset, end, limit, base, 0, count);
 }
 
 /* Reads the oldest segment up to its commit word or the limit; true if it stopped at the limit. */

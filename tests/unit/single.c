@@ -54,6 +54,26 @@ static bool count_bytes(void *context, const void *bytes, size_t count)
     return true;
 }
 
+/* A stamp in the future gets the time of the poll that finds it. */
+static void test_stamps_of_the_caller(void **state)
+{
+    (void)state;
+    struct weir_session_config config = unit_config();
+    struct weir_stats stats = WEIR_STATS_INIT;
+    struct weir_session *session = unit_start(&config);
+    assert_true(WEIR_EMIT(Unit, Plain));
+    assert_true(WEIR_EMIT_AT(weir_clock(), Unit, Pair, 1, 2));
+    assert_true(WEIR_EMIT_AT(UINT64_MAX, Unit, Pair, 1, 2));
+    assert_true(WEIR_EMIT(Unit, Plain));
+    assert_int_equal(weir_session_poll(session, NULL), WEIR_OK);
+    assert_true(WEIR_EMIT_AT(weir_clock(), Unit, Pair, 1, 2));
+    assert_int_equal(weir_session_stop(session, NULL), WEIR_OK);
+    assert_int_equal(weir_session_stats(session, &stats), WEIR_OK);
+    assert_int_equal(stats.counts.written, 5);
+    assert_int_equal(stats.late_records, 1);
+    weir_session_destroy(session);
+}
+
 /* One round fits into the eight segments, and the poll after it makes room for the next. */
 static void test_poll_makes_room(void **state)
 {
@@ -165,6 +185,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(test_block_is_refused),
                                        cmocka_unit_test(test_no_thread_and_all_is_written),
+                                       cmocka_unit_test(test_stamps_of_the_caller),
                                        cmocka_unit_test(test_poll_makes_room),
                                        cmocka_unit_test(test_room_is_used_at_once),
                                        cmocka_unit_test(test_callbacks_may_not_come_back),

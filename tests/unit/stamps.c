@@ -192,11 +192,7 @@ static void wait_for_point(struct weir_session *session)
     }
 }
 
-static const enum weir_mode modes[] = {WEIR_MODE_DROP,
-#ifndef WEIR_SINGLE_THREADED
-                                       WEIR_MODE_BLOCK,
-#endif
-                                       WEIR_MODE_OVERWRITE};
+static const enum weir_mode modes[] = {WEIR_MODE_DROP, WEIR_MODE_BLOCK, WEIR_MODE_OVERWRITE};
 #define EACH_MODE(i) for (size_t i = 0; i < sizeof modes / sizeof modes[0]; i++)
 
 /* --- The rules, one by one. ------------------------------------------------------------------ */
@@ -526,7 +522,6 @@ static void test_values(void **state)
     weir_provider_destroy(provider);
 }
 
-#ifndef WEIR_SINGLE_THREADED
 static pthread_mutex_t hold = PTHREAD_MUTEX_INITIALIZER;
 
 static bool take_held(void *context, const void *bytes, size_t count)
@@ -573,8 +568,6 @@ static void test_drop(void **state)
     assert_true(room > 700);
     assert_int_equal(room_for(true), room);
 }
-#endif
-
 static void rundown(void *context, struct weir_session *session)
 {
     (void)session;
@@ -630,9 +623,7 @@ int main(void)
         cmocka_unit_test(test_odd_stamps),
         cmocka_unit_test(test_two_sessions),
         cmocka_unit_test(test_values),
-#ifndef WEIR_SINGLE_THREADED
         cmocka_unit_test(test_drop),
-#endif
         cmocka_unit_test(test_rundown),
     };
     return cmocka_run_group_tests(tests, unit_setup, NULL);

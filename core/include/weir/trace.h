@@ -280,15 +280,17 @@ WEIR_API uint64_t weir_clock(void);
  *
  * Times in the stream do not fall, neither those of a thread nor across a sequence point. So a
  * stamp that is older than the thread's last event in the session, or than the last point, is
- * replaced by the later of those two times. A point is written every flush_ms at least: a stamp
- * that is kept longer than a moment may come too late. A stamp in the future is replaced by the
- * time at which the drain reads the event; in an OVERWRITE session by that of the thread's next
- * event without a stamp, or by the end of its segment, if they are earlier. Both are counted as
- * `late_records` (weir/session.h), whatever the number was, and nothing else follows from it. After
- * a step of the clock, stamps from before it are in the future or the past like any other.
+ * replaced by the later of those two times. The drain writes a point about every flush_ms, and one
+ * that introduces each new thread: a stamp that is kept for long may come too late, and so may the
+ * one of a thread's first event. A stamp in the future is replaced by the time of the look in which
+ * the drain reads the event, or by that of the thread's next event without a stamp, if it is
+ * earlier. Both are counted as `late_records` (weir/session.h), whatever the number was, and
+ * nothing else follows from it: no event is lost, and none that the library has stamped is moved,
+ * except that it may share the time of an event in front of it whose stamp lay in the future and
+ * has been reached by then.
  *
- * An event that waited for room, and one that goes to several sessions, has the same stamp
- * throughout. During the rundown too, a stamp from before it is late. An ordered event does not wait
+ * An event that waited for room has the same stamp as before, and so has one in several sessions.
+ * After a step of the clock, older stamps are odd like any others. An ordered event does not wait
  * for earlier loads if it gets a stamp: call weir_order() before weir_clock().
  *
  * Otherwise as weir_emit().
