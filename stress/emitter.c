@@ -128,12 +128,31 @@ static bool after(const struct hs_emitter *emitter, bool is_written)
     return is_written;
 }
 
+static uint64_t stamp_of(uint64_t random)
+{
+    uint64_t now = weir_clock(), distance = random >> (random >> 24 & 63);
+    switch (random >> 44 & 7) {
+    case 0:
+        return distance;
+    case 1:
+        return now + distance;
+    case 2:
+        return now - distance;
+    default:
+        return now;
+    }
+}
+
+#define EMIT(emitter, random, Name, ...)                                                \
+    ((emitter)->is_stamping && (random) >> 43 & 1                                       \
+         ? Stress_##Name##_at(stamp_of(random), (emitter)->index, counter, __VA_ARGS__) \
+         : Stress_##Name((emitter)->index, counter, __VA_ARGS__))
+
 static bool emit_fixed(const struct hs_emitter *emitter, uint64_t counter, uint64_t random)
 {
     uint64_t values[2] = {random, ~random * 3};
     uint64_t sum = hs_checksum(HS_CHECKSUM_START, values, sizeof values);
-    return AROUND(emitter,
-                  Stress_Fixed(emitter->index, counter, sizeof values, sum, values[0], values[1]));
+    return AROUND(emitter, EMIT(emitter, random, Fixed, sizeof values, sum, values[0], values[1]));
 }
 
 static uint64_t counter_read(void)
@@ -184,7 +203,7 @@ static bool emit_text(const struct hs_emitter *emitter, uint64_t counter, uint64
     char text[600];
     uint32_t length = (uint32_t)(random % (random & 1u << 20 ? 290 : 40));
     uint64_t sum = text_make(text, pool + (random >> 32) % (POOL_BYTES - 300), length);
-    return AROUND(emitter, Stress_Text(emitter->index, counter, length, sum, text));
+    return AROUND(emitter, EMIT(emitter, random, Text, length, sum, text));
 }
 
 static bool emit_bytes(const struct hs_emitter *emitter, uint64_t counter, uint64_t random,
@@ -192,7 +211,7 @@ static bool emit_bytes(const struct hs_emitter *emitter, uint64_t counter, uint6
 {
     const unsigned char *data = pool + (random >> 32) % (POOL_BYTES - length);
     uint64_t sum = hs_checksum(HS_CHECKSUM_START, data, length);
-    return AROUND(emitter, Stress_Bytes(emitter->index, counter, length, sum, data, length));
+    return AROUND(emitter, EMIT(emitter, random, Bytes, length, sum, data, length));
 }
 
 /* `bytes` in the record, `file_bytes` at most in the file. */
@@ -220,7 +239,7 @@ static bool emit_large(struct hs_emitter *emitter, uint64_t counter, uint64_t ra
     uint64_t sum = text_make(text, pool + (random >> 32) % (POOL_BYTES - length), length);
     uint32_t bytes = (uint32_t)strlen(text);
     return settle_large(emitter, HEAD_BYTES + 2 + bytes, HEAD_BYTES + 2 + 2 * bytes,
-                        AROUND(emitter, Stress_Text(emitter->index, counter, length, sum, text)));
+                        AROUND(emitter, EMIT(emitter, random, Text, length, sum, text)));
 }
 
 static bool emit_mismatch(const struct hs_emitter *emitter)
@@ -447,6 +466,8 @@ void hs_oracle_run(struct hs_emitter *emitters, uint32_t count, const struct hs_
     struct hs_stream stream;
     hs_stream_read(&stream, trace, hs_oracle_event, &oracle);
     hs_oracle_verify(&oracle, &stream, trace);
+    hs_check(!emitters->is_stamping || stream.steps + stream.steps_of_threads == 0,
+             "a stamp of the caller's was taken for a step of the clock");
     hs_figure_add("attempts", (double)trace->stats.counts.attempted);
     hs_figure_add("written", (double)trace->stats.counts.written);
     hs_figure_add("lost", (double)hs_lost(&trace->stats.counts));

@@ -46,6 +46,7 @@ struct hs_emitter {
     uint32_t index;
     bool is_shared; /* another emitter is on the same thread: the two share the stream's numbers */
     bool is_visiting; /* used on several threads, one after the other */
+    bool is_stamping; /* half of its events have stamps of its own, of which many are odd */
     uint64_t capture; /* capture id of its thread; 0: not known */
     uint64_t capacity;
     uint64_t attempts;

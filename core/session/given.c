@@ -73,6 +73,18 @@ bool wr_given_admits(struct weir_session *session, struct wr_lane *lane, uint64_
     return end != 0;
 }
 
+/* A record that is not below the limit: is it of a later slice, or younger than the cut? The clock may
+ * have stepped since its segment was opened; what is young is of the new time. */
+static bool waits_kept(const struct weir_session *session, uint64_t stamp, uint64_t latest,
+                       uint64_t limit)
+{
+    const struct wr_drain *drain = &session->drain;
+    uint64_t now = wr_step_ticks_now(session), straight = stamp + drain->offset;
+    if (limit < drain->stream_cut)
+        return latest <= now;
+    return straight >= limit && straight <= now;
+}
+
 /* A snapshot may read the record long after it was written. So here every stamp is in the future
  * that is later than the bound. */
 bool wr_given_admits_kept(struct weir_session *session, struct wr_lane *lane, uint64_t stamp,
@@ -82,8 +94,7 @@ bool wr_given_admits_kept(struct weir_session *session, struct wr_lane *lane, ui
     uint64_t stamped = wr_step_ticks_kept(session, lane->oldest, stamp);
     uint64_t latest = stamped < bound ? stamped : bound;
     uint64_t end = limit == UINT64_MAX ? drain->end_ticks + 1 : limit;
-    /* young, or of a later slice */
-    if (latest >= limit && latest <= wr_step_ticks_now(session))
+    if (latest >= limit && waits_kept(session, stamp, latest, limit))
         return false;
     *ticks = place(session, &lane->track, stamped, bound < end ? bound + 1 : end);
     return true;
