@@ -53,6 +53,7 @@ bool host_emits(const uint8_t *data, uint32_t count);
 bool host_emits(const uint8_t *data, uint32_t count)
 {
     return WEIR_EMIT(Host, Bare) && WEIR_EMIT(Host, Counted, data, count, count) &&
+           WEIR_EMIT_AT(weir_clock(), Host, Bare) && WEIR_EMIT_AT(0, Host, Counted, data, count, count) &&
            WEIR_EMIT(Host, Full, data, count, data, count, data, count, data, count, data, count, data, count,
                      data, count, data, count, data, count, data, count, data, count, data, count, data, count,
                      data, count, data, count, data, count);
