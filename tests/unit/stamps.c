@@ -351,7 +351,7 @@ static void test_recorder(void **state)
 }
 
 struct bytes {
-    unsigned char at[1 << 16];
+    unsigned char at[1 << 20];
     size_t count;
 };
 
@@ -363,6 +363,23 @@ static bool append(void *context, const void *bytes, size_t count)
     memcpy(to->at + to->count, bytes, count);
     to->count += count;
     return true;
+}
+
+/* Pairs fill each segment to its end, so the last record has its bound in the next segment. */
+static void test_recorder_bounds_by_segments(void **state)
+{
+    (void)state;
+    struct weir_session_config config = stamp_config(WEIR_MODE_OVERWRITE);
+    config.segment_bytes = 4096;
+    struct weir_session *session = unit_start(&config);
+    for (int round = 0; round < 400; round++) {
+        emit();
+        next(true, UINT64_MAX)->after = weir_clock();
+        assert_true(WEIR_EMIT_AT(UINT64_MAX, Stamp, Three, sent_count - 1, 1, 2));
+    }
+    assert_int_equal(finish(session), 400);
+    for (uint64_t i = 2; i < sent_count; i += 2)
+        assert_in_range(sent[i].time, sent[i].before, sent[i].after);
 }
 
 /* `last_ns` leaves out what is older, by the time of its neighbors whatever its stamp. */
@@ -534,6 +551,34 @@ static bool take_held(void *context, const void *bytes, size_t count)
     return true;
 }
 
+static bool append_slowly(void *context, const void *bytes, size_t count)
+{
+    usleep(1000);
+    return append(context, bytes, count);
+}
+
+/* An event that has waited for room keeps its stamp, unless a point has been written meanwhile. */
+static void test_waits(void **state)
+{
+    (void)state;
+    static struct bytes bytes;
+    struct weir_session_config config = stamp_config(WEIR_MODE_BLOCK);
+    config.budget_bytes = UINT64_C(16) * 4096;
+    config.segment_bytes = 4096;
+    config.memory_bytes_max = 0;
+    config.sink.write = append_slowly;
+    config.sink.context = &bytes;
+    struct weir_session *session = unit_start(&config);
+    for (int i = 0; i < 15000; i++)
+        emit_at(weir_clock());
+    assert_int_equal(weir_session_stop(session, NULL), WEIR_OK);
+    assert_true(stats_of(session).parks > 0);
+    struct file file = read_file(bytes.at, bytes.count);
+    assert_int_equal(file.found, sent_count);
+    assert_int_equal(stats_of(session).late_records, file.moved);
+    weir_session_destroy(session);
+}
+
 /* How many events fit into the budget while the drain is in its sink. */
 static uint64_t room_for(bool is_odd)
 {
@@ -619,7 +664,9 @@ int main(void)
         cmocka_unit_test(test_older_than_the_point),
         cmocka_unit_test(test_in_the_future),
         cmocka_unit_test(test_recorder),
+        cmocka_unit_test(test_recorder_bounds_by_segments),
         cmocka_unit_test(test_recorder_leaves_out),
+        cmocka_unit_test(test_waits),
         cmocka_unit_test(test_odd_stamps),
         cmocka_unit_test(test_two_sessions),
         cmocka_unit_test(test_values),
