@@ -38,6 +38,8 @@ WR_INLINE void put_words(unsigned char *record, uint32_t words, uint64_t a, uint
         out[4] = e;
 }
 
+/* `is_given`, too, is a constant: the stamp is the caller's. It is tested before the words are
+ * stored, because the slow path can then take them from their registers. */
 WR_INLINE bool emit(const struct weir_event *event, const void *payload, bool is_given,
                     uint64_t stamp, uint32_t words, uint64_t a, uint64_t b, uint64_t c, uint64_t d,
                     uint64_t e)
