@@ -63,9 +63,9 @@ void wr_report_gone(struct weir_session *session, struct wr_lane *lane, uint64_t
 /* Notes losses of the drain's own capture thread; those of threads without a lane. */
 void wr_report_own_loss(struct weir_session *session, enum weir_loss cause, uint64_t count);
 void wr_report_unattributed(struct weir_session *session);
-/* Writes the losses noted so far. */
 /* Counts a record that gets another time than its stamp says. */
 void wr_report_late(struct weir_session *session);
+/* Writes the losses noted so far. */
 void wr_report_write(struct weir_session *session, uint64_t ticks);
 
 #endif
