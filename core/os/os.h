@@ -62,9 +62,12 @@ void wr_os_cancel_restore(const int *before);
         wr_os_cancel_disable()
 /* Starts a detached thread that blocks all signals. Returns 0, or the system's error number. */
 int wr_os_thread_start(const char *name, void *(*run)(void *), void *argument);
-/* Lets the calling thread's timed waits end when they are due; by default Linux may end them 50 us
- * later, so as to wake once for several timers. Needs no privilege; concerns no other thread. */
-void wr_os_timers_sharpen(void);
+/* Asks Linux to run the calling thread soon after it is woken. Its timed waits end when they are due;
+ * by default they may end 50 us later, so as to wake once for several timers. Its time slices are of
+ * 100 us: from Linux 6.12 on, a thread with a shorter slice need not wait for the end of another
+ * one's, which takes milliseconds; it gets no more processor time. Neither needs a privilege, or
+ * concerns other threads; where the system refuses, the thread is as late as before. */
+void wr_os_thread_be_prompt(void);
 
 /* --- Code. ----------------------------------------------------------------------------------- */
 

@@ -21,6 +21,8 @@
 #include <unistd.h>
 #include "base/compiler.h"
 
+#define PROMPT_SLICE_NS 100000u
+
 #define SPIN_LOOKS 32 /* between two readings of the clock, which costs as much as several looks */
 
 void *wr_os_pages_map(uint64_t bytes)
@@ -186,10 +188,28 @@ uint32_t wr_os_processor_count(void)
     return count < 1 ? 1 : (uint32_t)count;
 }
 
-void wr_os_timers_sharpen(void)
+/* The first version of the kernel's struct sched_attr, which C libraries do not all have. */
+struct attributes {
+    uint32_t size, policy;
+    uint64_t flags;
+    int32_t nice;
+    uint32_t priority;
+    uint64_t runtime_ns, deadline_ns, period_ns;
+};
+
+static void slice_set(uint64_t ns)
 {
-    prctl(PR_SET_TIMERSLACK, 1UL, 0UL, 0UL,
-          0UL); /* if it fails, timers stay as late as they were */
+    struct attributes own = {0};
+    if (syscall(SYS_sched_getattr, 0, &own, sizeof own, 0) != 0 || own.policy != SCHED_OTHER)
+        return;
+    own.runtime_ns = ns;
+    syscall(SYS_sched_setattr, 0, &own, 0);
+}
+
+void wr_os_thread_be_prompt(void)
+{
+    prctl(PR_SET_TIMERSLACK, 1UL, 0UL, 0UL, 0UL);
+    slice_set(PROMPT_SLICE_NS);
 }
 
 int wr_os_thread_start(const char *name, void *(*run)(void *), void *argument)

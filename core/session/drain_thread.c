@@ -117,7 +117,7 @@ static void *run(void *argument)
      * nested, so it never waits for itself. */
     wr_self_enter();
     wr_self.is_drain = true;
-    wr_os_timers_sharpen();
+    wr_os_thread_be_prompt();
     session->drain_thread = pthread_self();
     while (!wr_u32_load_acquire(&session->drain_go)) /* edge GO.acquire */
         wr_os_futex_wait(&session->drain_go, 0, UINT64_MAX);

@@ -254,7 +254,7 @@ uint32_t wr_os_processor_count(void)
     return 2;
 }
 
-void wr_os_timers_sharpen(void)
+void wr_os_thread_be_prompt(void)
 {
 }
 
