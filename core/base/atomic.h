@@ -29,6 +29,14 @@
 
 #include <stdatomic.h>
 
+#if defined(__SANITIZE_THREAD__)
+#define WR_UNDER_TSAN
+#elif defined(__has_feature)
+#if __has_feature(thread_sanitizer)
+#define WR_UNDER_TSAN
+#endif
+#endif
+
 struct wr_u32 {
     _Atomic(uint32_t) cell;
 };
@@ -86,6 +94,34 @@ WR_ATOMIC_OPERATIONS(u32, uint32_t)
 WR_ATOMIC_OPERATIONS(u64, uint64_t)
 WR_ATOMIC_OPERATIONS(ptr, void *)
 
+/* Adds to a word that only this thread and its signal handlers store: a relaxed load, then a release
+ * store. On x86 it is one instruction, which is not locked: to other processors a load and a store,
+ * but no handler comes between them. ThreadSanitizer would not see it. */
+#if defined(__x86_64__) && !defined(WR_UNDER_TSAN)
+static inline void wr_u64_own_add_release(struct wr_u64 *word, uint64_t value)
+{
+    __asm__ volatile("addq %1, %0"
+                     : "+m"(*(uint64_t *)(void *)&word->cell)
+                     : "er"(value)
+                     : "memory", "cc");
+}
+/* The same, where the thread has loaded `before` from the word already. */
+static inline void wr_u64_own_add_to_release(struct wr_u64 *word, uint64_t before, uint64_t value)
+{
+    (void)before;
+    wr_u64_own_add_release(word, value);
+}
+#else
+static inline void wr_u64_own_add_release(struct wr_u64 *word, uint64_t value)
+{
+    wr_u64_store_release(word, wr_u64_load_relaxed(word) + value);
+}
+static inline void wr_u64_own_add_to_release(struct wr_u64 *word, uint64_t before, uint64_t value)
+{
+    wr_u64_store_release(word, before + value);
+}
+#endif
+
 static inline uint64_t wr_u64_add_relaxed(struct wr_u64 *word, uint64_t value)
 {
     return atomic_fetch_add_explicit(&word->cell, value, memory_order_relaxed);
@@ -104,6 +140,10 @@ static inline uint32_t wr_u32_add_seq_cst(struct wr_u32 *word, uint32_t value)
 
 /* An event's enabled word and its route are plain integers, because the public header must compile
  * as C++, which has no _Atomic. Hosts test the enabled word with an inline relaxed load. */
+static inline uint64_t wr_mask_load_relaxed(const uint64_t *mask)
+{
+    return __atomic_load_n(mask, __ATOMIC_RELAXED);
+}
 static inline uint64_t wr_mask_load_seq_cst(const uint64_t *mask)
 {
     return __atomic_load_n(mask, __ATOMIC_SEQ_CST);

@@ -28,7 +28,7 @@
 WR_INLINE void wr_pin_enter_from(struct wr_thread *thread, uint64_t pin)
 {
     /* edge QUIESCE.release: a thread that waits for the previous pin may see this one instead */
-    wr_u64_store_release(&thread->pin, pin + 1);
+    wr_u64_own_add_to_release(&thread->pin, pin, 1);
     wr_compiler_barrier();
 }
 
@@ -52,8 +52,9 @@ WR_INLINE void wr_pin_leave(struct wr_thread *thread, uint64_t pin)
  * reading would have to be saved. */
 WR_INLINE void wr_pin_leave_own(struct wr_thread *thread)
 {
-    /* relaxed: only this thread and its signal handlers store the pin */
-    wr_pin_leave(thread, wr_u64_load_relaxed(&thread->pin));
+    /* relaxed: only this thread and its signal handlers store the pin. Edge QUIESCE.release:
+     * everything done inside the pin */
+    wr_u64_own_add_release(&thread->pin, 1);
 }
 
 /* The end of the current segment, as an offset; 0: there is none, or the drain has revoked it. */
@@ -99,7 +100,7 @@ WR_INLINE unsigned char *wr_segment_cursor(struct wr_segment *segment, uint64_t 
 WR_INLINE void wr_segment_commit(struct wr_segment *segment, uint64_t commit, uint64_t bytes)
 {
     /* edge PUBLISH.release: the record's bytes */
-    wr_u64_store_release(&segment->commit, commit + WR_COMMIT_ONE_RECORD + bytes);
+    wr_u64_own_add_to_release(&segment->commit, commit, WR_COMMIT_ONE_RECORD + bytes);
 }
 
 #endif

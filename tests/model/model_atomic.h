@@ -150,6 +150,12 @@ MODEL_OPERATIONS(ptr, void *, MODEL_PTR_BITS, MODEL_BITS_PTR)
 #define wr_route_store_release(route, value) \
     wr_u32_store_release((struct wr_u32 *)(void *)(route), value)
 
+#define wr_mask_load_relaxed(mask) wr_u64_load_relaxed((const struct wr_u64 *)(const void *)(mask))
+
+#define wr_u64_own_add_release(word, value) \
+    wr_u64_store_release(word, wr_u64_load_relaxed(word) + (value))
+#define wr_u64_own_add_to_release(word, before, value) \
+    wr_u64_store_release(word, (before) + (value))
 #define wr_u64_add_relaxed(word, value) \
     model_u64_modify(MODEL_SITE_OF(MODEL_ADD, MODEL_RELAXED), word, value)
 #define wr_u32_add_acq_rel(word, value) \
