@@ -74,38 +74,6 @@ static bool copy_names(struct wr_event_definition *definition, const char *provi
     return is_complete;
 }
 
-static struct wr_payload_step step_of(enum weir_type type)
-{
-    uint8_t bytes = (uint8_t)wr_type_bytes(type);
-    struct wr_payload_step step = {0, WR_REFERENCE_ARRAY, bytes, bytes};
-    if (type == WEIR_TYPE_str) /* each byte becomes at most one UTF-16 unit */
-        step = (struct wr_payload_step){0, WR_REFERENCE_STR, 1, 2};
-    else if (type == WEIR_TYPE_str16)
-        step = (struct wr_payload_step){0, WR_REFERENCE_STR16, 2, 2};
-    return step;
-}
-
-static bool make_steps(struct wr_event_definition *definition)
-{
-    const struct weir_schema *schema = &definition->schema;
-    struct wr_payload_step *step = calloc(schema->field_count + 1u, sizeof *step);
-    definition->steps = step;
-    uint16_t fixed_bytes = 0;
-    for (uint32_t i = 0; step && i < schema->field_count; i++) {
-        enum weir_type type = schema->fields[i].type;
-        if (wr_type_is_fixed(type)) {
-            fixed_bytes = (uint16_t)(fixed_bytes + wr_type_bytes(type));
-            continue;
-        }
-        *step = step_of(type);
-        step++->fixed_bytes = fixed_bytes;
-        fixed_bytes = 0;
-    }
-    if (step)
-        *step = (struct wr_payload_step){fixed_bytes, WR_REFERENCE_NONE, 0, 0};
-    return step != NULL;
-}
-
 static bool ends_with(const char *text, const char *end)
 {
     size_t text_length = strlen(text), end_length = strlen(end);
@@ -129,7 +97,10 @@ static bool describe(struct wr_event_definition *definition)
         schema->opcode = ends_with(schema->name, "Start")  ? 1
                          : ends_with(schema->name, "Stop") ? 2
                                                            : 0;
-    return definition->is_fixed || make_steps(definition);
+    definition->steps = calloc(schema->field_count + 1u, sizeof *definition->steps);
+    if (definition->steps)
+        wr_payload_steps(schema, definition->steps);
+    return definition->steps != NULL;
 }
 
 enum weir_result wr_declaration_take(struct weir_provider_declaration *own, const void *host,

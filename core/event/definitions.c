@@ -7,14 +7,14 @@
 
 #include "os/os.h"
 
-static struct wr_ptr definitions[WR_EVENT_INDEX_MAX + 1]; /* edge DEFINE; entries never change */
-static uint32_t definition_count;                         /* LOCK */
-static struct wr_event_definition *orphans;               /* LOCK: of providers that are gone */
+struct wr_ptr wr_definitions[WR_EVENT_INDEX_MAX + 1];
+static uint32_t definition_count;           /* LOCK */
+static struct wr_event_definition *orphans; /* LOCK: of providers that are gone */
 
 const struct wr_event_definition *wr_event_definition(uint32_t index)
 {
     /* edge DEFINE.acquire */
-    return index <= WR_EVENT_INDEX_MAX ? wr_ptr_load_acquire(&definitions[index]) : NULL;
+    return index <= WR_EVENT_INDEX_MAX ? wr_ptr_load_acquire(&wr_definitions[index]) : NULL;
 }
 
 /* Takes the orphan that defines the same event, if there is one, so that a plug-in that is loaded
@@ -49,7 +49,7 @@ enum weir_result wr_definition_insert_locked(struct weir_provider *provider,
     } else {
         new->index = definition_count + 1;
         /* edge DEFINE.release: the definition, before any record can carry its index */
-        wr_ptr_store_release(&definitions[new->index], new);
+        wr_ptr_store_release(&wr_definitions[new->index], new);
         definition_count++;
     }
     new->next = provider->definitions;
@@ -81,7 +81,7 @@ void wr_definitions_orphan_locked(struct weir_provider *provider)
 void wr_definitions_after_fork(void)
 {
     for (uint32_t i = 1; i <= definition_count; i++)
-        wr_mask_store(wr_ptr_load_relaxed(&definitions[i]), 0); /* relaxed: the only thread */
+        wr_mask_store(wr_ptr_load_relaxed(&wr_definitions[i]), 0); /* relaxed: the only thread */
 }
 
 enum weir_result weir_event_define(struct weir_provider *provider, const struct weir_schema *schema,

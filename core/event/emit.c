@@ -67,7 +67,8 @@ WR_INLINE bool emit(const struct weir_event *event, const void *payload, bool is
     uint64_t commit;
     struct wr_segment *segment;
     if (WR_UNLIKELY(!wr_lane_fits(lane, end, bytes, &segment, &commit)))
-        return SLOW(pinned_slow);
+        return is_in_memory && !is_given ? wr_emit_unfit(event, payload, lane, commit, segment)
+                                         : SLOW(pinned_slow);
     uint64_t ticks = stamp - segment->given_base;
     if (is_given && WR_UNLIKELY(ticks > WR_RECORD_TICK_MAX))
         return SLOW(pinned_slow);

@@ -10,10 +10,12 @@
 #include "buffers/mode.h"
 #include "lane/record.h"
 #include "lane/thread.h"
+#include "nettrace/types.h"
 
 struct wr_buffers;
 struct wr_lane;
 struct wr_record_out;
+struct wr_segment;
 
 #define WR_FIELDS_MAX     64
 #define WR_NAME_BYTES_MAX 255
@@ -21,16 +23,6 @@ struct wr_record_out;
 /* record_bytes of an event of variable size: larger than any segment, so the fast path hands the
  * event to the slow path without a separate test. */
 #define WR_RECORD_BYTES_VARIABLE (UINT32_MAX / 2)
-
-/* A payload of variable size is a list of steps: the bytes of some fixed fields, which may be none,
- * then one reference. The last step has no reference. */
-enum wr_reference { WR_REFERENCE_NONE, WR_REFERENCE_STR, WR_REFERENCE_STR16, WR_REFERENCE_ARRAY };
-struct wr_payload_step {
-    uint16_t fixed_bytes;
-    uint8_t reference; /* enum wr_reference */
-    uint8_t element_bytes;
-    uint8_t file_bytes; /* of an element, at most */
-};
 
 /* What the drain needs to write an event's records. Lives until the process ends. */
 struct wr_event_definition {
@@ -44,10 +36,12 @@ struct wr_event_definition {
     bool is_fixed;          /* no strings, no arrays */
     bool has_strings;       /* the drain converts them */
     bool has_arrays;
-    struct wr_payload_step *steps; /* owned; NULL if is_fixed */
+    struct wr_payload_step *steps; /* owned */
     /* LOCK(registry): the provider's next definition, or the next orphan. */
     struct wr_event_definition *next;
 };
+
+extern struct wr_ptr wr_definitions[WR_EVENT_INDEX_MAX + 1]; /* edge DEFINE; entries never change */
 
 /* Finds a definition by index; NULL if there is none. Any thread. */
 const struct wr_event_definition *wr_event_definition(uint32_t index);
@@ -56,6 +50,13 @@ const struct wr_event_definition *wr_event_definition(uint32_t index);
 static inline const struct wr_event_definition *wr_definition_of(const struct weir_event *event)
 {
     return wr_event_definition(wr_record_event_index(event->header));
+}
+
+/* The same without a call, for a registered event. */
+static inline const struct wr_event_definition *wr_definition_here(const struct weir_event *event)
+{
+    /* edge DEFINE.acquire */
+    return wr_ptr_load_acquire(&wr_definitions[event->header >> WR_RECORD_TICK_BITS]);
 }
 
 /* Stores which sessions want the event, and its route. Without a route all events go by the mask, so
@@ -124,7 +125,7 @@ uint32_t wr_process_generation(void);
 struct wr_payload_size {
     /* If more than WR_PAYLOAD_BYTES_MAX, the event would be larger than that in the file. */
     uint64_t bytes;
-    uint32_t counts[WR_FIELDS_MAX]; /* elements of each step's reference */
+    uint32_t counts[WR_FIELDS_MAX]; /* elements of each string and array */
 };
 void wr_payload_measure(const struct wr_event_definition *definition, const void *payload,
                         struct wr_payload_size *size);
@@ -144,6 +145,11 @@ struct wr_stamp {
     uint64_t ticks;
     bool is_given; /* it is the caller's */
 };
+
+/* Continues with an event whose record does not fit, or has no fixed size, in the room that its
+ * lane's segment has. Pinned. */
+bool wr_emit_unfit(const struct weir_event *event, const void *payload, struct wr_lane *lane,
+                   uint64_t commit, struct wr_segment *segment);
 
 /* The slow paths of an event; each does the whole job. Those with `pinned` continue inside the pin,
  * which they leave. */

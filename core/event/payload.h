@@ -28,24 +28,79 @@ static inline uint64_t wr_utf16_length(const uint16_t *units)
     return length;
 }
 
-/* Reads the reference at `*from` and advances. Returns the number of elements. Never reads an
- * array's data; a string's is read for its end. */
+/* Reads the reference of a string or an array at `*from`, and advances. Returns the number of
+ * elements. Never reads an array's data; a string's is read for its end. */
 WR_INLINE uint64_t wr_reference_next(const struct wr_payload_step *step, const unsigned char **from,
                                      const void **data)
 {
     memcpy(data, *from, sizeof *data);
     *from += sizeof *data;
     uint32_t count = 0;
-    if (step->reference == WR_REFERENCE_ARRAY) {
+    if (step->kind == WR_STEP_ARRAY) {
         memcpy(&count, *from, sizeof count);
         *from += sizeof count;
     }
     if (!*data)
         return 0;
-    if (step->reference == WR_REFERENCE_STR)
+    if (step->kind == WR_STEP_STR)
         return strlen(*data);
-    return step->reference == WR_REFERENCE_STR16 ? wr_utf16_length(*data) : count;
+    return step->kind == WR_STEP_STR16 ? wr_utf16_length(*data) : count;
 }
+
+/* --- In one pass, where the whole record has to fit. ----------------------------------------- */
+
+/* A payload of up to so many bytes is not too large for the file, where a byte takes two at most. */
+#define WR_PAYLOAD_BYTES_SURE (WR_PAYLOAD_BYTES_MAX / 2)
+#define WR_PAYLOAD_UNFIT      UINT64_MAX
+
+/* Writes a count and the elements to `*to`, and advances. False if they would go beyond `end`. */
+WR_INLINE bool wr_elements_put(unsigned char **to, const unsigned char *end, const void *data,
+                               uint64_t count, uint64_t bytes)
+{
+    unsigned char *at = *to;
+    uint16_t count16 = (uint16_t)count;
+    *to = at + sizeof count16 + bytes;
+    if (WR_UNLIKELY(*to > end))
+        return false;
+    memcpy(at, &count16, sizeof count16);
+    memcpy(at + sizeof count16, data, bytes);
+    return true;
+}
+
+/* Writes a payload that is not fixed to `begin`, measuring it meanwhile. Returns its bytes, or
+ * WR_PAYLOAD_UNFIT if they would go beyond `end`, or if the payload is fixed. */
+WR_INLINE uint64_t wr_payload_put_within(const struct wr_payload_step *step, const void *payload,
+                                         unsigned char *begin, const unsigned char *end)
+{
+    const unsigned char *from = payload;
+    unsigned char *to = begin;
+    for (;; step++) {
+        const void *data;
+        if (WR_LIKELY(step->kind == WR_STEP_STR)) {
+            memcpy(&data, from, sizeof data);
+            from += sizeof data;
+            if (WR_UNLIKELY(!data))
+                data = "";
+            uint64_t length = strlen(data);
+            if (!wr_elements_put(&to, end, data, length, length))
+                return WR_PAYLOAD_UNFIT;
+        } else if (step->kind == WR_STEP_END) {
+            return (uint64_t)(to - begin);
+        } else if (step->kind == WR_STEP_WHOLE || to + step->fixed_bytes > end) {
+            return WR_PAYLOAD_UNFIT;
+        } else if (step->kind == WR_STEP_FIXED) {
+            memcpy(to, from, step->fixed_bytes);
+            from += step->fixed_bytes;
+            to += step->fixed_bytes;
+        } else {
+            uint64_t count = wr_reference_next(step, &from, &data);
+            if (!wr_elements_put(&to, end, count ? data : "", count, count * step->element_bytes))
+                return WR_PAYLOAD_UNFIT;
+        }
+    }
+}
+
+/* --- In two passes. -------------------------------------------------------------------------- */
 
 /* As wr_payload_measure(), for a payload that is not fixed. */
 WR_INLINE void wr_payload_measure_steps(const struct wr_event_definition *definition,
@@ -56,8 +111,11 @@ WR_INLINE void wr_payload_measure_steps(const struct wr_event_definition *defini
     const void *data;
     uint64_t file_bytes = definition->payload_bytes;
     uint32_t *counts = size->counts;
-    for (const struct wr_payload_step *step = definition->steps; step->reference; step++) {
+    for (const struct wr_payload_step *step = definition->steps; step->kind != WR_STEP_END;
+         step++) {
         from += step->fixed_bytes;
+        if (step->kind == WR_STEP_FIXED)
+            continue;
         uint64_t count = wr_reference_next(step, &from, &data);
         *counts++ = (uint32_t)count;
         size->bytes += 2 + count * step->element_bytes;
@@ -86,15 +144,16 @@ WR_INLINE void wr_payload_put_steps(const struct wr_event_definition *definition
 {
     const unsigned char *from = payload;
     const uint32_t *counts = size->counts;
-    for (const struct wr_payload_step *step = definition->steps;; step++) {
-        if (step->fixed_bytes)
+    for (const struct wr_payload_step *step = definition->steps; step->kind != WR_STEP_END;
+         step++) {
+        if (step->kind == WR_STEP_FIXED) {
             wr_payload_put_bytes(out, from, step->fixed_bytes, spans);
-        from += step->fixed_bytes;
-        if (!step->reference)
-            return;
+            from += step->fixed_bytes;
+            continue;
+        }
         const void *data;
         memcpy(&data, from, sizeof data);
-        from += sizeof data + (step->reference == WR_REFERENCE_ARRAY ? sizeof(uint32_t) : 0);
+        from += sizeof data + (step->kind == WR_STEP_ARRAY ? sizeof(uint32_t) : 0);
         uint16_t count = (uint16_t)*counts++;
         wr_payload_put_bytes(out, &count, sizeof count, spans);
         if (count)

@@ -1,42 +1,66 @@
+/* Payloads: the steps of a schema, and the conversion of a record's payload to that of the file. */
 #include "nettrace/writer.h"
 
 #include <string.h>
+#include "base/compiler.h"
 #include "nettrace/types.h"
+
+/* --- Steps. ---------------------------------------------------------------------------------- */
+
+/* Of a string or an array. */
+static struct wr_payload_step step_of(enum weir_type type)
+{
+    uint8_t bytes = (uint8_t)wr_type_bytes(type);
+    if (type == WEIR_TYPE_str) /* each byte becomes at most one UTF-16 unit */
+        return (struct wr_payload_step){WR_STEP_STR, 1, 2, 0};
+    if (type == WEIR_TYPE_str16)
+        return (struct wr_payload_step){WR_STEP_STR16, 2, 2, 0};
+    return (struct wr_payload_step){WR_STEP_ARRAY, bytes, bytes, 0};
+}
+
+void wr_payload_steps(const struct weir_schema *schema, struct wr_payload_step *steps)
+{
+    struct wr_payload_step *step = steps;
+    bool is_fixed = true;
+    for (uint32_t i = 0; i < schema->field_count; i++) {
+        enum weir_type type = schema->fields[i].type;
+        if (!wr_type_is_fixed(type)) {
+            *step++ = step_of(type);
+            is_fixed = false;
+        } else if (step > steps && step[-1].kind == WR_STEP_FIXED) {
+            step[-1].fixed_bytes = (uint16_t)(step[-1].fixed_bytes + wr_type_bytes(type));
+        } else {
+            *step++ = (struct wr_payload_step){WR_STEP_FIXED, 0, 0, (uint16_t)wr_type_bytes(type)};
+        }
+    }
+    step->kind = WR_STEP_END;
+    if (is_fixed)
+        steps->kind = WR_STEP_WHOLE;
+}
+
+/* --- Conversion. ----------------------------------------------------------------------------- */
 
 struct cursor {
     const unsigned char *from;
     unsigned char *to;
 };
 
-static void copy(struct cursor *cursor, uint32_t bytes)
+static inline void copy(struct cursor *cursor, uint32_t bytes)
 {
     memcpy(cursor->to, cursor->from, bytes);
     cursor->from += bytes;
     cursor->to += bytes;
 }
 
-static uint16_t take_count(struct cursor *cursor)
+static inline uint32_t count_at(const unsigned char *from)
 {
     uint16_t count;
-    memcpy(&count, cursor->from, sizeof count);
-    cursor->from += sizeof count;
+    memcpy(&count, from, sizeof count);
     return count;
-}
-
-static void terminate(struct cursor *cursor)
-{
-    *cursor->to++ = 0;
-    *cursor->to++ = 0;
 }
 
 /* Strings end at their first zero. One that the host changed while it was emitted may have it
  * early. */
-static uint32_t bytes_before_zero(const unsigned char *text, uint32_t count)
-{
-    const unsigned char *zero = memchr(text, 0, count);
-    return zero ? (uint32_t)(zero - text) : count;
-}
-
 static uint32_t units_before_zero(const unsigned char *units, uint32_t count)
 {
     uint32_t length = 0;
@@ -45,40 +69,34 @@ static uint32_t units_before_zero(const unsigned char *units, uint32_t count)
     return length;
 }
 
-static void string(struct cursor *cursor, enum weir_type type, uint32_t count)
+static void str16(struct cursor *cursor, uint32_t count)
 {
-    if (type == WEIR_TYPE_str) {
-        cursor->to +=
-            wr_utf16_from_utf8(cursor->from, bytes_before_zero(cursor->from, count), cursor->to);
-        cursor->from += count;
-    } else {
-        const unsigned char *end = cursor->from + (size_t)2 * count;
-        copy(cursor, 2 * units_before_zero(cursor->from, count));
-        cursor->from = end;
-    }
-    terminate(cursor);
+    const unsigned char *end = cursor->from + (size_t)2 * count;
+    copy(cursor, 2 * units_before_zero(cursor->from, count));
+    cursor->from = end;
+    *cursor->to++ = 0;
+    *cursor->to++ = 0;
 }
 
-static void field(struct cursor *cursor, enum weir_type type)
-{
-    if (wr_type_is_fixed(type)) {
-        copy(cursor, wr_type_bytes(type));
-        return;
-    }
-    uint16_t count = take_count(cursor);
-    if (wr_type_is_string(type)) {
-        string(cursor, type, count);
-    } else {
-        cursor->from -= sizeof count; /* an array keeps its count */
-        copy(cursor, (uint32_t)sizeof count + count * wr_type_bytes(type));
-    }
-}
-
-uint32_t wr_nettrace_payload(const struct weir_schema *schema, const unsigned char *record,
+uint32_t wr_nettrace_payload(const struct wr_payload_step *step, const unsigned char *record,
                              unsigned char *out)
 {
     struct cursor cursor = {record, out};
-    for (uint32_t i = 0; i < schema->field_count; i++)
-        field(&cursor, schema->fields[i].type);
-    return (uint32_t)(cursor.to - out);
+    for (;; step++) {
+        if (WR_LIKELY(step->kind == WR_STEP_STR)) {
+            uint32_t count = count_at(cursor.from);
+            cursor.to = wr_utf16_from_text(cursor.from + sizeof(uint16_t), count, cursor.to);
+            cursor.from += sizeof(uint16_t) + count;
+        } else if (step->kind == WR_STEP_END) {
+            return (uint32_t)(cursor.to - out);
+        } else if (step->kind == WR_STEP_FIXED) {
+            copy(&cursor, step->fixed_bytes);
+        } else if (step->kind == WR_STEP_ARRAY) {
+            copy(&cursor, (uint32_t)sizeof(uint16_t) + count_at(cursor.from) * step->element_bytes);
+        } else {
+            uint32_t count = count_at(cursor.from);
+            cursor.from += sizeof(uint16_t);
+            str16(&cursor, count);
+        }
+    }
 }

@@ -1,4 +1,5 @@
-/* The field types of weir/trace.h: their sizes, and which of them have a fixed size. */
+/* The field types of weir/trace.h: their sizes, and which of them have a fixed size; and the steps in
+ * which a payload is copied. */
 #ifndef WR_NETTRACE_TYPES_H
 #define WR_NETTRACE_TYPES_H
 
@@ -51,5 +52,25 @@ static inline bool wr_type_is_fixed(enum weir_type type)
 {
     return (int)type < WR_TYPE_ARRAY && wr_type_bytes(type) != 0;
 }
+
+/* A payload of variable size is a list of steps: each string, each array, and the bytes of the fixed
+ * fields between them. */
+enum wr_step {
+    WR_STEP_END,
+    WR_STEP_FIXED,
+    WR_STEP_STR,
+    WR_STEP_STR16,
+    WR_STEP_ARRAY,
+    WR_STEP_WHOLE /* the only step of a payload that has neither strings nor arrays */
+};
+struct wr_payload_step {
+    uint8_t kind;          /* enum wr_step */
+    uint8_t element_bytes; /* of a string or an array */
+    uint8_t file_bytes;    /* of an element, at most */
+    uint16_t fixed_bytes;  /* of fixed fields */
+};
+
+/* `steps` has room for one more than the schema has fields. */
+void wr_payload_steps(const struct weir_schema *schema, struct wr_payload_step *steps);
 
 #endif

@@ -3,19 +3,50 @@
 #include "nettrace/writer.h"
 
 #include <string.h>
+#include "base/compiler.h"
 
 #define BLOCK 16u
+#define HALF  8u
 typedef unsigned char block __attribute__((vector_size(BLOCK)));
+typedef signed char signed_block __attribute__((vector_size(BLOCK)));
 
-static bool is_ascii(const unsigned char *text)
+#define ONES  UINT64_C(0x0101010101010101)
+#define HIGHS UINT64_C(0x8080808080808080)
+
+static inline uint64_t half_at(const unsigned char *text)
 {
-    uint64_t halves[2];
-    memcpy(halves, text, sizeof halves);
-    return ((halves[0] | halves[1]) & UINT64_C(0x8080808080808080)) == 0;
+    uint64_t half;
+    memcpy(&half, text, sizeof half);
+    return half;
+}
+
+/* Is each byte ASCII and not zero? Of bytes below 0x80, only a zero, or one above a zero, has its
+ * high bit set by the subtraction. */
+static inline bool half_is_plain(const unsigned char *text)
+{
+    uint64_t half = half_at(text);
+    return ((half | (half - ONES)) & HIGHS) == 0;
+}
+
+static inline bool is_plain(const unsigned char *text)
+{
+#if defined(__SSE2__)
+    signed_block bytes;
+    memcpy(&bytes, text, sizeof bytes);
+    return __builtin_ia32_pmovmskb128(
+               (__typeof__(char __attribute__((vector_size(BLOCK)))))(bytes > 0)) == 0xFFFF;
+#else
+    return half_is_plain(text) && half_is_plain(text + HALF);
+#endif
+}
+
+static inline bool is_ascii(const unsigned char *text)
+{
+    return ((half_at(text) | half_at(text + HALF)) & HIGHS) == 0;
 }
 
 /* Each byte of an ASCII text is the low byte of its unit. */
-static void widen(const unsigned char *text, unsigned char *out)
+static inline void widen(const unsigned char *text, unsigned char *out)
 {
     const block zero = {0};
     block bytes;
@@ -87,4 +118,60 @@ uint32_t wr_utf16_from_utf8(const unsigned char *text, uint32_t count, unsigned 
         at += length;
     }
     return (uint32_t)(out - start);
+}
+
+static inline unsigned char *terminate(unsigned char *out)
+{
+    return put_unit(out, 0);
+}
+
+static inline void widen_half(const unsigned char *text, unsigned char *out)
+{
+    const block zero = {0};
+    block bytes = {0};
+    memcpy(&bytes, text, HALF);
+    block units = __builtin_shufflevector(bytes, zero, 0, 16, 1, 17, 2, 18, 3, 19, 4, 20, 5, 21, 6,
+                                          22, 7, 23);
+    memcpy(out, &units, sizeof units);
+}
+
+/* Of less than a block. */
+static bool widen_short(const unsigned char *text, uint32_t count, unsigned char *out)
+{
+    if (count >= HALF) {
+        uint32_t last = count - HALF; /* both halves have some bytes in common */
+        bool is_plain = half_is_plain(text) && half_is_plain(text + last);
+        widen_half(text, out);
+        widen_half(text + last, out + 2 * (size_t)last);
+        return is_plain;
+    }
+    for (uint32_t at = 0; at < count; at++, out = put_unit(out, text[at - 1]))
+        if (text[at] - 1u >= 0x7F)
+            return false;
+    return true;
+}
+
+/* Converts a text of plain bytes. False: there are others, and what was written means nothing. */
+static inline bool widen_plain(const unsigned char *text, uint32_t count, unsigned char *out)
+{
+    if (count < BLOCK)
+        return widen_short(text, count, out);
+    const unsigned char *last = text + count - BLOCK;
+    for (; text < last; text += BLOCK, out += 2 * BLOCK) {
+        if (!is_plain(text))
+            return false;
+        widen(text, out);
+    }
+    if (!is_plain(last)) /* it may have some bytes in common with the block before */
+        return false;
+    widen(last, out - 2 * (text - last));
+    return true;
+}
+
+unsigned char *wr_utf16_from_text(const unsigned char *text, uint32_t count, unsigned char *out)
+{
+    if (WR_LIKELY(widen_plain(text, count, out)))
+        return terminate(out + 2 * (size_t)count);
+    const unsigned char *zero = memchr(text, 0, count);
+    return terminate(out + wr_utf16_from_utf8(text, zero ? (uint32_t)(zero - text) : count, out));
 }

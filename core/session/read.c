@@ -165,7 +165,7 @@ static inline void record_write(struct weir_session *session, struct wr_lane *la
     const struct wr_event_definition *definition = record->definition;
     wr_report_describe(session, definition, ticks);
     if (WR_UNLIKELY(definition->has_strings)) {
-        bytes = wr_nettrace_payload(&definition->schema, payload, drain->scratch);
+        bytes = wr_nettrace_payload(definition->steps, payload, drain->scratch);
         payload = drain->scratch;
     }
     wr_nettrace_event(&drain->nettrace, definition->index, ++lane->track.number, ticks, payload,

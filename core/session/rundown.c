@@ -35,7 +35,7 @@ static bool encode(struct weir_session *session, const struct weir_event *event,
     wr_payload_write(definition, payload, &size, record);
     uint32_t file_bytes = (uint32_t)size.bytes;
     if (definition->has_strings)
-        file_bytes = wr_nettrace_payload(&definition->schema, record, converted);
+        file_bytes = wr_nettrace_payload(definition->steps, record, converted);
     uint64_t ticks = stamp->is_given ? wr_given_now(session, &drain->self, stamp->ticks)
                                      : wr_step_ticks_now(session);
     wr_report_describe(session, definition, ticks);

@@ -52,7 +52,9 @@ static void write_load(struct wr_nettrace *nettrace)
      * of UTF-8 bytes and those bytes. */
     static const unsigned char record[] = {2, 0, 1, 0, 0, 0, 2, 0, 0, 0, 2, 0, 'o', 'k'};
     unsigned char payload[64] = {0};
-    uint32_t bytes = wr_nettrace_payload(&load, record, payload);
+    struct wr_payload_step steps[3];
+    wr_payload_steps(&load, steps);
+    uint32_t bytes = wr_nettrace_payload(steps, record, payload);
     wr_nettrace_metadata(nettrace, 2, "Demo", &load, true, 1000500);
     wr_nettrace_block_begin(nettrace, THREAD, THREAD);
     wr_nettrace_event(nettrace, 2, 5, 1000500, payload, bytes);

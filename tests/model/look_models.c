@@ -161,6 +161,18 @@ static void nested_new_setup(void)
     model_handler(0, session_emit_nested);
 }
 
+static void variable_setup(void)
+{
+    nested_setup();
+    session_variable();
+}
+
+static void variable_sweep_setup(void)
+{
+    sweep_setup();
+    session_variable();
+}
+
 /* --- Membarrier fails. ----------------------------------------------------------------------- */
 
 static void late_setup(void)
@@ -244,6 +256,10 @@ const struct lane_model look_models[] = {
     {TWO("stop_nested_new", "the same at any point of a thread's first event", nested_new_setup,
          session_emit, session_stop_alone, session_check),
      .is_deep = true},
+    {TWO("stop_variable", "a handler emits at any point of an emit of variable size, stop",
+         variable_setup, session_emit, session_stop_alone, session_check)},
+    {TWO("look_sweep_variable", "an event of variable size while the drain takes the segment",
+         variable_sweep_setup, session_emit, sweep_and_look, check_in_order)},
     {TWO("late", "a session after membarrier has failed: a thread emits twice, stop", late_setup,
          emit_twice, session_stop_alone, session_check)},
     {TWO("late_new", "the same, and the thread is new to the session", late_new_setup, emit_twice,

@@ -52,6 +52,9 @@ static const struct redundant redundant[] = {
     {"buffers.c", "wr_buffers_take_ready", MODEL_EXCHANGE, "ptr acq_rel to acquire",
      "announcing threads link the head but do not follow it"},
     {"chain.c", "tell_retired", MODEL_ADD, "*", HINT},
+    {"event.h", "wr_definition_here", MODEL_LOAD, "acquire to relaxed",
+     "the route, loaded before with acquire, publishes it: an event is defined before it is "
+     "enabled"},
     {"buffers.c", "wr_buffers_starve", MODEL_EXCHANGE, "*", HINT},
     {"mode_overwrite.c", "attempts", MODEL_LOAD, "acquire to relaxed",
      "in the models, each loss comes after its thread has held the lock"},

@@ -11,6 +11,7 @@ static const struct wr_event_definition *the_definition;
 static bool sink_fails;
 static pthread_mutex_t registry_lock;
 struct wr_u64 wr_mask_marker;
+struct wr_ptr wr_definitions[WR_EVENT_INDEX_MAX + 1];
 
 /* Like wr_slots_on_membarrier_error(). */
 static void on_membarrier_error(void)
@@ -27,6 +28,9 @@ void product_event(struct weir_event *event, const struct wr_event_definition *d
     model_lend(&registry_lock, sizeof registry_lock);
     model_lend(&wr_mask_marker, sizeof wr_mask_marker);
     model_name(&registry_lock, "registry lock");
+    struct wr_ptr *entry = &wr_definitions[definition->index];
+    model_lend(entry, sizeof *entry);
+    wr_ptr_store_relaxed(entry, (void *)(uintptr_t)definition); /* relaxed: no thread runs yet */
     the_event = event;
     the_definition = definition;
     sink_fails = false;

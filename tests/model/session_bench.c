@@ -19,6 +19,7 @@ struct session_bench session_bench;
 static bool with_clock;
 
 static _Alignas(64) unsigned char encode_buffer[WR_NETTRACE_BUFFER_BYTES];
+static struct wr_payload_step whole[] = {{WR_STEP_WHOLE, 0, 0, 0}};
 static struct wr_event_definition definition = {.provider_name = "Model",
                                                 .schema = {.name = "Event", .event_id = 1},
                                                 .index = 1,
@@ -115,6 +116,8 @@ static void prepare(uint32_t emitters, uint32_t segments, uint32_t records)
     session_bench.event = model_memory(sizeof *session_bench.event);
     session_bench.event->header = wr_record_header(definition.index, 0);
     session_bench.event->record_bytes = RECORD_BYTES;
+    definition.is_fixed = true;
+    definition.steps = whole;
     product_event(session_bench.event, &definition);
     model_name(&session_bench.event->enabled, "mask");
     model_name(&session_bench.event->route, "route");
@@ -195,11 +198,27 @@ void session_hooks(void)
 
 static const unsigned char payload[PAYLOAD_BYTES];
 
+/* With an array, in a record of the same size. */
+#define ELEMENTS (PAYLOAD_BYTES - WR_RECORD_EXTENSION_BYTES - sizeof(uint16_t))
+static const struct {
+    const unsigned char *elements;
+    uint32_t count;
+} array_payload = {payload, ELEMENTS};
+static struct wr_payload_step array_steps[] = {{WR_STEP_ARRAY, 1, 1, 0}, {WR_STEP_END, 0, 0, 0}};
+
+void session_variable(void)
+{
+    definition.is_fixed = false;
+    definition.steps = array_steps;
+    session_bench.event->record_bytes = WR_RECORD_BYTES_VARIABLE;
+}
+
 /* If the event is off, nothing is counted. */
 static void emit(uint32_t thread)
 {
     wr_self.last_loss = WEIR_LOSS_COUNT;
-    bool is_written = weir_emit(session_bench.event, payload);
+    const void *bytes = definition.is_fixed ? (const void *)payload : &array_payload;
+    bool is_written = weir_emit(session_bench.event, bytes);
     session_bench.written[thread] += is_written;
     session_bench.lost[thread] += wr_self.last_loss != WEIR_LOSS_COUNT;
     model_check(!is_written || wr_self.last_loss == WEIR_LOSS_COUNT);

@@ -45,6 +45,8 @@ void session_prepare_clock(enum weir_wake wake, bool fast, uint32_t emitters, ui
 /* Makes the clock step back further than it will ever advance, or leap by as much. */
 void session_step_back(void);
 void session_leap(void);
+/* From here on the event has an array. Called after the session is prepared. */
+void session_variable(void);
 /* Emits three events, the last of which need the drain, and stops. */
 void session_emit_all_and_stop(void);
 

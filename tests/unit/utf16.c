@@ -1,4 +1,5 @@
 /* UTF-8 to UTF-16, against tables, and for all two-byte inputs against the rule itself. */
+#define _GNU_SOURCE
 #include "unit.h"
 
 #include "nettrace/writer.h"
@@ -99,9 +100,37 @@ static void test_blocks(void **state)
     }
 }
 
+/* A text is converted up to its first zero, and a zero follows. The same texts; every third one has
+ * a zero somewhere, and is ASCII otherwise half of the time. */
+static void test_texts(void **state)
+{
+    (void)state;
+    static unsigned char text[LENGTH_MAX + 16], out[2 * LENGTH_MAX + 18], expected[2 * LENGTH_MAX];
+    uint64_t random = 88172645463325252u;
+    for (uint32_t i = 0; i < TEXTS; i++) {
+        uint32_t count = i % (LENGTH_MAX + 1), from = i / (LENGTH_MAX + 1) % 16;
+        memset(text, 0xC3, sizeof text);
+        for (uint32_t j = 0; j < count; j++) {
+            random ^= random << 13, random ^= random >> 7, random ^= random << 17;
+            unsigned char mask = (random >> 32) % 64 < i % 5 ? 0xFF : 0x7F;
+            text[from + j] = (unsigned char)((random & mask) ? random & mask : 'x');
+        }
+        if (count && i % 3 == 0)
+            text[from + (random >> 40) % count] = 0;
+        memset(out, 0xEE, sizeof out);
+        const unsigned char *end = wr_utf16_from_text(text + from, count, out + from);
+        uint32_t length = (uint32_t)strnlen((const char *)text + from, count);
+        uint32_t bytes = wr_utf16_from_utf8(text + from, length, expected);
+        assert_ptr_equal(end, out + from + bytes + 2);
+        assert_memory_equal(out + from, expected, bytes);
+        assert_true(out[from + bytes] == 0 && out[from + bytes + 1] == 0);
+        assert_int_equal(out[from + 2 * count + 2], 0xEE);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(test_table), cmocka_unit_test(test_bound),
-                                       cmocka_unit_test(test_blocks)};
+                                       cmocka_unit_test(test_blocks), cmocka_unit_test(test_texts)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
