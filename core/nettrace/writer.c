@@ -381,6 +381,20 @@ void wr_nettrace_event(struct wr_nettrace *nettrace, uint32_t metadata_id, uint6
     nettrace->ticks_max = ticks;
 }
 
+void wr_nettrace_text_run_settle(struct wr_nettrace_text_run *run, unsigned char *header,
+                                 unsigned char *at, uint32_t gap, uint32_t bytes)
+{
+    bool has_size = bytes != run->payload_bytes;
+    uint32_t size_bytes = has_size ? wr_nettrace_size_bytes(bytes) : 0;
+    if (size_bytes != gap)
+        memmove(at + size_bytes, at + gap, bytes);
+    if (has_size)
+        wr_nettrace_varint(at, bytes);
+    *header = has_size ? HAS_PAYLOAD_SIZE : 0;
+    run->payload_bytes = bytes;
+    run->out = at + size_bytes + bytes;
+}
+
 /* --- Sequence points and the end. ------------------------------------------------------------ */
 
 void wr_nettrace_point(struct wr_nettrace *nettrace, uint64_t ticks,

@@ -20,6 +20,7 @@
 #include <stdint.h>
 #include <weir/trace.h>
 #include "stream/stream.h"
+#include "base/compiler.h"
 #include "nettrace/types.h"
 
 #define WR_NETTRACE_BUFFER_BYTES (512u << 10)
@@ -165,6 +166,71 @@ static inline void wr_nettrace_run_end(struct wr_nettrace *nettrace,
 {
     nettrace->length = (uint32_t)(run->out - nettrace->buffer);
     nettrace->ticks_max = run->ticks;
+    nettrace->number += count;
+}
+
+/* The same for events of one kind whose payloads have strings or arrays, so that their sizes
+ * differ. */
+struct wr_nettrace_text_run {
+    unsigned char *out, *end; /* the next event may begin before `end` */
+    uint64_t ticks;
+    uint32_t payload_bytes; /* of the event before */
+    uint32_t record_bytes;  /* of its payload in the record */
+};
+
+static inline bool wr_nettrace_text_run_begin(const struct wr_nettrace *nettrace,
+                                              uint32_t metadata_id, uint64_t number,
+                                              uint32_t record_bytes,
+                                              struct wr_nettrace_text_run *run)
+{
+    if (!nettrace->block_at || nettrace->is_first || nettrace->metadata_id != metadata_id ||
+        nettrace->number + 1 != (uint32_t)number)
+        return false;
+    run->out = nettrace->buffer + nettrace->length;
+    run->end = nettrace->buffer + nettrace->content_at + WR_NETTRACE_BLOCK_BYTES_MAX + 1;
+    run->ticks = nettrace->ticks_max;
+    run->payload_bytes = nettrace->payload_bytes;
+    run->record_bytes = record_bytes;
+    return true;
+}
+
+/* Bytes of the size that stands before a payload. */
+static inline uint32_t wr_nettrace_size_bytes(uint32_t payload_bytes)
+{
+    return payload_bytes < 1u << 7 ? 1 : payload_bytes < 1u << 14 ? 2 : 3;
+}
+
+/* Corrects the place of a payload that was written `gap` bytes behind its header's time. */
+void wr_nettrace_text_run_settle(struct wr_nettrace_text_run *run, unsigned char *header,
+                                 unsigned char *at, uint32_t gap, uint32_t bytes);
+
+/* The payload's size stands before it, unless it is that of the event before, but is known only once
+ * the strings are converted. So its room is guessed: records of one size mostly have payloads of
+ * one size, and ASCII doubles. */
+static inline void wr_nettrace_text_run_add(struct wr_nettrace_text_run *run, uint64_t ticks,
+                                            const struct wr_payload_step *steps,
+                                            const unsigned char *payload, uint32_t record_bytes)
+{
+    unsigned char *header = run->out;
+    unsigned char *at = wr_nettrace_varint(header + 1, ticks - run->ticks);
+    uint32_t gap = 0;
+    run->ticks = ticks;
+    if (WR_UNLIKELY(record_bytes != run->record_bytes))
+        gap = wr_nettrace_size_bytes(2 * record_bytes);
+    run->record_bytes = record_bytes;
+    uint32_t bytes = wr_nettrace_payload(steps, payload, at + gap);
+    *header = 0;
+    run->out = at + bytes;
+    if (WR_UNLIKELY(gap != 0 || bytes != run->payload_bytes))
+        wr_nettrace_text_run_settle(run, header, at, gap, bytes);
+}
+
+static inline void wr_nettrace_text_run_end(struct wr_nettrace *nettrace,
+                                            const struct wr_nettrace_text_run *run, uint32_t count)
+{
+    nettrace->length = (uint32_t)(run->out - nettrace->buffer);
+    nettrace->ticks_max = run->ticks;
+    nettrace->payload_bytes = run->payload_bytes;
     nettrace->number += count;
 }
 

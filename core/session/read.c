@@ -183,6 +183,22 @@ static void touch(struct wr_drain *drain, struct wr_lane *lane)
     drain->touched = lane;
 }
 
+/* A run is of records that follow one another and differ only in time and content, or in size if the
+ * event has strings or arrays. These functions write the rest of one, and return the offset of the
+ * first record that needs the general path. */
+
+WR_INLINE void run_count(struct wr_lane *lane, uint64_t ticks, bool is_given, uint32_t written,
+                         uint32_t *count)
+{
+    if (!is_given)
+        lane->last_stamp += ticks - lane->track.ticks;
+    lane->track.ticks = ticks;
+    lane->track.number += written;
+    lane->track.shown = lane->track.number;
+    lane->track.encoded += written;
+    *count += written;
+}
+
 /* Writes records of the shape of the last one, before `limit`, with times from `base` on. */
 WR_INLINE uint32_t run_write_from(struct weir_session *session, struct wr_lane *lane,
                                   const struct record *last, uint32_t offset, uint32_t end,
@@ -205,13 +221,7 @@ WR_INLINE uint32_t run_write_from(struct weir_session *session, struct wr_lane *
         least = ticks;
     }
     wr_nettrace_run_end(&session->drain.nettrace, &run, written);
-    if (!given)
-        lane->last_stamp += least - lane->track.ticks;
-    lane->track.ticks = least;
-    lane->track.number += written;
-    lane->track.shown = lane->track.number;
-    lane->track.encoded += written;
-    *count += written;
+    run_count(lane, least, given != 0, written, count);
     return offset;
 }
 
@@ -231,18 +241,51 @@ static WR_NOINLINE uint32_t run_write_given(struct weir_session *session, struct
                           WR_RECORD_IS_GIVEN, count);
 }
 
-/* Writes the records that follow the one just written as long as they differ from it only in time
- * and content. Returns the offset of the first that needs the general path. */
+/* Of events with strings or arrays; a stamp of the caller's ends the run. */
+static WR_NOINLINE uint32_t text_run_write(struct weir_session *session, struct wr_lane *lane,
+                                           const struct record *last, uint32_t offset, uint32_t end,
+                                           uint64_t limit, uint32_t *count)
+{
+    const unsigned char *segment = (const unsigned char *)lane->oldest;
+    const struct wr_payload_step *steps = last->definition->steps;
+    uint64_t base = wr_step_ticks(&session->drain, lane, lane->oldest->base_ticks),
+             shape = WR_RECORD_EXTENSION | wr_record_header(last->index, 0), header, extension;
+    uint64_t least = wr_max_u64(lane->track.ticks, session->drain.point_ticks);
+    uint32_t written = 0;
+    struct wr_nettrace_text_run run;
+    if (!wr_nettrace_text_run_begin(&session->drain.nettrace, last->index, lane->track.number + 1,
+                                    last->payload_bytes, &run))
+        return offset;
+    for (; offset < end && run.out < run.end; written++) {
+        memcpy(&header, segment + offset, sizeof header);
+        uint64_t ticks = base + wr_record_ticks(header);
+        if ((header & ~WR_RECORD_TICK_MAX) != shape || ticks >= limit || ticks < least)
+            break;
+        memcpy(&extension, segment + offset + WR_RECORD_HEADER_BYTES, sizeof extension);
+        if (WR_UNLIKELY((extension & WR_RECORD_SPANS) != 0))
+            break;
+        wr_nettrace_text_run_add(&run, ticks, steps, segment + offset + WR_RECORD_HEAD_BYTES,
+                                 (uint32_t)extension);
+        least = run.ticks;
+        offset += wr_record_bytes((uint32_t)extension, true);
+    }
+    wr_nettrace_text_run_end(&session->drain.nettrace, &run, written);
+    run_count(lane, least, false, written, count);
+    return offset;
+}
+
 WR_INLINE uint32_t run_write(struct weir_session *session, struct wr_lane *lane,
                              const struct record *last, uint32_t offset, uint32_t end,
                              uint64_t limit, uint32_t *count)
 {
+    bool is_fixed = last->definition->is_fixed;
     /* A skew may end with the next record. */
-    if (lane->skew || last->definition->has_strings || !last->definition->is_fixed)
+    if (lane->skew || (last->is_given && !is_fixed))
         return offset;
-    if (WR_UNLIKELY(last->is_given)) {
+    if (WR_UNLIKELY(last->is_given || !is_fixed)) {
         const struct record copy = *last; /* so that the caller keeps its own in registers */
-        return run_write_given(session, lane, &copy, offset, end, limit, count);
+        return is_fixed ? run_write_given(session, lane, &copy, offset, end, limit, count)
+                        : text_run_write(session, lane, &copy, offset, end, limit, count);
     }
     uint64_t base = wr_step_ticks(&session->drain, lane, lane->oldest->base_ticks);
     return run_write_from(session, lane, last, offset, end, limit, base, 0, count);

@@ -115,6 +115,62 @@ static void test_blocks(void **state)
     assert_int_equal(collected.count, 354);
 }
 
+/* A run of events with strings gives the bytes that the same events give one by one, whatever their
+ * sizes are. */
+#define RUN_EVENTS 2000u
+
+struct text_record {
+    uint16_t count;
+    unsigned char bytes[302];
+};
+
+/* Sizes that repeat, that differ a little, and that need one byte more or less than is guessed. */
+static uint32_t text_record_make(struct text_record *record, uint32_t i)
+{
+    static const uint16_t counts[] = {32, 32, 32, 33, 62, 63, 64, 65, 0, 300, 299, 100};
+    record->count = counts[i / 3 % 12];
+    for (uint32_t j = 0; j < record->count; j += 2)
+        memcpy(record->bytes + j, i % 7 == 0 ? "\xC3\xA4" : "ab", 2);
+    return (uint32_t)sizeof record->count + record->count;
+}
+
+static void write_texts(struct wr_nettrace *into, bool is_run)
+{
+    static const struct wr_payload_step steps[] = {{WR_STEP_STR, 1, 2, 0}, {WR_STEP_END, 0, 0, 0}};
+    static unsigned char payload[2 * sizeof(struct text_record) + 16];
+    struct text_record record;
+    struct wr_nettrace_text_run run;
+    for (uint32_t i = 0; i < RUN_EVENTS; i++) {
+        uint32_t bytes = text_record_make(&record, i);
+        uint64_t ticks = 1000 + (uint64_t)i * i;
+        bool is_open =
+            is_run && wr_nettrace_text_run_begin(into, 1, i + 1, i % 2 ? bytes : 0, &run);
+        if (is_open && run.out < run.end) {
+            wr_nettrace_text_run_add(&run, ticks, steps, (const unsigned char *)&record, bytes);
+            wr_nettrace_text_run_end(into, &run, 1);
+        } else {
+            bytes = wr_nettrace_payload(steps, (const unsigned char *)&record, payload);
+            wr_nettrace_event(into, 1, i + 1, ticks, payload, bytes);
+        }
+    }
+    wr_nettrace_end(into);
+}
+
+static void test_runs_of_texts(void **state)
+{
+    (void)state;
+    struct wr_nettrace other;
+    wr_nettrace_init(&other, &stream, malloc(WR_NETTRACE_BUFFER_BYTES));
+    assert_non_null(other.buffer);
+    wr_nettrace_block_begin(&nettrace, 1, 1);
+    wr_nettrace_block_begin(&other, 1, 1);
+    write_texts(&nettrace, true);
+    write_texts(&other, false);
+    assert_int_equal(nettrace.length, other.length);
+    assert_memory_equal(nettrace.buffer, other.buffer, other.length);
+    free(other.buffer);
+}
+
 /* 64 fields with names of 255 bytes, some of them arrays: the largest schema. */
 static void test_largest_metadata(void **state)
 {
@@ -143,6 +199,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_header, setup, teardown),
         cmocka_unit_test_setup_teardown(test_blocks, setup, teardown),
         cmocka_unit_test_setup_teardown(test_largest_metadata, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_runs_of_texts, setup, teardown),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
