@@ -514,14 +514,6 @@ WR_NOINLINE bool wr_emit_at_slow(const struct weir_event *event, uint64_t stamp,
     return emit_slow(event, payload, (struct wr_stamp){.ticks = stamp, .is_given = true});
 }
 
-/* The loss has the cause that the lane recorded when it enrolled. */
-WR_NOINLINE bool wr_emit_drop(struct wr_lane *lane)
-{
-    wr_lane_lose(lane, lane->skip_cause);
-    wr_pin_leave_own(lane->thread);
-    return false;
-}
-
 /* --- Payloads in words. ---------------------------------------------------------------------- */
 
 WR_NOINLINE bool wr_emit_words_slow(const struct weir_event *event, uint64_t a, uint64_t b,

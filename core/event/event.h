@@ -167,11 +167,7 @@ bool wr_emit_words_at_slow(const struct weir_event *event, uint64_t stamp, uint6
                            uint64_t c, uint64_t d);
 bool wr_emit_words_at_pinned_slow(const struct weir_event *event, uint64_t stamp, uint64_t a,
                                   uint64_t b, uint64_t c, uint64_t d);
-/* Drops an event whose lane waits for a segment and has got none, at a fraction of an event's cost.
- * A function of its own, so that the fast path needs no register for the address of wr_self.
- * Pinned. */
-bool wr_emit_drop(struct wr_lane *lane);
-/* The same for words that are stored in `record` already, which is not committed. Pinned. */
+/* For words that are stored in `record` already, which is not committed. Pinned. */
 bool wr_emit_record_slow(const struct weir_event *event, const unsigned char *record);
 
 /* Counts an event whose values do not match its schema as lost, in each session that wants it, as

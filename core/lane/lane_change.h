@@ -27,11 +27,9 @@ static inline uint64_t wr_lane_lost(struct wr_lane *lane)
 /* `cause`: of enum weir_loss, here and below. */
 static inline void wr_lane_count_lost(struct wr_lane *lane, unsigned cause)
 {
-    struct wr_u64 *lost = &lane->lost[wr_lane_cause(cause)];
-    /* relaxed: only this thread stores it; the closer of a gate does while this one waits there */
-    uint64_t before = wr_u64_load_relaxed(lost);
-    /* edge LOST.release: whoever sees the loss sees the records committed before it */
-    wr_u64_store_release(lost, before + 1);
+    /* Only this thread stores it; the closer of a gate does while this one waits there. Edge
+     * LOST.release: whoever sees the loss sees the records committed before it */
+    wr_u64_own_add_release(&lane->lost[wr_lane_cause(cause)], 1);
 }
 
 /* The same, for the event that this thread is emitting. */

@@ -19,9 +19,9 @@
 #include <stdbool.h>
 #include <stdint.h>
 #include <weir/trace.h>
-#include "stream/stream.h"
 #include "base/compiler.h"
 #include "nettrace/types.h"
+#include "stream/stream.h"
 
 #define WR_NETTRACE_BUFFER_BYTES (512u << 10)
 /* A reader buffers a block whole; a larger block delays a live one. */
