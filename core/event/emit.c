@@ -15,11 +15,15 @@
  * own case remains of emit(). */
 #define IN_MEMORY UINT32_MAX
 
-#define SLOW(name)                                                                     \
-    (is_given       ? is_in_memory ? wr_emit_at_##name(event, stamp, payload)          \
-                                   : wr_emit_words_at_##name(event, stamp, a, b, c, d) \
-           : is_in_memory ? wr_emit_##name(event, payload)                             \
-                    : wr_emit_words_##name(event, a, b, c, d, e))
+#define SLOW()                                                                       \
+    (is_given       ? is_in_memory ? wr_emit_at_slow(event, stamp, payload)          \
+                                   : wr_emit_words_at_slow(event, stamp, a, b, c, d) \
+           : is_in_memory ? wr_emit_slow(event, payload)                             \
+                    : wr_emit_words_slow(event, a, b, c, d, e))
+#define PINNED_SLOW()                                                   \
+    (!is_given      ? pinned_slow(event, payload, words, a, b, c, d, e) \
+     : is_in_memory ? wr_emit_at_pinned_slow(event, stamp, payload)     \
+                    : wr_emit_words_at_pinned_slow(event, stamp, a, b, c, d))
 
 /* Words are stored before the clock is read, which frees their registers for what follows. */
 WR_INLINE void put_words(unsigned char *record, uint32_t words, uint64_t a, uint64_t b, uint64_t c,
@@ -36,6 +40,27 @@ WR_INLINE void put_words(unsigned char *record, uint32_t words, uint64_t a, uint
         out[3] = d;
     if (words > 4)
         out[4] = e;
+}
+
+WR_INLINE bool pinned_slow(const struct weir_event *event, const void *payload, uint32_t words,
+                           uint64_t a, uint64_t b, uint64_t c, uint64_t d, uint64_t e)
+{
+    switch (words) {
+    case 0:
+        return wr_emit_pinned_words0(event);
+    case 1:
+        return wr_emit_pinned_words1(event, a);
+    case 2:
+        return wr_emit_pinned_words2(event, a, b);
+    case 3:
+        return wr_emit_pinned_words3(event, a, b, c);
+    case 4:
+        return wr_emit_pinned_words4(event, a, b, c, d);
+    case 5:
+        return wr_emit_pinned_words5(event, a, b, c, d, e);
+    default:
+        return wr_emit_pinned_slow(event, payload);
+    }
 }
 
 /* Drops an event whose lane waits for a segment and has got none, at a fraction of an event's cost.
@@ -58,7 +83,7 @@ WR_INLINE bool emit(const struct weir_event *event, const void *payload, bool is
     /* relaxed: only this thread and its signal handlers store the pin */
     uint64_t pin = wr_u64_load_relaxed(&thread->pin);
     if (WR_UNLIKELY(wr_pin_is_inside(pin)))
-        return SLOW(slow);
+        return SLOW();
     /* From here on, a signal handler that emits finds the pin odd and counts its event as nested. */
     wr_pin_enter_from(thread, pin);
 
@@ -67,20 +92,20 @@ WR_INLINE bool emit(const struct weir_event *event, const void *payload, bool is
     /* relaxed: only this thread stores it while its pin is odd */
     struct wr_lane *lane = wr_ptr_load_relaxed(&thread->lanes[route]);
     if (WR_UNLIKELY(!lane))
-        return SLOW(pinned_slow);
+        return PINNED_SLOW();
     uint64_t bytes = is_in_memory ? event->record_bytes : WR_RECORD_HEADER_BYTES + 8 * words;
     WR_CHECK(event->record_bytes == bytes);
     uint32_t end = wr_lane_end(lane);
     if (WR_UNLIKELY(end == 0))
-        return !is_in_memory && wr_turn_is_waiting(lane) ? drop(thread, lane) : SLOW(pinned_slow);
+        return !is_in_memory && wr_turn_is_waiting(lane) ? drop(thread, lane) : PINNED_SLOW();
     uint64_t commit;
     struct wr_segment *segment;
     if (WR_UNLIKELY(!wr_lane_fits(lane, end, bytes, &segment, &commit)))
         return is_in_memory && !is_given ? wr_emit_unfit(event, payload, lane, commit, segment)
-                                         : SLOW(pinned_slow);
+                                         : PINNED_SLOW();
     uint64_t ticks = stamp - segment->given_base;
     if (is_given && WR_UNLIKELY(ticks > WR_RECORD_TICK_MAX))
-        return SLOW(pinned_slow);
+        return PINNED_SLOW();
     unsigned char *record = wr_segment_cursor(segment, commit);
     wr_prefetch_write(record + WR_PREFETCH_BYTES);
     if (!is_in_memory)

@@ -1,7 +1,7 @@
 /*
- * The slow paths of an event: a thread's first event, several sessions, payloads of variable size,
- * a full segment, a nested event, the rundown, and every event of a process without membarrier or
- * without an invariant counter.
+ * The slow paths of an event: a thread's first event, several sessions, a full segment, a nested
+ * event, the rundown, and every event of a process without membarrier or without an invariant
+ * counter.
  */
 #include "event/event.h"
 
@@ -311,6 +311,15 @@ static WR_NOINLINE bool emit_to_others(const struct weir_event *event, const voi
     return is_written;
 }
 
+static WR_NOINLINE bool words_to_others(const struct weir_event *event, uint64_t a, uint64_t b,
+                                        uint64_t c, uint64_t d, uint64_t e, uint64_t mask,
+                                        uint64_t ticks)
+{
+    const uint64_t words[] = {a, b, c, d, e};
+    const struct wr_stamp stamp = {.ticks = ticks, .is_given = false};
+    return emit_to_others(event, words, mask, stamp, ticks != 0);
+}
+
 /* Drops the event if its lane has no segment and is known to get none yet. A small record fits into
  * every segment, so the loss has the cause that the lane recorded. */
 static WR_NOINLINE bool drop_at_once(struct wr_lane *lane, uint64_t bytes)
@@ -326,13 +335,15 @@ static WR_NOINLINE bool drop_at_once(struct wr_lane *lane, uint64_t bytes)
 #define ANY_FIXED UINT32_MAX
 #define VARIABLE  (UINT32_MAX - 1)
 
-#define UNREAD ((struct wr_stamp){.ticks = 0, .is_given = false})
+#define WORDS_MAX (WEIR_PACKED_BYTES_MAX_ / 8)
+#define UNREAD    ((struct wr_stamp){.ticks = 0, .is_given = false})
 
 /* What is the same in all sessions that get the event. */
 struct copy {
     uint64_t header; /* without the time */
     uint64_t bytes;  /* of the record */
     const void *payload;
+    uint64_t word[WORDS_MAX];                     /* instead of the payload; kept in registers */
     const struct wr_event_definition *definition; /* set if the payload is VARIABLE */
     struct wr_payload_size size;                  /* likewise */
 };
@@ -342,7 +353,7 @@ WR_INLINE void copy_begin(struct copy *copy, const struct weir_event *event, con
 {
     copy->header = event->header;
     copy->payload = payload;
-    copy->bytes = event->record_bytes;
+    copy->bytes = words <= WORDS_MAX ? WR_RECORD_HEADER_BYTES + 8 * words : event->record_bytes;
     if (words != VARIABLE)
         return;
     copy->definition = wr_definition_of(event);
@@ -360,8 +371,8 @@ WR_INLINE void copy_put_words(const struct copy *copy, unsigned char *record, ui
     if (words == ANY_FIXED)
         wr_words_copy_before(record + copy->bytes, payload + bytes, (int64_t)bytes);
     else
-        for (uint32_t at = 0; at < 8 * words; at += 8)
-            memcpy(record + WR_RECORD_HEADER_BYTES + at, payload + at, 8);
+        for (uint32_t i = 0; i < words; i++)
+            memcpy(record + WR_RECORD_HEADER_BYTES + 8 * i, &copy->word[i], 8);
 }
 
 WR_INLINE void copy_put(const struct copy *copy, unsigned char *record, uint64_t ticks,
@@ -401,60 +412,65 @@ WR_INLINE bool copy_write(const struct copy *copy, struct wr_lane *lane, struct 
 /* Writes the event to the sessions whose lanes have room, and drops it where the lane is known to
  * get none. Nothing waits, and no lane changes its segment. Returns the sessions that remain. */
 WR_INLINE uint64_t emit_at_once(struct wr_thread *thread, uint64_t mask, const struct copy *copy,
-                                struct wr_stamp *stamp, bool *is_lost, uint32_t words)
+                                struct wr_stamp *stamp, bool *is_written, uint32_t words)
 {
-    uint64_t left = mask;
+    const struct wr_ptr *lanes = wr_thread_lane(thread, 0);
+    uint64_t left = 0;
     for (uint64_t next; mask; mask = next) {
         next = mask & (mask - 1);
         /* relaxed: only this thread stores it while its pin is odd */
-        struct wr_lane *lane =
-            wr_ptr_load_relaxed(wr_thread_lane(thread, (uint32_t)__builtin_ctzll(mask)));
-        if (WR_UNLIKELY(!lane))
-            continue;
-        if (WR_UNLIKELY(!copy_write(copy, lane, stamp, words))) {
-            if (!drop_at_once(lane, copy->bytes))
+        struct wr_lane *lane = wr_ptr_load_relaxed(&lanes[(uint32_t)__builtin_ctzll(mask)]);
+        if (WR_UNLIKELY(!lane || !copy_write(copy, lane, stamp, words))) {
+            if (!lane || !drop_at_once(lane, copy->bytes)) {
+                left |= mask ^ next;
                 continue;
-            *is_lost = true;
+            }
+            *is_written = false;
         }
-        left ^= mask ^ next;
         /* After a jump, weir_thread_reset() finds the event pending or written. The last bit stays
          * until the pin is left: without any, the jump would be one out of the fast path. */
         wr_compiler_barrier();
-        if (left)
-            wr_self.pending = left;
+        if (left | next)
+            wr_self.pending = left | next;
     }
     return left;
 }
 
-/* `stamp`: constant, apart from the ticks of one that is given. */
-WR_INLINE bool emit_pinned(const struct weir_event *event, const void *payload, uint32_t words,
-                           struct wr_stamp stamp)
+/* Of at most WORDS_MAX words and an unread stamp, or of the payload. `stamp`: constant, apart from
+ * the ticks of one that is given. */
+WR_INLINE bool emit_pinned(const struct weir_event *event, const void *payload,
+                           struct wr_stamp stamp, uint32_t words, uint64_t a, uint64_t b,
+                           uint64_t c, uint64_t d, uint64_t e)
 {
     struct wr_thread *thread = wr_self.thread;
     uint64_t mask = mask_load(event), wanted = mask;
-    bool is_lost = mask == 0;
+    bool is_written = mask != 0;
     if (WR_LIKELY(mask != 0 && marker() == 0)) {
         struct copy copy; /* not zeroed: it is large */
+        const uint64_t word[WORDS_MAX] = {a, b, c, d, e};
+        memcpy(copy.word, word, sizeof word);
         wr_self.pending = mask;
         wr_compiler_barrier(); /* a fault in the host's strings may jump */
         copy_begin(&copy, event, payload, words);
-        mask = emit_at_once(thread, mask, &copy, &stamp, &is_lost, words);
+        mask = emit_at_once(thread, mask, &copy, &stamp, &is_written, words);
     }
     if (WR_UNLIKELY(mask != 0))
-        return emit_to_others(event, payload, mask, stamp,
-                              stamp.is_given ? mask != wanted : stamp.ticks != 0) &&
-               !is_lost;
+        return (words <= WORDS_MAX
+                    ? words_to_others(event, a, b, c, d, e, mask, stamp.ticks)
+                    : emit_to_others(event, payload, mask, stamp,
+                                     stamp.is_given ? mask != wanted : stamp.ticks != 0)) &&
+               is_written;
     wr_pin_leave_own(thread);
     wr_compiler_barrier();
     wr_self.pending = 0;
-    return !is_lost;
+    return is_written;
 }
 
 WR_NOINLINE bool wr_emit_pinned_slow(const struct weir_event *event, const void *payload)
 {
     return event->record_bytes == WR_RECORD_BYTES_VARIABLE
-               ? emit_pinned(event, payload, VARIABLE, UNREAD)
-               : emit_pinned(event, payload, ANY_FIXED, UNREAD);
+               ? emit_pinned(event, payload, UNREAD, VARIABLE, 0, 0, 0, 0, 0)
+               : emit_pinned(event, payload, UNREAD, ANY_FIXED, 0, 0, 0, 0, 0);
 }
 
 WR_NOINLINE bool wr_emit_at_pinned_slow(const struct weir_event *event, uint64_t stamp,
@@ -462,8 +478,8 @@ WR_NOINLINE bool wr_emit_at_pinned_slow(const struct weir_event *event, uint64_t
 {
     const struct wr_stamp given = {.ticks = stamp, .is_given = true};
     return event->record_bytes == WR_RECORD_BYTES_VARIABLE
-               ? emit_pinned(event, payload, VARIABLE, given)
-               : emit_pinned(event, payload, ANY_FIXED, given);
+               ? emit_pinned(event, payload, given, VARIABLE, 0, 0, 0, 0, 0)
+               : emit_pinned(event, payload, given, ANY_FIXED, 0, 0, 0, 0, 0);
 }
 
 /* --- Outside the pin. ------------------------------------------------------------------------ */
@@ -523,24 +539,37 @@ WR_NOINLINE bool wr_emit_words_slow(const struct weir_event *event, uint64_t a, 
     return wr_emit_slow(event, words);
 }
 
-WR_NOINLINE bool wr_emit_words_pinned_slow(const struct weir_event *event, uint64_t a, uint64_t b,
-                                           uint64_t c, uint64_t d, uint64_t e)
+WR_NOINLINE bool wr_emit_pinned_words0(const struct weir_event *event)
 {
-    const uint64_t words[] = {a, b, c, d, e};
-    switch ((event->record_bytes - WR_RECORD_HEADER_BYTES) / 8) {
-    case 0:
-        return emit_pinned(event, words, 0, UNREAD);
-    case 1:
-        return emit_pinned(event, words, 1, UNREAD);
-    case 2:
-        return emit_pinned(event, words, 2, UNREAD);
-    case 3:
-        return emit_pinned(event, words, 3, UNREAD);
-    case 4:
-        return emit_pinned(event, words, 4, UNREAD);
-    default:
-        return emit_pinned(event, words, 5, UNREAD);
-    }
+    return emit_pinned(event, NULL, UNREAD, 0, 0, 0, 0, 0, 0);
+}
+
+WR_NOINLINE bool wr_emit_pinned_words1(const struct weir_event *event, uint64_t a)
+{
+    return emit_pinned(event, NULL, UNREAD, 1, a, 0, 0, 0, 0);
+}
+
+WR_NOINLINE bool wr_emit_pinned_words2(const struct weir_event *event, uint64_t a, uint64_t b)
+{
+    return emit_pinned(event, NULL, UNREAD, 2, a, b, 0, 0, 0);
+}
+
+WR_NOINLINE bool wr_emit_pinned_words3(const struct weir_event *event, uint64_t a, uint64_t b,
+                                       uint64_t c)
+{
+    return emit_pinned(event, NULL, UNREAD, 3, a, b, c, 0, 0);
+}
+
+WR_NOINLINE bool wr_emit_pinned_words4(const struct weir_event *event, uint64_t a, uint64_t b,
+                                       uint64_t c, uint64_t d)
+{
+    return emit_pinned(event, NULL, UNREAD, 4, a, b, c, d, 0);
+}
+
+WR_NOINLINE bool wr_emit_pinned_words5(const struct weir_event *event, uint64_t a, uint64_t b,
+                                       uint64_t c, uint64_t d, uint64_t e)
+{
+    return emit_pinned(event, NULL, UNREAD, 5, a, b, c, d, e);
 }
 
 WR_NOINLINE bool wr_emit_words_at_slow(const struct weir_event *event, uint64_t stamp, uint64_t a,

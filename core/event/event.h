@@ -158,8 +158,14 @@ bool wr_emit_pinned_slow(const struct weir_event *event, const void *payload);
 /* The same for a payload in words, of which the event uses as many as it has. */
 bool wr_emit_words_slow(const struct weir_event *event, uint64_t a, uint64_t b, uint64_t c,
                         uint64_t d, uint64_t e);
-bool wr_emit_words_pinned_slow(const struct weir_event *event, uint64_t a, uint64_t b, uint64_t c,
-                               uint64_t d, uint64_t e);
+bool wr_emit_pinned_words0(const struct weir_event *event);
+bool wr_emit_pinned_words1(const struct weir_event *event, uint64_t a);
+bool wr_emit_pinned_words2(const struct weir_event *event, uint64_t a, uint64_t b);
+bool wr_emit_pinned_words3(const struct weir_event *event, uint64_t a, uint64_t b, uint64_t c);
+bool wr_emit_pinned_words4(const struct weir_event *event, uint64_t a, uint64_t b, uint64_t c,
+                           uint64_t d);
+bool wr_emit_pinned_words5(const struct weir_event *event, uint64_t a, uint64_t b, uint64_t c,
+                           uint64_t d, uint64_t e);
 /* The same with a stamp of the caller's. */
 bool wr_emit_at_slow(const struct weir_event *event, uint64_t stamp, const void *payload);
 bool wr_emit_at_pinned_slow(const struct weir_event *event, uint64_t stamp, const void *payload);

@@ -5,9 +5,9 @@
 #include "lane/lane_write.h"
 #include "os/os.h"
 
-/* The sessions in which the interrupted event may be neither written nor counted. The slow paths
- * record them in `pending`. The fast path records nothing: if the jump came between its two stores
- * of the pin, any session in which the thread has a lane may be the one. */
+/* The sessions in which the interrupted event may be neither written nor counted. The slow paths,
+ * and that of strings, record them in `pending`. The fast path records nothing: if the jump came
+ * between its two stores of the pin, any session in which the thread has a lane may be the one. */
 static uint64_t unsettled(struct wr_thread *thread, bool was_pinned)
 {
     if (wr_self.pending || wr_self.depth > 0 || !was_pinned)

@@ -23,8 +23,8 @@
 
 /* Enters the pin with a plain store, which is the writer's half of the asymmetric barrier (edges
  * QUIESCE, REVOKE). On x86 a release store is a plain store. `pin` was loaded before, and is even.
- * If a signal handler has emitted since, this thread uses its numbers a second time; a thread that
- * waits for one of them to go may then wait longer, never less. */
+ * If a signal handler has emitted since, this thread may use its numbers a second time; a thread
+ * that waits for one of them to go may then wait longer, never less. */
 WR_INLINE void wr_pin_enter_from(struct wr_thread *thread, uint64_t pin)
 {
     /* edge QUIESCE.release: a thread that waits for the previous pin may see this one instead */

@@ -9,6 +9,7 @@
 #define HALF  8u
 typedef unsigned char block __attribute__((vector_size(BLOCK)));
 typedef signed char signed_block __attribute__((vector_size(BLOCK)));
+typedef char char_block __attribute__((vector_size(BLOCK)));
 
 #define ONES  UINT64_C(0x0101010101010101)
 #define HIGHS UINT64_C(0x8080808080808080)
@@ -33,8 +34,7 @@ static inline bool is_plain(const unsigned char *text)
 #if defined(__SSE2__)
     signed_block bytes;
     memcpy(&bytes, text, sizeof bytes);
-    return __builtin_ia32_pmovmskb128(
-               (__typeof__(char __attribute__((vector_size(BLOCK)))))(bytes > 0)) == 0xFFFF;
+    return __builtin_ia32_pmovmskb128((char_block)(bytes > 0)) == 0xFFFF;
 #else
     return half_is_plain(text) && half_is_plain(text + HALF);
 #endif
