@@ -67,7 +67,9 @@ WR_INLINE bool pinned_slow(const struct weir_event *event, const void *payload, 
  * The loss has the cause that the lane recorded when it enrolled. */
 WR_INLINE bool drop(struct wr_thread *thread, struct wr_lane *lane)
 {
-    wr_lane_lose(lane, lane->skip_cause);
+    unsigned cause = lane->skip_cause;
+    *thread->last_loss = cause;
+    wr_lane_count_lost(lane, cause);
     wr_pin_leave_own(thread);
     return false;
 }

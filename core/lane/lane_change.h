@@ -29,7 +29,7 @@ static inline void wr_lane_count_lost(struct wr_lane *lane, unsigned cause)
 {
     /* Only this thread stores it; the closer of a gate does while this one waits there. Edge
      * LOST.release: whoever sees the loss sees the records committed before it */
-    wr_u64_own_add_release(&lane->lost[wr_lane_cause(cause)], 1);
+    wr_u64_own_add_release(&lane->lost[(size_t)wr_lane_cause(cause)], 1);
 }
 
 /* The same, for the event that this thread is emitting. */

@@ -30,6 +30,9 @@ struct wr_thread {
     WR_ALIGNED_LINE struct wr_ptr lanes[1 + WR_SESSIONS_MAX]; /* ANY(QUIESCE) */
 
     WR_ALIGNED_LINE struct wr_u64 pin; /* WRITER; edges QUIESCE, REVOKE */
+    /* WRITER: the one of its wr_self. For the fast path, which would otherwise need a register for
+     * the address of that. */
+    uint32_t *last_loss;
 
     WR_ALIGNED_LINE struct wr_thread *next; /* ANY(RECORD): all records; the list never shrinks */
     struct wr_thread *free_next;            /* ANY(THREAD): free records */

@@ -117,6 +117,7 @@ static struct wr_thread *record_take(void)
     if (!thread)
         return NULL;
     thread->id = wr_os_thread_id();
+    thread->last_loss = &wr_self.last_loss;
     /* 1 for the thread itself, which its exit counts down. */
     wr_u32_store_release(&thread->lane_count, 1);
     return thread;

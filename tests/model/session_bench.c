@@ -90,6 +90,7 @@ static void prepare_emitter(uint32_t index, bool fast, bool has_lane)
     struct wr_lane *lane = has_lane ? product_attach(buffers, thread) : product_spare_lane(buffers);
     struct wr_place *place = session_bench.place[index] = wr_place_of(lane);
     product_self(index)->thread = thread;
+    thread->last_loss = &product_self(index)->last_loss;
     product_self(index)->ready = fast ? thread : &wr_thread_none;
     model_name(&thread->pin, pins[index]);
     model_name(&place->waiter.word, words[index]);

@@ -58,8 +58,9 @@ static void test_bytes_at_the_limits(void **state)
     assert_false(WEIR_EMIT(Unit, Bytes, bytes, 70000));
     assert_true(WEIR_EMIT(Unit, Bytes, NULL, 5)); /* no data: an empty array */
     assert_true(WEIR_EMIT(Unit, Bytes, bytes, 0));
+    assert_true(WEIR_EMIT(Unit, Text, NULL)); /* no text: an empty one */
     assert_int_equal(weir_session_stop(session, NULL), WEIR_OK);
-    assert_int_equal(unit_counts(session).written, 3);
+    assert_int_equal(unit_counts(session).written, 4);
     assert_int_equal(unit_counts(session).lost[WEIR_LOSS_TOO_LARGE], 2);
     weir_session_destroy(session);
 }
