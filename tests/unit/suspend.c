@@ -139,6 +139,42 @@ static void test_jump_out_of_a_callback(void **state)
     weir_provider_destroy(provider);
 }
 
+/* A jump out of a fault in a string: the event is lost in the session that wants it, and only there. */
+static sigjmp_buf out_of_string;
+
+static void jump_out_of_string(int signal)
+{
+    (void)signal;
+    siglongjmp(out_of_string, 1);
+}
+
+static void test_jump_out_of_a_string(void **state)
+{
+    (void)state;
+    struct weir_session_config config = unit_config();
+    config.providers = "Unit:0x1:5";
+    struct weir_session *pairs = unit_start(&config);
+    config.providers = "Unit:0x2:5";
+    struct weir_session *texts = unit_start(&config);
+    struct sigaction action = {.sa_handler = jump_out_of_string};
+    assert_true(WEIR_EMIT(Unit, Pair, 1, 2));
+    assert_true(WEIR_EMIT(Unit, Text, "before"));
+    sigaction(SIGSEGV, &action, NULL);
+    mprotect(page, (size_t)sysconf(_SC_PAGESIZE), PROT_NONE);
+    if (sigsetjmp(out_of_string, 1) == 0)
+        assert_false(WEIR_EMIT(Unit, Text, page));
+    weir_thread_reset();
+    mprotect(page, (size_t)sysconf(_SC_PAGESIZE), PROT_READ | PROT_WRITE);
+    assert_true(WEIR_EMIT(Unit, Text, "after"));
+    assert_int_equal(weir_session_stop(pairs, NULL), WEIR_OK);
+    assert_int_equal(weir_session_stop(texts, NULL), WEIR_OK);
+    assert_int_equal(unit_counts(pairs).attempted, 1);
+    assert_int_equal(unit_counts(texts).written, 2);
+    assert_int_equal(unit_counts(texts).lost[WEIR_LOSS_NESTED], 1);
+    weir_session_destroy(pairs);
+    weir_session_destroy(texts);
+}
+
 /* Calls that block signals while they change segments restore the caller's mask. */
 static void check_mask(const sigset_t *before)
 {
@@ -275,9 +311,9 @@ static int setup(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_a_long_wait_sleeps),     cmocka_unit_test(test_cancel_is_pending),
-        cmocka_unit_test(test_jump_out_of_a_callback), cmocka_unit_test(test_jump_out_of_a_hook),
-        cmocka_unit_test(test_signals_are_let_in),
+        cmocka_unit_test(test_a_long_wait_sleeps),   cmocka_unit_test(test_cancel_is_pending),
+        cmocka_unit_test(test_jump_out_of_a_string), cmocka_unit_test(test_jump_out_of_a_callback),
+        cmocka_unit_test(test_jump_out_of_a_hook),   cmocka_unit_test(test_signals_are_let_in),
     };
     return cmocka_run_group_tests(tests, setup, NULL);
 }
