@@ -1,6 +1,6 @@
 /*
- * The path of an event with strings or arrays that is enabled in exactly one session and finds
- * room. The fast path leaves to it, inside the pin.
+ * The path of an event with strings or arrays that is enabled in exactly one session, finds room
+ * and has no stamp of the caller's. The fast path leaves to it, inside the pin.
  *
  * The payload is measured while it is written, so that each string is read for its end only once.
  * What does not fit stays uncommitted, and the slow path begins anew.

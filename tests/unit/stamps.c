@@ -138,6 +138,21 @@ static struct sent *emit_at(uint64_t stamp)
     return one;
 }
 
+/* The same with a string, whose records are written and encoded by functions of their own. */
+static void emit_text(void)
+{
+    struct sent *one = next(false, 0);
+    assert_true(WEIR_EMIT(Stamp, Text, sent_count - 1, "text"));
+    one->after = weir_clock();
+}
+
+static void emit_text_at(uint64_t stamp)
+{
+    struct sent *one = next(true, stamp);
+    assert_true(WEIR_EMIT_AT(stamp, Stamp, Text, sent_count - 1, "text"));
+    one->after = weir_clock();
+}
+
 /* --- Sessions. ------------------------------------------------------------------------------- */
 
 static struct weir_session_config stamp_config(enum weir_mode mode)
@@ -450,8 +465,13 @@ static void odd_stamps(enum weir_mode mode, uint32_t flush_ms, uint64_t seed)
     struct weir_session *session = unit_start(&config);
     for (int i = 0; i < 10000; i++) {
         uint64_t stamp = odd_stamp(&random);
-        if (random >> 62)
+        bool is_given = random >> 62 != 0, is_text = i / 100 % 2 != 0;
+        if (is_given && is_text)
+            emit_text_at(stamp);
+        else if (is_given)
             emit_at(stamp);
+        else if (is_text)
+            emit_text();
         else
             emit();
         if (i % 2000 == 0)
@@ -503,8 +523,13 @@ static void test_two_sessions(void **state)
     emit_at(0);
     emit_at(UINT64_MAX);
     emit();
-    assert_int_equal(finish(one), 2);
-    assert_int_equal(finish(two), 2);
+    emit_text_at(weir_clock());
+    emit_text();
+    emit_text_at(0);
+    emit_text_at(UINT64_MAX);
+    emit_text();
+    assert_int_equal(finish(one), 4);
+    assert_int_equal(finish(two), 4);
 }
 
 static void test_values(void **state)
