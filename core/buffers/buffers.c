@@ -51,6 +51,7 @@ bool wr_buffers_init(struct wr_buffers *buffers, const struct weir_session_confi
     pthread_mutex_init(&buffers->lock, NULL);
     pthread_mutex_init(&buffers->take_lock, NULL);
     buffers->blocks_signals = config->block_signals;
+    buffers->yields = !config->no_yield;
     buffers->mode = modes[config->mode];
     buffers->mode->init(buffers, config);
     return true;

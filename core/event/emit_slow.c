@@ -12,6 +12,7 @@
 #include "event/payload.h"
 #include "lane/lane_write.h"
 #include "os/clock.h"
+#include "os/os.h"
 
 static uint64_t mask_load(const struct weir_event *event)
 {
@@ -275,6 +276,17 @@ static bool emit_to_all(struct wr_thread *thread, uint64_t mask, struct attempt 
     return is_written;
 }
 
+/* Leaves the library. A thread that has been refused in DROP has nothing to gain from its processor
+ * until the drain has had one. It yields outside its pin, so that nobody waits for it meanwhile. */
+static void leave(void)
+{
+    bool is_refused = wr_self.is_refused;
+    wr_self.is_refused = false;
+    wr_self_leave();
+    if (is_refused)
+        wr_os_yield();
+}
+
 /* --- Inside the pin of the fast path. -------------------------------------------------------- */
 
 /* Called after membarrier has failed. So far the thread has touched no session that started since,
@@ -307,7 +319,7 @@ static WR_NOINLINE bool emit_to_others(const struct weir_event *event, const voi
     if (wr_self.pending)
         is_written = emit_to_all(thread, wr_self.pending, &attempt);
     wr_pin_leave_own(thread);
-    wr_self_leave();
+    leave();
     return is_written;
 }
 
@@ -515,7 +527,7 @@ static bool emit_slow(const struct weir_event *event, const void *payload, struc
         return false;
     wr_self_enter();
     bool is_written = emit_entered(event, payload, stamp);
-    wr_self_leave();
+    leave();
     return is_written;
 }
 

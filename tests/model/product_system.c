@@ -254,6 +254,10 @@ uint32_t wr_os_processor_count(void)
     return 2;
 }
 
+void wr_os_yield(void)
+{
+}
+
 void wr_os_thread_be_prompt(void)
 {
 }

@@ -54,7 +54,7 @@ static void let_go(void)
 }
 
 /* Returns with the drain blocked in its first write. */
-static struct weir_session *start_still(uint32_t segments)
+static struct weir_session *start_configured(uint32_t segments, bool no_yield)
 {
     struct weir_session_config config = unit_config();
     config.memory_bytes_max = 0;
@@ -62,10 +62,16 @@ static struct weir_session *start_still(uint32_t segments)
     config.segment_bytes = SEGMENT;
     config.budget_bytes = (uint64_t)segments * SEGMENT;
     config.flush_ms = FLUSH_MS;
+    config.no_yield = no_yield;
     writes_begun = writes_allowed = 0;
     struct weir_session *session = unit_start(&config);
     wait_until_it_stands(1);
     return session;
+}
+
+static struct weir_session *start_still(uint32_t segments)
+{
+    return start_configured(segments, false);
 }
 
 /* --- Threads. -------------------------------------------------------------------------------- */
@@ -287,6 +293,48 @@ static void test_span_has_its_turn(void **state)
     members_end(session, 2);
 }
 
+static bool counts_yields;
+static uint32_t yields;
+
+/* In the place of the system's. The thread has left the library: it may emit. */
+int sched_yield(void)
+{
+    if (!counts_yields)
+        return 0;
+    yields++;
+    assert_false(WEIR_EMIT(Unit, Pair, 1, 2));
+    assert_int_equal(weir_last_loss(), WEIR_LOSS_FULL);
+    return 0;
+}
+
+/* How often this thread yields in a session that has no room for a hundred of its events. */
+static uint32_t yields_of(bool no_yield, bool no_block)
+{
+    struct weir_session *session = start_configured(2, no_yield);
+    yields = 0;
+    counts_yields = true;
+    if (no_block)
+        weir_no_block_begin();
+    obey(EMIT_UNTIL_REFUSED);
+    for (int i = 0; i < 100; i++)
+        assert_false(obey(EMIT_ONE));
+    if (no_block)
+        weir_no_block_end();
+    counts_yields = false;
+    let_go();
+    assert_int_equal(weir_session_stop(session, NULL), WEIR_OK);
+    weir_session_destroy(session);
+    return yields;
+}
+
+static void test_yields_once_when_refused(void **state)
+{
+    (void)state;
+    assert_int_equal(yields_of(false, false), 1);
+    assert_int_equal(yields_of(true, false), 0);
+    assert_int_equal(yields_of(false, true), 0);
+}
+
 /* What a thread was granted for a smaller record goes back; then it is served for the larger
  * one. */
 static void test_other_sizes_than_refused(void **state)
@@ -309,10 +357,13 @@ static void test_other_sizes_than_refused(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_order_of_refusals),       cmocka_unit_test(test_nobody_passes),
-        cmocka_unit_test(test_unused_grants_come_back), cmocka_unit_test(test_exits),
-        cmocka_unit_test(test_held_segments_come_back), cmocka_unit_test(test_span_has_its_turn),
-        cmocka_unit_test(test_other_sizes_than_refused)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_order_of_refusals),
+                                       cmocka_unit_test(test_nobody_passes),
+                                       cmocka_unit_test(test_unused_grants_come_back),
+                                       cmocka_unit_test(test_exits),
+                                       cmocka_unit_test(test_held_segments_come_back),
+                                       cmocka_unit_test(test_span_has_its_turn),
+                                       cmocka_unit_test(test_other_sizes_than_refused),
+                                       cmocka_unit_test(test_yields_once_when_refused)};
     return cmocka_run_group_tests(tests, unit_setup, NULL);
 }

@@ -156,7 +156,12 @@ struct weir_session_config {
      * suspended there may hold a lock, and events that others emit meanwhile can be lost as FULL.
      * Signals that an instruction causes, such as SIGSEGV, are not blocked. */
     bool block_signals;
-    uint16_t reserved; /* 0 */
+    /* DROP: an emitting thread that finds no segment offers its processor to other threads, after
+     * the event (sched_yield): once, and again only after it has had a segment. Where threads that
+     * trace flat out outnumber the processors, the drain otherwise hardly gets one, and delivers a
+     * tenth. With `no_yield` threads never do so; nor do they in a no-block scope. */
+    bool no_yield;
+    uint8_t reserved; /* 0 */
 
     uint64_t max_block_ns; /* BLOCK: longest wait of one event, also for a lock that a suspended
                             * thread holds; 0: until stop or sink failure */
@@ -198,8 +203,9 @@ struct weir_session_config {
 #define WEIR_SESSION_CONFIG_INIT                                                                   \
     {                                                                                              \
         sizeof(struct weir_session_config), WEIR_NULL_, WEIR_SINK_INIT, 0, 16u << 20, 32768, 100,  \
-            5000, WEIR_MODE_DROP, WEIR_WAKE_RELAY, false, false, 0, 0, 0, WEIR_NULL_, WEIR_NULL_,  \
-            WEIR_NULL_, WEIR_NULL_, WEIR_NULL_, WEIR_NULL_, WEIR_NULL_, WEIR_NULL_, WEIR_NULL_     \
+            5000, WEIR_MODE_DROP, WEIR_WAKE_RELAY, false, false, false, 0, 0, 0, WEIR_NULL_,       \
+            WEIR_NULL_, WEIR_NULL_, WEIR_NULL_, WEIR_NULL_, WEIR_NULL_, WEIR_NULL_, WEIR_NULL_,    \
+            WEIR_NULL_                                                                             \
     }
 /* clang-format on */
 
