@@ -91,7 +91,7 @@ void add(const policy &of, const bench_brim &brim, const std::string &more = "")
     std::string name = std::string("brim/") + of.name +
                        "/producers:" + std::to_string(brim.producers) +
                        "/segment:" + std::to_string(brim.segment_bytes) + more;
-    benchmark::RegisterBenchmark(name.c_str(), run, brim)->UseManualTime()->Iterations(1);
+    add(name, needs::two_processors, run, brim)->Iterations(1);
 }
 
 std::string key(const char *name, std::uint64_t value)

@@ -78,6 +78,15 @@ std::string calibration_ns()
 
 } // namespace
 
+void report_machine(benchmark::State &state, const bench_machine &before,
+                    const bench_machine &after)
+{
+    state.counters["step_before_ns"] = before.step_ns;
+    state.counters["step_after_ns"] = after.step_ns;
+    state.counters["trip_before_ns"] = before.trip_ns;
+    state.counters["trip_after_ns"] = after.trip_ns;
+}
+
 void add_context()
 {
     benchmark::AddCustomContext("cpu", processor());

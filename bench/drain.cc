@@ -59,10 +59,10 @@ void drain(benchmark::State &state, sized_kernel sized, bool to_tmpfs)
         state.SkipWithError("events were lost: the figure would be a mixture");
 }
 
-void add(const char *name, const sized_kernel &sized, bool to_tmpfs)
+void add_drain(const char *name, const sized_kernel &sized, bool to_tmpfs)
 {
     std::string full = std::string(name) + "/payload:" + std::to_string(sized.payload_bytes);
-    benchmark::RegisterBenchmark(full.c_str(), drain, sized, to_tmpfs)->UseManualTime();
+    add(full, needs::two_processors, drain, sized, to_tmpfs);
 }
 
 } // namespace
@@ -71,10 +71,10 @@ void register_drain()
 {
     for (const sized_kernel &sized : sized_kernels)
         if (sized.payload_bytes != 16)
-            add("drain/encode", sized, false);
+            add_drain("drain/encode", sized, false);
     for (const sized_kernel &sized : sized_kernels)
         if (sized.payload_bytes == 32 || sized.payload_bytes == 1024)
-            add("drain/tmpfs", sized, true);
+            add_drain("drain/tmpfs", sized, true);
 }
 
 } // namespace bench

@@ -114,16 +114,12 @@ void dropped(benchmark::State &state)
 benchmark::internal::Benchmark *of_payload(benchmark::internal::Benchmark *benchmark,
                                            int payload_bytes)
 {
-    return benchmark->ArgName("payload")
-        ->Arg(payload_bytes)
-        ->UseManualTime()
-        ->Threads(1)
-        ->Threads(2);
+    return benchmark->ArgName("payload")->Arg(payload_bytes)->Threads(1)->Threads(2);
 }
 
 void add_burst(const char *name, bench_kernel kernel, int payload_bytes)
 {
-    of_payload(benchmark::RegisterBenchmark(name, burst, kernel), payload_bytes)
+    of_payload(add(name, needs::one_processor, burst, kernel), payload_bytes)
         ->Setup(burst_setup)
         ->Teardown(teardown);
 }
@@ -132,17 +128,14 @@ void add_burst(const char *name, bench_kernel kernel, int payload_bytes)
 
 void register_emit()
 {
-    benchmark::RegisterBenchmark("emit/disabled", disabled)
-        ->UseManualTime()
-        ->Threads(1)
-        ->Threads(2);
+    add("emit/disabled", needs::one_processor, disabled)->Threads(1)->Threads(2);
     for (const sized_kernel &sized : sized_kernels)
         add_burst("emit/enabled", sized.kernel, sized.payload_bytes);
     add_burst("emit/no_clock", bench_emit_32_no_clock, 32);
     add_burst("emit/ordered", bench_emit_32_ordered, 32);
     add_burst("emit/at", bench_emit_32_at, 32);
     add_burst("emit/batch", bench_emit_32_batch, 32);
-    of_payload(benchmark::RegisterBenchmark("emit/dropped", dropped), 32)
+    of_payload(add("emit/dropped", needs::one_processor, dropped), 32)
         ->Setup(dropped_setup)
         ->Teardown(teardown);
 }

@@ -29,23 +29,24 @@ void round_trip(benchmark::State &state)
     }
 }
 
-benchmark::internal::Benchmark *add(const char *name, bench_kernel kernel)
+benchmark::internal::Benchmark *add_loop(const char *name, bench_kernel kernel)
 {
-    return benchmark::RegisterBenchmark(name, loop, kernel)->UseManualTime();
+    return add(name, needs::one_processor, loop, kernel);
 }
 
 } // namespace
 
 void register_floor()
 {
-    add("floor/32", bench_floor)->Threads(1)->Threads(2);
-    add("floor/32_no_clock", bench_floor_no_clock)->Threads(1)->Threads(2);
-    add("floor/empty_loop", bench_empty)->Threads(1)->Threads(2);
-    add("floor/arithmetic", bench_arithmetic);
-    add("floor/clock", bench_clock);
-    add("floor/copy_64", bench_copy_64);
-    add("floor/lock_add", bench_lock_add);
-    benchmark::RegisterBenchmark("floor/futex_round_trip", round_trip)->UseManualTime();
+    add_loop("floor/32", bench_floor)->Threads(1)->Threads(2);
+    add_loop("floor/32_no_clock", bench_floor_no_clock)->Threads(1)->Threads(2);
+    add_loop("floor/empty_loop", bench_empty)->Threads(1)->Threads(2);
+    add_loop("floor/arithmetic", bench_arithmetic);
+    add_loop("floor/issue", bench_issue);
+    add_loop("floor/clock", bench_clock);
+    add_loop("floor/copy_64", bench_copy_64);
+    add_loop("floor/lock_add", bench_lock_add);
+    add("floor/futex_round_trip", needs::two_processors, round_trip);
 }
 
 } // namespace bench

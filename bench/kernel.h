@@ -36,12 +36,13 @@ uint64_t bench_floor_no_clock(uint64_t count);
 uint64_t bench_floor_batch(uint64_t count);
 
 /*
- * References that make times of different machines comparable: a chain of arithmetic, the floor's
- * clock, a copy of 64 bytes into a ring that fits the first-level cache, an addition with a lock
- * prefix on a line that only this thread uses, and a round trip to a sleeping thread on another
- * processor.
+ * References that make times of different machines comparable: a chain of arithmetic, sixteen
+ * independent additions, the floor's clock, a copy of 64 bytes into a ring that fits the first-level
+ * cache, an addition with a lock prefix on a line that only this thread uses, and a round trip to a
+ * sleeping thread on another processor.
  */
 uint64_t bench_arithmetic(uint64_t count);
+uint64_t bench_issue(uint64_t count);
 uint64_t bench_clock(uint64_t count);
 uint64_t bench_copy_64(uint64_t count);
 uint64_t bench_lock_add(uint64_t count);

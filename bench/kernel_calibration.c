@@ -19,6 +19,21 @@ uint64_t bench_arithmetic(uint64_t count)
     return count;
 }
 
+/* What a processor can issue at a time, which its hardware threads share: this is slower while the
+ * other one is busy, where a chain is not. Two rounds of eight registers, all of them in flight. */
+uint64_t bench_issue(uint64_t count)
+{
+    uint64_t a = 0, b = 0, c = 0, d = 0, e = 0, f = 0, g = 0, h = 0;
+    for (uint64_t i = 0; i < count; i++)
+        for (int round = 0; round < 2; round++) {
+            a++, b++, c++, d++, e++, f++, g++, h++;
+            __asm__ volatile(""
+                             : "+r"(a), "+r"(b), "+r"(c), "+r"(d), "+r"(e), "+r"(f), "+r"(g),
+                               "+r"(h));
+        }
+    return count;
+}
+
 uint64_t bench_copy_64(uint64_t count)
 {
     static _Alignas(64) __thread unsigned char ring[RING_BYTES];

@@ -16,16 +16,6 @@ namespace
 
 constexpr double brim_seconds_min = 0.01, brim_seconds_max = 600;
 
-// A program reads the report on standard output, so nothing may be added to it.
-bool is_for_program(int argc, char **argv)
-{
-    for (int i = 1; i < argc; i++)
-        if (std::strncmp(argv[i], "--benchmark_format=", 19) == 0 &&
-            std::strcmp(argv[i] + 19, "console") != 0)
-            return true;
-    return false;
-}
-
 void help()
 {
     std::puts("usage: weir-bench [OPTION]...\n\n"
@@ -89,7 +79,6 @@ int main(int argc, char **argv)
     bench_bind(-1); // while this thread may still run on every processor that the process may use
     if (!take_options(&argc, argv))
         return 2;
-    std::FILE *lines_to = is_for_program(argc, argv) ? stderr : stdout;
     benchmark::Initialize(&argc, argv, help);
     if (benchmark::ReportUnrecognizedArguments(argc, argv))
         return 2;
@@ -100,6 +89,5 @@ int main(int argc, char **argv)
     if (benchmark::RunSpecifiedBenchmarks() == 0)
         return 2; // the filter matches nothing, and the library has said so
     benchmark::Shutdown();
-    std::fputs(bench::ratio_lines().c_str(), lines_to);
     return 0;
 }

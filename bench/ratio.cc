@@ -1,9 +1,8 @@
 // Ratios: two kernels in turn, burst by burst in one run, because nanoseconds of two runs on a
 // shared machine are not comparable. The processor's speed drifts over milliseconds, which a pair
-// of bursts does not notice. A group's ratio is that of its medians; the report gives the median
-// over the groups, with the least and the greatest.
+// of bursts does not notice. A repetition is a group, whose ratio is that of its medians; each has
+// the state of the machine that it was measured in.
 #include <algorithm>
-#include <cstdio>
 
 #include "rig.h"
 #include "suites.h"
@@ -16,7 +15,6 @@ namespace
 
 struct pair {
     const char *benchmark;
-    const char *name; // of the ratio or difference, in the report's last lines
     bench_kernel measured, reference;
     std::uint64_t payload_bytes; // 0: the measured kernel writes nothing to drain
     std::uint64_t budget;        // 0: no session
@@ -25,7 +23,7 @@ struct pair {
     bool is_dropped; // every event, once the warm-up bursts have filled the budget
 };
 
-std::string lines;
+constexpr int warm_rounds = 8; // four bursts fill the budget once
 
 double per_event_ns(double seconds)
 {
@@ -52,39 +50,40 @@ bool catch_up(bench_rig *rig, const pair &of)
 }
 
 struct figures {
-    std::vector<double> measured_ns, reference_ns, quotient;
+    double measured_ns = 0, reference_ns = 0;
     bool is_whole = true;
 };
 
-void measure_group(const pair &of, bench_rig *rig, figures *all)
+figures measure_group(const pair &of, bench_rig *rig, int rounds)
 {
     std::vector<double> measured, reference;
-    for (int round = 0; round < given.sized(31, 3); round++) {
+    figures all;
+    for (int round = 0; round < rounds; round++) {
         std::uint64_t written, done;
         reference.push_back(per_event_ns(bench_timed_s(of.reference, burst_events, &done)));
         measured.push_back(measured_ns(of, rig, &written));
-        all->is_whole &= catch_up(rig, of) && done == burst_events && is_expected(of, written);
+        all.is_whole &= catch_up(rig, of) && done == burst_events && is_expected(of, written);
     }
-    double a = median(measured), b = median(reference);
-    all->measured_ns.push_back(a);
-    all->reference_ns.push_back(b);
-    all->quotient.push_back(of.is_difference ? a - b : a / b);
+    all.measured_ns = median(measured);
+    all.reference_ns = median(reference);
+    return all;
 }
 
-figures measure(const pair &of)
+bench_rig *start(const pair &of)
 {
-    figures all, warm;
-    bench_rig *rig = nullptr;
     bench_rig_options options{};
     options.budget_bytes = of.budget;
     options.segment_bytes = of.payload_bytes ? 32768 : 4096;
     options.blocks = of.blocks;
-    if (of.budget)
-        rig = bench_rig_start(&options);
-    measure_group(of, rig, &warm);
-    all.is_whole = of.is_dropped || warm.is_whole; // a kernel that drops fills the budget first
-    for (int group = 0; group < given.sized(15, 2); group++)
-        measure_group(of, rig, &all);
+    return of.budget ? bench_rig_start(&options) : nullptr;
+}
+
+figures measure(const pair &of)
+{
+    bench_rig *rig = start(of);
+    bool is_warm = measure_group(of, rig, warm_rounds).is_whole;
+    figures all = measure_group(of, rig, given.sized(31, 3));
+    all.is_whole &= of.is_dropped || is_warm; // a kernel that drops fills the budget first
     if (rig)
         all.is_whole &= bench_rig_stop(rig);
     return all;
@@ -95,35 +94,33 @@ void run(benchmark::State &state, const pair *of)
     figures all;
     for (auto _ : state) {
         all = measure(*of);
-        state.SetIterationTime(median(all.measured_ns) * 1e-9);
+        state.SetIterationTime(all.measured_ns * 1e-9);
     }
     if (!all.is_whole) {
         state.SkipWithError("a burst found room that it should not have, or no room: the figure "
                             "would be a mixture");
         return;
     }
-    report_ratio(state, of->name, spread_of(all.quotient), of->is_difference);
-    state.counters["measured_ns"] = median(all.measured_ns);
-    state.counters["reference_ns"] = median(all.reference_ns);
+    state.counters[of->is_difference ? "difference_ns" : "ratio"] =
+        of->is_difference ? all.measured_ns - all.reference_ns : all.measured_ns / all.reference_ns;
+    state.counters["measured_ns"] = all.measured_ns;
+    state.counters["reference_ns"] = all.reference_ns;
 }
 
 const pair pairs[] = {
-    {"ratio/enabled", "enabled/floor at 32 bytes", bench_emit_32, bench_floor, 32,
-     budget_bytes(32, 1), false, false, false},
-    {"ratio/enabled_block", "enabled/floor at 32 bytes, mode BLOCK", bench_emit_32, bench_floor, 32,
-     budget_bytes(32, 1), false, true, false},
-    {"ratio/enabled_no_clock", "enabled/floor at 32 bytes, both without the clock",
-     bench_emit_32_no_clock, bench_floor_no_clock, 32, budget_bytes(32, 1), false, false, false},
-    {"ratio/at", "with the caller's stamp/floor at 32 bytes, both without the clock",
-     bench_emit_32_at, bench_floor_no_clock, 32, budget_bytes(32, 1), false, false, false},
-    {"ratio/batch", "batches of 16 with one reading of the clock/floor without the clock",
-     bench_emit_32_batch, bench_floor_no_clock, 32, budget_bytes(32, 1), false, false, false},
-    {"ratio/batch_of_floor", "batches of 16/floor, both with one reading of the clock",
-     bench_emit_32_batch, bench_floor_batch, 32, budget_bytes(32, 1), false, false, false},
-    {"ratio/dropped", "dropped/floor at 32 bytes", bench_emit_32, bench_floor, 0, 2 * 4096, false,
-     false, true},
-    {"ratio/disabled", "disabled - empty loop", bench_disabled, bench_empty, 0, 0, true, false,
+    {"ratio/enabled", bench_emit_32, bench_floor, 32, budget_bytes(32, 1), false, false, false},
+    {"ratio/enabled_block", bench_emit_32, bench_floor, 32, budget_bytes(32, 1), false, true,
      false},
+    {"ratio/enabled_no_clock", bench_emit_32_no_clock, bench_floor_no_clock, 32,
+     budget_bytes(32, 1), false, false, false},
+    {"ratio/at", bench_emit_32_at, bench_floor_no_clock, 32, budget_bytes(32, 1), false, false,
+     false},
+    {"ratio/batch", bench_emit_32_batch, bench_floor_no_clock, 32, budget_bytes(32, 1), false,
+     false, false},
+    {"ratio/batch_of_floor", bench_emit_32_batch, bench_floor_batch, 32, budget_bytes(32, 1), false,
+     false, false},
+    {"ratio/dropped", bench_emit_32, bench_floor, 0, 2 * 4096, false, false, true},
+    {"ratio/disabled", bench_disabled, bench_empty, 0, 0, true, false, false},
 };
 
 } // namespace
@@ -141,26 +138,12 @@ spread spread_of(const std::vector<double> &values)
     return {median(values), *ends.first, *ends.second};
 }
 
-void report_ratio(benchmark::State &state, const char *name, const spread &of, bool is_difference)
-{
-    char line[160];
-    const char *format = is_difference ? "%s: %.2f ns (%.2f..%.2f)\n" : "%s: %.2fx (%.2f..%.2f)\n";
-    std::snprintf(line, sizeof line, format, name, of.median, of.least, of.greatest);
-    lines += line;
-    state.counters[is_difference ? "difference_ns" : "ratio"] = of.median;
-    state.counters["least"] = of.least;
-    state.counters["greatest"] = of.greatest;
-}
-
 void register_ratios()
 {
     for (const pair &of : pairs)
-        benchmark::RegisterBenchmark(of.benchmark, run, &of)->UseManualTime()->Iterations(1);
-}
-
-std::string ratio_lines()
-{
-    return lines;
+        add(of.benchmark, needs::one_processor, run, &of)
+            ->Iterations(1)
+            ->Repetitions(given.sized(15, 2));
 }
 
 } // namespace bench

@@ -40,11 +40,10 @@ void register_reader()
         if (sized.payload_bytes == 16)
             continue;
         std::string name = "reader/decode/payload:" + std::to_string(sized.payload_bytes);
-        benchmark::RegisterBenchmark(name.c_str(), decode, sized, 1u, false)->UseManualTime();
+        add(name, needs::one_processor, decode, sized, 1u, false);
     }
-    benchmark::RegisterBenchmark("reader/by_time/payload:32/producers:4", decode,
-                                 sized_kernel{32, bench_emit_32}, 4u, true)
-        ->UseManualTime();
+    add("reader/by_time/payload:32/producers:4", needs::one_processor, decode,
+        sized_kernel{32, bench_emit_32}, 4u, true);
 }
 
 } // namespace bench

@@ -8,13 +8,13 @@ report must describe the machine completely, and all of it must fit the format o
 import re
 import sys
 
-from bench.judge import benchmark, command, convert
+from bench.judge import benchmark, command, convert, state
 from bench.stress import runs
 
 # The figures that bars depend on: these must not disappear unnoticed.
 EXPECTED = (
     "floor/32/threads:1", "floor/32_no_clock/threads:1", "floor/empty_loop/threads:1", "floor/clock", "floor/copy_64",
-    "floor/futex_round_trip", "floor/lock_add", "floor/arithmetic", "emit/disabled/threads:1",
+    "floor/futex_round_trip", "floor/lock_add", "floor/arithmetic", "floor/issue", "emit/disabled/threads:1",
     "emit/enabled/payload:32/threads:1", "emit/enabled/payload:32/threads:2", "emit/dropped/payload:32/threads:1",
     "emit/no_clock/payload:32/threads:1", "emit/ordered/payload:32/threads:1", "emit/at/payload:32/threads:1",
     "emit/batch/payload:32/threads:1", "emit/sustained/payload:32/producers:1",
@@ -30,12 +30,13 @@ NAME = re.compile(r"(floor|emit|drain|brim|reader|ratio)(/[a-z0-9_-]+)+(/[a-z0-9
 
 
 def faults(listed, report):
-    rows = [row["name"] for row in report["benchmarks"]]
-    plain = [benchmark.plain(name) for name in rows]
+    plain = list(benchmark.repetitions_of(report))
     yield from (f"{benchmark.plain(name)}: registered, but not in the report" for name in listed
                 if benchmark.plain(name) not in plain)
     yield from (f"{name}: no longer measured" for name in EXPECTED if name not in plain)
-    yield from (f"{name}: twice" for name in sorted(set(plain)) if plain.count(name) > 1)
+    yield from (f"{name}: twice" for name in sorted(set(listed)) if listed.count(name) > 1)
+    yield from (f"{name}: no state of the machine" for name, rows in benchmark.repetitions_of(report).items()
+                if name not in benchmark.failures(report) and not all(map(state.taken, rows)))
     yield from (f"{name}: not suite/what/key:value" for name in plain if not NAME.fullmatch(name))
     yield from (f"context: no {key}" for key in CONTEXT if not report["context"].get(key))
     yield from (f"{name}: {reason}" for name, reason in benchmark.failures(report).items())

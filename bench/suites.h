@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "kernel.h"
+#include "machine.h"
 
 namespace bench
 {
@@ -58,9 +59,30 @@ struct spread {
 };
 spread spread_of(const std::vector<double> &values);
 
-/* A ratio, or a difference in nanoseconds, with its spread: counters of the benchmark, and a line
- * under the report, which begins with `name`. */
-void report_ratio(benchmark::State &state, const char *name, const spread &of, bool is_difference);
+/* Counters of the row: the state of the machine before and after. */
+void report_machine(benchmark::State &state, const bench_machine &before,
+                    const bench_machine &after);
+
+/* What a benchmark's figures depend on: the processor that its thread is on, or two of them and
+ * their distance. A benchmark with several threads depends on two in any case. A burst does not,
+ * although another processor reads what it writes: it costs the same at every distance. */
+enum class needs { one_processor, two_processors };
+
+/* Registers a benchmark. Each of its rows has the state of the machine before and after it. */
+template <class Run, class... Arguments>
+benchmark::internal::Benchmark *add(const std::string &name, needs what, Run run,
+                                    Arguments... arguments)
+{
+    auto in_state = [=](benchmark::State &state) {
+        if (state.thread_index() != 0)
+            return run(state, arguments...);
+        bool is_parallel = what == needs::two_processors || state.threads() > 1;
+        bench_machine before = bench_machine_take(is_parallel);
+        run(state, arguments...);
+        report_machine(state, before, bench_machine_take(is_parallel));
+    };
+    return benchmark::RegisterBenchmark(name.c_str(), in_state)->UseManualTime();
+}
 
 void add_context(); /* describes the machine and the build */
 void register_floor();
@@ -70,8 +92,6 @@ void register_drain();
 void register_brim();
 void register_reader();
 void register_ratios();
-/* One line per ratio that was measured. */
-std::string ratio_lines();
 
 } // namespace bench
 

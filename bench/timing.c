@@ -1,7 +1,6 @@
 #include "timing.h"
 
 #include <sched.h>
-#include <stdbool.h>
 
 double bench_now_s(clockid_t clock)
 {
@@ -38,4 +37,25 @@ void bench_bind(int processor)
             CPU_SET(i, &set);
     /* If the system refuses, figures are noisier but not wrong. */
     (void)sched_setaffinity(0, sizeof set, &set);
+}
+
+bool bench_start_beside(pthread_t *thread, void *(*run)(void *), void *argument)
+{
+    const cpu_set_t *all = allowed();
+    int here = sched_getcpu(), other = 0;
+    while (other < CPU_SETSIZE && (other == here || !CPU_ISSET((size_t)other, all)))
+        other++;
+    pthread_attr_t attributes;
+    if (here < 0 || other == CPU_SETSIZE || pthread_attr_init(&attributes) != 0)
+        return false;
+    cpu_set_t set;
+    CPU_ZERO(&set);
+    CPU_SET((size_t)other, &set);
+    bool is_started = pthread_attr_setaffinity_np(&attributes, sizeof set, &set) == 0 &&
+                      pthread_create(thread, &attributes, run, argument) == 0;
+    pthread_attr_destroy(&attributes);
+    CPU_ZERO(&set);
+    CPU_SET((size_t)here, &set);
+    (void)sched_setaffinity(0, sizeof set, &set);
+    return is_started;
 }
