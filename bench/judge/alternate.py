@@ -5,6 +5,8 @@ What two repetitions inside one process say is not independent: they share their
 moment. So the process is the unit. A round is six of them, a random order of the three programs and then the same order
 backwards (base head copy copy head base): what drifts cancels.
 
+Each repetition is of a state of the machine, and only those of one state are compared: see state.py.
+
 Where a benchmark's time is of the processor, a process gives the least of its repetitions: whatever else goes on can
 only make one slower, and not all of them are hit. Where this was tried, that varied half as much from process to
 process as their medians did. What waits for others, as at the brim, has no such floor, and gives its median.
@@ -22,11 +24,12 @@ from dataclasses import dataclass, field, replace
 
 import numpy
 
-from bench.judge import benchmark, convert, verdict
+from bench.judge import benchmark, convert, state, verdict
 from bench.judge.command import runs
 
 SIDES = ("base", "head", "control")
 LEAST, MEDIAN = 0.0, 0.5  # quantiles
+REPETITIONS_LEAST = 2  # in one state, for a process to have a value in it
 PROCESS_SECONDS_MAX = 120
 DEFAULT_WAKE = next(iter(runs.WAKES.values()))
 
@@ -41,12 +44,14 @@ class Group:
     options: tuple = ()
 
 
-# Few benchmarks, since the rarest chance grows with their number, and short ones, since processes are what counts.
+# Few benchmarks, since the rarest chance grows with their number, and short ones, since processes are what counts and a
+# state of the machine may last for milliseconds: a repetition is a few bursts.
+MIN_TIME = 0.0003
 FAST = (Group(("emit/enabled/payload:32/threads:1", "emit/no_clock/payload:32/threads:1",
-               "emit/dropped/payload:32/threads:1", "drain/encode/payload:32"), 0.001, 10, LEAST),
+               "emit/dropped/payload:32/threads:1", "drain/encode/payload:32"), MIN_TIME, 10, LEAST),
         Group((f"brim/block/{DEFAULT_WAKE}/producers:8/segment:32768",), 0.01, 1, MEDIAN, ("--brim_seconds=0.08",)))
 FULL = (Group(("emit/(disabled|enabled/payload:[0-9]+|no_clock/payload:32|dropped/payload:32)/threads:1",
-               "drain/(encode|tmpfs)/payload:[0-9]+", "reader/decode/payload:(0|32|1024)"), 0.001, 10, LEAST),
+               "drain/(encode|tmpfs)/payload:[0-9]+", "reader/decode/payload:(0|32|1024)"), MIN_TIME, 10, LEAST),
         Group(("brim/block/[a-z-]+/producers:(1|8)/segment:32768",
                "brim/overwrite/producers:8/segment:32768"), 0.01, 1, MEDIAN, ("--brim_seconds=0.1",)))
 
@@ -61,6 +66,11 @@ def filtered(groups, pattern):
     """The groups, with those of their names only that fit."""
     return tuple(replace(group, names=tuple(f"(?=.*(?:{pattern})){name}" for name in group.names))
                  for group in groups)
+
+
+def thinned(values, count):
+    """So many of them, from the first to the last."""
+    return [values[number * len(values) // count] for number in range(count)]
 
 
 class Programs:
@@ -101,7 +111,7 @@ class Round:
         return {name: full for name, full in available.items() if any(re.fullmatch(one, name) for one in group.names)}
 
     def process(self, side):
-        """{name: value} of one process for each group; a benchmark that could not measure has none."""
+        """{name: [(time, reading)]} of the repetitions of one process; a benchmark that could not measure has none."""
         found = {}
         for group, names in self.groups:
             report = benchmark.run(self.programs.paths[side], benchmark.exactly(names.values()), group.min_time,
@@ -112,8 +122,7 @@ class Round:
             self.failed.update((name, side) for name in failures)
             for name, rows in benchmark.repetitions_of(report).items():
                 if name in names and name not in failures:
-                    times = [convert.time_ns(row, "weir-bench") for row in rows]
-                    found[name] = float(numpy.quantile(times, group.quantile))
+                    found[name] = [(convert.time_ns(row, "weir-bench"), state.taken(row)) for row in rows]
         return found
 
     def run(self):
@@ -131,19 +140,47 @@ class Round:
     def pairs_needed(self):
         return verdict.pairs_needed(len(self.values))
 
+    def fastest(self):
+        return state.fastest(reading for sides in self.values.values() for side in sides.values() for process in side
+                             for _, reading in process)
+
+    def by_state(self, process, group, least_ns):
+        """{state: value} of the repetitions of a process."""
+        found = state.split(process, lambda one: one[1], least_ns)
+        enough = min(REPETITIONS_LEAST, group.repetitions)
+        return {name: float(numpy.quantile([time for time, _ in some], group.quantile))
+                for name, some in found.items() if name != state.MIXED and len(some) >= enough}
+
+    def samples_of(self, group, name, least_ns):
+        """By state. A side's processes in that state are paired in their order, not by round: within a state a value of
+        a second later is as good, and few rounds have one state in all of their processes."""
+        processes = [[self.by_state(process, group, least_ns) for process in self.values[name][side]] for side in SIDES]
+        for found in sorted({key for one in processes[0] for key in one}, key=state.rank):
+            sides = [[one[found] for one in some if found in one] for some in processes]
+            pairs = min(map(len, sides))
+            if pairs >= verdict.PAIRS_MIN:
+                yield verdict.Samples(name, "ns", "less", *(thinned(values, pairs) for values in sides), state=found)
+
     def samples(self):
-        """Of the benchmarks that have enough of them."""
-        return [verdict.Samples(name, "ns", "less", sides["base"], sides["head"], sides["control"])
-                for name, sides in self.values.items() if len(sides["base"]) >= self.pairs_needed()]
+        """Of the benchmarks and states that have enough of them."""
+        least_ns = self.fastest()
+        found = [one for group, names in self.groups for name in names for one in self.samples_of(group, name, least_ns)]
+        needed = verdict.pairs_needed(max(len(found), len(self.values)))
+        return [one for one in found if len(one.base) >= needed]
 
     def is_heads(self, name):
         """Is it head that could not measure it, and not the machine, which keeps base from it as well?"""
-        return not self.failed[name, "base"] or self.failed[name, "head"] > self.failed[name, "base"]
+        return self.failed[name, "head"] > self.failed[name, "base"]
 
     def left_out(self):
         """(name, reason, is it head's) of the others."""
-        return [(name, self.reasons.get(name, "too few processes"), self.is_heads(name))
-                for name, sides in self.values.items() if len(sides["base"]) < self.pairs_needed()]
+        judged, few = {one.bench for one in self.samples()}, "too few processes in one state of the machine"
+        return [(name, self.reasons.get(name, few), self.is_heads(name)) for name in self.values if name not in judged]
+
+    def is_undecided(self):
+        """Is there a benchmark that was not in a core of its own for long enough?"""
+        judged = {one.bench for one in self.samples() if state.core(one.state) in ("", state.OWN)}
+        return not judged.issuperset(name for name in self.values if name not in self.reasons)
 
     def compiler(self):
         """Of all three. What two compilers make of one source differs by more than what is looked for."""
@@ -208,9 +245,10 @@ def measure(programs, groups, available, seed, seconds_of, progress):
 
 def measure_pinned(programs, groups, available, seed, seconds_of, progress):
     """The judged rows. What regressed is measured again, by itself, with twice the pairs; the repeat's verdict stands,
-    and the first one's where the repeat cannot measure it.
+    and the first one's where the repeat cannot measure it, or not in that state of the machine.
 
-    seconds_of(part) tells how long "first" and "repeat" may take."""
+    seconds_of(part) tells how long "first" and "repeat" may take. What was not in a core of its own for long enough is
+    measured on in the repeat's time."""
     first = Round(programs, groups, available, seed)
     if not first.groups:
         raise runs.Failed("no benchmark of both fits; --filter takes a regular expression over names such as "
@@ -219,14 +257,17 @@ def measure_pinned(programs, groups, available, seed, seconds_of, progress):
         first.process(side)  # from the disk, and not kept
     compiler = first.compiler()
     count = repeat(first, seconds_of("first"), 1 << 30, progress, "comparing")
+    if first.is_undecided():
+        count += repeat(first, seconds_of("repeat"), 1 << 30, progress, "comparing on, in other states of the machine")
     measured = Measured(compiler, verdict.judge(first.samples()), calibration_ns=first.calibration_ns())
     for name, reason, is_heads in first.left_out():
         (measured.missing if is_heads else measured.left_out).append((name, reason))
+    key = lambda row: (row["bench"], row.get("state"))
     slower = {row["bench"] for row in measured.rows if row["verdict"] == "regressed"}
     if slower:
         again = Round(programs, groups, {name: available[name] for name in slower}, seed + 1)
         repeat(again, seconds_of("repeat"), 2 * count, progress, f"again, {len(slower)} that looked slower")
-        repeated = {row["bench"]: row for row in verdict.judge(again.samples(), was_repeated=True)}
+        repeated = {key(row): row for row in verdict.judge(again.samples(), was_repeated=True)}
         measured.missing += [(name, "the repeat failed: " + reason) for name, reason, _ in again.left_out()]
-        measured.rows = [repeated.get(row["bench"], row) for row in measured.rows]
+        measured.rows = [repeated.get(key(row), row) for row in measured.rows]
     return measured

@@ -1,8 +1,9 @@
 """./dev bench ab: is this slower than that? Builds both, counts what their events execute (the gate), and then lets
 processes of base, head and a copy of base run in turn (the clock).
 
-The gate is exact and red at once. The clock is red only where the 95 % interval of the ratio lies wholly over 5 %, or
-over twice what base differs from its own copy by, and that again in a second run with up to twice the pairs.
+The gate is exact and red at once. The clock is red only where the 95 % interval of the ratio lies wholly over 3 %, or
+over what base differs from its own copy by, and that again in a second run with up to twice the pairs. It has a
+row for each state of the machine, such as "own core", and compares only processes of one state.
 
   regressed  slower, seen twice                 unstable   the machine is too restless to tell
   improved   faster by the same measure         same       no difference that this could see
@@ -19,7 +20,7 @@ import shlex
 import sys
 import time
 
-from bench.judge import alternate, builds, command, comment, count, environment, gate, points
+from bench.judge import alternate, builds, command, comment, count, environment, gate, points, state
 from bench.judge.command import Progress
 
 FOLDER = os.path.join(points.ROOT, "out", "bench", "ab")
@@ -78,8 +79,7 @@ def run_clock(options, programs, start, total):
         return max(0.0, left - total * (1 - SHARE_FIRST) if part == "first" else left)
 
     measured = alternate.measure(programs, groups, available, options.seed, seconds_of, Progress())
-    left_out = [(name, "new") for name in only_head if is_chosen(name)] + measured.left_out
-    for name, reason in left_out:
+    for name, reason in [(name, "new") for name in only_head if is_chosen(name)] + measured.left_out:
         print(f"ab: {name}: left out: {reason}", file=sys.stderr)
     measured.missing[:0] = [(name, "head has no such benchmark") for name in only_base if is_chosen(name)]
     return measured
@@ -123,10 +123,11 @@ def taken_on(clock):
 def make_report(names, again, rows, clock, gate_missing, started):
     """Of two names of commits, and the command that repeats it."""
     missing = gate_missing + clock.missing + nothing_compared(rows, clock.rows)
+    undecided = {"undecided": [as_missing(*pair) for pair in clock.left_out]} if clock.left_out else {}
     return points.validate("report", {
         "v": 1, "base": names[0], "head": names[1], "command": again,
         "seconds": round(time.monotonic() - started, 1), "environment": taken_on(clock), "gate": rows,
-        "clock": clock.rows, "missing": [as_missing(*pair) for pair in missing]}, "report")
+        "clock": clock.rows, "missing": [as_missing(*pair) for pair in missing], **undecided}, "report")
 
 
 def print_report(report, why_no_gate):
@@ -168,8 +169,9 @@ def row_of_clock(options):
                                  lambda part: options.seconds or SECONDS_FAST, Progress())
     if not measured.rows:
         raise command.runs.Failed("; ".join(reason for _, reason in measured.missing + measured.left_out))
-    row = measured.rows[0]
-    return row, f"{row['ratio']:.3f} ({row['lo']:.3f} to {row['hi']:.3f}) times base's"
+    row = min(measured.rows, key=lambda row: comment.RANK[row["verdict"]])  # of its states
+    times = f"{row['ratio']:.3f} ({row['lo']:.3f} to {row['hi']:.3f}) times base's"
+    return row, state.labelled(times, row.get("state", ""))
 
 
 def judge_figure(options):

@@ -7,7 +7,7 @@ Figures are written by us, and the command to repeat it is made here, not taken 
 import math
 import re
 
-from bench.judge import metrics
+from bench.judge import metrics, state
 from bench.judge.command import runs
 
 MARKER = "<!-- weir-bench -->"
@@ -64,7 +64,7 @@ def verdict(report):
     plural = lambda number, word: f"{number} {word}{'' if number == 1 else 's'}"
     none = "no regression" if decides(report) else "nothing was compared"
     others = ((missing, "not measured"), (found["same"], "unchanged"), (found["unstable"], "unstable"),
-              (found["not_compared"], "not compared"))
+              (found["not_compared"], "not compared"), (len(report.get("undecided", ())), "left out"))
     parts = [plural(found["regressed"], "regression") if found["regressed"] else none]
     parts += [plural(found["improved"], "improvement")] if found["improved"] else []
     return ", ".join(parts + [f"{number} {words}" for number, words in others if number])
@@ -95,7 +95,7 @@ def gate_cells(row, words=str):
 def clock_cells(row, words=str):
     factor, unit = metrics.scale(row["base"], row["unit"])
     base, head = (metrics.significant(value / factor) for value in (row["base"], row["head"]))
-    return [words(row["bench"]), base, head, f"{words(unit)} {ARROW[row['better']]}",
+    return [state.labelled(words(row["bench"]), row.get("state", "")), base, head, f"{words(unit)} {ARROW[row['better']]}",
             f"{row['ratio']:.3g} [{row['lo']:.3g}, {row['hi']:.3g}]", f"[{row['control_lo']:.3g}, {row['control_hi']:.3g}]",
             WORD[row["verdict"]] + (" (2 runs)" if row["was_repeated"] else "")]
 
@@ -159,12 +159,12 @@ def repeat(report):
                                       if name != "unknown")
 
 
-def missing(report):
+def missing(report, key="missing", title="Not measured"):
     """What should have been measured, and why it was not; the report itself has the rest."""
-    rows = report.get("missing", [])
+    rows = report.get(key, [])
     lines = [f"* {code(row['name'])}: {code(row['reason'])}" for row in rows[:ROWS_MAX]]
     lines += [f"* and {len(rows) - ROWS_MAX} more"] if len(rows) > ROWS_MAX else []
-    return ["Not measured:", "", *lines, ""] if rows else []
+    return [f"{title}:", "", *lines, ""] if rows else []
 
 
 def not_measured(head, run_url=None):
@@ -185,7 +185,8 @@ def environment(report):
 def legend(report):
     pairs = sorted({row["pairs"] for row in report["clock"]})
     many = f"{pairs[0]} to {pairs[-1]}" if len(pairs) > 1 else f"{pairs[0]}" if pairs else "no"
-    return (f"Counts are exact. For the clock, {many} pairs of processes of base and head in turn; *base / base* is a "
+    return (f"Counts are exact. For the clock, {many} pairs of processes of base and head in turn, all of one state of "
+            "the machine; in a *shared core* its other hardware thread was busy. *base / base* is a "
             "copy of base against base in the same run: what is within it is noise. ↓ less is better, ↑ more is "
             "better; same: no difference shown.")
 
@@ -197,7 +198,7 @@ def render(report, graph_url=None):
     links = f"[Graph]({graph_url}) · " if graph_url else ""
     top = [MARKER, f"### {sign(report)} Benchmarks: {verdict(report)}", "",
            f"{short(report['base'])} → {short(report['head'])} · {links}`{repeat(report)}`", "", *missing(report),
-           *tables(rows[:ROWS_MAX])]
+           *missing(report, "undecided", "Left out, because this machine could not measure it"), *tables(rows[:ROWS_MAX])]
     folded = [f"<details><summary>{more} more row{'s' if more > 1 else ''}</summary>", "",
               *tables(rows[ROWS_MAX:]), "</details>", ""] if more > 0 else []
     about = ["<details><summary>How it was measured, and how to repeat it</summary>", "", legend(report), "",

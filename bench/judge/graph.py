@@ -5,7 +5,7 @@ report, to the byte, so that it can be compared.
 """
 import math
 
-from bench.judge import comment, metrics, picture, series
+from bench.judge import comment, metrics, picture, series, state
 from bench.judge.picture import BLUE, FAINT, GREEN, INK, PURPLE, RED, RULE
 
 BAND = "#d8dde3"
@@ -31,7 +31,7 @@ def cost(row):
 
 def suites(report):
     """From the clock up, as on the page."""
-    key = lambda row: series.natural((row["bench"].partition("/")[0], row["bench"]))
+    key = lambda row: series.natural((row["bench"].partition("/")[0], row["bench"], row.get("state", "")))
     found = {}
     for row in sorted(report["clock"], key=key):
         found.setdefault(row["bench"].partition("/")[0], []).append(row)
@@ -67,7 +67,7 @@ def draw_row(axes, y, row, low, high):
     axes.plot([within(start), within(end)], [y, y], color=colour, linewidth=2, solid_capstyle="butt")
     axes.plot([within(ratio)], [y], marker=mark, markersize=6.5, color=colour, linestyle="none")
     bold = "bold" if row["verdict"] in ("regressed", "improved") else "normal"
-    axes.annotate(plain(row["bench"], 58), (0, y), xycoords=("axes fraction", "data"), xytext=(-8, 0),
+    axes.annotate(state.labelled(plain(row["bench"], 40), row.get("state", "")), (0, y), xycoords=("axes fraction", "data"), xytext=(-8, 0),
                   textcoords="offset points",
                   ha="right", va="center", fontsize=8, fontweight=bold)
     factor, unit = metrics.scale(row["base"], row["unit"])

@@ -58,6 +58,11 @@ def repetition(name, real_time, **counters):
             "cpu_time": real_time, "time_unit": "ns", **counters}
 
 
+def reading(before, after=None, trip=90.0):
+    """The state of the machine in a row: steps, and trips of a line."""
+    return {"step_before_ns": before, "step_after_ns": after or before, "trip_before_ns": trip, "trip_after_ns": trip}
+
+
 def aggregate(name, kind, real_time, **counters):
     return {**repetition(name, real_time, **counters), "name": f"{name}_{kind}", "run_type": "aggregate",
             "aggregate_name": kind}
@@ -89,7 +94,8 @@ def report(gate=(), clock=(), **changes):
 
 # --- A program that is built on Google Benchmark, as far as anybody looks. ----------------------------------
 
-# What it says is in the file beside it: of each benchmark its time, a list of the times of each call, or what is wrong.
+# What it says is in the file beside it: of each benchmark its time, a list of the times of each call, or what is wrong;
+# and its counters, or a list of those of each call.
 BENCH = '''#!{python} -SEB
 import json, os, re, sys
 here = "{here}"  # it may be copied
@@ -114,7 +120,8 @@ for name in names * int(given.get("benchmark_repetitions", 1)):
     row = {"name": name, "run_name": name, "run_type": "iteration", "time_unit": "ns", "real_time": time}
     if isinstance(time, str):
         row.update(real_time=0, error_occurred=True, error_message=time)
-    rows.append({**row, **told["counters"].get(name, {})})
+    counters = told["counters"].get(name, {})
+    rows.append({**row, **(counters[min(call, len(counters)) - 1] if isinstance(counters, list) else counters)})
 print(json.dumps({"context": told["context"], "benchmarks": rows}))
 '''
 

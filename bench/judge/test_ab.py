@@ -85,6 +85,18 @@ class Missing(Compared):
         self.assertEqual(self.ab(code=0)["missing"], [])
         self.assertIn(f"{DROPPED}: left out", self.errors)
 
+    def test_a_row_for_each_state_that_lasted(self):
+        """Each process is of the state that its counters say; head is slower in a shared core only."""
+        own, shared, mixed = samples.reading(1.2), samples.reading(1.9), samples.reading(1.2, 1.9)
+        for side, slow in (("B", 14.0), ("H", 20.0)):
+            self.side(side)
+            self.bench(f"{side}/bin/weir-bench", times={ENABLED: [10.0, slow] * 60, DROPPED: 3.0},
+                       counters={ENABLED: [own, shared] * 60, DROPPED: mixed})
+        report = self.ab(code=1)
+        self.assertEqual({(row["bench"], row["state"]): row["verdict"] for row in report["clock"]},
+                         {(ENABLED, "own core, one cache"): "same", (ENABLED, "shared core, one cache"): "regressed"})
+        self.assertEqual([one["name"] for one in report["undecided"]], [DROPPED])
+
     def test_nothing_compared_at_all(self):
         self.base({ENABLED: "broken"}, count.Figures("GNU 12.2.0", "2.36", {}, []))
         self.head({ENABLED: "broken"})

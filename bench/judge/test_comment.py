@@ -8,7 +8,7 @@ import urllib.error
 from unittest import mock
 import xml.etree.ElementTree
 
-from bench.judge import comment, graph, samples
+from bench.judge import comment, graph, points, samples
 from bench.judge.samples import clock_row, gate_row, report
 
 # What is alive in Markdown or HTML somewhere, in each field that takes words.
@@ -63,6 +63,19 @@ class Render(unittest.TestCase):
         red = comment.render(report([gate_row(head=40.0, verdict="regressed")], [], missing=lost))
         self.assertIn("### ❌ Benchmarks: 1 regression, 30 not measured", red)
         self.assertIn("### ✅", comment.render(report([gate_row()], [], missing=[])))
+
+    def test_states_and_what_no_state_lasted_for(self):
+        rows = [clock_row("emit/x", 1.3, "regressed", state="own core"), clock_row("emit/x", state="shared core, two caches")]
+        left_out = [{"name": "drain/x", "reason": "too few processes in one state of the machine"}]
+        text = comment.render(points.validate("report", report([], rows, undecided=left_out), "report"))
+        self.assertIn("1 regression, 1 unchanged, 1 left out", text)
+        self.assertIn("| ❌ `emit/x`, own core | 10", text)
+        self.assertIn("|  `emit/x`, shared core, two caches | 10", text)
+        self.assertIn("* `drain/x`: `too few processes in one state of the machine`", text)
+        self.assertIn(">emit/x, own core<", graph.draw(report([], rows)))
+        for told in ("own", "own core, ", "mixed, one cache", "<b>"):
+            with self.assertRaisesRegex(points.Invalid, "state: "):
+                points.validate("report", report([], [clock_row(state=told)]), "report")
 
     def test_nothing_is_no_green(self):
         for rows in (([], []), ([gate_row(base=None, verdict="not_compared")], []),

@@ -1,10 +1,12 @@
 """Base, head, and base against a copy of itself, from alternating processes: what is said of the clock.
 
-    regressed  the interval lies wholly beyond the limit, which is 5 % or twice what base differs from itself by, and
+    regressed  the interval lies wholly beyond the limit, which is 3 % or what base differs from itself by, and
                the difference is no chance
     improved   the same in the other direction
     unstable   not decided, and base differs from itself by more than 10 %: the machine cannot tell
     same       the rest: if there is a difference, it is not one that this could see
+
+There is a verdict for each state of the machine that lasted for enough pairs; see state.py.
 
 A regression is said only after it was seen twice: see cmd_ab.py.
 """
@@ -15,8 +17,7 @@ import numpy
 
 from bench.judge import pairs
 
-LIMIT = 0.05
-CONTROL_FACTOR = 2
+LIMIT = 0.03
 UNSTABLE_OVER = 0.10
 P_BELOW = 0.01
 PAIRS_MIN = 12  # with fewer, the interval says little
@@ -24,13 +25,15 @@ PAIRS_MIN = 12  # with fewer, the interval says little
 
 @dataclass
 class Samples:
-    """A figure of one benchmark: one value of each process; those at the same place in the lists are of one moment."""
+    """A figure of one benchmark in one state of the machine: one value of each process; those at the same place in the
+    lists are of about the same moment."""
     bench: str
     unit: str
     better: str  # less or more
     base: list
     head: list
     control: list  # a copy of base
+    state: str = ""
 
 
 def log_ratios(values, others):
@@ -49,7 +52,7 @@ def control_width(low, high):
 
 def say(low, high, width, p):
     """`low` and `high`: of the logarithm of how much slower head is."""
-    limit = math.log1p(max(LIMIT, CONTROL_FACTOR * width))
+    limit = math.log1p(max(LIMIT, width))
     if p < P_BELOW and low > limit:
         return "regressed"
     if p < P_BELOW and high < -limit:
@@ -70,7 +73,8 @@ def row(samples, logs, p, was_repeated):
     _, control_low, control_high = pairs.hodges_lehmann(log_ratios(samples.control, samples.base))
     width = control_width(control_low, control_high)
     slower = (low, high) if samples.better == "less" else (-high, -low)
-    return {"bench": samples.bench, "unit": samples.unit, "better": samples.better,
+    told = {"state": samples.state} if samples.state else {}
+    return {"bench": samples.bench, **told, "unit": samples.unit, "better": samples.better,
             "base": float(numpy.median(samples.base)), "head": float(numpy.median(samples.head)),
             "ratio": math.exp(middle), "lo": math.exp(low), "hi": math.exp(high), "p": p,
             "control_lo": math.exp(control_low), "control_hi": math.exp(control_high), "pairs": len(samples.base),
