@@ -2,7 +2,8 @@
 
 Everything is run once, and again as often as the time allows: a value is the median of these passes, in brackets are
 the least and the greatest. Nanoseconds of two machines do not compare; "x floor" is the time over that of floor/32 with
-as many threads, of the same run. The report goes to out/bench/quick.json as Google Benchmark writes it; ./dev bench
+as many threads, of the same run and in the same kind of core. A benchmark has a line for each state of the machine. The
+report goes to out/bench/quick.json as Google Benchmark writes it; ./dev bench
 record keeps it.
 """
 import argparse
@@ -13,7 +14,7 @@ import shlex
 import sys
 import time
 
-from bench.judge import benchmark, builds, command, convert, entries, metrics, points
+from bench.judge import benchmark, builds, command, convert, entries, metrics, points, state
 
 REPORT = os.path.join(points.ROOT, "out", "bench", "quick.json")
 SECONDS = 110
@@ -78,8 +79,11 @@ class Passes:
 
 def times_floor(name, own, floors):
     """The time over that of the floor, which has as many threads."""
-    threads = re.search(r"/threads:(\d+)$", name)
-    floor = floors.get(FLOOR + (threads.group(1) if threads else "1"), {}).get(metrics.TIME)
+    bench, _, machine = name.partition(", ")
+    threads = re.search(r"/threads:(\d+)$", bench)
+    is_like = lambda other: state.core(other.partition(", ")[2]) == state.core(machine) != state.MIXED
+    floor = next((figures.get(metrics.TIME) for other, figures in floors.items() if is_like(other)
+                  and other.partition(", ")[0] == FLOOR + (threads.group(1) if threads else "1")), None)
     if not floor or metrics.TIME not in own or not floor["value"]:
         return ""
     return f"{own[metrics.TIME]['value'] / floor['value']:.2f}"

@@ -46,7 +46,7 @@ def check_commits(sources, allow_dirty):
 
 
 def identity(point):
-    return tuple(point[name] for name in ("commit", "date", "bench", "metric", "runner"))
+    return (*convert.identity(point), *(point[name] for name in ("commit", "date", "runner")))
 
 
 def check_new(found, history):

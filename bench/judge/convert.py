@@ -1,13 +1,14 @@
 """Turns what the programs print into points: weir-bench's report, and the counts of the gate.
 
-A benchmark that was repeated becomes one point: the median, with the least and the greatest.
+A benchmark that was repeated becomes one point for each state of the machine (state.py): the median, with the least and
+the greatest.
 """
 import datetime
 import math
 import re
 import statistics
 
-from bench.judge import benchmark, environment, metrics, points
+from bench.judge import benchmark, environment, metrics, points, state
 from bench.judge.points import Invalid
 
 NS = {"ns": 1.0, "us": 1e3, "ms": 1e6, "s": 1e9}
@@ -85,10 +86,7 @@ def figures(rows, where):
         values = [value for value in (_finite(row.get(name)) for row in rows) if value is not None]
         if name == metrics.TIME or not values:
             continue
-        value, low, high = _spread(values)
-        if low is None and name in metrics.RATIOS:
-            low, high = _finite(rows[0].get("least")), _finite(rows[0].get("greatest"))
-        yield name, value, low, high
+        yield (name, *_spread(values))
 
 
 def calibration_ns(context, where):
@@ -100,6 +98,14 @@ def calibration_ns(context, where):
         raise Invalid(f"{where}: context: calibration_ns is '{told}', no number") from error
 
 
+def in_states(report):
+    """(benchmark, state, rows) of a report."""
+    rows_of = benchmark.repetitions_of(report)
+    least_ns = state.fastest(state.taken(row) for rows in rows_of.values() for row in rows)
+    for name, rows in rows_of.items():
+        yield from ((name, machine, some) for machine, some in state.split(rows, state.taken, least_ns).items())
+
+
 def from_weir_bench(report, where):
     context, failures = report["context"], benchmark.failures(report)
     taken_on, cal_ns = environment_of(context, where), calibration_ns(context, where)
@@ -107,11 +113,11 @@ def from_weir_bench(report, where):
     same = {"commit": commit_name(context.get("commit")), "date": date_of(context.get("date"), where), "cal_ns": cal_ns,
             "tool": "weir-bench" + (f", Google Benchmark {version}" if version else "")}
     found = []
-    for name, rows in benchmark.repetitions_of(report).items():
+    for name, machine, rows in in_states(report):
         for metric, value, low, high in figures(rows, where) if name not in failures else ():
             unit, better = metrics.TABLE[metric]
             found.append(points.make(taken_on, suite=name.partition("/")[0], bench=name, metric=metric, unit=unit,
-                                     better=better, value=value, lo=low, hi=high, n=len(rows), **same))
+                                     better=better, value=value, lo=low, hi=high, n=len(rows), state=machine, **same))
     if cal_ns is not None:
         taken_on["calibration_ns"] = cal_ns
     return Source(same["commit"], taken_on, found, failures.items(), context.get("command"))
@@ -141,13 +147,19 @@ def is_told_twice(point, among):
     mode BLOCK, which fails if it loses anything, the loss. A history is long, so it keeps them once."""
     if point["metric"] == "loss":
         return point["bench"].startswith("brim/block/") and point["value"] == 0
-    rate = among.get((point["bench"], "events_per_s"))
+    rate = among.get((*identity(point)[:2], "events_per_s"))
     return point["metric"] == metrics.TIME and rate is not None and abs(point["value"] * rate["value"] / 1e9 - 1) < 0.02
 
 
+def identity(point):
+    """Of the figure, in a file."""
+    return point["bench"], point.get("state", ""), point["metric"]
+
+
 def for_history(found):
-    among = {(point["bench"], point["metric"]): point for point in found}
-    return [point for point in found if not is_told_twice(point, among)]
+    """A mixed figure compares with nothing, so it is not kept either."""
+    among = {identity(point): point for point in found}
+    return [point for point in found if point.get("state") != state.MIXED and not is_told_twice(point, among)]
 
 
 def read(path):

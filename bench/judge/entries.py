@@ -6,13 +6,13 @@ import re
 import shutil
 import tempfile
 
-from bench.judge import command, metrics, points
+from bench.judge import command, metrics, points, series, state
 from bench.judge.points import Invalid
 
 RESULTS = os.path.join(points.ROOT, "results")
 INDEX = "README.md"
 LINES_MAX = 2000  # of all files of an entry
-POINT = ("bench", "metric", "unit", "better", "value", "lo", "hi", "n")  # of points.ndjson; env.json has the rest
+POINT = ("bench", "state", "metric", "unit", "better", "value", "lo", "hi", "n")  # of points.ndjson; env.json has the rest
 INDEX_HEAD = "| what it shows | entry | repeat |"
 
 
@@ -53,10 +53,10 @@ def table(head, rows):
 
 
 def by_suite(found):
-    """{suite: {benchmark: {metric: point}}}, in the order of the points."""
+    """{suite: {benchmark and state: {metric: point}}}, in the order of the points."""
     suites = {}
     for point in found:
-        suites.setdefault(point["suite"], {}).setdefault(point["bench"], {})[point["metric"]] = point
+        suites.setdefault(point["suite"], {}).setdefault(series.bench_of(point), {})[point["metric"]] = point
     return suites
 
 
@@ -69,7 +69,8 @@ def suite_tables(found):
         for name, own in benches.items():
             here = [own.get(metric) for metric in columns]
             told = [metrics.told(p["value"], p["unit"], (p["lo"], p["hi"])) if p else "" for p in here]
-            rows.append([f"`{name}`", *told, str(max(p["n"] for p in own.values()))])
+            bench, _, where = name.partition(", ")
+            rows.append([state.labelled(f"`{bench}`", where), *told, str(max(p["n"] for p in own.values()))])
         yield from table([suite, *(cell(metric) + arrow for metric, arrow in columns.items()), "n"], rows)
         yield ""
 
@@ -97,7 +98,7 @@ def notes(title, note, sources, environment, commit):
 
 def figures(sources):
     """The text of points.ndjson."""
-    return "".join(json.dumps(points.rounded({name: point[name] for name in POINT})) + "\n"
+    return "".join(json.dumps(points.rounded({name: point[name] for name in POINT if name in point})) + "\n"
                    for source in sources for point in source.points)
 
 

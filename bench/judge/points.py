@@ -108,11 +108,11 @@ def now():
 
 
 def make(environment, *, commit, suite, bench, metric, unit, better, value, tool, lo=None, hi=None, n=1, cal_ns=None,
-         date=None):
+         date=None, state=""):
     """A valid point, or Invalid."""
     point = {"v": 1, "commit": commit, "date": date or now(), "suite": suite, "bench": bench, "metric": metric,
              "unit": unit, "better": better, "value": value, "lo": lo, "hi": hi, "n": n,
              "runner": environment["runner"], "cpu": environment["cpu"], "kernel": environment["kernel"],
-             "compiler": environment["compiler"], "cal_ns": cal_ns, "tool": tool}
+             "compiler": environment["compiler"], "cal_ns": cal_ns, "tool": tool, **({"state": state} if state else {})}
     point.update((name, environment[name]) for name in ("load", "clock_source", "governor") if name in environment)
     return validate("point", point, f"{bench} {metric}")

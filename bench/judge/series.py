@@ -1,5 +1,5 @@
-"""The history as series: one metric of one benchmark on one class of machine, processor and compiler, in order of
-commits.
+"""The history as series: one metric of one benchmark in one state of the machine, on one class of machine, processor
+and compiler, in order of commits.
 
 The order is that of git where it knows the commits: a clock that was wrong once does not turn a graph around. Points of
 commits that git does not know (a history that was rewritten) stand where their date says.
@@ -10,7 +10,7 @@ import os
 import re
 from typing import NamedTuple
 
-from bench.judge import command, points, process
+from bench.judge import command, points, process, state
 from bench.judge.command import runs
 
 # Points of a series that a graph shows, and that history keeps whole.
@@ -81,7 +81,12 @@ def load(history=points.HISTORY):
 
 
 def key_of(point):
-    return tuple(point[name] for name in KEY)
+    """The state is part of the benchmark's name."""
+    return tuple(bench_of(point) if name == "bench" else point[name] for name in KEY)
+
+
+def bench_of(point):
+    return state.labelled(point["bench"], point.get("state", ""))
 
 
 def kept(found):

@@ -3,13 +3,13 @@ import json
 import os
 import unittest
 
-from bench.judge import samples
+from bench.judge import cmd_quick, convert, samples
 
 FLOOR, BRIM = "floor/32/manual_time/threads:", "brim/drop/producers:8/iterations:1/manual_time"
 # The n-th pass is n times as slow, but for the floor.
 TIMES = {FLOOR + "1": 10.0, FLOOR + "2": 10.0, "ratio/enabled/iterations:1/manual_time": 15.0,
          **dict.fromkeys(("emit/enabled/payload:32/manual_time/threads:2", BRIM), [15.0 * n for n in range(1, 10)])}
-COUNTERS = {"ratio/enabled/iterations:1/manual_time": {"ratio": 1.02, "least": 1.0, "greatest": 1.05},
+COUNTERS = {"ratio/enabled/iterations:1/manual_time": {"ratio": 1.02},
             BRIM: {"events_per_s": 4.5e7, "loss": 0.25}}
 
 
@@ -49,6 +49,19 @@ class Quick(samples.Machine):
         self.assertIn("drop/producers:8 75 ns (15–135) 45 M events/s 0.250", lines)
         self.assertIn("commit 91d52fe", told)
         self.assertIn("1.930 ns a step of arithmetic", told)
+
+    def test_a_line_for_each_state_beside_the_floor_of_that_core(self):
+        own, shared = (samples.reading(step, trip=None) for step in (1.2, 1.9))
+        emit = "emit/enabled/payload:32/manual_time/threads:1"
+        rows = [samples.repetition(name, time, **state) for name, time, state in
+                ((FLOOR + "1", 10, own), (FLOOR + "1", 11, shared), (emit, 11, own), (emit, 16.5, shared),
+                 (emit, 13, samples.reading(1.2, 1.9, trip=None)))]
+        source = convert.from_weir_bench(samples.bench_report(*rows), "here")
+        suites = cmd_quick.entries.by_suite(source.points)
+        told = [row[0:3] for row in cmd_quick.suite_rows("emit", suites["emit"], suites["floor"])]
+        name = "  enabled/payload:32/threads:1, "
+        self.assertEqual(told[1:], [[name + "own core", "11 ns", "1.10"], [name + "shared core", "16.5 ns", "1.50"],
+                                    [name + "mixed", "13 ns", ""]])
 
     def test_a_failed_benchmark_is_told_and_fails(self):
         self.make({**TIMES, BRIM: "a check failed"})

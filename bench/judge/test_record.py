@@ -37,13 +37,30 @@ class WeirBench(samples.Machine):
     def test_units_counters_and_ratios(self):
         source = self.read({**repetition("stop/parked", 1.5), "time_unit": "ms"},
                            repetition("brim/block", 20, jain=0.99, other=7),
-                           repetition("ratio/enabled", 10, ratio=1.02, least=1.0, greatest=1.1, measured_ns=10))
+                           repetition("ratio/enabled", 10, ratio=1.02, measured_ns=10),
+                           repetition("ratio/enabled", 10, ratio=1.0), repetition("ratio/enabled", 10, ratio=1.1))
         self.assertEqual(figures(source), {("stop/parked", "ns_per_event"): (1.5e6, None, None, 1),
                                            ("brim/block", "ns_per_event"): (20, None, None, 1),
                                            ("brim/block", "jain"): (0.99, None, None, 1),
-                                           ("ratio/enabled", "ratio"): (1.02, 1.0, 1.1, 1)})
+                                           ("ratio/enabled", "ratio"): (1.02, 1.0, 1.1, 3)})
         for point in source.points:
             self.assertEqual((point["unit"], point["better"]), tuple(metrics.TABLE[point["metric"]]))
+
+    def test_a_point_for_each_state(self):
+        """The fastest step of the report is the measure; what changed meanwhile is not kept."""
+        own, shared, mixed = (samples.reading(*steps, trip=None) for steps in ((1.2, 1.3), (1.9,), (1.9, 1.2)))
+        source = self.read(*(repetition("emit/x/threads:1", time, **row)
+                             for time, row in ((10, own), (14, shared), (11, own), (12, mixed))),
+                           repetition("floor/32", 9, **own))
+        found = {(point["bench"], point["state"]): (point["value"], point["n"]) for point in source.points}
+        self.assertEqual(found, {("emit/x/threads:1", "own core"): (10.5, 2), ("emit/x/threads:1", "shared core"): (14, 1),
+                                 ("emit/x/threads:1", "mixed"): (12, 1), ("floor/32", "own core"): (9, 1)})
+        self.assertEqual([point["state"] for point in convert.for_history(source.points)],
+                         ["own core", "shared core", "own core"])
+        self.assertEqual({series.key_of(point)[1] for point in source.points},
+                         {"emit/x/threads:1, own core", "emit/x/threads:1, shared core", "emit/x/threads:1, mixed",
+                          "floor/32, own core"})
+        self.assertIn("| `emit/x/threads:1`, shared core | 14 ns | 1 |", "\n".join(entries.suite_tables(source.points)))
 
     def test_failed_ones_are_told(self):
         source = self.read({**repetition("peer/lttng", 0), "error_occurred": True,
