@@ -6,7 +6,8 @@ A quantity is arithmetic over fields of samples, computed for each round:
     count['emit/disabled/instructions']
 
 + - * / max min abs and numbers are all there is. A figure that is missing makes the whole quantity None, as does a
-division by zero. A bar, as "<= 0.2 * copy / 1.7", may use calibrations by name: it then moves with the machine.
+division by zero. A bar, as "<= 0.2 * copy / 1.7", may use calibrations by name: it then moves with the machine. There
+may be one for each kind of state: {"own core": "<= 1.02", "shared core": "<= 1.25"}.
 """
 import ast
 import itertools
@@ -16,7 +17,7 @@ import os
 import string
 from typing import NamedTuple
 
-from bench.judge import points
+from bench.judge import points, state
 from bench.judge.points import Invalid
 
 FILE = os.path.join(points.ROOT, "bench", "claims.json")
@@ -99,6 +100,20 @@ def bar_of(text):
     return op, parsed(value)
 
 
+def bar_in(bar, name):
+    """The bar in a state of the machine; None if it has none."""
+    return bar.get(state.core(name)) if isinstance(bar, dict) else bar
+
+
+def bar_words(bar):
+    return "; ".join(f"{text} in {name}" for name, text in bar.items()) if isinstance(bar, dict) else bar
+
+
+def is_least(bar):
+    """Does it ask for so much at least?"""
+    return (bar if isinstance(bar, str) else next(iter(bar.values()))).startswith(">=")
+
+
 # --- Rows. ---------------------------------------------------------------------------------------------------
 
 
@@ -168,8 +183,9 @@ class Book:
             raise Invalid(f"there is no field {', '.join(sorted(set(claim) - FIELDS))}")
         if "not_built" in claim:
             return set()
-        unknown = {path[0] for path in leaves(bar_of(claim["bar"])[1])} - set(self.calibrations)
-        if unknown or claim.get("of", "median") not in ("median", "worst", "interval") or not cells_of(claim):
+        bars = claim["bar"] if isinstance(claim["bar"], dict) else dict.fromkeys(state.CORES, claim["bar"])
+        unknown = {path[0] for bar in bars.values() for path in leaves(bar_of(bar)[1])} - set(self.calibrations)
+        if set(bars) != set(state.CORES) or unknown or claim.get("of", "median") not in ("median", "worst", "interval") or not cells_of(claim):
             raise Invalid(f"the bar '{claim['bar']}', its 'of' or the grid is wrong")
         if "when" in claim:
             bar_of(claim["when"]["bar"])

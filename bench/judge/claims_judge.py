@@ -1,12 +1,14 @@
 """From what the rounds measured to verdicts, and the verdicts in words. Nothing is run here.
 
-A figure is computed for each round from that round's samples, so that drift of the machine meets all of its parts. The
-bar is held against the median over the rounds; `of: worst` against every round; `of: interval` is missed only if the
-whole 95 % interval of the median is on the wrong side.
+A figure is computed for each round and state of the machine (state.py) from what that round's samples have in it, so
+that drift meets all of its parts. The bar is held against the median over the rounds, in each state; `of: interval` is
+missed only if the whole 95 % interval of the median is on the wrong side. `of: worst`, for what is no time, is held
+against every round in whatever state.
 """
+import math
 import statistics
 
-from bench.judge import claims, entries, metrics
+from bench.judge import claims, entries, metrics, state
 from bench.stress import compare
 
 # A claim has the first of these that one of its cells has: it is met only where all that it applies to were judged.
@@ -14,17 +16,38 @@ OF_CLAIM = ("failed", "missed", "skipped", "met", "excluded")
 VERDICTS = {"met": "met", "missed": "missed", "failed": "failed", "skipped": "skipped", "excluded": "does not apply",
             "not_built": "not built"}
 SIGNS = {"<=": "≤", ">=": "≥"}
-NO_FIGURE = "no round had a figure"
+NO_FIGURE = "no round had a figure of one state of the machine"
+ANY = "any"  # state
+ROUNDS_MIN = 3  # in a state, for its verdict to count, unless none has as many
 
 
 class Measured:
-    """Fields by command and round, and why a command has none."""
+    """Rows of fields by command and round, and why a command has none."""
 
     def __init__(self):
-        self.rounds, self.skipped, self.failed = {}, {}, {}
+        self.rounds, self.skipped, self.failed, self.least_ns = {}, {}, {}, math.nan
 
-    def add(self, run, fields):
-        self.rounds.setdefault(run, []).append(fields)
+    def add(self, run, rows):
+        self.rounds.setdefault(run, []).append(rows if isinstance(rows, list) else [rows])
+
+    def find_fastest(self):
+        self.least_ns = state.fastest(state.taken(row) for some in self.rounds.values() for rows in some for row in rows)
+
+    def states(self, commands):
+        """All states that these were in. Two mixed runs do not compare: nothing says that they were mixed alike."""
+        found = [{state.of(state.taken(row), self.least_ns) for rows in self.rounds.get(run, ()) for row in rows} - {""}
+                 for run in commands]
+        not_compared = {state.MIXED} if sum(map(bool, found)) > 1 else set()
+        return sorted(set().union(*found) - not_compared, key=state.rank) or [""]
+
+    def fields(self, run, index, wanted):
+        """Of a round, in that state; None if it was not in it. Several rows become their medians."""
+        rows = [row for row in self.rounds[run][index]
+                if wanted == ANY or state.of(state.taken(row), self.least_ns) in (wanted, "")]
+        if len(rows) < 2:
+            return rows[0] if rows else None
+        return {name: statistics.median(row[name] for row in rows) for name, value in rows[0].items()
+                if all(claims.is_number(row.get(name)) for row in rows)}
 
     def count(self, run):
         return len(self.rounds.get(run, []))
@@ -50,8 +73,9 @@ def field(fields, path):
     return fields if claims.is_number(fields) else None
 
 
-def series(book, measured, quantity, cell):
-    """The quantity by round, for as many rounds as all of its samples have; one that is taken once stands for all."""
+def series(book, measured, quantity, cell, wanted=ANY):
+    """The quantity by round, for as many rounds as all of its samples have; one that is taken once stands for all. None
+    where one of them was not in that state."""
     samples = {name: book.sample(name, cell) for name in claims.samples_of(quantity)}
     counts = [measured.count(sample.run) for sample in samples.values() if sample.rounds > 1] or [1]
     if not all(measured.count(sample.run) for sample in samples.values()):
@@ -60,7 +84,7 @@ def series(book, measured, quantity, cell):
     def look_in(index):
         def look(path):
             sample = samples[path[0]]
-            fields = measured.rounds[sample.run][index if sample.rounds > 1 else 0]
+            fields = measured.fields(sample.run, index if sample.rounds > 1 else 0, wanted)
             # Which rows are counted depends on the processor and the compiler.
             if sample.run == "count" and path[1] not in fields:
                 raise claims.Unavailable(f"./dev bench count has no row '{path[1]}' here")
@@ -71,6 +95,14 @@ def series(book, measured, quantity, cell):
     return [claims.evaluate(tree, look_in(index)) for index in range(min(counts))]
 
 
+def by_state(book, measured, quantity, cell, of="median"):
+    """{state: the quantity by round}, of the states that have one."""
+    commands = [book.sample(name, cell).run for name in claims.samples_of(quantity)]
+    found = {name: series(book, measured, quantity, cell, name)
+             for name in ([ANY] if of == "worst" else measured.states(commands))}
+    return {name: values for name, values in found.items() if spread(values)}
+
+
 def spread(values):
     there = [value for value in values if value is not None]
     if not there:
@@ -78,10 +110,13 @@ def spread(values):
     return {"median": statistics.median(there), "least": min(there), "greatest": max(there), "rounds": len(there)}
 
 
-def bar_here(bar, calibrations):
-    """The bar on this machine, None if its calibration is not known. The least round of the calibration counts: the
-    others of a busy machine would only make the bar easier."""
-    least = lambda path: calibrations[path[0]]["measured"] and calibrations[path[0]]["measured"]["least"]
+def bar_here(bar, calibrations, name=ANY):
+    """The bar on this machine, None if its calibration is not known. The least round of the calibration counts, in a
+    core of that kind: the others of a busy machine would only make the bar easier."""
+    def least(path):
+        known = calibrations[path[0]]["states"].items()
+        return min((one["least"] for other, one in known
+                    if state.core(name) not in state.CORES or state.core(other) in ("", state.core(name))), default=None)
     return claims.evaluate(claims.bar_of(bar)[1], least)
 
 
@@ -92,10 +127,12 @@ def holds(bar, value, here):
     return claims.OPS[claims.bar_of(bar)[0]](value, here)
 
 
-def verdict_of(claim, here, values):
+def verdict_of(claim, bar, here, values):
     """(verdict, reason, interval) of figures of which at least one is there."""
+    if here is None:
+        return "skipped", "its calibration was not measured" if bar else "no round was in one state of the machine", None
     there = [value for value in values if value is not None]
-    bad = sum(not holds(claim["bar"], value, here) for value in there)
+    bad = sum(not holds(bar, value, here) for value in there)
     found = list(compare.interval(there)) if len(there) >= compare.PAIRS_MIN else None
     of = claim.get("of", "median")
     if of == "worst":
@@ -103,16 +140,36 @@ def verdict_of(claim, here, values):
     if of == "interval" and found is None:
         return "skipped", f"an interval needs {compare.PAIRS_MIN} rounds, not {len(there)}", None
     ends = found if of == "interval" else [statistics.median(there)]
-    return ("met" if any(holds(claim["bar"], end, here) for end in ends) else "missed"), "", found
+    return ("met" if any(holds(bar, end, here) for end in ends) else "missed"), "", found
 
 
-def beside(book, measured, claim, cell):
-    """What stands beside the verdict: peers, mostly."""
+def judge_state(claim, name, values, calibrations):
+    bar = claims.bar_in(claim["bar"], name)
+    here = bar and bar_here(bar, calibrations, name)
+    verdict, reason, interval = verdict_of(claim, bar, here, values)
+    return {"measured": spread(values), "bar": here, "interval": interval, "verdict": verdict, "reason": reason}
+
+
+def speaker(claim, states):
+    """The state that speaks for the cell: the worst of those with enough rounds; a mixed one only if there is no other.
+    """
+    names = [name for name in states if name != state.MIXED] or list(states)
+    most = max(states[name]["measured"]["rounds"] for name in names)
+    enough = [name for name in names if states[name]["measured"]["rounds"] >= min(ROUNDS_MIN, most)]
+    judged = [name for name in enough if states[name]["verdict"] in ("met", "missed")]
+    return min(judged, key=lambda name: margin(claim, states[name])) if judged else enough[0]
+
+
+def beside(book, measured, claim, cell, own):
+    """What stands beside the verdict, which is of state `own`: peers, mostly. In the nearest state that there is."""
+    distance = lambda name: (name != own, state.core(name) != state.core(own), state.rank(name))
     for one in claim.get("beside", []):
         missing = measured.why_not([book.sample(name, cell) for name in claims.samples_of(one["quantity"])])
-        values = [] if missing else series(book, measured, one["quantity"], cell)
+        found = {} if missing else by_state(book, measured, one["quantity"], cell,
+                                            "worst" if own == ANY else "median")
+        where = min(found, key=distance, default="")
         told = {"name": claims.bound(one["name"], cell), "unit": one.get("unit", claim["unit"]),
-                "peer": one.get("peer", False), "measured": spread(values)}
+                "peer": one.get("peer", False), "state": where, "measured": spread(found.get(where, ()))}
         yield told if told["measured"] else told | {"reason": missing[1] if missing else NO_FIGURE}
 
 
@@ -130,38 +187,35 @@ def applies(book, measured, claim, cell):
 
 
 def judge_cell(book, measured, claim, cell, calibrations):
-    result = {"cell": cell, "verdict": "", "reason": "", "measured": None, "interval": None, "bar": None, "beside": []}
+    result = {"cell": cell, "state": "", "measured": None, "interval": None, "bar": None, "states": {}, "beside": []}
 
-    def end(verdict, reason="", **more):
-        return result | {"verdict": verdict, "reason": reason} | more
+    def end(verdict, reason=""):
+        return result | {"verdict": verdict, "reason": reason}
 
     try:
-        result["beside"] = list(beside(book, measured, claim, cell))
         missing = measured.why_not([book.sample(name, cell) for name in claims.samples_of(*claims.judged(claim))])
-        if missing:
-            return end(*missing)
-        values = series(book, measured, claim["quantity"], cell)
-        result["measured"], result["bar"] = spread(values), bar_here(claim["bar"], calibrations)
-        not_judged = applies(book, measured, claim, cell)
+        found = {} if missing else by_state(book, measured, claim["quantity"], cell, claim.get("of"))
+        states = {name: judge_state(claim, name, values, calibrations) for name, values in found.items()}
+        name = speaker(claim, states) if states else ""
+        result |= {"state": name, "states": states, "beside": list(beside(book, measured, claim, cell, name))}
+        result |= states.get(name, {})
+        not_judged = missing or applies(book, measured, claim, cell)
     except claims.Unavailable as error:
         return end("skipped", str(error))
     except (KeyError, TypeError) as error:
         return end("failed", f"what was measured has no field {error}")
     if not_judged:
         return end(*not_judged)
-    if result["measured"] is None or result["bar"] is None:
-        return end("skipped", "its calibration was not measured" if result["measured"] else NO_FIGURE)
-    verdict, reason, interval = verdict_of(claim, result["bar"], values)
-    return end(verdict, reason, interval=interval)
+    return result if states else end("skipped", NO_FIGURE)
 
 
-def margin(result, cell):
-    """How far a cell is on the right side; the least is the worst."""
-    is_least = claims.bar_of(result["bar"])[0] == ">="
+def margin(claim, cell):
+    """How far a cell, or a state of it, is on the right side; the least is the worst."""
+    is_least, of = claims.is_least(claim["bar"]), claim.get("of", "median")
     found = cell["measured"]["median"]
-    if result["of"] == "worst":
+    if of == "worst":
         found = cell["measured"]["least" if is_least else "greatest"]
-    if result["of"] == "interval" and cell["interval"]:
+    if of == "interval" and cell["interval"]:
         found = cell["interval"][is_least]
     return found - cell["bar"] if is_least else cell["bar"] - found
 
@@ -188,9 +242,11 @@ def judge(book, measured, claim, calibrations):
 
 def judge_all(book, measured, chosen):
     """(calibrations, results) of these claims."""
+    measured.find_fastest()
     calibrations = {}
     for name, one in book.calibrations.items():
-        calibrations[name] = {"name": one["name"], "measured": spread(series(book, measured, one["quantity"], {}))}
+        found = {where: spread(values) for where, values in by_state(book, measured, one["quantity"], {}).items()}
+        calibrations[name] = {"name": one["name"], "measured": next(iter(found.values()), None), "states": found}
     return calibrations, [judge(book, measured, claim, calibrations) for claim in chosen]
 
 
@@ -205,24 +261,31 @@ def told(measured, unit):
 
 
 def measured_words(result):
+    """Of the worst cell, in all of its states."""
     cell = worst(result)
-    return told(cell and cell["measured"], result["unit"])
+    states = {name: one for name, one in (cell or {}).get("states", {}).items() if name not in ("", ANY)}
+    return "; ".join(f"{name} {told(one['measured'], result['unit'])}" for name, one in states.items()) or \
+        told(cell and cell["measured"], result["unit"])
 
 
 def bar_words(result):
     """What was asked for on this machine; a question mark if that is not known."""
     if result["bar"] is None:
         return "–"
+    if isinstance(result["bar"], dict):
+        return claims.bar_words({name: f"{SIGNS[text[:2]]}{text[2:]}" for name, text in result["bar"].items()})
     here = (worst(result) or {}).get("bar")
     return f"{SIGNS[result['bar'][:2]]} {'?' if here is None else metrics.told(here, result['unit']).strip()}"
 
 
 def best_peer(result):
-    """The best of the peers that stand beside the claim, in words."""
-    there = [one for one in (worst(result) or {}).get("beside", []) if one["peer"] and one["measured"]]
+    """The best of the peers that stand beside the claim, in words; of those in the same kind of core."""
+    cell = worst(result) or {}
+    core_of = lambda one: state.core(one.get("state", ""))
+    there = [one for one in cell.get("beside", []) if one["peer"] and one["measured"] and core_of(one) == core_of(cell)]
     if not there:
         return "–"
-    pick = max if result["bar"][:2] == ">=" else min
+    pick = max if claims.is_least(result["bar"]) else min
     best = pick(there, key=lambda one: one["measured"]["median"])
     return f"{metrics.told(best['measured']['median'], best['unit']).strip()}, {best['name']}"
 
@@ -241,8 +304,9 @@ def notes(result):
     if cell and cell["verdict"] == "missed" and cell["reason"]:
         yield cell["reason"]
     for one in (cell or {}).get("beside", []):
-        yield f"{one['name']}: {told(one['measured'], one['unit']) if one['measured'] else one['reason']}"
-    if result["bar"] and any(word.isidentifier() for word in result["bar"].split()):
+        where = one.get("state", "") if one.get("state") != cell.get("state") else ""
+        yield f"{state.labelled(one['name'], where)}: {told(one['measured'], one['unit']) if one['measured'] else one['reason']}"
+    if isinstance(result["bar"], str) and any(word.isidentifier() for word in result["bar"].split()):
         yield f"bar {result['bar']}"
 
 

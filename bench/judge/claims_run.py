@@ -1,7 +1,7 @@
 """Takes the samples of claims: each once a round, rounds interleaved, within a time.
 
 A sample is a command: "weir-bench NAME", "weir-stress OPTIONS", "peer NAME CASE THREADS", "count" (./dev bench count) or
-"weir-footprint". A peer without its package is Unavailable, which makes claims skipped; what goes wrong is runs.Failed,
+"weir-footprint". It has one row of fields, or several, each with the state of the machine before and after. A peer without its package is Unavailable, which makes claims skipped; what goes wrong is runs.Failed,
 which makes them failed.
 """
 import contextlib
@@ -11,7 +11,7 @@ import shlex
 import sys
 import time
 
-from bench.judge import benchmark, builds, claims, claims_judge, convert, points, process
+from bench.judge import benchmark, builds, claims, claims_judge, convert, points, process, state
 from bench.peers import rig, runner as peers
 from bench.stress import matrix, runs
 
@@ -64,19 +64,26 @@ class Sources:
         self.stack.close()
 
     def take(self, sample, seed):
-        """The fields of one run; `seed` counts the rounds from 1."""
+        """The rows of one run; `seed` counts the rounds from 1."""
         words, timeout_s = shlex.split(sample.run), 60 + 4 * sample.takes
         if words[0] == "weir-bench":
             return self.take_benchmark(words[1])
-        if words[0] == "weir-stress":
-            return self.take_stress(words[1:] + ["--seed", str(seed)], timeout_s)
         if words[0] == "peer":
             name, case, threads = words[1:]
             return translated(self.runner.run, translated(peers.select, [name])[0], peers.case(case, int(threads)))
         if words[0] == "count":
             report = points.read_json(process.output(COUNT, 600, good=(0, 1), cwd=points.ROOT), "./dev bench count --json")
             return {row["name"]: row["value"] for row in report["rows"]}
-        lines = process.output([self.path(words[0]), *words[1:]], timeout_s).splitlines()
+        if words[0] == "weir-stress":
+            run = lambda: self.take_stress(words[1:] + ["--seed", str(seed)], timeout_s)
+        else:
+            run = lambda: self.take_json([self.path(words[0]), *words[1:]], timeout_s)
+        return state.around(self.path("weir-machine"), run)
+
+    @staticmethod
+    def take_json(words, timeout_s):
+        """The last line that is an object."""
+        lines = process.output(words, timeout_s).splitlines()
         return points.read_json(next((line for line in reversed(lines) if line.startswith("{")), ""), words[0])
 
     def take_benchmark(self, name):
@@ -85,8 +92,8 @@ class Sources:
         report = benchmark.run(program, pattern=wanted, min_time=0.1)
         for failed, reason in benchmark.failures(report).items():
             raise runs.Failed(f"{failed}: {reason}")
-        row = report["benchmarks"][0]
-        return row | {"ns_per_event": convert.time_ns(row, "weir-bench")}
+        rows, = benchmark.repetitions_of(report).values()
+        return [row | {"ns_per_event": convert.time_ns(row, "weir-bench")} for row in rows]
 
     def stress(self):
         return runs.Program(self.path("weir-stress"))

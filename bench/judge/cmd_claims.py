@@ -47,7 +47,7 @@ def listing(chosen):
     for claim in chosen:
         yield f"{claim['id']:22}{claim['name']}"
         yield f"{'':22}" + (f"not built: {claim['not_built']}" if "not_built" in claim
-                            else f"{claim['quantity']} {claim['bar']} {claim['unit']}".rstrip())
+                            else f"{claim['quantity']} {claims.bar_words(claim['bar'])} {claim['unit']}".rstrip())
 
 
 def report_of(book, chosen, run, seconds, others, argv):

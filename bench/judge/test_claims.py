@@ -7,7 +7,7 @@ import time
 import unittest
 from unittest import mock
 
-from bench.judge import claims, claims_judge, claims_run, samples
+from bench.judge import claims, claims_judge, claims_run, samples, state
 from bench.peers import runner as peers
 from bench.judge.points import Invalid
 from bench.stress import runs
@@ -71,7 +71,7 @@ def judged(row, **rounds):
     for name, values in rounds.items():
         for value in values:
             for cell in claims.cells_of(row):
-                fields = value if isinstance(value, dict) else {"rate": value, "ns": value}
+                fields = value if isinstance(value, (dict, list)) else {"rate": value, "ns": value}
                 measured.add(book.sample(name, cell).run, fields)
     return claims_judge.judge_all(book, measured, book.claims)[1][0]
 
@@ -111,6 +111,55 @@ class Verdicts(unittest.TestCase):
             result = judged(self.ONE | clock | {"bar": bar}, clock=values)
             self.assertEqual((result["cells"][0]["bar"], result["verdict"]), (here, verdict))
         self.assertEqual(judged(self.ONE | {"bar": ">= 5 * 10 / clock"}, fast=[9], slow=[1])["verdict"], "skipped")
+
+    def test_a_bar_for_each_state(self):
+        """Rows within a round are of different states; a round whose samples share no state has no figure."""
+        bar = {"own core": "<= 1.02", "shared core": "<= 1.25"}
+        row = self.ONE | {"bar": bar, "quantity": "fast.rate / slow.rate"}
+        own, shared = samples.reading(1.2), samples.reading(1.9)
+        mixed = samples.reading(1.2, 1.9)
+        slow = [[{"rate": 1.0} | own, {"rate": 1.0} | shared, {"rate": 1.0} | mixed]] * 3
+        for own_rate, shared_rate, speaks, verdict in ((1.01, 1.2, "own core", "met"), (1.1, 1.2, "own core", "missed"),
+                                                       (1.01, 1.4, "shared core", "missed")):
+            fast = [[{"rate": own_rate} | own, {"rate": own_rate - 0.02} | own, {"rate": shared_rate} | shared,
+                     {"rate": 9.0} | mixed]] * 3
+            result = judged(row, fast=fast, slow=slow)
+            cell, = result["cells"]
+            self.assertEqual((result["verdict"], cell["state"]), (verdict, speaks + ", one cache"))
+            self.assertEqual(list(cell["states"]), ["own core, one cache", "shared core, one cache"])
+            self.assertAlmostEqual(cell["states"]["own core, one cache"]["measured"]["median"], own_rate - 0.01)
+        self.assertEqual("own core, one cache 1 x; shared core, one cache 1.40 x", claims_judge.measured_words(result))
+        self.assertEqual(claims_judge.bar_words(result), "≤ 1.02 in own core; ≤ 1.25 in shared core")
+        for one, other in ((own, shared), (mixed, mixed)):
+            apart = judged(row, fast=[{"rate": 1} | one] * 3, slow=[{"rate": 1} | other] * 3)
+            self.assertEqual((apart["verdict"], apart["reason"]), ("skipped", claims_judge.NO_FIGURE))
+        alone = row | {"quantity": "fast.rate"}
+        for bar, verdict in ((bar, "skipped"), ("<= 2", "met")):
+            only = judged(alone | {"bar": bar}, fast=[{"rate": 1} | mixed] * 3)
+            self.assertEqual((only["verdict"], claims_judge.measured_words(only)), (verdict, "mixed 1 x"))
+
+    def test_a_few_rounds_of_a_state_do_not_speak_and_a_loss_does_in_any(self):
+        own, shared = samples.reading(1.2), samples.reading(1.9)
+        rounds = [{"rate": 1} | own] * 5 + [{"rate": 9} | shared] * 2
+        least = self.ONE | {"quantity": "fast.rate", "bar": "<= 2"}
+        self.assertEqual(judged(least, fast=rounds)["verdict"], "met")
+        self.assertEqual(judged(least | {"of": "worst"}, fast=rounds)["cells"][0]["reason"], "in 2 of 7 rounds")
+
+    def test_a_peer_is_of_the_same_kind_of_core(self):
+        beside = [{"name": name, "quantity": f"{name}.rate", "peer": True} for name in ("slow", "clock")]
+        own, near, shared = samples.reading(1.2, trip=None), samples.reading(1.2), samples.reading(1.9)
+        result = judged(self.ONE | {"quantity": "fast.rate", "bar": "<= 1", "beside": beside}, fast=[{"rate": 3} | own] * 3,
+                        slow=[{"rate": 4} | near, {"rate": 2} | shared] * 3, clock=[{"rate": 1, "ns": 1} | shared] * 3)
+        self.assertEqual(claims_judge.best_peer(result), "4 x, slow")
+        self.assertIn("clock, shared core, one cache: 1 x", list(claims_judge.notes(result)))
+
+    def test_a_calibration_is_of_the_same_kind_of_core(self):
+        own, shared = samples.reading(1.2, trip=None), samples.reading(1.9, trip=None)
+        row = self.ONE | {"quantity": "fast.rate", "bar": "<= 2 * clock"}
+        both = [[{"rate": 3, "ns": 1} | own, {"rate": 5, "ns": 2} | shared]] * 3
+        cell, = judged(row, fast=both, clock=both)["cells"]
+        self.assertEqual({name: (one["bar"], one["verdict"]) for name, one in cell["states"].items()},
+                         {"own core": (2, "missed"), "shared core": (4, "missed")})
 
     def test_a_count_stands_for_all_rounds_and_may_be_missing_here(self):
         both = self.ONE | {"quantity": "fast.rate * count['a/b']", "bar": "<= 10"}
@@ -223,8 +272,10 @@ class Sources(samples.Folder):
     def test_programs_that_fail(self):
         with self.assertRaisesRegex(runs.Failed, "there is no such program"):
             self.take("weir-footprint")
-        path = self.write("weir-footprint", "#!/bin/sh\necho no >&2; exit 3\n")
-        os.chmod(path, 0o755)
+        self.executable("weir-machine", "#!/bin/sh\necho '{\"step_ns\": 1.25, \"trip_ns\": null}'\n")
+        self.executable("weir-footprint", "#!/bin/sh\necho 1; echo '{\"bytes\": 7}'\n")
+        self.assertEqual(self.take("weir-footprint"), {"bytes": 7} | samples.reading(1.25, trip=None))
+        self.executable("weir-footprint", "#!/bin/sh\necho no >&2; exit 3\n")
         with self.assertRaisesRegex(runs.Failed, "exit code 3: .*: no"):
             self.take("weir-footprint")
         with self.assertRaisesRegex(runs.Failed, "none of the programs"):
@@ -243,7 +294,10 @@ class Sources(samples.Folder):
     @unittest.skipUnless(os.path.exists(os.path.join(BIN, "weir-footprint")), "WEIR_BENCH names no build")
     def test_real_programs(self):
         self.folder = BIN
-        self.assertGreater(self.take("weir-bench floor/clock")["ns_per_event"], 0)
+        row, = self.take("weir-bench floor/clock")
+        self.assertGreater(row["ns_per_event"], 0)
+        self.assertIsNotNone(state.taken(row))
+        self.assertGreater(len(self.take("weir-bench ratio/disabled")), 1)
         self.assertGreater(self.take("weir-footprint")["reserved_bytes"], 0)
         stress = self.take("weir-stress --mode block --threads 2 --events 1000 --sink fast")
         self.assertEqual((stress["lost_events"], stress["written"], stress["seed"]), (0, 2000, 3))
