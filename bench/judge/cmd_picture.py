@@ -1,7 +1,8 @@
 """./dev bench picture: draws how many events arrive and how many are lost, from what ./dev bench peers wrote.
 
 One column per number of threads, one bar per system: Weir in its three modes, LTTng-UST, EventPipe; all through buffers
-of the same size. Figures are the file's medians. The same file gives the same bytes. Exit codes: 0, 1 the file cannot
+of the same size. Figures are the file's medians, of the state of the
+machine that most rounds were in. The same file gives the same bytes. Exit codes: 0, 1 the file cannot
 be drawn, 2 usage.
 
     ./dev bench peers --case flood --rounds 9 -o peers.json && ./dev bench picture peers.json -o delivered.svg
@@ -32,7 +33,9 @@ def floods(path):
     """The file's object, and its rows that are drawn by (system, number of threads)."""
     result = points.validate("peers", points.read_json(points.read_text(path), path), path)
     wanted = [name for name, _, _ in SYSTEMS]
-    drawn = {(row["name"], row["threads"]): row for row in result["rows"]
+    # Of the rows of a system, one for each state of the machine, the one with the most rounds.
+    drawn = {(row["name"], row["threads"]): row
+             for row in sorted(result["rows"], key=lambda row: row.get("rounds", 0))
              if row.get("case") == "flood" and row.get("name") in wanted}
     for (name, threads), row in drawn.items():
         if is_measured(row):

@@ -5,6 +5,9 @@ load on the machine affects all of them. Figures are medians over the rounds, wi
 greatest; ratios are taken within a round. Where there is a trace to read, a reader counts the
 events that a program says it delivered. bench/peers/README.md has each peer's configuration.
 
+The state of the machine (bench/judge/state.py) is measured before and after each process. Medians
+are of runs in one state, and so are ratios: a peer has a row for each state.
+
     rows = peers.measure(["burst", "flood"], rounds=5, names=["weir", "lttng:blocking"])
 """
 import contextlib
@@ -20,6 +23,7 @@ import jsonschema
 from bench.peers import eventpipe_program, lttng, rig
 from bench.stress import runs
 from bench.peers.rig import Failed, Missing
+from bench.judge import state
 from bench.judge.points import ROOT
 
 FOLDER = os.path.join(ROOT, "build", "bench")
@@ -131,7 +135,7 @@ def build():
     """Builds the peers whose libraries are installed; peers.json says why others are not. Raises Failed with the end of
     the output."""
     for command in (["cmake", "--preset", "bench"],
-                    ["cmake", "--build", "--preset", "bench", "--target", "peers", "weir_tool"]):
+                    ["cmake", "--build", "--preset", "bench", "--target", "peers", "weir_tool", "weir-machine"]):
         done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
         if done.returncode != 0:
             end = "\n".join((done.stdout + done.stderr).splitlines()[-25:])
@@ -188,18 +192,24 @@ class Runner:
         return [str(word) for word in words]
 
     def run(self, peer, of):
-        """Runs one process. Returns its report, with what reading the trace adds. Raises Missing or Failed."""
-        place, arguments = self.prepare(peer), self.arguments(peer, of)
+        """Runs one process. Returns its report, with what reading the trace and the state of the machine add. Raises
+        Missing or Failed."""
+        place = self.prepare(peer)
+        machine = os.path.join(self.folder, "bin", "weir-machine")
         try:
-            if peer.program == "lttng":
-                out, known = place.run(arguments, of.kind, of.budget, peer.variant, self.drain_set(of), self.timeout_s)
-            else:
-                out, known = self.run_into_folder(peer, place, arguments)
-            if peer.program in WITHOUT_BUDGET:
-                known["budget_bytes"] = of.budget
-            return self.report(peer, out, known)
-        except Failed as error:
+            return state.around(machine, lambda: self.run_in(place, peer, of))
+        except (Failed, runs.Failed) as error:
             raise Failed(f"{peer.name}, {of.kind}, threads {of.threads}: {error}") from None
+
+    def run_in(self, place, peer, of):
+        arguments = self.arguments(peer, of)
+        if peer.program == "lttng":
+            out, known = place.run(arguments, of.kind, of.budget, peer.variant, self.drain_set(of), self.timeout_s)
+        else:
+            out, known = self.run_into_folder(peer, place, arguments)
+        if peer.program in WITHOUT_BUDGET:
+            known["budget_bytes"] = of.budget
+        return self.report(peer, out, known)
 
     def drain_set(self, of):
         """Processors for the draining thread: with --pin, the last one if no thread emits there."""
@@ -263,18 +273,18 @@ def reference(peer, of):
 
 
 def add_ratios(round_of):
-    """`round_of` maps (peer, case) to the reports of one round."""
-    by_name = {(peer.name, of): run for (peer, of), run in round_of.items()}
+    """`round_of` maps (peer, case) to the reports of one round. Only what ran in the same state is compared."""
+    by_name = {(peer.name, of, run["state"]): run for (peer, of), run in round_of.items()}
     for (peer, of), run in round_of.items():
         for name, other in (("of_floor", FLOOR), ("of_weir", reference(peer, of))):
-            base = by_name.get((other, of), {}).get("ns_per_event")
-            run[name] = run["ns_per_event"] / base if base else None
+            base = by_name.get((other, of, run["state"]), {}).get("ns_per_event")
+            run[name] = run["ns_per_event"] / base if base and run["state"] != state.MIXED else None
 
 
-def row_of(peer, of, found, reason):
-    """One peer in one case. `found` has its reports; if there are none, `skipped` or `failed` says why."""
+def row_of(peer, of, where, found, reason):
+    """One peer in one case and state. `found` has its reports; if there are none, `skipped` or `failed` says why."""
     row = {"name": peer.name, "peer": peer.program, "variant": peer.variant, "case": of.kind, "threads": of.threads,
-           "skipped": None, "failed": None, "rounds": len(found), "events": of.events,
+           "state": where, "skipped": None, "failed": None, "rounds": len(found), "events": of.events,
            "emitted": of.events * of.threads, "budget_bytes": peer.budget or of.budget}
     if reason is not None:
         row["skipped" if isinstance(reason, Missing) else "failed"] = str(reason)
@@ -292,8 +302,7 @@ class Rounds:
     def __init__(self, runner, peers, cases, show):
         self.runner, self.show = runner, show
         self.plan = [(peer, of) for of in cases for peer in peers if of.kind in peer.kinds]
-        self.found = {step: [] for step in self.plan}
-        self.reasons = {}
+        self.found, self.reasons = [], {}  # a mapping for each round; why one is not run any more
         self.done = 0
 
     def go(self):
@@ -307,19 +316,28 @@ class Rounds:
                 round_of[peer, of] = self.runner.run(peer, of)
             except (Missing, Failed) as reason:
                 self.reasons[peer, of] = reason
-        add_ratios(round_of)
-        for step, run in round_of.items():
-            self.found[step].append(run)
+        self.found.append(round_of)
         self.done += 1
 
     def rows(self):
-        return [row_of(peer, of, self.found[peer, of], self.reasons.get((peer, of))) for peer, of in self.plan]
+        least_ns = state.fastest(state.taken(run) for round_of in self.found for run in round_of.values())
+        for round_of in self.found:
+            for run in round_of.values():
+                run["state"] = state.of(state.taken(run), least_ns)
+            add_ratios(round_of)
+        return [row for step in self.plan for row in self.rows_of(*step, least_ns)]
+
+    def rows_of(self, peer, of, least_ns):
+        """A row for each state; one without figures if there is none."""
+        found = [round_of[peer, of] for round_of in self.found if (peer, of) in round_of]
+        by_state = state.split(found, state.taken, least_ns) or {"": []}
+        return [row_of(peer, of, where, some, self.reasons.get((peer, of))) for where, some in by_state.items()]
 
 
 def measure(cases, rounds, names=None, *, threads=None, pins=False, seconds=None, show=None, builds=True):
     """Rows of all peers with these names in these cases: "burst", "sustained" or "flood" of the usual size, or a Case.
 
-    A row's figures are medians over the rounds, None where a peer has no such figure; row["least"]
+    A row's figures are medians over the rounds in its state, None where a peer has no such figure; row["least"]
     and row["greatest"] have the same names. row["skipped"] says why a peer is missing on this
     machine, row["failed"] what went wrong; otherwise they are None. Rounds end after `seconds`, but
     at least one is run. Raises Failed if the programs cannot be built, ValueError for an unknown
@@ -360,12 +378,12 @@ def share_lost(row):
 
 def cells(row):
     count = "-" if row["delivered"] is None else f"{row['delivered']:,.0f}"
-    return [row["name"], spread(row, "ns_per_event"), runs.significant(row["cpu_ns_per_event"]),
+    return [row["name"], row["state"], spread(row, "ns_per_event"), runs.significant(row["cpu_ns_per_event"]),
             spread(row, "of_floor"), spread(row, "of_weir"), count, share_lost(row),
             runs.significant(row["bytes_per_event"])]
 
 
-HEAD = ["peer", "ns/event", "cpu ns", "x floor", "x weir", "delivered", "lost", "bytes/event"]
+HEAD = ["peer", "machine", "ns/event", "cpu ns", "x floor", "x weir", "delivered", "lost", "bytes/event"]
 
 
 def tables(rows):

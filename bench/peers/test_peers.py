@@ -14,7 +14,7 @@ import tempfile
 import unittest
 from unittest import mock
 
-from bench.judge import points
+from bench.judge import points, samples
 from bench.peers import lttng, rig, runner as peers
 from bench.peers.runner import MIB, Case
 from bench.peers.rig import Failed, Missing
@@ -182,9 +182,10 @@ class Skips(unittest.TestCase):
         """A program that was built and then removed, or that prints nonsense."""
         self.list_peers(floor="", weir="")
         os.makedirs(os.path.join(self.folder, "bin"))
-        with open(os.path.join(self.folder, "bin", "peer-floor"), "w", encoding="utf-8") as file:
-            file.write("#!/bin/sh\necho '{\"peer\": \"floor\"}'\n")
-        os.chmod(file.name, 0o755)
+        for name, line in (("peer-floor", '{"peer": "floor"}'), ("weir-machine", '{"step_ns": 1, "trip_ns": null}')):
+            with open(os.path.join(self.folder, "bin", name), "w", encoding="utf-8") as file:
+                file.write(f"#!/bin/sh\necho '{line}'\n")
+            os.chmod(file.name, 0o755)
         row, = self.rows("floor")
         self.assertRegex(row["failed"], "floor, flood, threads 1: it printed no valid report")
         self.assertRegex(self.rows("weir:drop")[0]["failed"], "peer-weir: No such file")
@@ -235,6 +236,21 @@ class Figures(unittest.TestCase):
         self.assertEqual(rows["boost:drop"]["skipped"], "not here")
         self.assertEqual(fake.asked[:6], [*self.Fake.COSTS, "boost:drop"])
         self.assertEqual(fake.asked[6:11], fake.asked[:5], "in turn, and a missing peer is not run again")
+
+    def test_only_one_state_is_compared(self):
+        """The floor is in a core of its own in all rounds; Weir is so in two of three."""
+        class Changing(self.Fake):
+            def run(self, peer, of):
+                run = super().run(peer, of)
+                is_shared = peer.name == "weir:drop" and self.asked.count(peer.name) == 3
+                return run | samples.reading(1.2, 1.9 if is_shared else None) | {"ns_per_event": 20 if is_shared else 12}
+        going = peers.Rounds(Changing(), peers.select(["floor", "weir:drop"]), [peers.case("burst", 1)], lambda _: None)
+        for _ in range(3):
+            going.go()
+        rows = {(row["name"], row["state"]): (row["rounds"], row["ns_per_event"], row["of_floor"]) for row in going.rows()}
+        self.assertEqual(rows, {("floor", "own core, one cache"): (3, 12, 1.0),
+                                ("weir:drop", "own core, one cache"): (2, 12, 1.0), ("weir:drop", "mixed"): (1, 20, None)})
+        self.assertIn("own core, one cache", "\n".join(peers.tables(going.rows())))
 
     def test_table(self):
         _, rows = self.go(["floor", "weir:drop"], 3)
