@@ -31,6 +31,8 @@ CALLED = """static __attribute__((noinline)) void planted(void)
 # name: edits of (file, what stands there, what is put before it, what is put after it).
 PLANTS = {
     "instruction": [(EMIT, IN_EMIT, "", '    __asm__ volatile("nop");\n')],
+    # Of about 80 that an event takes.
+    "5 percent": [(EMIT, IN_EMIT, "", '    __asm__ volatile("nop; nop; nop; nop");\n')],
     "lock": [(EMIT, IN_EMIT, "", '    __asm__ volatile("lock; addl $0, -8(%%rsp)" : : : "memory", "cc");\n')],
     "fence": [(EMIT, IN_EMIT, "", '    __asm__ volatile("lfence" : : : "memory");\n')],
     "call": [(EMIT, BEFORE_EMIT, CALLED, ""),
