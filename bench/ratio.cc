@@ -23,7 +23,7 @@ struct pair {
     bool is_dropped; // every event, once the warm-up bursts have filled the budget
 };
 
-constexpr int warm_rounds = 8; // four bursts fill the budget once
+constexpr int warm_rounds = 8; // two bursts fill the budget once
 
 double per_event_ns(double seconds)
 {

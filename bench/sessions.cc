@@ -15,7 +15,7 @@ namespace
 
 constexpr std::uint32_t parked_producers = 32;
 constexpr int warm_rounds = 2;                   // they touch the pages, which is not measured
-constexpr int burst_rounds_warm = 6;             // four bursts fill the budget once
+constexpr int burst_rounds_warm = 6;             // two bursts fill the budget once
 constexpr std::uint64_t encoded_events = 100000; // 4 MB of records
 
 std::uint64_t sustained_events()
@@ -93,7 +93,7 @@ void measure_burst(parts *all)
 void measure_encoding(parts *all)
 {
     bench_bind(1); // the drain thread
-    bench_rig *rig = start_rig(16u << 20);
+    bench_rig *rig = start_rig(8u << 20);
     bench_bind(0);
     std::vector<double> encode_ns;
     for (int round = -warm_rounds; round < given.sized(7, 2); round++) {
