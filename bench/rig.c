@@ -61,6 +61,17 @@ static void session_start(struct bench_rig *rig, const struct bench_rig_options 
     rig->session = bench_session_start(&config);
 }
 
+static void hold(struct bench_rig *rig)
+{
+    gate_close(&rig->gate);
+    uint64_t written;
+    bench_rig_timed_s(rig, bench_emit_32, 1, &written); /* brings the drain to the gate */
+    if (!bench_rig_drain(rig, 1, NULL)) {
+        fprintf(stderr, "weir-bench: the drain thread did not write\n");
+        exit(1);
+    }
+}
+
 struct bench_rig *bench_rig_start(const struct bench_rig_options *options)
 {
     struct bench_rig *rig = calloc(1, sizeof *rig);
@@ -71,13 +82,8 @@ struct bench_rig *bench_rig_start(const struct bench_rig_options *options)
     gate_init(&rig->gate); /* open while it starts and writes the stream's header */
     rig->fd = options->to_tmpfs ? bench_tmpfs_open() : -1;
     session_start(rig, options);
-    gate_close(&rig->gate);
-    uint64_t written;
-    bench_rig_timed_s(rig, bench_emit_32, 1, &written); /* brings the drain to the gate */
-    if (!bench_rig_drain(rig, 1, NULL)) {
-        fprintf(stderr, "weir-bench: the drain thread did not write\n");
-        exit(1);
-    }
+    if (!options->is_open)
+        hold(rig);
     return rig;
 }
 

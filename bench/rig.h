@@ -31,9 +31,11 @@ struct bench_rig_options {
     uint32_t segment_bytes;
     bool blocks;   /* mode BLOCK, for bursts that fit: others lose an event after 10 s */
     bool to_tmpfs; /* writes before the gate; the file is emptied after each drain */
+    bool is_open;  /* the gate never closes: the drain works while events are emitted */
 };
 
-/* Starts a session with a closed gate. Ends the program with a message if that fails. */
+/* Starts a session, with a closed gate unless `is_open`. Ends the program with a message if that
+ * fails. */
 struct bench_rig *bench_rig_start(const struct bench_rig_options *options);
 /* Stops and frees it; false if the session's counts differ from those of bench_rig_timed_s(). */
 bool bench_rig_stop(struct bench_rig *rig);

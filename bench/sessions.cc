@@ -1,6 +1,8 @@
-// Whole sessions: how fast producers run when the drain must keep up, what a thread's life costs,
-// and how long a stop takes while all producers are parked.
+// Whole sessions: how fast producers run when the drain must keep up and when it has time, what a
+// thread's life costs, and how long a stop takes while all producers are parked.
 #include <algorithm>
+#include <chrono>
+#include <thread>
 
 #include "rig.h"
 #include "sessions.h"
@@ -17,6 +19,9 @@ constexpr std::uint32_t parked_producers = 32;
 constexpr int warm_rounds = 2;                   // they touch the pages, which is not measured
 constexpr int burst_rounds_warm = 6;             // two bursts fill the budget once
 constexpr std::uint64_t encoded_events = 100000; // 4 MB of records
+constexpr std::uint64_t chunk_events = 1000;
+constexpr double pause_s = 15e-6; // more than the drain needs for a chunk
+constexpr int chunk_tries_max = 1000;
 
 std::uint64_t sustained_events()
 {
@@ -56,11 +61,12 @@ double per_event_ns(double seconds, std::uint64_t events)
     return seconds * 1e9 / static_cast<double>(events);
 }
 
-bench_rig *start_rig(std::uint64_t budget)
+bench_rig *start_rig(std::uint64_t budget, bool is_open)
 {
     bench_rig_options options{};
     options.budget_bytes = budget;
     options.segment_bytes = 32768;
+    options.is_open = is_open;
     return bench_rig_start(&options);
 }
 
@@ -76,7 +82,7 @@ bool measure_round(bench_rig *rig, std::uint64_t events, double *burst_s, bench_
 // because those of measure_whole() are not either.
 void measure_burst(parts *all)
 {
-    bench_rig *rig = start_rig(budget_bytes(32, 1));
+    bench_rig *rig = start_rig(budget_bytes(32, 1), false);
     std::vector<double> burst_ns;
     for (int round = -burst_rounds_warm; round < given.sized(31, 2); round++) {
         double burst_s;
@@ -93,7 +99,7 @@ void measure_burst(parts *all)
 void measure_encoding(parts *all)
 {
     bench_bind(1); // the drain thread
-    bench_rig *rig = start_rig(8u << 20);
+    bench_rig *rig = start_rig(8u << 20, false);
     bench_bind(0);
     std::vector<double> encode_ns;
     for (int round = -warm_rounds; round < given.sized(7, 2); round++) {
@@ -139,6 +145,71 @@ void sustained_ratio(benchmark::State &state)
     state.counters["sustained_ns"] = all.sustained_ns;
 }
 
+// --- Paced: the drain reads on another processor, and keeps up. ----------------------------------
+
+struct pace {
+    bench_rig *rig;
+    std::uint64_t attempted = 0, lost = 0;
+};
+
+// A producer that slept would come back to colder caches.
+void spin()
+{
+    double end_s = bench_now_s(CLOCK_MONOTONIC) + pause_s;
+    while (bench_now_s(CLOCK_MONOTONIC) < end_s)
+        continue;
+}
+
+double paced_chunk_s(pace *of, std::uint64_t *written)
+{
+    spin();
+    double seconds = bench_rig_timed_s(of->rig, bench_emit_32, chunk_events, written);
+    of->attempted += chunk_events;
+    of->lost += chunk_events - *written;
+    return seconds;
+}
+
+// Of a chunk without losses; negative if there is none. The drain is late only where another
+// program takes its processor, so the next chunk waits for that.
+double whole_chunk_s(pace *of)
+{
+    for (int tries = 0; tries < chunk_tries_max; tries++) {
+        std::uint64_t written;
+        double seconds = paced_chunk_s(of, &written);
+        if (written == chunk_events)
+            return seconds;
+        std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    }
+    return -1;
+}
+
+// In a session whose pages are resident.
+pace start_pace(std::uint64_t budget)
+{
+    bench_bind(1); // the drain thread
+    pace of{start_rig(budget, true)};
+    bench_bind(0);
+    std::uint64_t written;
+    for (std::uint64_t bytes = 0; bytes < budget; bytes += chunk_events * (32 + 8))
+        paced_chunk_s(&of, &written);
+    return {of.rig};
+}
+
+void paced(benchmark::State &state, std::uint64_t budget)
+{
+    pace of = start_pace(budget);
+    while (state.KeepRunningBatch(benchmark::IterationCount(chunk_events))) {
+        double seconds = whole_chunk_s(&of);
+        if (seconds < 0)
+            state.SkipWithError("the drain does not keep up");
+        state.SetIterationTime(seconds);
+    }
+    bench_bind(-1);
+    state.counters["loss"] = static_cast<double>(of.lost) / static_cast<double>(of.attempted);
+    if (!bench_rig_stop(of.rig))
+        state.SkipWithError("the session's counts differ from the events emitted");
+}
+
 // --- Lives and stops. ----------------------------------------------------------------------------
 
 void short_lived(benchmark::State &state)
@@ -180,6 +251,8 @@ void register_sessions()
     constexpr needs two = needs::two_processors;
     add("emit/sustained/payload:32/producers:1", two, sustained, 1u);
     add("emit/sustained/payload:32/producers:2", two, sustained, 2u);
+    for (std::uint64_t budget_kib : {512, 1024, 16384})
+        add("emit/paced/budget_kib:" + std::to_string(budget_kib), two, paced, budget_kib << 10);
     add("emit/short_lived", two, short_lived)->Iterations(1);
     add("brim/stop_parked/producers:32", two, stop_parked)->Iterations(1);
     add("ratio/sustained", two, sustained_ratio)->Iterations(1)->Repetitions(given.sized(7, 1));

@@ -19,6 +19,7 @@ EXPECTED = (
     "emit/no_clock/payload:32/threads:1", "emit/ordered/payload:32/threads:1", "emit/at/payload:32/threads:1",
     "emit/batch/payload:32/threads:1", "emit/sustained/payload:32/producers:1",
     "emit/sustained/payload:32/producers:2", "emit/short_lived",
+    *(f"emit/paced/budget_kib:{budget}" for budget in (512, 1024, 16384)),
     "drain/encode/payload:32", "drain/tmpfs/payload:32", "reader/decode/payload:32",
     *(f"brim/block/{wake}/producers:{producers}/segment:32768" for wake in runs.WAKES.values() for producers in (1, 8)),
     "brim/drop/producers:4/segment:32768/payload:1024",
