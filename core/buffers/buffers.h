@@ -38,7 +38,7 @@ struct wr_buffers {
     uint64_t arena_bytes;
     uint32_t segment_bytes;
     uint32_t segment_count;
-    uint32_t wake_at; /* retired segments that wake the drain */
+    uint32_t wake_at; /* retired segments that wake the drain, if no thread holds one */
     uint32_t slot;
     bool has_plain_pins; /* emitters may use the fast path, so revoking a segment or freeing a lane
                             needs membarrier; set with the slot */
@@ -199,11 +199,18 @@ static inline bool wr_buffers_is_crowd(const struct wr_buffers *buffers)
     return wr_u32_load_relaxed(&buffers->lanes_now) > buffers->segment_count / 2;
 }
 
+/* The segments that threads may hold as their current ones, at most: they are full only when their
+ * threads take others. A hint. */
+static inline uint32_t wr_buffers_held(const struct wr_buffers *buffers)
+{
+    uint32_t lanes = wr_u32_load_relaxed(&buffers->lanes_now); /* relaxed: a hint */
+    return lanes < buffers->segment_count ? lanes : buffers->segment_count;
+}
+
 /* Could threads that emit nothing keep more than a sixteenth of the budget? A hint. */
 static inline bool wr_buffers_is_idle_dear(const struct wr_buffers *buffers)
 {
-    /* relaxed: a hint */
-    return wr_u32_load_relaxed(&buffers->lanes_now) > buffers->segment_count / 16;
+    return wr_buffers_held(buffers) > buffers->segment_count / 16;
 }
 
 /* OVERWRITE: the number of events that a thread loses after it found no segment, before it looks

@@ -9,15 +9,16 @@
 /* --- Writer's side. -------------------------------------------------------------------------- */
 
 /* Announces segments that the writer has left. Rings the drain if threads wait for them, or if half
- * of the budget has become full since its last look: a drain that judges the flow rightly has come
+ * of what can become full is full since its last look: a drain that judges the flow rightly has come
  * by itself before that (session/drain_thread.c), so in a steady flow no thread pays for a wake. */
 static void tell_retired(struct wr_lane *lane, uint32_t segments)
 {
     struct wr_buffers *buffers = lane->buffers;
     wr_buffers_announce(lane);
-    uint32_t before = wr_u32_add_acq_rel(&buffers->retired, segments);
-    bool is_half_full = before < buffers->wake_at && before + segments >= buffers->wake_at;
-    if (is_half_full || buffers->mode->has_waiting(buffers))
+    uint32_t held = wr_buffers_held(buffers) / 2;
+    uint32_t wake_at = buffers->wake_at > held ? buffers->wake_at - held : 1;
+    if (wr_u32_add_acq_rel(&buffers->retired, segments) + segments >= wake_at ||
+        buffers->mode->has_waiting(buffers))
         wr_bell_ring(&buffers->bell);
 }
 

@@ -95,7 +95,7 @@ static void enrol(struct wr_place *place, uint32_t count)
     } while (!wr_ptr_cas_release(&turns->enrolled, &newest, place));
     if (others == 0)
         wr_bell_ring(&buffers->bell);
-    wr_self.is_refused = buffers->yields && wr_self.no_block == 0;
+    wr_self.is_refused |= buffers->yields;
 }
 
 /* The lane's thread owns what it takes out of the word: a later grant or take-back fails. */

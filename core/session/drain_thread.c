@@ -54,17 +54,23 @@ static uint64_t timer_next(struct weir_session *session, uint64_t timer_ns)
     return is_starved && sweep_ns < timer_ns ? sweep_ns : timer_ns;
 }
 
-/* When to look again, so that no thread has to ring: when a quarter of the budget will be full, if
- * events come as fast as since the last look that found some. A look that is due for this reason and
+/* When to look again, so that no thread has to ring: when a quarter of what can become full will be
+ * full, if events come as fast as since the last look that found some. A look that is due for this reason and
  * finds none ends it (UINT64_MAX). `bytes`: what this look has read. */
 static uint64_t flow_next(struct weir_session *session, uint64_t look_ns, uint64_t bytes)
 {
     struct wr_drain *drain = &session->drain;
+    /* relaxed: this thread put lanes on the list whose segments are full, but younger than the look */
+    if (bytes == 0 && wr_ptr_load_relaxed(&session->buffers.ready))
+        return look_ns;
     if (bytes == 0)
         return look_ns < drain->flow_ns ? drain->flow_ns : UINT64_MAX;
     uint64_t flush_ns = (uint64_t)session->config.flush_ms * WR_NS_PER_MS;
     uint64_t elapsed_ns = wr_min_u64(look_ns - drain->found_ns, flush_ns);
-    uint64_t quarter = session->buffers.arena_bytes / 4;
+    const struct wr_buffers *buffers = &session->buffers;
+    uint64_t held = (uint64_t)wr_buffers_held(buffers) * buffers->segment_bytes;
+    uint64_t loose = buffers->arena_bytes - wr_min_u64(held, buffers->arena_bytes);
+    uint64_t quarter = wr_max_u64(loose / 4, buffers->arena_bytes / 64);
     drain->found_ns = look_ns;
     drain->flow_ns = look_ns + elapsed_ns * (quarter / FLOW_UNIT) / (bytes / FLOW_UNIT + 1);
     return drain->flow_ns;
@@ -85,7 +91,8 @@ static uint64_t look_timed(struct weir_session *session, bool is_timed, uint64_t
 static void loop(struct weir_session *session)
 {
     uint64_t flush_ns = (uint64_t)session->config.flush_ms * WR_NS_PER_MS;
-    uint64_t timer_ns = wr_os_monotonic_ns() + flush_ns;
+    session->drain.found_ns = wr_os_monotonic_ns();
+    uint64_t timer_ns = session->drain.found_ns + flush_ns;
     bool can_evict = wr_lines_can_evict();
     while (!wr_u32_load_acquire(&session->stop_requested)) { /* edge STOP.acquire */
         uint32_t ticket = wr_bell_ticket(&session->buffers.bell);

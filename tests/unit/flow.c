@@ -16,14 +16,14 @@ WEIR_PROVIDER_DEFINE(Unit, UNIT_EVENTS)
 #define NEVER_MS           60000u
 #define GIVE_UP            20000 /* looks, a millisecond apart */
 
-static struct weir_session *start(enum weir_mode mode, uint32_t flush_ms)
+static struct weir_session *start(enum weir_mode mode, uint32_t segments, uint32_t flush_ms)
 {
     struct weir_session_config config = unit_config();
     config.memory_bytes_max = 0;
     config.sink.write = unit_discard;
     config.mode = mode;
     config.segment_bytes = SEGMENT;
-    config.budget_bytes = SEGMENTS * SEGMENT;
+    config.budget_bytes = (uint64_t)segments * SEGMENT;
     config.flush_ms = flush_ms;
     return unit_start(&config);
 }
@@ -61,7 +61,7 @@ static void wait_for_use(struct weir_session *session, uint64_t bytes)
 /* The drain's timer is out of reach: whatever wakes it is the emitting thread. */
 static void burst(enum weir_mode mode)
 {
-    struct weir_session *session = start(mode, NEVER_MS);
+    struct weir_session *session = start(mode, SEGMENTS, NEVER_MS);
     emit_segments(SEGMENTS / 2);
     assert_int_equal(stats_of(session).drain_wakes, 0);
     emit_segments(1);
@@ -81,7 +81,7 @@ static void test_steady_flow_wakes_nobody(void **state)
 {
     (void)state;
     unit_skip_under_qemu("a segment takes longer than its slice of time");
-    struct weir_session *session = start(WEIR_MODE_DROP, NEVER_MS);
+    struct weir_session *session = start(WEIR_MODE_DROP, SEGMENTS, NEVER_MS);
     for (int i = 0; i < 300; i++) {
         emit_segments(4);
         usleep(1000);
@@ -98,12 +98,32 @@ static void *emit_and_wait(void *barrier)
     return NULL;
 }
 
+/* What other threads hold does not become full: the drain is called before the rest of it is. */
+static void test_call_in_a_crowd(void **state)
+{
+    enum { FEW = 20, ALL = 32 };
+    (void)state;
+    struct weir_session *session = start(WEIR_MODE_DROP, ALL, NEVER_MS);
+    pthread_t threads[FEW];
+    pthread_barrier_t barrier;
+    pthread_barrier_init(&barrier, NULL, FEW + 1);
+    for (int i = 0; i < FEW; i++)
+        assert_int_equal(pthread_create(&threads[i], NULL, emit_and_wait, &barrier), 0);
+    pthread_barrier_wait(&barrier);
+    emit_segments(8);
+    wait_for_use(session, (FEW + 3) * SEGMENT);
+    pthread_barrier_wait(&barrier);
+    for (int i = 0; i < FEW; i++)
+        pthread_join(threads[i], NULL);
+    end(session);
+}
+
 /* A sixteenth of the budget is left to threads that are idle, and taken back from more. */
 static void test_idle_threads(void **state)
 {
     enum { FEW = SEGMENTS / 16, MANY = FEW + 1 };
     (void)state;
-    struct weir_session *session = start(WEIR_MODE_DROP, 1);
+    struct weir_session *session = start(WEIR_MODE_DROP, SEGMENTS, 1);
     pthread_t threads[MANY];
     pthread_barrier_t few, many;
     pthread_barrier_init(&few, NULL, FEW + 1);
@@ -131,6 +151,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_burst_below_half_wakes_nobody),
         cmocka_unit_test(test_steady_flow_wakes_nobody),
+        cmocka_unit_test(test_call_in_a_crowd),
         cmocka_unit_test(test_idle_threads),
     };
     return cmocka_run_group_tests(tests, unit_setup, NULL);
