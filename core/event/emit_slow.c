@@ -108,13 +108,12 @@ static bool is_out_of_time(const struct wr_segment *segment, uint64_t ticks, uin
            wr_commit_offset(commit) > segment->records_at;
 }
 
-/* Does a stamp of the caller's fit? If it does not, but the clock itself would, the stamp is odd, and
- * must not cost a segment. */
+/* Does a stamp of the caller's fit? Otherwise the clock says whether that is the segment's fault:
+ * an odd stamp must not cost a segment. */
 static bool is_given_in_time(const struct wr_segment *segment, uint64_t ticks, uint64_t commit)
 {
     return ticks - segment->given_base <= WR_RECORD_TICK_MAX ||
-           wr_clock_ticks() - segment->given_base <= WR_RECORD_TICK_MAX ||
-           wr_commit_offset(commit) == segment->records_at;
+           !is_out_of_time(segment, wr_clock_ticks(), commit);
 }
 
 /* If the segment is out of time, moves to one with a new base. The event is not lost for that: if

@@ -187,12 +187,11 @@ static void touch(struct wr_drain *drain, struct wr_lane *lane)
  * event has strings or arrays. These functions write the rest of one, and return the offset of the
  * first record that needs the general path. */
 
-/* `ticks`: of the last record. A run has no skew. */
-WR_INLINE void run_count(const struct wr_drain *drain, struct wr_lane *lane, uint64_t ticks,
-                         bool is_given, uint32_t written, uint32_t *count)
+WR_INLINE void run_count(struct wr_lane *lane, uint64_t ticks, bool is_given, uint32_t written,
+                         uint32_t *count)
 {
-    if (!is_given && written > 0)
-        lane->last_stamp = ticks - drain->offset;
+    if (!is_given)
+        lane->last_stamp += ticks - lane->track.ticks;
     lane->track.ticks = ticks;
     lane->track.number += written;
     lane->track.shown = lane->track.number;
@@ -222,7 +221,7 @@ WR_INLINE uint32_t run_write_from(struct weir_session *session, struct wr_lane *
         least = ticks;
     }
     wr_nettrace_run_end(&session->drain.nettrace, &run, written);
-    run_count(&session->drain, lane, least, given != 0, written, count);
+    run_count(lane, least, given != 0, written, count);
     return offset;
 }
 
@@ -271,7 +270,7 @@ static WR_NOINLINE uint32_t text_run_write(struct weir_session *session, struct 
         offset += wr_record_bytes((uint32_t)extension, true);
     }
     wr_nettrace_text_run_end(&session->drain.nettrace, &run, written);
-    run_count(&session->drain, lane, least, false, written, count);
+    run_count(lane, least, false, written, count);
     return offset;
 }
 
