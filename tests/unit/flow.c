@@ -58,14 +58,15 @@ static void wait_for_use(struct weir_session *session, uint64_t bytes)
     assert_in_range(stats_of(session).budget_bytes_used, 0, bytes);
 }
 
-/* The drain's timer is out of reach: whatever wakes it is the emitting thread. */
+/* The drain's timer is out of reach: whatever wakes it is the emitting thread. If the drain's first
+ * look was so late that it found a part of these segments, the others are less than half. */
 static void burst(enum weir_mode mode)
 {
     struct weir_session *session = start(mode, SEGMENTS, NEVER_MS);
     emit_segments(SEGMENTS / 2);
     assert_int_equal(stats_of(session).drain_wakes, 0);
-    emit_segments(1);
-    wait_for_use(session, SEGMENTS / 2 * SEGMENT);
+    emit_segments(SEGMENTS * 3 / 8);
+    wait_for_use(session, SEGMENTS * 5 / 8 * SEGMENT);
     end(session);
 }
 
@@ -86,8 +87,8 @@ static void test_steady_flow_wakes_nobody(void **state)
         emit_segments(4);
         usleep(1000);
     }
-    assert_in_range(stats_of(session).drain_wakes, 1, 300 * 4 / 100);
-    end(session);
+    assert_in_range(stats_of(session).drain_wakes, 0, 300 * 4 / 100);
+    end(session); /* nothing was lost, so the drain has come */
 }
 
 static void *emit_and_wait(void *barrier)
