@@ -108,8 +108,8 @@ static bool is_out_of_time(const struct wr_segment *segment, uint64_t ticks, uin
            wr_commit_offset(commit) > segment->records_at;
 }
 
-/* Does a stamp of the caller's fit? Otherwise the clock says whether that is the segment's fault:
- * an odd stamp must not cost a segment. */
+/* Does a stamp of the caller's fit? If not, the clock decides whether the segment is too old: an odd
+ * stamp must not cost a segment. */
 static bool is_given_in_time(const struct wr_segment *segment, uint64_t ticks, uint64_t commit)
 {
     return ticks - segment->given_base <= WR_RECORD_TICK_MAX ||
@@ -276,8 +276,8 @@ static bool emit_to_all(struct wr_thread *thread, uint64_t mask, struct attempt 
     return is_written;
 }
 
-/* Leaves the library. A thread that has been refused in DROP has nothing to gain from its processor
- * until the drain has had one. It yields outside its pin, so that nobody waits for it meanwhile. */
+/* Leaves the library. A thread that DROP has refused writes nothing until the drain has run, so it
+ * offers the drain its processor. It does so outside its pin, for which a stop would wait. */
 static void leave(void)
 {
     bool is_refused = wr_self.is_refused;

@@ -49,7 +49,7 @@ WR_INLINE uint64_t wr_reference_next(const struct wr_payload_step *step, const u
 
 /* --- In one pass, where the whole record has to fit. ----------------------------------------- */
 
-/* A payload of up to so many bytes is not too large for the file, where a byte takes two at most. */
+/* A payload of at most this size is never too large for the file, where each byte takes at most two. */
 #define WR_PAYLOAD_BYTES_SURE (WR_PAYLOAD_BYTES_MAX / 2)
 #define WR_PAYLOAD_UNFIT      UINT64_MAX
 

@@ -55,8 +55,8 @@ static uint64_t timer_next(struct weir_session *session, uint64_t timer_ns)
 }
 
 /* When to look again, so that no thread has to ring: when a quarter of what can become full will be
- * full, if events come as fast as since the last look that found some. A look that is due for this reason and
- * finds none ends it (UINT64_MAX). `bytes`: what this look has read. */
+ * full, if events come as fast as since the last look that found some. A look that is due for this
+ * reason and finds none ends it (UINT64_MAX). `bytes`: what this look has read. */
 static uint64_t flow_next(struct weir_session *session, uint64_t look_ns, uint64_t bytes)
 {
     struct wr_drain *drain = &session->drain;

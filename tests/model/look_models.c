@@ -100,7 +100,7 @@ static void leap_setup(void)
 static void sweep_setup_pins(bool fast)
 {
     session_prepare_drop(fast, 1, 2, true);
-    /* So many threads that the drain takes idle segments back although none waits. */
+    /* With this many threads, the drain takes back idle segments even if nobody waits. */
     wr_u32_store_relaxed(&session_bench.session->buffers.lanes_now, UINT32_MAX);
     session_emit_before(0);
     look_timed();
