@@ -192,19 +192,18 @@ void wr_buffers_lose_for_room(struct wr_lane *lane);
 /* Asks the drain, once, to look for segments that idle threads hold. */
 void wr_buffers_starve(struct wr_buffers *buffers);
 
-/* Are there more threads than half of the segments? A hint. */
-static inline bool wr_buffers_is_crowd(const struct wr_buffers *buffers)
-{
-    /* relaxed: a hint */
-    return wr_u32_load_relaxed(&buffers->lanes_now) > buffers->segment_count / 2;
-}
-
 /* The segments that threads may hold as their current ones, at most: they are full only when their
  * threads take others. A hint. */
 static inline uint32_t wr_buffers_held(const struct wr_buffers *buffers)
 {
     uint32_t lanes = wr_u32_load_relaxed(&buffers->lanes_now); /* relaxed: a hint */
     return lanes < buffers->segment_count ? lanes : buffers->segment_count;
+}
+
+/* Are there more threads than half of the segments? A hint. */
+static inline bool wr_buffers_is_crowd(const struct wr_buffers *buffers)
+{
+    return wr_buffers_held(buffers) > buffers->segment_count / 2;
 }
 
 /* Could threads that emit nothing keep more than a sixteenth of the budget? A hint. */

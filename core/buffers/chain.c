@@ -15,8 +15,8 @@ static void tell_retired(struct wr_lane *lane, uint32_t segments)
 {
     struct wr_buffers *buffers = lane->buffers;
     wr_buffers_announce(lane);
-    uint32_t held = wr_buffers_held(buffers) / 2;
-    uint32_t wake_at = buffers->wake_at > held ? buffers->wake_at - held : 1;
+    uint32_t half_held = wr_buffers_held(buffers) / 2;
+    uint32_t wake_at = buffers->wake_at > half_held ? buffers->wake_at - half_held : 1;
     if (wr_u32_add_acq_rel(&buffers->retired, segments) + segments >= wake_at ||
         buffers->mode->has_waiting(buffers))
         wr_bell_ring(&buffers->bell);

@@ -15,16 +15,6 @@
  * own case remains of emit(). */
 #define IN_MEMORY UINT32_MAX
 
-#define SLOW()                                                                       \
-    (is_given       ? is_in_memory ? wr_emit_at_slow(event, stamp, payload)          \
-                                   : wr_emit_words_at_slow(event, stamp, a, b, c, d) \
-           : is_in_memory ? wr_emit_slow(event, payload)                             \
-                    : wr_emit_words_slow(event, a, b, c, d, e))
-#define PINNED_SLOW()                                                   \
-    (!is_given      ? pinned_slow(event, payload, words, a, b, c, d, e) \
-     : is_in_memory ? wr_emit_at_pinned_slow(event, stamp, payload)     \
-                    : wr_emit_words_at_pinned_slow(event, stamp, a, b, c, d))
-
 /* Words are stored before the clock is read, which frees their registers for what follows. */
 WR_INLINE void put_words(unsigned char *record, uint32_t words, uint64_t a, uint64_t b, uint64_t c,
                          uint64_t d, uint64_t e)
@@ -42,9 +32,25 @@ WR_INLINE void put_words(unsigned char *record, uint32_t words, uint64_t a, uint
         out[4] = e;
 }
 
-WR_INLINE bool pinned_slow(const struct weir_event *event, const void *payload, uint32_t words,
-                           uint64_t a, uint64_t b, uint64_t c, uint64_t d, uint64_t e)
+/* The slow path for an event as it was passed. `is_given` is a constant, too: the stamp is the
+ * caller's. */
+WR_INLINE bool slow(const struct weir_event *event, const void *payload, bool is_given,
+                    uint64_t stamp, uint32_t words, uint64_t a, uint64_t b, uint64_t c, uint64_t d,
+                    uint64_t e)
 {
+    if (words == IN_MEMORY)
+        return is_given ? wr_emit_at_slow(event, stamp, payload) : wr_emit_slow(event, payload);
+    return is_given ? wr_emit_words_at_slow(event, stamp, a, b, c, d)
+                    : wr_emit_words_slow(event, a, b, c, d, e);
+}
+
+WR_INLINE bool pinned_slow(const struct weir_event *event, const void *payload, bool is_given,
+                           uint64_t stamp, uint32_t words, uint64_t a, uint64_t b, uint64_t c,
+                           uint64_t d, uint64_t e)
+{
+    if (is_given)
+        return words == IN_MEMORY ? wr_emit_at_pinned_slow(event, stamp, payload)
+                                  : wr_emit_words_at_pinned_slow(event, stamp, a, b, c, d);
     switch (words) {
     case 0:
         return wr_emit_pinned_words0(event);
@@ -74,8 +80,8 @@ WR_INLINE bool drop(struct wr_thread *thread, struct wr_lane *lane)
     return false;
 }
 
-/* `is_given`, too, is a constant: the stamp is the caller's. It is tested before the words are
- * stored, because the slow path can then take them from their registers. */
+/* A stamp of the caller's is tested before the words are stored, because the slow path can then take
+ * them from their registers. */
 WR_INLINE bool emit(const struct weir_event *event, const void *payload, bool is_given,
                     uint64_t stamp, uint32_t words, uint64_t a, uint64_t b, uint64_t c, uint64_t d,
                     uint64_t e)
@@ -85,7 +91,7 @@ WR_INLINE bool emit(const struct weir_event *event, const void *payload, bool is
     /* relaxed: only this thread and its signal handlers store the pin */
     uint64_t pin = wr_u64_load_relaxed(&thread->pin);
     if (WR_UNLIKELY(wr_pin_is_inside(pin)))
-        return SLOW();
+        return slow(event, payload, is_given, stamp, words, a, b, c, d, e);
     /* From here on, a signal handler that emits finds the pin odd and counts its event as nested. */
     wr_pin_enter_from(thread, pin);
 
@@ -94,20 +100,23 @@ WR_INLINE bool emit(const struct weir_event *event, const void *payload, bool is
     /* relaxed: only this thread stores it while its pin is odd */
     struct wr_lane *lane = wr_ptr_load_relaxed(&thread->lanes[route]);
     if (WR_UNLIKELY(!lane))
-        return PINNED_SLOW();
+        return pinned_slow(event, payload, is_given, stamp, words, a, b, c, d, e);
     uint64_t bytes = is_in_memory ? event->record_bytes : WR_RECORD_HEADER_BYTES + 8 * words;
     WR_CHECK(event->record_bytes == bytes);
     uint32_t end = wr_lane_end(lane);
     if (WR_UNLIKELY(end == 0))
-        return !is_in_memory && wr_turn_is_waiting(lane) ? drop(thread, lane) : PINNED_SLOW();
+        return !is_in_memory && wr_turn_is_waiting(lane)
+                   ? drop(thread, lane)
+                   : pinned_slow(event, payload, is_given, stamp, words, a, b, c, d, e);
     uint64_t commit;
     struct wr_segment *segment;
     if (WR_UNLIKELY(!wr_lane_fits(lane, end, bytes, &segment, &commit)))
-        return is_in_memory && !is_given ? wr_emit_unfit(event, payload, lane, commit, segment)
-                                         : PINNED_SLOW();
+        return is_in_memory && !is_given
+                   ? wr_emit_unfit(event, payload, lane, commit, segment)
+                   : pinned_slow(event, payload, is_given, stamp, words, a, b, c, d, e);
     uint64_t ticks = stamp - segment->given_base;
     if (is_given && WR_UNLIKELY(ticks > WR_RECORD_TICK_MAX))
-        return PINNED_SLOW();
+        return pinned_slow(event, payload, is_given, stamp, words, a, b, c, d, e);
     unsigned char *record = wr_segment_cursor(segment, commit);
     wr_prefetch_write(record + WR_PREFETCH_BYTES);
     if (!is_in_memory)

@@ -173,10 +173,10 @@ void wr_drain_sweep(struct weir_session *session, bool others_wait)
         return;
     for (struct wr_lane *lane = first; lane; lane = lane->next) {
         mode->sweep(lane);
-        lane->is_revoking = is_revocable(session, lane, others_wait);
-        if (lane->is_revoking && !may_revoke)
+        bool is_idle = is_revocable(session, lane, others_wait);
+        lane->is_revoking = is_idle && may_revoke;
+        if (is_idle && !may_revoke)
             mode->rest(lane);
-        lane->is_revoking &= may_revoke;
         if (lane->is_revoking)
             wr_lane_revoke_begin(lane);
         any |= lane->is_revoking;

@@ -186,7 +186,7 @@ MUTANTS = [
       expression(HOT, "uint32_t route = wr_route_load_seq_cst(&event->route);",
                  "uint32_t route = MUTANT_ON ? early : wr_route_load_seq_cst(&event->route);")]),
     ("pin_not_tested", "a handler that interrupts the fast path writes a record", "stop_nested",
-     [edit(HOT, "if (WR_UNLIKELY(wr_pin_is_inside(pin)))\n        return SLOW();", "(void)0;")]),
+     [edit(HOT, "if (WR_UNLIKELY(wr_pin_is_inside(pin)))\n        return slow(event, payload, is_given, stamp, words, a, b, c, d, e);", "(void)0;")]),
     ("long_ticks", "ticks that do not fit into 48 bits are written", "look_leap",
      [edit(HOT, "if (!is_given && WR_UNLIKELY(ticks > WR_RECORD_TICK_MAX))\n        return is_in_memory ? wr_emit_pinned_slow(event, payload)\n"
                 "                            : wr_emit_record_slow(event, record);", "(void)ticks;")]),
