@@ -318,7 +318,7 @@ def parse():
     parser.add_argument("--jobs", type=int, default=1, help="how many programs to run in parallel")
     parser.add_argument("--list", action="store_true", help="list what would be drawn, and run nothing")
     parser.add_argument("--orders", metavar="MODEL_MUTATE", help="only compare the memory orders with its verdicts")
-    parser.add_argument("--build", type=Path, default=ROOT / "build/mutation", help="build folder")
+    parser.add_argument("--build", type=lambda path: Path(path).resolve(), default=ROOT / "build/mutation", help="build folder")
     return parser.parse_args()
 
 
