@@ -46,13 +46,6 @@ static struct weir_session_config gate_config(enum weir_wake wake)
     return config;
 }
 
-static struct weir_stats stats_of(struct weir_session *session)
-{
-    struct weir_stats stats = WEIR_STATS_INIT;
-    assert_int_equal(weir_session_stats(session, &stats), WEIR_OK);
-    return stats;
-}
-
 /* Returns the number of events written. The drain reads until it has to write what it has
  * encoded. */
 static uint64_t fill(void)
@@ -72,7 +65,7 @@ static struct weir_session *start_full(const struct weir_session_config *config,
     gate_close(&gate);
     struct weir_session *session = unit_start(config);
     *written = fill();
-    assert_int_equal(stats_of(session).budget_bytes_used, config->budget_bytes);
+    assert_int_equal(unit_stats(session).budget_bytes_used, config->budget_bytes);
     return session;
 }
 
@@ -84,9 +77,9 @@ static void stop_ok(struct weir_session *session)
 
 static void wait_parked(struct weir_session *session, uint64_t threads)
 {
-    for (int ms = 0; ms < 20000 && stats_of(session).parked_now != threads; ms++)
+    for (int ms = 0; ms < 20000 && unit_stats(session).parked_now != threads; ms++)
         usleep(1000);
-    assert_int_equal(stats_of(session).parked_now, threads);
+    assert_int_equal(unit_stats(session).parked_now, threads);
 }
 
 static uint64_t now_ns(void)
@@ -165,13 +158,13 @@ static void test_no_block_scope(void **state)
     weir_no_block_end();
     assert_false(WEIR_EMIT(Unit, Pair, 1, 2)); /* only one of the two scopes has ended */
     weir_no_block_end();
-    assert_int_equal(stats_of(session).parks, 0);
+    assert_int_equal(unit_stats(session).parks, 0);
     assert_int_equal(unit_counts(session).lost[WEIR_LOSS_FULL] >= refused + 2, 1);
     uint64_t full = unit_counts(session).lost[WEIR_LOSS_FULL], start_ns = now_ns();
     assert_false(WEIR_EMIT(Unit, Pair, 1, 2)); /* now it waits */
     assert_int_equal(weir_last_loss(), WEIR_LOSS_DEADLINE);
     assert_true(now_ns() - start_ns >= config.max_block_ns);
-    assert_int_equal(stats_of(session).parks, 1);
+    assert_int_equal(unit_stats(session).parks, 1);
     stop_ok(session);
     struct weir_counts counts = unit_counts(session);
     assert_int_equal(counts.written, written);
@@ -202,7 +195,7 @@ static void test_no_block_scope_of_a_new_thread(void **state)
     one_join(&one);
     assert_false(one.is_written);
     assert_int_equal(one.loss, WEIR_LOSS_NO_SEGMENT);
-    assert_int_equal(stats_of(session).parks, 0);
+    assert_int_equal(unit_stats(session).parks, 0);
     stop_ok(session);
     weir_session_destroy(session);
 }
@@ -249,7 +242,7 @@ static void test_a_wait(void **state)
         assert_int_equal(told.grant_number, 1);
         assert_true(told.grant_bytes >= SEGMENT && told.grant_bytes <= config.budget_bytes / 4);
         assert_in_range(told.parked_ns, 45000000, one.took_ns);
-        struct weir_stats stats = stats_of(session);
+        struct weir_stats stats = unit_stats(session);
         assert_int_equal(stats.parks, 1);
         assert_int_equal(stats.parked_now, 0);
         assert_int_equal(stats.parked_ns, told.parked_ns);
@@ -257,7 +250,7 @@ static void test_a_wait(void **state)
         assert_true(stats.grants >= 2);
         assert_true(stats.grant_bytes >= config.budget_bytes + SEGMENT); /* all, and one more */
         stop_ok(session);
-        assert_true(stats_of(session).wakes >= 1); /* counted after the thread goes on */
+        assert_true(unit_stats(session).wakes >= 1); /* counted after the thread goes on */
         assert_int_equal(unit_counts(session).written, written + 1);
         assert_int_equal(unit_counts(session).lost[WEIR_LOSS_NESTED], 1);
         weir_session_destroy(session);
@@ -279,7 +272,7 @@ static void test_deadline(void **state)
         assert_int_equal(one.loss, WEIR_LOSS_DEADLINE);
         assert_int_equal(one.error, ERRNO_MARK);
         assert_true(one.took_ns >= config.max_block_ns);
-        assert_int_equal(stats_of(session).parked_now, 0);
+        assert_int_equal(unit_stats(session).parked_now, 0);
         stop_ok(session);
         assert_int_equal(unit_counts(session).written, written);
         assert_int_equal(unit_counts(session).lost[WEIR_LOSS_DEADLINE], 1);
@@ -301,7 +294,7 @@ static void test_deadline_that_is_for_ever(void **state)
         one_start(&one);
         wait_parked(session, 1);
         usleep(20000);
-        assert_int_equal(stats_of(session).parked_now, 1);
+        assert_int_equal(unit_stats(session).parked_now, 1);
         stop_ok(session);
         one_join(&one);
         assert_int_equal(unit_counts(session).lost[WEIR_LOSS_DEADLINE], 0);
@@ -341,7 +334,7 @@ static void test_signal_in_a_wait(void **state)
                 usleep(100);
         }
         assert_int_equal(__atomic_load_n(&signals_written, __ATOMIC_ACQUIRE), 0);
-        assert_int_equal(stats_of(session).parked_now, 1);
+        assert_int_equal(unit_stats(session).parked_now, 1);
         assert_int_equal(unit_counts(session).lost[WEIR_LOSS_NESTED], 10);
         gate_open(&gate);
         one_join(&one);
@@ -367,7 +360,7 @@ static void test_too_large_does_not_wait(void **state)
     assert_int_equal(weir_last_loss(), WEIR_LOSS_TOO_LARGE);
     assert_false(WEIR_EMIT(Unit, Bytes, bytes, 65534));
     assert_int_equal(weir_last_loss(), WEIR_LOSS_TOO_LARGE);
-    assert_int_equal(stats_of(session).parks, 0);
+    assert_int_equal(unit_stats(session).parks, 0);
     stop_ok(session);
     assert_int_equal(unit_counts(session).written, written);
     assert_int_equal(unit_counts(session).lost[WEIR_LOSS_TOO_LARGE], 2);
@@ -432,7 +425,7 @@ static void test_drop_session_has_it_first(void **state)
         uint64_t start_ns = now_ns();
         assert_int_equal(weir_session_stop(beside, NULL), WEIR_OK);
         assert_true(now_ns() - start_ns < UINT64_C(4000000000));
-        assert_int_equal(stats_of(session).parked_now, 1);
+        assert_int_equal(unit_stats(session).parked_now, 1);
         gate_open(&gate);
         one_join(&one);
         assert_true(one.is_written);
@@ -465,7 +458,7 @@ static void test_parked_before_the_first_write(void **state)
         struct weir_session *session = unit_start(&config);
         assert_int_equal(pthread_create(&thread, NULL, emit_many, &written), 0);
         wait_parked(session, 1);
-        assert_int_equal(stats_of(session).bytes_sent, 0);
+        assert_int_equal(unit_stats(session).bytes_sent, 0);
         gate_open(&gate);
         pthread_join(thread, NULL);
         assert_int_equal(written, 100000);
@@ -481,7 +474,7 @@ static void test_never_started(void **state)
     struct weir_session_config config = gate_config(WEIR_WAKE_RELAY);
     struct weir_session *session;
     assert_int_equal(weir_session_create(&config, &session, NULL), WEIR_OK);
-    assert_int_equal(stats_of(session).budget_bytes_used, 0);
+    assert_int_equal(unit_stats(session).budget_bytes_used, 0);
     assert_int_equal(weir_session_stop(session, NULL), WEIR_BAD_STATE);
     weir_session_destroy(session);
 }

@@ -127,13 +127,6 @@ static struct weir_session_config gate_config(enum weir_wake wake)
     return config;
 }
 
-static struct weir_stats stats_of(struct weir_session *session)
-{
-    struct weir_stats stats = WEIR_STATS_INIT;
-    assert_int_equal(weir_session_stats(session, &stats), WEIR_OK);
-    return stats;
-}
-
 /* Returns with the gate closed and the counts of hook calls at 0. */
 static struct weir_session *start_full(const struct weir_session_config *config)
 {
@@ -145,7 +138,7 @@ static struct weir_session *start_full(const struct weir_session_config *config)
         for (; WEIR_EMIT(Unit, Pair, 0, 0); quiet = 0) {
         }
     weir_no_block_end();
-    assert_int_equal(stats_of(session).budget_bytes_used, config->budget_bytes);
+    assert_int_equal(unit_stats(session).budget_bytes_used, config->budget_bytes);
     assert_int_equal(get(&all_before), calls); /* a no-block scope never waits */
     own_before = own_after = 0;
     set(&all_before, 0);
@@ -155,9 +148,9 @@ static struct weir_session *start_full(const struct weir_session_config *config)
 
 static void wait_parked(struct weir_session *session, uint64_t threads)
 {
-    for (int ms = 0; ms < 20000 && stats_of(session).parked_now != threads; ms++)
+    for (int ms = 0; ms < 20000 && unit_stats(session).parked_now != threads; ms++)
         usleep(1000);
-    assert_int_equal(stats_of(session).parked_now, threads);
+    assert_int_equal(unit_stats(session).parked_now, threads);
 }
 
 /* One event, emitted by a new thread. */
@@ -362,18 +355,18 @@ static void test_grants_are_revoked(void **state)
         struct one ones[SEGMENTS] = {{.before = 0}};
         config.max_block_ns = UINT64_C(10000000000); /* instead of waiting for ever */
         struct weir_session *session = start_held(&config, ones);
-        assert_int_equal(stats_of(session).budget_bytes_used, config.budget_bytes);
+        assert_int_equal(unit_stats(session).budget_bytes_used, config.budget_bytes);
         is_native = true;
         assert_true(WEIR_EMIT(Unit, Pair, 3, 4));
         is_native = false;
         assert_int_equal(own_before, 1); /* it waited for segments of the others */
-        uint64_t parks = stats_of(session).parks;
+        uint64_t parks = unit_stats(session).parks;
         set(&is_held, 0);
         ones_join(ones, SEGMENTS);
         for (uint32_t i = 0; i < SEGMENTS; i++)
             assert_true(ones[i].is_written && ones[i].before == ones[i].after);
         /* What was taken back is free, except this thread's one segment. */
-        assert_true(stats_of(session).parks <= parks + 1);
+        assert_true(unit_stats(session).parks <= parks + 1);
         assert_int_equal(weir_session_stop(session, NULL), WEIR_OK);
         struct weir_counts counts = unit_counts(session);
         assert_int_equal(counts.attempted, counts.written + counts.lost[WEIR_LOSS_FULL] +

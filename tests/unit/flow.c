@@ -42,20 +42,13 @@ static void emit_segments(uint32_t count)
         WEIR_EMIT(Unit, Pair, i, i);
 }
 
-static struct weir_stats stats_of(struct weir_session *session)
-{
-    struct weir_stats stats = WEIR_STATS_INIT;
-    assert_int_equal(weir_session_stats(session, &stats), WEIR_OK);
-    return stats;
-}
-
 /* Waits until segments that hold records take at most `bytes`. */
 static void wait_for_use(struct weir_session *session, uint64_t bytes)
 {
     int looks = 0;
-    while (stats_of(session).budget_bytes_used > bytes && looks++ < GIVE_UP)
+    while (unit_stats(session).budget_bytes_used > bytes && looks++ < GIVE_UP)
         usleep(1000);
-    assert_in_range(stats_of(session).budget_bytes_used, 0, bytes);
+    assert_in_range(unit_stats(session).budget_bytes_used, 0, bytes);
 }
 
 /* The drain's timer is out of reach: whatever wakes it is the emitting thread. If the drain's first
@@ -64,7 +57,7 @@ static void burst(enum weir_mode mode)
 {
     struct weir_session *session = start(mode, SEGMENTS, NEVER_MS);
     emit_segments(SEGMENTS / 2);
-    assert_int_equal(stats_of(session).drain_wakes, 0);
+    assert_int_equal(unit_stats(session).drain_wakes, 0);
     emit_segments(SEGMENTS * 3 / 8);
     wait_for_use(session, SEGMENTS * 5 / 8 * SEGMENT);
     end(session);
@@ -87,7 +80,7 @@ static void test_steady_flow_wakes_nobody(void **state)
         emit_segments(4);
         usleep(1000);
     }
-    assert_in_range(stats_of(session).drain_wakes, 0, 300 * 4 / 100);
+    assert_in_range(unit_stats(session).drain_wakes, 0, 300 * 4 / 100);
     end(session); /* nothing was lost, so the drain has come */
 }
 
@@ -132,11 +125,11 @@ static void test_idle_threads(void **state)
     for (int i = 0; i < FEW; i++)
         assert_int_equal(pthread_create(&threads[i], NULL, emit_and_wait, &few), 0);
     pthread_barrier_wait(&few);
-    uint64_t points = stats_of(session).sequence_points;
-    for (int looks = 0; looks < GIVE_UP && stats_of(session).sequence_points == points; looks++)
+    uint64_t points = unit_stats(session).sequence_points;
+    for (int looks = 0; looks < GIVE_UP && unit_stats(session).sequence_points == points; looks++)
         usleep(1000);
     usleep(20 * 1000); /* some timed looks more */
-    assert_int_equal(stats_of(session).budget_bytes_used, FEW * SEGMENT);
+    assert_int_equal(unit_stats(session).budget_bytes_used, FEW * SEGMENT);
     assert_int_equal(pthread_create(&threads[FEW], NULL, emit_and_wait, &many), 0);
     pthread_barrier_wait(&many);
     wait_for_use(session, 0);

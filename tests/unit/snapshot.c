@@ -22,21 +22,6 @@ static struct weir_session_config recorder_config(void)
 
 /* --- A stream in memory, and what the reader finds in it. ------------------------------------ */
 
-struct bytes {
-    unsigned char at[8u << 20];
-    size_t count;
-};
-
-static bool append(void *context, const void *bytes, size_t count)
-{
-    struct bytes *to = context;
-    if (count > sizeof to->at - to->count)
-        return false;
-    memcpy(to->at + to->count, bytes, count);
-    to->count += count;
-    return true;
-}
-
 struct found {
     uint64_t events, losses, lost, points, broken;
     uint64_t first, last; /* the first field of Unit/Pair */
@@ -93,11 +78,11 @@ static struct found read_stream(const void *bytes, size_t count)
 
 static struct found take(struct weir_session *session, uint64_t last_ns)
 {
-    static struct bytes bytes;
+    static struct unit_bytes bytes;
     struct weir_error error = {""};
     struct weir_sink sink = WEIR_SINK_INIT;
     bytes.count = 0;
-    sink.write = append;
+    sink.write = unit_append;
     sink.context = &bytes;
     if (weir_session_snapshot(session, &sink, last_ns, &error) != WEIR_OK)
         fail_msg("%s", error.text);

@@ -165,13 +165,6 @@ static struct weir_session_config stamp_config(enum weir_mode mode)
     return config;
 }
 
-static struct weir_stats stats_of(struct weir_session *session)
-{
-    struct weir_stats stats = WEIR_STATS_INIT;
-    assert_int_equal(weir_session_stats(session, &stats), WEIR_OK);
-    return stats;
-}
-
 struct range {
     uint64_t least, most;
 };
@@ -204,7 +197,7 @@ static uint64_t finish(struct weir_session *session)
     assert_int_equal(file.found, sent_count);
     for (uint64_t i = 0; i < sent_count; i++)
         count_late(&late, &sent[i]);
-    assert_in_range(stats_of(session).late_records, late.least, late.most);
+    assert_in_range(unit_stats(session).late_records, late.least, late.most);
     weir_session_destroy(session);
     return file.moved;
 }
@@ -220,11 +213,11 @@ static void *plain(void *unused)
 static void wait_for_point(struct weir_session *session)
 {
     for (int round = 0; round < 2; round++) {
-        uint64_t points = stats_of(session).sequence_points;
+        uint64_t points = unit_stats(session).sequence_points;
         pthread_t thread;
         assert_int_equal(pthread_create(&thread, NULL, plain, NULL), 0);
         pthread_join(thread, NULL);
-        while (stats_of(session).sequence_points == points)
+        while (unit_stats(session).sequence_points == points)
             usleep(1000);
     }
 }
@@ -382,24 +375,9 @@ static void test_recorder(void **state)
             assert_int_equal(sent[i].time, sent[i + 1].time);
     }
     assert_true(late > 300 && late < sent_count / 2);
-    assert_int_equal(stats_of(session).late_records, late);
+    assert_int_equal(unit_stats(session).late_records, late);
     assert_in_range(last->time, last->before, last->after);
     weir_session_destroy(session);
-}
-
-struct bytes {
-    unsigned char at[1 << 20];
-    size_t count;
-};
-
-static bool append(void *context, const void *bytes, size_t count)
-{
-    struct bytes *to = context;
-    if (count > sizeof to->at - to->count)
-        return false;
-    memcpy(to->at + to->count, bytes, count);
-    to->count += count;
-    return true;
 }
 
 /* Pairs fill each segment to its end, so the last record has its bound in the next segment. */
@@ -423,11 +401,11 @@ static void test_recorder_bounds_by_segments(void **state)
 static void test_recorder_leaves_out(void **state)
 {
     (void)state;
-    static struct bytes bytes;
+    static struct unit_bytes bytes;
     struct weir_session_config config = stamp_config(WEIR_MODE_OVERWRITE);
     struct weir_session *session = unit_start(&config);
     struct weir_sink sink = WEIR_SINK_INIT;
-    sink.write = append;
+    sink.write = unit_append;
     sink.context = &bytes;
     emit();
     emit_at(UINT64_MAX);
@@ -567,7 +545,7 @@ static void test_values(void **state)
     assert_int_equal(weir_session_stop(session, NULL), WEIR_OK);
     assert_int_equal(unit_counts(session).written, 3);
     assert_int_equal(unit_counts(session).lost[WEIR_LOSS_MISMATCH], 1);
-    assert_int_equal(stats_of(session).late_records, 1);
+    assert_int_equal(unit_stats(session).late_records, 1);
     weir_session_destroy(session);
     weir_provider_destroy(provider);
 }
@@ -587,14 +565,14 @@ static bool take_held(void *context, const void *bytes, size_t count)
 static bool append_slowly(void *context, const void *bytes, size_t count)
 {
     usleep(20 * 1000); /* longer than the budget takes to fill, under a sanitizer too */
-    return append(context, bytes, count);
+    return unit_append(context, bytes, count);
 }
 
 /* An event that has waited for room keeps its stamp, unless a point has been written meanwhile. */
 static void test_waits(void **state)
 {
     (void)state;
-    static struct bytes bytes;
+    static struct unit_bytes bytes;
     struct weir_session_config config = stamp_config(WEIR_MODE_BLOCK);
     config.budget_bytes = UINT64_C(16) * 4096;
     config.segment_bytes = 4096;
@@ -605,10 +583,10 @@ static void test_waits(void **state)
     for (int i = 0; i < 15000; i++)
         emit_at(weir_clock());
     assert_int_equal(weir_session_stop(session, NULL), WEIR_OK);
-    assert_true(stats_of(session).parks > 0);
+    assert_true(unit_stats(session).parks > 0);
     struct file file = read_file(bytes.at, bytes.count);
     assert_int_equal(file.found, sent_count);
-    assert_int_equal(stats_of(session).late_records, file.moved);
+    assert_int_equal(unit_stats(session).late_records, file.moved);
     weir_session_destroy(session);
 }
 

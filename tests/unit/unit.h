@@ -56,6 +56,22 @@ static inline bool unit_discard(void *context, const void *bytes, size_t count)
     return true;
 }
 
+/* A sink that keeps a stream, and fails if there is no room for it. */
+struct unit_bytes {
+    unsigned char at[8u << 20];
+    size_t count;
+};
+
+static inline bool unit_append(void *context, const void *bytes, size_t count)
+{
+    struct unit_bytes *to = context;
+    if (count > sizeof to->at - to->count)
+        return false;
+    memcpy(to->at + to->count, bytes, count);
+    to->count += count;
+    return true;
+}
+
 static inline struct weir_session *unit_start(const struct weir_session_config *config)
 {
     struct weir_session *session = NULL;
@@ -66,11 +82,16 @@ static inline struct weir_session *unit_start(const struct weir_session_config *
     return session;
 }
 
-static inline struct weir_counts unit_counts(struct weir_session *session)
+static inline struct weir_stats unit_stats(struct weir_session *session)
 {
     struct weir_stats stats = WEIR_STATS_INIT;
     assert_int_equal(weir_session_stats(session, &stats), WEIR_OK);
-    return stats.counts;
+    return stats;
+}
+
+static inline struct weir_counts unit_counts(struct weir_session *session)
+{
+    return unit_stats(session).counts;
 }
 
 #endif
