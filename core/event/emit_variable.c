@@ -28,8 +28,9 @@ bool wr_emit_unfit(const struct weir_event *event, const void *payload, struct w
     uint64_t ticks = wr_clock_counter() - segment->base_ticks;
     if (WR_UNLIKELY(ticks > WR_RECORD_TICK_MAX))
         return wr_emit_pinned_slow(event, payload);
-    uint64_t head[2] = {event->header | WR_RECORD_EXTENSION | ticks, bytes};
-    memcpy(begin - WR_RECORD_HEAD_BYTES, head, sizeof head);
+    uint64_t header = event->header | WR_RECORD_EXTENSION | ticks;
+    memcpy(begin - WR_RECORD_HEAD_BYTES, &header, sizeof header);
+    memcpy(begin - WR_RECORD_EXTENSION_BYTES, &bytes, sizeof bytes);
     wr_segment_commit(segment, commit, wr_record_bytes((uint32_t)bytes, true));
     wr_pin_leave_own(lane->thread);
     wr_compiler_barrier();
