@@ -14,7 +14,8 @@
 #include <fcntl.h>
 #include <stdlib.h>
 #include <sys/mman.h>
-#include <unistd.h>
+
+int close(int file); /* <unistd.h> has names that are the product's own */
 
 #define WR_MUTANTS_MAX 65536
 
