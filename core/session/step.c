@@ -189,6 +189,21 @@ static bool admit_skewed(struct weir_session *session, struct wr_lane *lane, uin
     return true;
 }
 
+/* The look that finds a step reads what is stamped later than the new clock. A record that found no
+ * segment but one from before an earlier step is stamped with its base, too late by that step: it
+ * must not move the stream ahead. What is ahead by less than this step may have been emitted since
+ * the last look. */
+static bool admit_before_step(struct weir_session *session, struct wr_lane *lane, uint64_t stamp)
+{
+    struct wr_drain *drain = &session->drain;
+    uint64_t step = drain->expected_ticks - wr_step_ticks_of_look(session);
+    if (stamp <= wr_clock_ticks_ordered())
+        return false;
+    if (wr_step_ticks(drain, lane, stamp) > drain->expected_ticks + step)
+        skew_to(drain, lane, stamp, least_ticks(drain, lane));
+    return true;
+}
+
 bool wr_step_admits(struct weir_session *session, struct wr_lane *lane, uint64_t stamp,
                     uint64_t limit)
 {
@@ -196,7 +211,7 @@ bool wr_step_admits(struct weir_session *session, struct wr_lane *lane, uint64_t
     uint64_t least = least_ticks(drain, lane), straight = stamp + drain->offset;
     uint64_t most = limit == UINT64_MAX ? drain->end_ticks + 1 : limit;
     if (WR_UNLIKELY(drain->is_before_step))
-        return wr_step_ticks(drain, lane, stamp) < limit && stamp > wr_clock_ticks_ordered();
+        return admit_before_step(session, lane, stamp);
     if (WR_LIKELY(straight >= least && straight < most)) {
         lane->skew = 0;
         return true;
