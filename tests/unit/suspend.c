@@ -251,8 +251,11 @@ static void *emit_until_jump(void *argument)
     if (weir_park_hooks_set(NULL) != WEIR_OK)
         abort();
     weir_thread_reset();
-    ++*attempted;
-    return (void *)(uintptr_t)WEIR_EMIT(Unit, Pair, 1, 2);
+    /* Late for as long as the drain, which was granting room to the wait, does not run. */
+    do
+        ++*attempted;
+    while (!WEIR_EMIT(Unit, Pair, 1, 2) && weir_last_loss() == WEIR_LOSS_DEADLINE);
+    return NULL;
 }
 
 static void check_jump_out_of_hook(void)
@@ -268,20 +271,18 @@ static void check_jump_out_of_hook(void)
         .size = sizeof hooks, .before = hook_before, .after = hook_after};
     pthread_t thread;
     uint64_t attempted = 0;
-    void *is_written;
     pthread_mutex_lock(&sink);
     assert_int_equal(weir_park_hooks_set(&hooks), WEIR_OK);
     assert_int_equal(pthread_create(&thread, NULL, emit_until_jump, &attempted), 0);
     while (sem_wait(&is_full) != 0) {
     }
     pthread_mutex_unlock(&sink);
-    pthread_join(thread, &is_written);
-    assert_non_null(is_written);
+    pthread_join(thread, NULL);
     assert_int_equal(weir_session_stop(session, NULL), WEIR_OK);
     struct weir_counts counts = unit_counts(session);
     assert_int_equal(counts.attempted, attempted);
-    assert_int_equal(counts.written, attempted - 1);
     assert_int_equal(counts.lost[WEIR_LOSS_NESTED], 1);
+    assert_int_equal(counts.written, attempted - 1 - counts.lost[WEIR_LOSS_DEADLINE]);
     struct weir_stats stats = WEIR_STATS_INIT;
     assert_int_equal(weir_session_stats(session, &stats), WEIR_OK);
     assert_int_equal(stats.budget_bytes_used, 0);
