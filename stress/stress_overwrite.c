@@ -276,8 +276,8 @@ static void budget_check(void)
              (ull)stats.counts.written, (ull)hs_lost(&stats.counts));
 }
 
-/* Does the recorder stand still? A thread that is preempted while it holds the mode's lock, or waits
- * for memory then, holds up all others until it runs again: for so long, nobody is served. */
+/* Has the recorder stood still? While the thread that holds the mode's lock does not run, no other
+ * thread gets a segment. */
 static bool is_still(const uint64_t *written, const uint64_t *done)
 {
     uint64_t events = 0, attempts = 0;

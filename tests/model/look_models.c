@@ -100,7 +100,7 @@ static void leap_setup(void)
 static void sweep_setup_pins(bool fast)
 {
     session_prepare_drop(fast, 1, 2, true);
-    /* With this many threads, the drain takes back idle segments even if nobody waits. */
+    /* If no thread waits, the drain takes idle segments back only where there are many threads. */
     wr_u32_store_relaxed(&session_bench.session->buffers.lanes_now, UINT32_MAX);
     session_emit_before(0);
     look_timed();
