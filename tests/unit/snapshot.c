@@ -118,8 +118,7 @@ static void test_all_is_kept(void **state)
         assert_int_equal(found.lost, 0);
         assert_int_equal(found.last, 999);
     }
-    struct weir_stats stats = WEIR_STATS_INIT;
-    assert_int_equal(weir_session_stats(session, &stats), WEIR_OK);
+    struct weir_stats stats = unit_stats(session);
     assert_int_equal(stats.bytes_sent, 0);
     assert_int_equal(weir_session_stop(session, NULL), WEIR_OK);
     const void *bytes;
