@@ -1,8 +1,6 @@
 /*
  * Threads hold room without using it while others wait: the others must still be served.
  *
- * Threads hold room without using it while others wait: the others must still be served.
- *
  *  - computing: most of the budget, and more grants than there are processors, is held until the
  *    others have emitted all they want, by one thread that computes and by others that sleep;
  *  - idle: sleeping threads hold all segments, partly used, and the drain sleeps; then one thread

@@ -18,7 +18,7 @@ static void tell_retired(struct wr_lane *lane, uint32_t segments)
     uint32_t half_held = wr_buffers_held(buffers) / 2;
     uint32_t wake_at = buffers->wake_at > half_held ? buffers->wake_at - half_held : 1;
     if (wr_u32_add_acq_rel(&buffers->retired, segments) + segments >= wake_at ||
-        buffers->mode->has_waiting(buffers))
+        buffers->mode->is_needed(buffers))
         wr_bell_ring(&buffers->bell);
 }
 

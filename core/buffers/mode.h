@@ -98,8 +98,8 @@ struct wr_mode {
 
     /* Before anything that may block. */
     void (*before_sink)(struct wr_buffers *buffers);
-    /* Does a thread wait for a segment? A hint. Emitting threads call it too. */
-    bool (*has_waiting)(const struct wr_buffers *buffers);
+    /* Does a thread wait for the next segment that becomes full? A hint for emitting threads. */
+    bool (*is_needed)(const struct wr_buffers *buffers);
     /* Grants what is free to the lanes that wait. */
     void (*serve)(struct wr_buffers *buffers);
     /* Takes back unused grants; true if there were any. */

@@ -112,11 +112,13 @@ static struct wr_unit *units_at_hand(struct wr_place *place, uint32_t count, uin
     return NULL;
 }
 
-/* Wakes the drain, which must serve the threads that wait. */
+/* Wakes the drain, which must serve the threads that wait. It knows of them already if others wait:
+ * then it looks every millisecond (attend()). And if others run, these ring when they rest. */
 static enum wr_room park(struct wr_place *place)
 {
     place->is_parked = true;
-    wr_bell_ring(&place->lane.buffers->bell);
+    if (place->waiter.must_ring)
+        wr_bell_ring(&place->lane.buffers->bell);
     return WR_ROOM_WAIT;
 }
 
@@ -464,9 +466,9 @@ static void give_read(struct wr_buffers *buffers, struct wr_segment *segment)
         hand_over(buffers);
 }
 
-static bool has_waiting(const struct wr_buffers *buffers)
+static bool is_needed(const struct wr_buffers *buffers)
 {
-    return wr_gate_has_parked(&buffers->gate);
+    return wr_gate_is_short(&buffers->gate);
 }
 
 /* If a thread in a no-block scope found no room, takes back unused grants for it. */
@@ -505,7 +507,7 @@ static enum wr_attention attend(struct wr_buffers *buffers)
     case WR_GATE_QUIET:
         /* The threads that may take what is free are running. One may take the last of it and rest,
          * and then no thread rings for those behind it. */
-        return has_waiting(buffers) ? WR_ATTENTION_SOON : WR_ATTENTION_NONE;
+        return wr_gate_has_parked(&buffers->gate) ? WR_ATTENTION_SOON : WR_ATTENTION_NONE;
     case WR_GATE_SERVED:
         return WR_ATTENTION_AGAIN;
     case WR_GATE_STUCK:
@@ -580,7 +582,7 @@ const struct wr_mode wr_mode_block = {.parks = true,
                                       .wait_outside = wait_outside,
                                       .step_in = step_in,
                                       .give = give_read,
-                                      .has_waiting = has_waiting,
+                                      .is_needed = is_needed,
                                       .serve = wr_mode_no_need,
                                       .take_back = take_back,
                                       .is_short = is_short,

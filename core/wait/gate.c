@@ -21,8 +21,12 @@
 #define GRANT_BYTES_FIRST (UINT64_C(64) << 10)
 #define GRANT_BYTES_MIN   (UINT64_C(32) << 10)
 #define GRANT_BYTES_MAX   (UINT64_C(128) << 10)
-/* A grant hides the cost of a hand-off if it lasts this many times longer. */
-#define HAND_OFFS_HIDDEN 2
+/* A grant lasts this many times longer than the hand-off to the next thread: where producers are
+ * the bottleneck, that is what a hand-off takes from them. */
+#define HAND_OFFS 16
+/* Where the grant size is found, a thread that need not wait takes at most this share of what is
+ * free. It may keep that while it does not run, and eight whole grants are all of 1 MiB. */
+#define FREE_SHARE 32
 
 /* --- The grant size. ------------------------------------------------------------------------- */
 
@@ -45,7 +49,7 @@ void wr_gate_tune(struct wr_gate *gate, uint64_t bytes, uint64_t ns)
         return;
     /* relaxed: a hint */
     uint64_t hand_off_ns = wr_u64_load_relaxed(&gate->hand_off_ns);
-    uint64_t found = HAND_OFFS_HIDDEN * hand_off_ns * gate->drained_bytes / (gate->drained_ns + 1);
+    uint64_t found = HAND_OFFS * hand_off_ns * gate->drained_bytes / (gate->drained_ns + 1);
     found = found < GRANT_BYTES_MIN ? GRANT_BYTES_MIN : found;
     found = found > GRANT_BYTES_MAX ? GRANT_BYTES_MAX : found;
     gate->drained_bytes = 0;
@@ -258,10 +262,19 @@ static void clear_left(struct wr_gate *gate)
     wr_outside_clear_left(gate);
 }
 
+/* LOCK. Called when units were taken, or when the queue was served with them. */
+static void note_shortage(struct wr_gate *gate)
+{
+    uint32_t is_short = gate->waiting > 0 && gate->free_count < gate->strategy->grant_units(gate);
+    if (is_short != wr_u32_load_relaxed(&gate->is_short)) /* relaxed, twice: a hint */
+        wr_u32_store_relaxed(&gate->is_short, is_short);
+}
+
 void wr_gate_serve(struct wr_gate *gate, enum wr_serve why, struct wr_wakes *wakes)
 {
     clear_left(gate);
     gate->strategy->serve(gate, why, wakes);
+    note_shortage(gate);
 }
 
 /* --- Wakes. ---------------------------------------------------------------------------------- */
@@ -305,6 +318,7 @@ void wr_gate_wake_all(struct wr_gate *gate, const struct wr_wakes *wakes)
         next = waiter->next; /* read `next` and `units` before the thread may queue again */
         struct wr_unit *units = waiter->units;
         waiter->granted_at_ns = wr_os_monotonic_ns();
+        wr_u64_store_relaxed(&gate->granted_at_ns, waiter->granted_at_ns); /* relaxed: a hint */
         enum wr_waiter_word before = wr_waiter_set(waiter, WR_WAITER_GRANTED);
         count += before == WR_WAITER_ASLEEP;
         if (WR_UNLIKELY(before == WR_WAITER_LEFT)) /* its thread will not take the grant */
@@ -364,10 +378,19 @@ static void park(struct wr_gate *gate, struct wr_waiter *waiter, struct wr_wakes
     wr_u32_store_relaxed(&waiter->word, WR_WAITER_AWAKE);
     waiter->is_signaled = waiter->has_taken = waiter->has_quit = false;
     wr_gate_rest_locked(gate, waiter);
+    waiter->must_ring = gate->waiting == 0;
     enqueue(gate, waiter);
     wr_u32_add_acq_rel(&gate->parked, 1);
     wr_gate_serve(gate, WR_SERVE_PARK, wakes);
+    waiter->must_ring |= gate->running == 0;
     waiter->may_spin = gate->head_spins && gate->head == waiter && gate->running == 0;
+}
+
+/* Units for a thread that need not wait, unless it needs more. */
+static uint32_t unwaited_units(const struct wr_gate *gate)
+{
+    uint32_t grant = gate->strategy->grant_units(gate), share = gate->free_count / FREE_SHARE;
+    return gate->grant_fixed || grant < share ? grant : share;
 }
 
 static enum wr_asked ask(struct wr_gate *gate, struct wr_waiter *waiter, uint32_t needed,
@@ -383,9 +406,10 @@ static enum wr_asked ask(struct wr_gate *gate, struct wr_waiter *waiter, uint32_
     waiter->unit_count = 0;
     waiter->needed = needed;
     if (may_take(gate, needed)) {
-        uint32_t grant = gate->strategy->grant_units(gate);
+        uint32_t grant = unwaited_units(gate);
         wr_gate_take(gate, waiter, grant > needed ? grant : needed);
         run(gate, waiter);
+        note_shortage(gate);
         return WR_ASKED_GRANTED;
     }
     if (!may_park)

@@ -93,6 +93,8 @@ struct wr_waiter {
     uint64_t parked_at_ns;  /* monotonic */
     uint64_t parked_ns;     /* length of the last wait, once it is over */
     uint64_t granted_at_ns; /* for RELAY; written before GRANT */
+    bool is_handed_on;      /* for RELAY, before GRANT: by a thread that parked while none ran */
+    bool must_ring;         /* its own: what it waits for is the drain's to find */
 };
 
 struct wr_gate_figures {
@@ -138,12 +140,14 @@ struct wr_gate {
     struct wr_u32 left;             /* ANY: counts waiters that LEFT; 0 once they are cleared */
     struct wr_u64 parked_ns, parked_ns_max, wakes; /* ANY: figures */
     struct wr_u64 away_since_ns; /* ANY: when the drain went into the sink, a hint; 0: it is not */
-    struct wr_u64 hand_off_ns;   /* ANY: mean time from a grant until its thread runs; a hint */
+    struct wr_u64 granted_at_ns; /* ANY: when a waiter was last granted, a hint */
+    struct wr_u64 hand_off_ns;   /* ANY: median time from a grant until its thread runs; a hint */
     uint64_t drained_bytes, drained_ns; /* DRAIN: since the grant size was last computed */
     uint64_t grant_bytes;               /* DRAIN: the grant size found at run time; a mean */
 
     WR_ALIGNED_LINE struct wr_u32 parked; /* edge UNPARK; the high bit: a stopper waits for 0 */
     struct wr_u32 event;                  /* AUTO_RESET's: enum wr_gate_event */
+    struct wr_u32 is_short; /* ANY: threads wait, and less than a grant is free; a hint */
 };
 
 enum wr_asked {
@@ -253,6 +257,12 @@ bool wr_gate_is_inherited(const struct wr_gate *gate);
 static inline bool wr_gate_has_parked(const struct wr_gate *gate)
 {
     return wr_u32_load_relaxed(&gate->parked) != 0; /* relaxed: a hint */
+}
+
+/* Do threads wait, with less than a grant free for them? A hint, also for emitting threads. */
+static inline bool wr_gate_is_short(const struct wr_gate *gate)
+{
+    return wr_u32_load_relaxed(&gate->is_short) != 0; /* relaxed: a hint */
 }
 
 /* --- The end. -------------------------------------------------------------------------------- */

@@ -33,7 +33,7 @@ struct wr_gate_strategy {
     bool has_event;
     /* The head of the queue waits awake while nobody runs. */
     bool spins;
-    /* Units to take for a thread that need not wait, unless it needs more. LOCK, or the drain. */
+    /* Units in a grant, unless the thread needs more. LOCK, or the drain. */
     uint32_t (*grant_units)(const struct wr_gate *gate);
     /* Serves waiters with what is free. LOCK. */
     void (*serve)(struct wr_gate *gate, enum wr_serve why, struct wr_wakes *wakes);

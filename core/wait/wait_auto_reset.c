@@ -58,7 +58,7 @@ static bool take(struct wr_gate *gate, struct wr_waiter *waiter, uint64_t deadli
         wr_gate_take(gate, waiter, 1);
         wr_gate_grant(gate, waiter);
         waiter->has_taken = true;
-        serve(gate, WR_SERVE_GIVE, &wakes);
+        wr_gate_serve(gate, WR_SERVE_GIVE, &wakes);
     }
     wr_gate_leave(gate, &wakes, signals);
     return may_take;

@@ -6,7 +6,9 @@
  * run as there are processors beside the drain's (the cap), more of them would only take turns. The
  * cap is a hint about processors, never a reason to wait. It gives way when the drain has nothing
  * to do, because a thread with a grant may compute for a second; when the drain has been in the
- * sink for AWAY_NS_MAX; and when more than a quarter of the budget is free.
+ * sink for AWAY_NS_MAX; and when a quarter of the budget would still be free if each waiting thread
+ * had a segment. An idle drain is idle often, so for less than a whole grant it lets STILL_NS go by
+ * after the last one: otherwise it would hand out each segment as it comes back, a wake for each.
  *
  * The head spins for a bounded time while no thread runs and nothing is free: what the drain
  * returns next is then one store away from it.
@@ -31,15 +33,25 @@ static bool drain_is_away(const struct wr_gate *gate)
     return since_ns && wr_os_monotonic_ns() - since_ns > AWAY_NS_MAX;
 }
 
+#define STILL_NS 100000u
+
+/* The drain has nothing to do. Is there a whole grant, or has no thread had one for a while? */
+static bool idle_lifts_cap(const struct wr_gate *gate)
+{
+    /* relaxed: a hint */
+    return gate->free_count >= gate->grant_units ||
+           wr_os_monotonic_ns() - wr_u64_load_relaxed(&gate->granted_at_ns) > STILL_NS;
+}
+
 /* May the head be granted now? */
 static bool may_grant(const struct wr_gate *gate, enum wr_serve why)
 {
-    if (gate->free_count > gate->unit_count / 4) /* plenty is free: no cap */
+    if (gate->free_count > gate->unit_count / 4 + gate->waiting) /* plenty is free: no cap */
         return true;
     if (why == WR_SERVE_PARK && (gate->flags & WR_WAKE_NO_HAND_ON))
         return false;
-    return why == WR_SERVE_IDLE || (gate->flags & WR_WAKE_NO_CAP) || gate->running < gate->cap ||
-           drain_is_away(gate);
+    return (why == WR_SERVE_IDLE && idle_lifts_cap(gate)) || (gate->flags & WR_WAKE_NO_CAP) ||
+           gate->running < gate->cap || drain_is_away(gate);
 }
 
 /* Gathers for the head what it needs, and the rest of a grant. True if it has what it needs. */
@@ -66,6 +78,7 @@ static void serve(struct wr_gate *gate, enum wr_serve why, struct wr_wakes *wake
         struct wr_waiter *head = gate->head;
         if (!gather(gate, head))
             break;
+        head->is_handed_on = why == WR_SERVE_PARK && gate->running == 0;
         wr_gate_grant(gate, head);
         wr_gate_wake_later(wakes, head);
         if (why == WR_SERVE_IDLE)
@@ -75,21 +88,22 @@ static void serve(struct wr_gate *gate, enum wr_serve why, struct wr_wakes *wake
         rouse(gate->head, wakes);
 }
 
-/* Notes the cost of a hand-off, from the grant until the thread runs, as a mean over about 16. */
+/* Notes the cost of a hand-off, from the grant until the thread runs: the median, which each one
+ * moves by a sixteenth. A mean would be of the few that found the processor taken. */
 static void note_hand_off(struct wr_gate *gate, const struct wr_waiter *waiter)
 {
-    uint64_t now = wr_os_monotonic_ns();
-    uint64_t cost = now > waiter->granted_at_ns ? now - waiter->granted_at_ns : 0;
+    uint64_t cost = wr_os_monotonic_ns() - waiter->granted_at_ns;
     /* relaxed: a hint, here and below; a lost update does not matter */
-    uint64_t mean = wr_u64_load_relaxed(&gate->hand_off_ns);
-    wr_u64_store_relaxed(&gate->hand_off_ns, mean - mean / 16 + cost / 16);
+    uint64_t median = wr_u64_load_relaxed(&gate->hand_off_ns);
+    uint64_t step = median / 16 + 1;
+    wr_u64_store_relaxed(&gate->hand_off_ns, cost > median ? median + step : median - median / 16);
 }
 
 static enum wr_waited sleep_until_granted(struct wr_gate *gate, struct wr_waiter *waiter,
                                           uint64_t deadline_ns)
 {
     enum wr_waited waited = wr_waiter_sleep(gate, waiter, deadline_ns);
-    if (waited == WR_WAITED_GRANTED)
+    if (waited == WR_WAITED_GRANTED && waiter->is_handed_on)
         note_hand_off(gate, waiter);
     return waited;
 }

@@ -7,7 +7,7 @@
 
 #define NS_PER_MS      UINT64_C(1000000)
 #define PERIOD_NS      (UINT64_C(10) * NS_PER_MS)
-#define SHORT_RUN_NS   (UINT64_C(2000) * NS_PER_MS)
+#define SHORT_RUN_NS   (UINT64_C(400) * NS_PER_MS)
 #define WINDOW_NS      (UINT64_C(100) * NS_PER_MS)
 #define GRANTS_MIN     20.0 /* of each producer in a window */
 #define ROWS_BYTES_MAX (UINT64_C(64) << 20)

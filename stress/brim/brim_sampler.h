@@ -39,7 +39,7 @@ bool brim_sampler_start(struct brim_sampler *sampler, const struct brim_crowd *c
 void brim_sampler_stop(struct brim_sampler *sampler);
 void brim_sampler_free(struct brim_sampler *sampler);
 
-/* After the stop. A window is the longer of 100 ms (10 ms in runs under two seconds) and the time
+/* After the stop. A window is the longer of 100 ms (10 ms in runs under 0.4 s) and the time
  * in which each producer gets 20 of `grants`. A shorter run has no window. */
 struct brim_fairness brim_sampler_fairness(const struct brim_sampler *sampler, double grants);
 

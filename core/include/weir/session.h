@@ -166,7 +166,8 @@ struct weir_session_config {
     uint64_t max_block_ns; /* BLOCK: longest wait of one event, also for a lock that a suspended
                             * thread holds; 0: until stop or sink failure */
     uint64_t grant_bytes;  /* RELAY: most that one grant gives, from a segment to a quarter of the
-                            * budget; 0, the default: found at run time */
+                            * budget. 0, the default: found at run time from what a hand-off costs;
+                            * a thread that need not wait then takes less */
 
     /* Each callback gets its context as its first argument. */
 

@@ -15,15 +15,16 @@
  * that it does only for a while is among the interleavings. The drain collects what is retired and
  * hands it over at a grant's worth, or when nothing more is retired. Then it asks the gate. If the
  * gate is stuck, it takes back unused grants, and segments that it met in the previous sweep. It
- * sleeps until it is rung; while a thread waits, its timer ends the sleep. Nothing else is timed: a
- * wait that ends by itself, as some in the code do, would hide a lost wake. A retired segment rings
- * the drain only if a thread waits.
+ * sleeps until it is rung; if it has seen that a thread waits, its timer ends the sleep. Nothing
+ * else is timed: a wait that ends by itself, as some in the code do, would hide a lost wake. A
+ * retired segment may ring the drain if a thread waits; the hint that it should may be out of date.
  *
- * Left out: no-block scopes, nested emission, fork, the size of a grant, the length of a spin.
+ * Left out: no-block scopes, nested emission, fork, the size of a grant, the length of a spin. A
+ * thread that need not wait takes a whole grant or only what it needs.
  *
  * Bound: PRODUCERS 3, UNITS 3, GRANT 1, CAP 1, PLENTY 1, ROOM 1 unless a run says otherwise; any
  * number of events; all interleavings; sequentially consistent memory. PLENTY stands for a quarter
- * of the units, which would round to none. Exhaustive within the bound: 26,000 to 1.7 million
+ * of the units, which would round to none. Exhaustive within the bound: 35,000 to 5 million
  * states per run where a property holds (check.py prints them).
  *
  * Parts, each by -D: LARGE (any event may need two segments at once), DEADLINE (any wait may have a
@@ -90,6 +91,8 @@
 #define EVENT_ONCE       29 /* AUTO_RESET: a thread that leaves units does not set it again */
 #define ABORT_UNPOPPED   30 /* the closer does not remove the waiters from the queue */
 #define PARK_WHEN_CLOSED 31 /* a thread that asks does not check whether the gate is closed */
+#define RING_IF_LAST     32 /* a thread that parks rings the drain only if no other runs */
+#define WHOLE_GRANTS     33 /* an idle drain lifts the cap for whole grants only */
 
 #ifndef MUTANT
 #define MUTANT NONE
@@ -138,6 +141,7 @@ bool away; /* the drain is in the sink */
 
 /* DRAIN */
 byte returned; /* read but not yet handed over */
+bool is_still; /* RELAY: no waiter was granted for a while */
 byte swept;    /* a bit for each lane whose segment the last sweep met */
 
 /* State that the properties refer to. */
@@ -236,6 +240,7 @@ inline grant(i)
 {
     assert(WAKE == AUTO_RESET || line[0] == i); /* no older thread waits */
     unlink(i);
+    is_still = false;
     set_running(i)
 }
 
@@ -320,7 +325,10 @@ inline retire(i)
         current[i] = 0;
         swept = swept & ~BIT(i);
         retired++;
-        rung = rung || parked > 0
+        if
+        :: waiting > 0 -> rung = true
+        :: true
+        fi
     :: else
     fi
 }
@@ -353,6 +361,7 @@ inline use_granted(i)
 proctype producer(byte i)
 {
     byte wakes, waited;
+    bool must_ring;
 #if WAKE == AUTO_RESET
     bool set_event, took;
 #endif
@@ -413,7 +422,10 @@ room:
             :: is_closing && MUTANT != PARK_WHEN_CLOSED -> waited = WAITED_ABORTED
             :: !is_closing && free_count >= NEEDED(i) && (OLDER == 0 || MUTANT == BARGE) ->
                 assert(OLDER == 0); /* no thread takes while an older one waits */
-                wanted = MAX(NEEDED(i), GRANT_UNITS);
+                if
+                :: wanted = MAX(NEEDED(i), GRANT_UNITS)
+                :: wanted = NEEDED(i)
+                fi;
                 take(i);
                 set_running(i);
                 waited = WAITED_GRANTED
@@ -421,6 +433,7 @@ room:
                 word[i] = AWAKE;
                 FORGET_SIGNAL(i);
                 set_resting(i);
+                must_ring = (waiting == 0 && MUTANT != RING_IF_LAST);
                 enqueue(i);
                 parked++;
 #ifdef DEADLINE
@@ -429,7 +442,8 @@ room:
                 :: has_deadline = false
                 fi;
 #endif
-                serve(PARK)
+                serve(PARK);
+                must_ring = (must_ring || running == 0)
             fi;
             unlock();
             WAKE_IN
@@ -444,7 +458,8 @@ room:
             };
             goto emit
         :: atomic { waited == 0 ->
-                rung = rung || MUTANT != NO_RING;
+                rung = rung || (must_ring && MUTANT != NO_RING);
+                must_ring = false;
                 pins = pins & ~BIT(i)
             }
         fi
@@ -637,6 +652,7 @@ inline hand_over()
 proctype drain()
 {
     byte wakes, state;
+    bool is_timed;
 #if WAKE == AUTO_RESET
     bool set_event;
 #endif
@@ -710,7 +726,13 @@ look:
         };
         WAKE_OUT
         goto look /* after at most a millisecond */
-    :: state == QUIET -> state = 0
+    :: atomic { state == QUIET ->
+            state = 0;
+            /* A head that was signaled may take the last unit after this; below the cap, or with
+             * less than a grant free, nobody may be on the way. */
+            is_timed = parked > 0;
+            is_still = true /* unless a waiter is granted before the timer ends */
+        }
     fi;
     if
     :: MUTANT == EARLY_SLEEP -> rung = false
@@ -718,8 +740,11 @@ look:
     fi;
 end_sleep:
     if
-    :: rung
-    :: parked > 0 && TIMER_ENDS_SLEEP
+    :: atomic { rung ->
+            is_timed = false;
+            is_still = false
+        }
+    :: atomic { is_timed && MUTANT != UNTIMED_SLEEP -> is_timed = false }
     fi;
     goto look;
 end_away:

@@ -8,7 +8,6 @@
 
 #define GRANT_UNITS 1
 #define FORGET_SIGNAL(i) skip
-#define TIMER_ENDS_SLEEP (MUTANT != UNTIMED_SLEEP) /* as in FIFO */
 
 /* enum wr_gate_event */
 #define EVENT_RESET  0

@@ -3,9 +3,6 @@
 
 #define GRANT_UNITS 1
 #define FORGET_SIGNAL(i) signaled = (MUTANT == STALE_SIGNAL -> signaled : signaled & ~BIT(i))
-/* The head may be on its way while the drain goes to sleep because of that; the head then takes the
- * last unit. */
-#define TIMER_ENDS_SLEEP (MUTANT != UNTIMED_SLEEP)
 
 byte signaled; /* LOCK: waiters that were signaled to try */
 

@@ -2,12 +2,13 @@
 
 #define GRANT_UNITS GRANT
 #define FORGET_SIGNAL(i) skip
-#define TIMER_ENDS_SLEEP false /* not needed: the drain sleeps only while no thread waits */
 
 #define MAY_GRANT(why) \
-    ((free_count > PLENTY && MUTANT != NO_RULE_6) || \
+    ((free_count > PLENTY + waiting && MUTANT != NO_RULE_6) || \
      (!(why == PARK && MUTANT == NO_HAND_ON) && \
-      ((why == IDLE && MUTANT != IDLE_OBEYS_CAP) || running < CAP || (why == RECHECK && away))))
+      ((why == IDLE && MUTANT != IDLE_OBEYS_CAP && \
+        (free_count >= GRANT || (is_still && MUTANT != WHOLE_GRANTS))) || \
+       running < CAP || (why == RECHECK && away))))
 
 inline serve(why)
 {
@@ -37,7 +38,7 @@ inline serve(why)
 
 /* Rules 2, 4 and 6 after any change: no thread waits for what they would give. */
 #define IS_SERVED \
-    (waiting == 0 || free_count == 0 || (running >= CAP && free_count <= PLENTY) || MUTANT == NO_HAND_ON)
+    (waiting == 0 || free_count == 0 || (running >= CAP && free_count <= PLENTY + waiting) || MUTANT == NO_HAND_ON)
 
 inline sleep_until_granted(i)
 {
