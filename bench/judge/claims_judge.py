@@ -297,7 +297,7 @@ def notes(result):
     if result["reason"]:
         yield result["reason"]
     if len(cells) > 1 and judged:
-        where = ", ".join(f"{name} {value}" for name, value in cell["cell"].items())
+        where = ", ".join(f"{name} {value or 'no'}" for name, value in cell["cell"].items())
         yield f"{sum(one['verdict'] == 'met' for one in judged)} of {len(cells)} cells met; the worst is {where}"
     if cell and cell["interval"] and result["of"] == "interval":
         yield "95 % interval {} to {}".format(*(metrics.told(end, result["unit"]).strip() for end in cell["interval"]))

@@ -1,4 +1,4 @@
-"""Measures what the project claims about its speed, in one run of at most 20 minutes.
+"""Measures what the project claims about its speed, in one run of at most 40 minutes.
 
 The claims are rows of bench/claims.json: a name, a quantity over samples, a bar. Samples that several claims need are
 taken once a round; rounds are interleaved, and a verdict is of their median (a bar may say otherwise). Exit codes: 0 all
@@ -16,7 +16,7 @@ from bench.judge import claims, claims_judge, claims_run, command, environment, 
 from bench.stress import runs
 
 OUT = os.path.join("out", "bench", "claims.json")
-MINUTES_MAX = 20.0
+MINUTES_MAX = 40.0
 VERSION = 2
 
 
@@ -25,7 +25,7 @@ def usage(argv):
     parser.add_argument("--only", nargs="+", metavar="ID", help="these claims; --list has their names")
     parser.add_argument("--minutes", type=command.within(0.001, MINUTES_MAX), default=MINUTES_MAX,
                         help="at most, without building; if that is too short for all rounds, the report is partial "
-                        "and no entry to show; default and most 20")
+                        "and no entry to show; default and most 40")
     parser.add_argument("--list", action="store_true", help="what is claimed, by which quantity; measures nothing")
     parser.add_argument("--json", action="store_true", help="print the report as JSON instead of the table")
     parser.add_argument("-o", "--output", default=OUT, metavar="FILE", help=f"the report; default {OUT}")

@@ -262,7 +262,7 @@ class Command(samples.Folder):
         self.assertEqual(self.claims("--only", "later")[1]["claims"][0]["id"], "later")
         self.assertIn("fast.rate / slow.rate >= 1.15 x", self.claims("--list")[0])
         self.assertIn("no claim 'sped'; there is speed", self.claims("--only", "sped", code=2)[0])
-        self.claims("--minutes", "21", code=2)
+        self.claims("--minutes", "41", code=2)
 
 
 class Sources(samples.Folder):
