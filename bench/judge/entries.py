@@ -12,6 +12,7 @@ from bench.judge.points import Invalid
 RESULTS = os.path.join(points.ROOT, "results")
 INDEX = "README.md"
 LINES_MAX = 2000  # of all files of an entry
+ENTRY_WIDTH = 4000  # of a line of an attached report: a cell of a claim is one
 POINT = ("bench", "state", "metric", "unit", "better", "value", "lo", "hi", "n")  # of points.ndjson; env.json has the rest
 INDEX_HEAD = "| what it shows | entry | repeat |"
 
@@ -109,11 +110,11 @@ def attached(path):
     if not path.endswith(".json"):
         return text
     report = points.read_json(text, path)
-    for row in report.get("rows", []) if os.path.basename(path) == "peers.json" else []:
+    for row in report.get("rows", []) if os.path.basename(path).startswith("peers") else []:
         row.pop("runs", None)
         for side in ("least", "greatest"):
             row[side] = {name: row.get(side, {}).get(name) for name in ("ns_per_event", "seconds", "of_floor")}
-    return points.compact(report)
+    return points.compact(report, ENTRY_WIDTH)
 
 
 # --- The folder, and its line in the index. -----------------------------------------------------------------
