@@ -156,6 +156,7 @@ enum weir_result wr_definition_new(const char *provider_name, const void *host_s
     if (!definition)
         return wr_fail(error, WEIR_NO_MEMORY, "no memory for event '%s'", schema->name);
     definition->schema = *schema;
+    definition->provider_hash = wr_name_hash(provider_name);
     if (!copy_names(definition, provider_name, schema) || !describe(definition)) {
         wr_definition_free(definition);
         return wr_fail(error, WEIR_NO_MEMORY, "no memory for event '%s'", schema->name);

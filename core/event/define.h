@@ -6,24 +6,20 @@
 #include "base/error.h"
 #include "event/event.h"
 
-/* What a provider's callback is told: the union of what sessions want. */
+/* What one session, or all together, want of a provider. */
 struct wr_provider_state {
     bool is_enabled;
     uint8_t level;
     uint64_t keywords;
+    const char *arguments; /* the first ones that there are; NULL: none */
 };
 
 /* Without case, as the GUIDs that readers derive from names are. */
 bool wr_names_equal(const char *a, const char *b);
-/* FNV-1a over the lower-cased name. */
-unsigned long wr_name_hash(const char *name, unsigned long seed);
-/* Adds what the session wants of the provider. */
-void wr_interest_add(const struct wr_interest *interest, const char *provider,
+/* Adds what the session wants of the provider whose name has this hash. */
+void wr_interest_add(const struct wr_interest *interest, const char *provider, unsigned long hash,
                      struct wr_provider_state *state);
 bool wr_states_equal(const struct wr_provider_state *a, const struct wr_provider_state *b);
-
-/* 1 to WR_NAME_BYTES_MAX bytes. */
-bool wr_name_is_valid(const char *name);
 
 /* Copies a host's declaration of any known version. */
 enum weir_result wr_declaration_take(struct weir_provider_declaration *own, const void *host,

@@ -28,18 +28,30 @@ static uint64_t marker(void)
     return wr_u64_load_relaxed(&wr_mask_marker);
 }
 
-/* The sessions that want the event. */
-static uint64_t mask_of(const struct weir_event *event)
+/* Of these sessions, the one with this id; 0: all. Their slots keep their sessions while the thread
+ * is inside its pin. */
+static uint64_t only(uint64_t mask, uint64_t session_id)
+{
+    if (session_id == 0)
+        return mask;
+    /* relaxed: edge ENABLE publishes it with the mask */
+    while (mask && wr_u64_load_relaxed(&wr_slot_ids[__builtin_ctzll(mask)]) != session_id)
+        mask &= mask - 1;
+    return mask & -mask;
+}
+
+/* The sessions that want the event; of these, the one with this id; 0: all. */
+static uint64_t mask_of(const struct weir_event *event, uint64_t session_id)
 {
     uint64_t mask = mask_load(event);
-    return mask & ~marker();
+    return only(mask & ~marker(), session_id);
 }
 
 /* --- Nested: this thread is already in the library. ------------------------------------------ */
 
 /* Counts the event in each session that wants it and does nothing else: the interrupted code may
  * hold any lock and be between any two stores. */
-static bool emit_nested(const struct weir_event *event)
+static bool emit_nested(const struct weir_event *event, uint64_t session_id)
 {
     struct wr_thread *thread = wr_self.thread;
     /* relaxed: this thread's own pin */
@@ -52,7 +64,7 @@ static bool emit_nested(const struct weir_event *event)
          * with a plain store, which the stopper of a session without membarrier may not see. That
          * fast path has not reached a lane of such a session, but this function may. */
         wr_u64_store_seq_cst(&thread->pin, pin);
-    for (uint64_t mask = mask_of(event); mask; mask &= mask - 1) {
+    for (uint64_t mask = mask_of(event, session_id); mask; mask &= mask - 1) {
         uint32_t slot = (uint32_t)__builtin_ctzll(mask);
         /* relaxed: only this thread stores it while its pin is odd */
         struct wr_lane *lane = thread ? wr_ptr_load_relaxed(wr_thread_lane(thread, slot)) : NULL;
@@ -226,7 +238,7 @@ static bool wait_outside(struct wr_thread *thread, struct wr_lane *lane, uint32_
      * pin, then frees the lane; it has counted the loss. A pointer that is not NULL is to the same
      * lane, since only this thread attaches lanes. */
     if (waited == WR_WAITED_GRANTED && wr_ptr_load_seq_cst(wr_thread_lane(thread, slot)))
-        return mode->step_in(lane, (mask_of(attempt->event) >> slot & 1) != 0);
+        return mode->step_in(lane, (mask_of(attempt->event, 0) >> slot & 1) != 0);
     wr_self.last_loss = waited == WR_WAITED_DEADLINE ? WEIR_LOSS_DEADLINE : WEIR_LOSS_ABORTED;
     return false;
 }
@@ -244,7 +256,7 @@ static bool wait_for_room(struct wr_thread *thread, struct wr_lane *lane, uint32
     enum wr_waited waited = mode->wait(lane);
     pin_enter(thread);
     stamp_forget(&attempt->stamp);
-    return mode->resume(lane, waited, (mask_of(attempt->event) >> slot & 1) != 0);
+    return mode->resume(lane, waited, (mask_of(attempt->event, 0) >> slot & 1) != 0);
 }
 
 static bool emit_to_slot(struct wr_thread *thread, uint32_t slot, struct attempt *attempt)
@@ -295,7 +307,7 @@ static uint64_t pin_again(struct wr_thread *thread, const struct weir_event *eve
 {
     wr_pin_leave_own(thread);
     pin_enter(thread);
-    return mask_of(event);
+    return mask_of(event, 0);
 }
 
 /* For the sessions that remain. `is_written`: the event is in others already. */
@@ -309,7 +321,7 @@ static WR_NOINLINE bool emit_to_others(const struct weir_event *event, const voi
     wr_self_enter(); /* the pin alone does not say so while the thread waits */
     wr_self.patience_ns = WR_PATIENCE_NS;
     /* Again: a handler may have forked since, and the child's sessions are others. */
-    wr_self.pending = mask & mask_of(event);
+    wr_self.pending = mask & mask_of(event, 0);
     if (WR_UNLIKELY(marker() != 0)) {
         wr_self.pending = pin_again(thread, event);
         stamp_forget(&stamp);
@@ -496,18 +508,19 @@ WR_NOINLINE bool wr_emit_at_pinned_slow(const struct weir_event *event, uint64_t
 
 /* --- Outside the pin. ------------------------------------------------------------------------ */
 
-static bool emit_entered(const struct weir_event *event, const void *payload, struct wr_stamp stamp)
+static bool emit_entered(const struct weir_event *event, const void *payload, struct wr_stamp stamp,
+                         uint64_t session_id)
 {
     wr_self.patience_ns = WR_PATIENCE_NS;
     struct wr_thread *thread = wr_thread_attach();
     if (!thread) {
-        for (uint64_t mask = mask_of(event); mask; mask &= mask - 1)
+        for (uint64_t mask = mask_of(event, session_id); mask; mask &= mask - 1)
             lose_unattributed((uint32_t)__builtin_ctzll(mask));
         return false;
     }
     pin_enter(thread);
     bool is_written = false;
-    wr_self.pending = mask_of(event);
+    wr_self.pending = mask_of(event, session_id);
     if (wr_self.pending) {
         struct attempt attempt;
         attempt_begin(&attempt, event, payload, stamp);
@@ -517,29 +530,37 @@ static bool emit_entered(const struct weir_event *event, const void *payload, st
     return is_written;
 }
 
-static bool emit_slow(const struct weir_event *event, const void *payload, struct wr_stamp stamp)
+/* `session_id`: 0: to all sessions that want it. */
+static bool emit_slow(const struct weir_event *event, const void *payload, struct wr_stamp stamp,
+                      uint64_t session_id)
 {
-    if (wr_self.capture)
+    if (wr_self.capture && (session_id == 0 || session_id == wr_self.capture_id))
         return wr_self.capture(wr_self.capture_context, event, payload, &stamp);
     if (wr_self_is_inside())
-        return emit_nested(event);
+        return emit_nested(event, session_id);
     if (!weir_event_is_enabled(event))
         return false;
     wr_self_enter();
-    bool is_written = emit_entered(event, payload, stamp);
+    bool is_written = emit_entered(event, payload, stamp, session_id);
     leave();
     return is_written;
 }
 
 WR_NOINLINE bool wr_emit_slow(const struct weir_event *event, const void *payload)
 {
-    return emit_slow(event, payload, UNREAD);
+    return emit_slow(event, payload, UNREAD, 0);
 }
 
 WR_NOINLINE bool wr_emit_at_slow(const struct weir_event *event, uint64_t stamp,
                                  const void *payload)
 {
-    return emit_slow(event, payload, (struct wr_stamp){.ticks = stamp, .is_given = true});
+    return emit_slow(event, payload, (struct wr_stamp){.ticks = stamp, .is_given = true}, 0);
+}
+
+WEIR_API bool weir_session_emit(uint64_t session_id, const struct weir_event *event,
+                                const void *payload)
+{
+    return session_id != 0 && emit_slow(event, payload, UNREAD, session_id);
 }
 
 /* --- Payloads in words. ---------------------------------------------------------------------- */
@@ -621,12 +642,12 @@ bool wr_emit_mismatch(const struct weir_event *event)
     if (wr_self.capture)
         return wr_self.capture(wr_self.capture_context, event, &wr_payload_mismatch, &UNREAD);
     if (wr_self_is_inside())
-        return emit_nested(event);
+        return emit_nested(event, 0);
     wr_self_enter();
     wr_self.patience_ns = WR_PATIENCE_NS;
     struct wr_thread *thread = wr_thread_attach();
     uint64_t pin = thread ? wr_pin_enter_seq_cst(thread) : 0;
-    for (uint64_t mask = mask_of(event); mask; mask &= mask - 1) {
+    for (uint64_t mask = mask_of(event, 0); mask; mask &= mask - 1) {
         uint32_t slot = (uint32_t)__builtin_ctzll(mask);
         struct wr_lane *lane = thread ? wr_buffers_lane(thread, slot) : NULL;
         if (lane)

@@ -29,7 +29,8 @@ struct wr_event_definition {
     struct weir_event *event; /* LOCK(registry): NULL once its provider is gone */
     struct weir_event own;    /* for events defined at run time */
     const char *provider_name;
-    struct weir_schema schema; /* owns its name and fields */
+    unsigned long provider_hash; /* of the name */
+    struct weir_schema schema;   /* owns its name and fields */
     uint32_t index;
     uint32_t payload_bytes; /* valid if is_fixed */
     bool is_ordered;        /* its stamp is read after all earlier loads */
@@ -77,38 +78,71 @@ static inline void wr_event_enable(struct weir_event *event, uint64_t mask)
  * be trusted, leaves the event to the slow path, which enters a seq_cst pin. */
 extern struct wr_u64 wr_mask_marker;
 
-/* The parts of a provider specification: "Name[:keywords[:level]]". */
+/* The ids of the sessions in the slots, from before their bits are in any mask. */
+extern struct wr_u64 wr_slot_ids[WR_SESSIONS_MAX];
+
+/* Masks that were stored, for tests: a start stores those of the events that it enables, and no
+ * others. Under the registry's lock. */
+extern uint64_t wr_masks_stored;
+
+/* The events that a session wants of one provider, or of all. */
 struct wr_filter {
-    char name[WR_NAME_BYTES_MAX + 1];
-    uint64_t keywords;
-    uint8_t level;
+    const char *name;
+    unsigned long name_hash;
+    uint64_t keywords;         /* never 0 */
+    const char *arguments;     /* NULL: none */
+    const uint16_t *event_ids; /* ascending */
+    uint32_t event_id_count;
+    uint8_t level; /* 1 to 5 */
+    bool is_for_all;
+    bool ids_are_allowed; /* only these events; otherwise all but these */
 };
 
-/* The events that a session wants. */
+/* The events that a session wants: those that one of its filters lets through. Never changed.
+ * A session holds a reference, and so does each provider whose callback was told of it. */
 struct wr_interest {
-    const struct wr_filter *filters;
-    uint32_t count;
+    uint32_t references; /* LOCK(registry), as the next one */
+    uint32_t count;      /* CONST, as the filters */
+    struct wr_interest *next_dead;
+    struct wr_filter filters[]; /* what they point to follows in memory */
 };
 
 bool wr_interest_wants(const struct wr_interest *interest,
                        const struct wr_event_definition *definition);
+/* Gives back a reference. Takes the registry's lock. */
+void wr_interest_release(struct wr_interest *interest);
 
+/* The registry's lock, which also guards the list of sessions. Signals are blocked while it is held,
+ * so that no handler suspends the thread with it. Waits at most `limit_ns` (UINT64_MAX: no limit).
+ * False: the lock was not free in time. */
+bool wr_registry_lock_for(uint64_t limit_ns);
+void wr_registry_lock(void);
+void wr_registry_unlock(void);
+
+/* 1 to WR_NAME_BYTES_MAX bytes. */
+bool wr_name_is_valid(const char *name);
+/* FNV-1a over the lower-cased name. */
+unsigned long wr_name_hash(const char *name);
 bool wr_provider_exists(const char *name);
 
-/* Gives the session a slot and stores `buffers` in wr_buffers_by_slot. Records in `buffers` whether
- * the session's emitters may have plain pins. Returns WEIR_OK, WEIR_LIMIT or WEIR_BAD_STATE. */
-enum weir_result wr_registry_take_slot(struct wr_buffers *buffers, uint32_t *slot,
-                                       struct weir_error *error);
+/* Gives the session a slot, and stores its id in wr_slot_ids and `buffers` in wr_buffers_by_slot.
+ * Records in `buffers` whether the session's emitters may have plain pins. Returns WEIR_OK,
+ * WEIR_LIMIT or WEIR_BAD_STATE. */
+enum weir_result wr_registry_take_slot(struct wr_buffers *buffers, uint64_t session_id,
+                                       uint32_t *slot, struct weir_error *error);
 /* Sets the slot's bit in the masks of the events that `interest` wants and clears it in all others.
  * Once membarrier has failed, the bit of a session with plain pins stays clear. */
-void wr_registry_enable(uint32_t slot, const struct wr_interest *interest);
+void wr_registry_enable(uint32_t slot, struct wr_interest *interest);
+/* The same for a session that is enabled: replaces `*interest`, and the session's reference to it.
+ * False: the session is not enabled, and nothing has changed. */
+bool wr_registry_update(uint32_t slot, struct wr_interest **interest, struct wr_interest *new);
 /* The same with no interest. Like wr_registry_give_slot(), waits at most `limit_ns` for the
  * registry's lock (UINT64_MAX: no limit), and returns false if it changed nothing. */
 bool wr_registry_disable(uint32_t slot, uint64_t limit_ns);
 /* Call only after QUIESCE. */
 bool wr_registry_give_slot(uint32_t slot, uint64_t limit_ns);
-/* Runs the callbacks of providers whose wanted state has changed, outside all locks. Leaves those
- * that do not run within the limit to the next call. */
+/* Runs the callbacks of providers of which a session wants something else than before, outside all
+ * locks. Leaves those that do not run within the limit to the next call. */
 void wr_registry_run_callbacks(uint64_t limit_ns);
 
 /* Records that the calling thread has left all provider callbacks that it was in. */

@@ -27,7 +27,7 @@ static struct ck_malloc hs_allocator = {.malloc = hs_malloc, .free = hs_free};
 
 static unsigned long hash_name(const void *provider, unsigned long seed)
 {
-    return wr_name_hash(((const struct weir_provider *)provider)->name, seed);
+    return ((const struct weir_provider *)provider)->name_hash ^ seed;
 }
 
 static bool same_name(const void *a, const void *b)
@@ -51,18 +51,18 @@ struct weir_provider *wr_providers_locked(void)
     return providers;
 }
 
-static struct weir_provider *provider_find_locked(const char *name)
+struct weir_provider *wr_provider_find_locked(const char *name)
 {
     if (!providers)
         return NULL;
-    struct weir_provider key = {.name = (char *)(uintptr_t)name};
+    struct weir_provider key = {.name = (char *)(uintptr_t)name, .name_hash = wr_name_hash(name)};
     return ck_hs_get(&providers_by_name, CK_HS_HASH(&providers_by_name, hash_name, &key), &key);
 }
 
 bool wr_provider_exists(const char *name)
 {
     wr_registry_lock();
-    bool exists = provider_find_locked(name) != NULL;
+    bool exists = wr_provider_find_locked(name) != NULL;
     wr_registry_unlock();
     return exists;
 }
@@ -72,7 +72,7 @@ static enum weir_result provider_insert_locked(struct weir_provider *provider,
 {
     if (wr_registry_is_broken)
         return wr_registry_fail_broken(error);
-    if (provider_find_locked(provider->name) ||
+    if (wr_provider_find_locked(provider->name) ||
         wr_names_equal(provider->name, "Weir")) /* ours: Weir/Loss */
         return wr_fail(error, WEIR_EXISTS, "provider '%s' is registered already", provider->name);
     if (!names_ready_locked() ||
@@ -81,12 +81,14 @@ static enum weir_result provider_insert_locked(struct weir_provider *provider,
         return wr_fail(error, WEIR_NO_MEMORY, "no memory for provider '%s'", provider->name);
     provider->next = providers;
     providers = provider;
+    wr_callbacks_note_locked(provider);
     return WEIR_OK;
 }
 
 static void provider_remove_locked(struct weir_provider *provider)
 {
     wr_definitions_orphan_locked(provider);
+    wr_callbacks_unqueue_locked(provider);
     struct weir_provider **link = &providers;
     while (*link && *link != provider)
         link = &(*link)->next;
@@ -98,6 +100,13 @@ static void provider_remove_locked(struct weir_provider *provider)
 
 /* --- One provider. --------------------------------------------------------------------------- */
 
+void wr_provider_free(struct weir_provider *provider)
+{
+    free(provider->name);
+    free(provider->told);
+    free(provider);
+}
+
 static struct weir_provider *provider_new(const char *name, weir_provider_callback callback,
                                           void *context)
 {
@@ -107,17 +116,14 @@ static struct weir_provider *provider_new(const char *name, weir_provider_callba
     provider->name = strdup(name);
     provider->callback = callback;
     provider->context = context;
-    if (!provider->name) {
-        free(provider);
+    if (callback)
+        provider->told = calloc(WR_SESSIONS_MAX, sizeof *provider->told);
+    if (!provider->name || (callback && !provider->told)) {
+        wr_provider_free(provider);
         return NULL;
     }
+    provider->name_hash = wr_name_hash(name);
     return provider;
-}
-
-void wr_provider_free(struct weir_provider *provider)
-{
-    free(provider->name);
-    free(provider);
 }
 
 /* The last step of creating a provider: it is in the list now, or it is freed. */
@@ -151,6 +157,41 @@ enum weir_result weir_provider_create(const char *name, weir_provider_callback c
     wr_registry_unlock();
     /* NOLINTNEXTLINE(clang-analyzer-unix.Malloc): it is in the list, or freed */
     return provider_finish(provider, result, out);
+}
+
+static enum weir_result watch_locked(struct weir_provider *provider, weir_provider_watcher watcher,
+                                     void *context, struct wr_told *told, struct weir_error *error)
+{
+    if (wr_registry_is_broken)
+        return wr_registry_fail_broken(error);
+    if (provider->told)
+        return wr_fail(error, WEIR_EXISTS, "provider '%s' has a callback or a watcher already",
+                       provider->name);
+    provider->watcher = watcher;
+    provider->context = context;
+    provider->told = told;
+    wr_callbacks_note_locked(provider);
+    return WEIR_OK;
+}
+
+enum weir_result weir_provider_watch(struct weir_provider *provider, weir_provider_watcher watcher,
+                                     void *context, struct weir_error *error)
+{
+    WR_OS_NO_CANCEL;
+    if (!provider || !watcher)
+        return wr_fail(error, WEIR_BAD_ARGUMENT, "provider and watcher must not be NULL");
+    struct wr_told *told = calloc(WR_SESSIONS_MAX, sizeof *told);
+    if (!told)
+        return wr_fail(error, WEIR_NO_MEMORY, "no memory for a watcher of provider '%s'",
+                       provider->name);
+    wr_registry_lock();
+    enum weir_result result = watch_locked(provider, watcher, context, told, error);
+    wr_registry_unlock();
+    if (result == WEIR_OK)
+        wr_registry_run_callbacks(UINT64_MAX);
+    else
+        free(told);
+    return result;
 }
 
 /* Makes the declaration's definitions. If it fails, the caller frees those that are in `made`. */
@@ -233,7 +274,7 @@ void weir_provider_destroy(struct weir_provider *provider)
         return;
     wr_registry_lock();
     provider_remove_locked(provider);
-    bool is_own_call = wr_callbacks_wait_locked(provider);
+    bool is_own_call = wr_callbacks_end_locked(provider);
     provider->is_destroyed = true; /* the thread that is calling frees it */
     wr_registry_unlock();
     if (!is_own_call)

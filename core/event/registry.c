@@ -40,8 +40,10 @@ void wr_registry_lock(void)
 void wr_registry_unlock(void)
 {
     uint64_t before = signals_before;
+    struct wr_interest *dead = wr_interests_take_dead_locked();
     pthread_mutex_unlock(&lock);
     wr_os_signals_restore(before);
+    wr_interests_free(dead);
     wr_self_leave();
 }
 

@@ -11,13 +11,25 @@
 #include <pthread.h>
 #include "event/define.h"
 
+/* What a slot's session wanted when the provider's callback was last told of it. */
+struct wr_told {
+    uint64_t session_id; /* 0: nothing */
+    struct wr_interest *interest;
+};
+
 struct weir_provider {
-    char *name; /* CONST */
-    weir_provider_callback callback;
+    char *name; /* CONST, as the next one */
+    unsigned long name_hash;
+    weir_provider_callback callback; /* of these two, one at most */
+    weir_provider_watcher watcher;
     void *context;
     struct wr_event_definition *definitions; /* LOCK, as all that follows */
     struct weir_provider *next;
-    struct wr_provider_state told; /* by the last callback */
+    struct wr_told *told;               /* by slot; NULL without callback and watcher */
+    struct wr_provider_state told_all;  /* by the last callback */
+    struct weir_provider *next_pending; /* in the queue of those whose callback may be due */
+    bool is_pending;
+    uint64_t updated; /* the change that its masks were last updated for */
     bool is_calling;
     bool is_destroyed;
     pthread_t caller;
@@ -25,12 +37,6 @@ struct weir_provider {
 };
 
 /* --- registry.c ------------------------------------------------------------------------------ */
-
-/* Signals are blocked while the lock is held, so that no handler suspends the thread with it. Waits
- * at most `limit_ns` (UINT64_MAX: no limit). False: the lock was not free in time. */
-bool wr_registry_lock_for(uint64_t limit_ns);
-void wr_registry_lock(void);
-void wr_registry_unlock(void);
 
 /* This process was forked while its thread was inside the library, so it can neither register nor
  * start anything. Changes in fork only. */
@@ -41,6 +47,8 @@ enum weir_result wr_registry_fail_broken(struct weir_error *error);
 
 /* The first provider; the others follow by `next`. */
 struct weir_provider *wr_providers_locked(void);
+/* NULL if there is none of that name. */
+struct weir_provider *wr_provider_find_locked(const char *name);
 /* For a provider that is not in the list. Needs no lock. */
 void wr_provider_free(struct weir_provider *provider);
 
@@ -61,13 +69,24 @@ void wr_definitions_after_fork(void);
 
 /* --- slots.c --------------------------------------------------------------------------------- */
 
-/* Stores the mask of the definition's event, if it has one. LOCK, or a forked child's only
- * thread. */
+/* Stores the mask of the definition's event, if it has one with another mask. LOCK, or a forked
+ * child's only thread. */
 void wr_mask_store(struct wr_event_definition *definition, uint64_t mask);
 /* Computes the mask from what the sessions want. */
 void wr_mask_update_locked(struct wr_event_definition *definition);
-/* The union of what the sessions want of the provider. */
-struct wr_provider_state wr_slots_wanted_locked(const struct weir_provider *provider);
+/* What the slot's session is, and what it wants. */
+struct wr_slot {
+    uint64_t session_id;
+    /* When this session was enabled and last changed, and when the one before it was disabled:
+     * ascending from one change to the next, of any slot. */
+    uint64_t started, changed, ended;
+    struct wr_interest *interest; /* NULL: not enabled */
+};
+extern struct wr_slot wr_slots[WR_SESSIONS_MAX]; /* LOCK */
+/* What nobody refers to any more is freed when the lock has been released: free() may wait. */
+void wr_interest_release_locked(struct wr_interest *interest);
+struct wr_interest *wr_interests_take_dead_locked(void);
+void wr_interests_free(struct wr_interest *dead);
 /* Keeps the marker's slot taken. LOCK, or a forked child's only thread. */
 void wr_marker_keep_locked(void);
 /* Takes the lock. Sets the marker, and disables and ends all sessions: at this moment all of them
@@ -79,9 +98,14 @@ void wr_slots_after_fork(void);
 
 /* --- callbacks.c ----------------------------------------------------------------------------- */
 
-/* Waits until no other thread is in the provider's callback; releases the lock while it waits. True
- * if this thread is in the callback: it then frees the provider when it leaves it. */
-bool wr_callbacks_wait_locked(const struct weir_provider *provider);
+/* The sessions may want something else of the provider than its callback was told. */
+void wr_callbacks_note_locked(struct weir_provider *provider);
+/* For a provider that is not in the list any more. */
+void wr_callbacks_unqueue_locked(struct weir_provider *provider);
+/* The same, later: waits until no other thread is in the provider's callback, and releases the lock
+ * while it waits. True if this thread is in the callback: it then frees the provider when it leaves
+ * it. */
+bool wr_callbacks_end_locked(struct weir_provider *provider);
 /* Forgets the calls of the parent's other threads, and what the callbacks were called with. */
 void wr_callbacks_after_fork(void);
 

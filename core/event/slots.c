@@ -4,12 +4,17 @@
  */
 #include "event/registry.h"
 
+#include <stdlib.h>
 #include <string.h>
 #include "buffers/buffers.h"
 
-static const struct wr_interest *interests[WR_SESSIONS_MAX]; /* LOCK: what an enabled slot wants */
-static bool slot_is_taken[WR_SESSIONS_MAX];                  /* LOCK */
-struct wr_u64 wr_mask_marker;                                /* LOCK for stores */
+struct wr_slot wr_slots[WR_SESSIONS_MAX];
+struct wr_u64 wr_slot_ids[WR_SESSIONS_MAX]; /* LOCK for stores */
+static uint64_t changes;                    /* LOCK */
+static struct wr_interest *dead_interests;  /* LOCK */
+static bool slot_is_taken[WR_SESSIONS_MAX]; /* LOCK */
+struct wr_u64 wr_mask_marker;               /* LOCK for stores */
+uint64_t wr_masks_stored;                   /* LOCK */
 
 /* --- Masks. ---------------------------------------------------------------------------------- */
 
@@ -26,34 +31,109 @@ void wr_marker_keep_locked(void)
 
 void wr_mask_store(struct wr_event_definition *definition, uint64_t mask)
 {
-    if (definition->event)
-        wr_event_enable(definition->event, mask);
+    struct weir_event *event = definition->event;
+    if (!event ||
+        wr_mask_load_relaxed(&event->enabled) == mask) /* relaxed: stored under the lock */
+        return;
+    wr_event_enable(event, mask);
+    wr_masks_stored++;
 }
 
 void wr_mask_update_locked(struct wr_event_definition *definition)
 {
     uint64_t mask = 0;
     for (uint32_t slot = 0; slot < WR_SESSIONS_MAX; slot++)
-        if (interests[slot] && wr_interest_wants(interests[slot], definition))
+        if (wr_slots[slot].interest && wr_interest_wants(wr_slots[slot].interest, definition))
             mask |= UINT64_C(1) << slot;
     wr_mask_store(definition, mask ? mask | marker_locked() : 0);
 }
 
-static void masks_update_locked(void)
+/* Many entries of a session may name the same provider. */
+static void provider_update_locked(struct weir_provider *provider)
+{
+    if (provider->updated == changes)
+        return;
+    provider->updated = changes;
+    for (struct wr_event_definition *d = provider->definitions; d; d = d->next)
+        wr_mask_update_locked(d);
+    wr_callbacks_note_locked(provider);
+}
+
+static void all_update_locked(void)
 {
     for (struct weir_provider *provider = wr_providers_locked(); provider;
          provider = provider->next)
-        for (struct wr_event_definition *d = provider->definitions; d; d = d->next)
-            wr_mask_update_locked(d);
+        provider_update_locked(provider);
 }
 
-struct wr_provider_state wr_slots_wanted_locked(const struct weir_provider *provider)
+/* Updates the events of the providers that `interest` names; NULL: it names none. */
+static void masks_update_locked(const struct wr_interest *interest)
 {
-    struct wr_provider_state state = {false, 0, 0};
-    for (uint32_t slot = 0; slot < WR_SESSIONS_MAX; slot++)
-        if (interests[slot])
-            wr_interest_add(interests[slot], provider->name, &state);
-    return state;
+    for (uint32_t i = 0; interest && i < interest->count; i++) {
+        if (interest->filters[i].is_for_all) {
+            all_update_locked();
+            return;
+        }
+        struct weir_provider *provider = wr_provider_find_locked(interest->filters[i].name);
+        if (provider)
+            provider_update_locked(provider);
+    }
+}
+
+static void slot_set_locked(uint32_t slot, struct wr_interest *interest)
+{
+    struct wr_slot *to = &wr_slots[slot];
+    if (to->interest == interest) /* it is off already */
+        return;
+    to->changed = ++changes;
+    if (!interest)
+        to->ended = changes;
+    else if (!to->interest)
+        to->started = changes;
+    /* relaxed: stored under the lock */
+    to->session_id = interest ? wr_u64_load_relaxed(&wr_slot_ids[slot]) : 0;
+    to->interest = interest;
+}
+
+static void slot_change_locked(uint32_t slot, struct wr_interest *interest)
+{
+    const struct wr_interest *before = wr_slots[slot].interest;
+    slot_set_locked(slot, interest);
+    masks_update_locked(before);
+    masks_update_locked(interest);
+}
+
+void wr_interest_release_locked(struct wr_interest *interest)
+{
+    if (--interest->references > 0)
+        return;
+    interest->next_dead = dead_interests;
+    dead_interests = interest;
+}
+
+struct wr_interest *wr_interests_take_dead_locked(void)
+{
+    struct wr_interest *dead = dead_interests;
+    dead_interests = NULL;
+    return dead;
+}
+
+void wr_interests_free(struct wr_interest *dead)
+{
+    while (dead) {
+        struct wr_interest *next = dead->next_dead;
+        free(dead);
+        dead = next;
+    }
+}
+
+void wr_interest_release(struct wr_interest *interest)
+{
+    if (!interest)
+        return;
+    wr_registry_lock();
+    wr_interest_release_locked(interest);
+    wr_registry_unlock();
 }
 
 /* --- Slots. ---------------------------------------------------------------------------------- */
@@ -65,8 +145,8 @@ static void blocking_set_locked(uint32_t slot, bool blocks)
     wr_u64_store_release(&wr_buffers_blocking_slots, blocks ? slots | bit : slots & ~bit);
 }
 
-static enum weir_result slot_take_locked(struct wr_buffers *buffers, uint32_t *slot,
-                                         struct weir_error *error)
+static enum weir_result slot_take_locked(struct wr_buffers *buffers, uint64_t session_id,
+                                         uint32_t *slot, struct weir_error *error)
 {
     if (wr_registry_is_broken)
         return wr_registry_fail_broken(error);
@@ -76,6 +156,8 @@ static enum weir_result slot_take_locked(struct wr_buffers *buffers, uint32_t *s
         slot_is_taken[i] = true;
         *slot = i;
         buffers->has_plain_pins = wr_thread_fast && !marker_locked();
+        /* relaxed: edge ENABLE publishes it with the buffers */
+        wr_u64_store_relaxed(&wr_slot_ids[i], session_id);
         /* edge ENABLE: before the slot's bit is in any mask */
         wr_ptr_store_release(&wr_buffers_by_slot[i], buffers);
         blocking_set_locked(i, buffers->mode->parks);
@@ -84,32 +166,43 @@ static enum weir_result slot_take_locked(struct wr_buffers *buffers, uint32_t *s
     return wr_fail(error, WEIR_LIMIT, "%d sessions run; stop one", WR_SESSIONS_MAX);
 }
 
-enum weir_result wr_registry_take_slot(struct wr_buffers *buffers, uint32_t *slot,
-                                       struct weir_error *error)
+enum weir_result wr_registry_take_slot(struct wr_buffers *buffers, uint64_t session_id,
+                                       uint32_t *slot, struct weir_error *error)
 {
     wr_registry_lock();
-    enum weir_result result = slot_take_locked(buffers, slot, error);
+    enum weir_result result = slot_take_locked(buffers, session_id, slot, error);
     wr_registry_unlock();
     return result;
 }
 
-void wr_registry_enable(uint32_t slot, const struct wr_interest *interest)
+void wr_registry_enable(uint32_t slot, struct wr_interest *interest)
 {
     wr_registry_lock();
     /* relaxed: stored under the lock */
     const struct wr_buffers *buffers = wr_ptr_load_relaxed(&wr_buffers_by_slot[slot]);
     bool is_lost = marker_locked() && buffers && buffers->has_plain_pins;
-    interests[slot] = is_lost ? NULL : interest;
-    masks_update_locked();
+    slot_change_locked(slot, is_lost ? NULL : interest);
     wr_registry_unlock();
+}
+
+bool wr_registry_update(uint32_t slot, struct wr_interest **interest, struct wr_interest *new)
+{
+    wr_registry_lock();
+    bool is_enabled = wr_slots[slot].interest == *interest;
+    if (is_enabled) {
+        slot_change_locked(slot, new);
+        wr_interest_release_locked(*interest);
+        *interest = new;
+    }
+    wr_registry_unlock();
+    return is_enabled;
 }
 
 bool wr_registry_disable(uint32_t slot, uint64_t limit_ns)
 {
     if (!wr_registry_lock_for(limit_ns))
         return false;
-    interests[slot] = NULL;
-    masks_update_locked();
+    slot_change_locked(slot, NULL);
     wr_registry_unlock();
     return true;
 }
@@ -128,7 +221,7 @@ bool wr_registry_give_slot(uint32_t slot, uint64_t limit_ns)
 
 void wr_slots_after_fork(void)
 {
-    memset(interests, 0, sizeof interests);
+    memset(wr_slots, 0, sizeof wr_slots);
     memset(slot_is_taken, 0, sizeof slot_is_taken);
     memset(wr_buffers_by_slot, 0, sizeof wr_buffers_by_slot);
     wr_u64_store_release(&wr_buffers_blocking_slots, 0);
@@ -165,8 +258,9 @@ void wr_slots_on_membarrier_error(void)
     /* relaxed: edge ENABLE.release follows, with the first mask that has the marker */
     wr_u64_store_relaxed(&wr_mask_marker, UINT64_C(1) << marker_slot_locked());
     wr_marker_keep_locked();
-    memset(interests, 0, sizeof interests);
-    masks_update_locked();
+    for (uint32_t slot = 0; slot < WR_SESSIONS_MAX; slot++)
+        slot_set_locked(slot, NULL);
+    all_update_locked();
     for (uint32_t slot = 0; slot < WR_SESSIONS_MAX; slot++)
         session_end_locked(slot);
     wr_registry_unlock();

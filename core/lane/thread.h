@@ -80,6 +80,7 @@ struct wr_self {
     bool (*capture)(void *context, const struct weir_event *event, const void *payload,
                     const struct wr_stamp *stamp);
     void *capture_context;
+    uint64_t capture_id;  /* of its session */
     uint32_t last_loss;   /* enum weir_loss: why the most recent failed emit failed */
     uint32_t no_block;    /* no-block scopes that the thread is in */
     uint64_t patience_ns; /* how long this event may still wait for locks: wr_self_lock() */

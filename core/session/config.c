@@ -1,103 +1,15 @@
 /* Checks every field of a configuration, and copies it into the session. */
 #include "session/session.h"
 
-#include <errno.h>
-#include <stdlib.h>
 #include <string.h>
 #include "base/host_struct.h"
 #include "buffers/modes.h"
+#include "session/enables.h"
 #include "wait/strategies.h"
 
 #define BUDGET_BYTES_MAX (UINT64_C(64) << 30)
 #define FLUSH_MS_MAX     60000u
 #define STOP_MS_MAX      600000u
-
-/* Parses "0xff" or "255". All of the text must be the number. */
-static bool parse_u64(const char *text, size_t length, uint64_t *value)
-{
-    char copy[32];
-    if (length == 0 || length >= sizeof copy || text[0] < '0' || text[0] > '9')
-        return false;
-    memcpy(copy, text, length);
-    copy[length] = 0;
-    char *end;
-    bool is_hex = length > 2 && copy[0] == '0' && (copy[1] == 'x' || copy[1] == 'X');
-    errno = 0;
-    *value = strtoull(copy, &end, is_hex ? 16 : 10);
-    return *end == 0 && errno == 0;
-}
-
-/* Parses one "Name[:keywords[:level]]" of `length` bytes. */
-static enum weir_result filter_parse(struct wr_filter *filter, const char *text, size_t length,
-                                     struct weir_error *error)
-{
-    int shown = length > 100 ? 100 : (int)length;
-    const char *end = text + length;
-    const char *first = memchr(text, ':', length);
-    const char *name_end = first ? first : end;
-    size_t name_length = (size_t)(name_end - text);
-    if (name_length == 0 || name_length > WR_NAME_BYTES_MAX)
-        return wr_fail(error, WEIR_BAD_ARGUMENT,
-                       "providers: '%.*s' has no name, or one over %d bytes; write "
-                       "Name:keywords:level",
-                       shown, text, WR_NAME_BYTES_MAX);
-    memcpy(filter->name, text, name_length);
-    filter->name[name_length] = 0;
-    filter->keywords = UINT64_MAX;
-    filter->level = WEIR_LEVEL_VERBOSE;
-    if (!first)
-        return WEIR_OK;
-    const char *keywords = first + 1, *second = memchr(keywords, ':', (size_t)(end - keywords));
-    const char *keywords_end = second ? second : end;
-    if (keywords_end > keywords &&
-        !parse_u64(keywords, (size_t)(keywords_end - keywords), &filter->keywords))
-        return wr_fail(error, WEIR_BAD_ARGUMENT,
-                       "providers: '%.*s': keywords must be a number, such as 0xff", shown, text);
-    uint64_t level = WEIR_LEVEL_VERBOSE;
-    if (second &&
-        (!parse_u64(second + 1, (size_t)(end - second - 1), &level) || level > WEIR_LEVEL_VERBOSE))
-        return wr_fail(error, WEIR_BAD_ARGUMENT,
-                       "providers: '%.*s': the level must be a number from 0 to 5", shown, text);
-    filter->level = (uint8_t)level;
-    return WEIR_OK;
-}
-
-static enum weir_result filters_parse(struct weir_session *session, const char *text,
-                                      struct weir_error *error)
-{
-    uint32_t count = 0;
-    while (text && *text) {
-        size_t length = strcspn(text, ",");
-        if (count == WR_FILTERS_MAX)
-            return wr_fail(error, WEIR_BAD_ARGUMENT, "providers: more than %d are named",
-                           WR_FILTERS_MAX);
-        enum weir_result result = filter_parse(&session->filters[count++], text, length, error);
-        if (result != WEIR_OK)
-            return result;
-        text += length;
-        if (*text == ',' && !*++text)
-            return wr_fail(error, WEIR_BAD_ARGUMENT, "providers: nothing follows the last comma");
-    }
-    if (count == 0)
-        return wr_fail(error, WEIR_BAD_ARGUMENT,
-                       "providers: none named; write \"Name:keywords:level\"");
-    session->interest.filters = session->filters;
-    session->interest.count = count;
-    return WEIR_OK;
-}
-
-static enum weir_result providers_check(const struct weir_session *session,
-                                        struct weir_error *error)
-{
-    for (uint32_t i = 0; i < session->interest.count && !session->config.unknown_providers_allowed;
-         i++)
-        if (!wr_provider_exists(session->filters[i].name))
-            return wr_fail(error, WEIR_NOT_FOUND,
-                           "providers: there is no provider '%.100s'; set "
-                           "unknown_providers_allowed to wait for it",
-                           session->filters[i].name);
-    return WEIR_OK;
-}
 
 static enum weir_result sizes_check(const struct weir_session_config *config,
                                     struct weir_error *error)
@@ -195,20 +107,35 @@ enum weir_result wr_session_config_take(struct weir_session_config *own,
     return result;
 }
 
+static enum weir_result name_take(struct weir_session *session, const char *name,
+                                  struct weir_error *error)
+{
+    if (name && strnlen(name, sizeof session->name) == sizeof session->name)
+        return wr_fail(error, WEIR_BAD_ARGUMENT, "name: over %d bytes", WR_NAME_BYTES_MAX);
+    strcpy(session->name, name ? name : "");
+    return WEIR_OK;
+}
+
 enum weir_result wr_session_configure(struct weir_session *session,
                                       const struct weir_session_config *config,
                                       struct weir_error *error)
 {
+    session->config = *config;
+    session->config.providers = session->config.sink.file = NULL; /* the caller's; not kept */
+    session->config.enables = NULL;
+    session->config.name = NULL;
+    session->sink_kind = config->memory_bytes_max ? WEIR_SINK_MEMORY
+                         : config->sink.file      ? WEIR_SINK_FILE
+                         : config->sink.write     ? WEIR_SINK_WRITE
+                                                  : WEIR_SINK_DESCRIPTOR;
     enum weir_result result = sizes_check(config, error);
     if (result == WEIR_OK)
         result = mode_check(config, error);
     if (result == WEIR_OK)
         result = wr_sink_check(&config->sink, config->memory_bytes_max, error);
     if (result == WEIR_OK)
-        result = filters_parse(session, config->providers, error);
-    session->config = *config;
-    session->config.providers = session->config.sink.file = NULL; /* the caller's; not kept */
+        result = name_take(session, config->name, error);
     if (result == WEIR_OK)
-        result = providers_check(session, error);
+        result = wr_enables_take(config, &session->interest, error);
     return result;
 }

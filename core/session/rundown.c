@@ -23,7 +23,7 @@ static bool encode(struct weir_session *session, const struct weir_event *event,
 {
     struct wr_drain *drain = &session->drain;
     const struct wr_event_definition *definition = wr_definition_of(event);
-    if (!definition || !wr_interest_wants(&session->interest, definition))
+    if (!definition || !wr_interest_wants(session->interest, definition))
         return false;
     if (payload == &wr_payload_mismatch)
         return lose(session, WEIR_LOSS_MISMATCH);
@@ -63,6 +63,7 @@ void wr_rundown_run(struct weir_session *session)
     if (!session->config.rundown)
         return;
     wr_self.capture_context = session;
+    wr_self.capture_id = session->id;
     wr_self.capture = capture;
     session->config.rundown(session->config.rundown_context, session);
     wr_self.capture = NULL;

@@ -40,6 +40,7 @@ static struct weir_session *session_allocate(const struct weir_session_config *c
 static void session_free(struct weir_session *session)
 {
     struct weir_session_config config = session->config;
+    wr_interest_release(session->interest);
     host_release(&config, session->allocation, session->allocation_bytes);
 }
 
@@ -103,11 +104,13 @@ enum weir_result weir_session_create(const struct weir_session_config *host_conf
     session->generation = wr_process_generation();
     result = session_build(session, config, error);
     wr_self_leave();
-    if (result == WEIR_OK)
-        *out = session;
-    else
-        host_release(config, session->allocation, session->allocation_bytes);
-    return result;
+    if (result != WEIR_OK) {
+        session_free(session);
+        return result;
+    }
+    wr_sessions_add(session);
+    *out = session;
+    return WEIR_OK;
 }
 
 /* --- Start. ---------------------------------------------------------------------------------- */
@@ -152,18 +155,14 @@ bool wr_session_wait_hooked(const struct wr_u32 *word, uint32_t value, uint64_t 
     return has_changed;
 }
 
-enum weir_result weir_session_start(struct weir_session *session, struct weir_error *error)
+static enum weir_result start(struct weir_session *session, struct weir_error *error)
 {
-    WR_OS_NO_CANCEL;
-    if (!session || session->generation != wr_process_generation())
-        return wr_fail(error, WEIR_BAD_STATE, "no session, or a session of the parent process");
-    if (!state_change(session, WR_SESSION_INERT, WR_SESSION_STARTING))
-        return wr_fail(error, WEIR_BAD_STATE, "the session was started before");
     wr_self_enter();
     wr_os_module_keep(); /* before the drain thread starts and before any thread gets a lane */
     session->frequency_hz = wr_clock_frequency_hz();
     (void)wr_threads_barrier(wr_thread_fast); /* if it fails now, this session uses seq_cst pins */
-    enum weir_result result = wr_registry_take_slot(&session->buffers, &session->slot, error);
+    enum weir_result result =
+        wr_registry_take_slot(&session->buffers, session->id, &session->slot, error);
     if (result == WEIR_OK) {
         session->buffers.slot = session->slot;
         result = wr_drain_start(session, error);
@@ -171,15 +170,28 @@ enum weir_result weir_session_start(struct weir_session *session, struct weir_er
             wr_registry_give_slot(session->slot, UINT64_MAX);
     }
     if (result == WEIR_OK)
-        wr_registry_enable(session->slot, &session->interest); /* edge ENABLE */
+        wr_registry_enable(session->slot, session->interest); /* edge ENABLE */
     /* edge EARLY.acquire: a drain that failed before the masks were set has cleared them too early
      */
     if (result == WEIR_OK && wr_u32_load_acquire(&session->has_ended_early))
         wr_registry_disable(session->slot, UINT64_MAX);
     state_set(session, result == WEIR_OK ? WR_SESSION_ENABLED : WR_SESSION_CLOSED);
     wr_self_leave();
+    return result;
+}
+
+enum weir_result weir_session_start(struct weir_session *session, struct weir_error *error)
+{
+    WR_OS_NO_CANCEL;
+    if (!session || session->generation != wr_process_generation())
+        return wr_fail(error, WEIR_BAD_STATE, "no session, or a session of the parent process");
+    if (!state_change(session, WR_SESSION_INERT, WR_SESSION_STARTING))
+        return wr_fail(error, WEIR_BAD_STATE, "the session was started before");
+    wr_sessions_set_starting(session, true);
+    enum weir_result result = start(session, error);
     if (result == WEIR_OK)
         wr_registry_run_callbacks(UINT64_MAX);
+    wr_sessions_set_starting(session, false); /* from here on it may be destroyed */
     return result;
 }
 
@@ -306,38 +318,36 @@ static enum weir_result stop_result(const struct weir_session *session, struct w
 }
 
 /* Called by the thread that set the state to STOPPING. The session is CLOSED before the after hook
- * is called: the hook may block, and other threads that stop or destroy the session do not wait for
- * it. */
-static enum weir_result stop_own(struct weir_session *session, uint64_t deadline_ns,
+ * is called (wr_session_stop_end()): the hook may block, and other threads that stop or destroy the
+ * session do not wait for it. */
+static enum weir_result stop_own(struct weir_session *session, struct wr_stop *stop,
                                  struct weir_error *error)
 {
-    const struct weir_park_hooks *hooks = wr_hooks_before();
+    stop->hooks = wr_hooks_before();
     wr_self_enter();
-    session->is_quarantined = !stop_by_deadline(session, deadline_ns);
+    session->is_quarantined = !stop_by_deadline(session, stop->deadline_ns);
     if (session->is_drained) /* threads that are still inside do not write to the stream */
         wr_stream_finish(&session->stream);
     enum weir_result result = stop_result(session, error);
     wr_self_leave();
     state_set(session, WR_SESSION_CLOSED);
-    wr_hooks_after(hooks);
-    wr_registry_run_callbacks(ns_until(deadline_ns));
     return result;
 }
 
 /* Another thread is stopping the session, or has stopped it. Its outcome is in `is_quarantined`,
  * which only the thread that set the state to STOPPING may read or write. */
-static enum weir_result stop_of_other(struct weir_session *session, uint64_t deadline_ns,
+static enum weir_result stop_of_other(struct weir_session *session, struct wr_stop *stop,
                                       struct weir_error *error)
 {
     for (;;) {
         enum wr_session_state state = state_of(session);
         if (state != WR_SESSION_CLOSED &&
-            !wr_session_wait_hooked(&session->state, state, deadline_ns))
+            !wr_session_wait_hooked(&session->state, state, stop->deadline_ns))
             return fail_timeout(session, "another thread is still stopping the session", error);
         if (!state_change(session, WR_SESSION_CLOSED, WR_SESSION_STOPPING))
             continue;
         if (session->is_quarantined)
-            return stop_own(session, deadline_ns, error);
+            return stop_own(session, stop, error);
         enum weir_result result = stop_result(session, error);
         state_set(session, WR_SESSION_CLOSED);
         return result;
@@ -350,23 +360,44 @@ static bool is_own_callback(const struct weir_session *session)
     return wr_drain_is_self(session) || wr_self.parked_in == &session->buffers;
 }
 
-enum weir_result weir_session_stop(struct weir_session *session, struct weir_error *error)
+static uint64_t deadline_of(const struct weir_session *session)
 {
-    WR_OS_NO_CANCEL;
+    return wr_os_monotonic_ns() + (uint64_t)session->config.stop_ms_max * WR_NS_PER_MS;
+}
+
+enum weir_result wr_session_stop(struct weir_session *session, struct wr_stop *stop,
+                                 struct weir_error *error)
+{
+    *stop = (struct wr_stop){0, NULL};
     if (!session || session->generation != wr_process_generation())
         return wr_fail(error, WEIR_BAD_STATE, "no session, or a session of the parent process");
     if (state_of(session) == WR_SESSION_INERT)
         return wr_fail(error, WEIR_BAD_STATE, "the session was not started");
     if (is_own_callback(session))
         return wr_fail(error, WEIR_BAD_STATE, "a session's own callback may not stop it");
-    uint64_t deadline_ns =
-        wr_os_monotonic_ns() + (uint64_t)session->config.stop_ms_max * WR_NS_PER_MS;
+    stop->deadline_ns = deadline_of(session);
     /* Events are enabled shortly before the state is ENABLED, so a callback may stop that early. */
-    if (!wr_session_wait_hooked(&session->state, WR_SESSION_STARTING, deadline_ns))
+    if (!wr_session_wait_hooked(&session->state, WR_SESSION_STARTING, stop->deadline_ns))
         return fail_timeout(session, "the session is still being started", error);
     if (state_change(session, WR_SESSION_ENABLED, WR_SESSION_STOPPING))
-        return stop_own(session, deadline_ns, error);
-    return stop_of_other(session, deadline_ns, error);
+        return stop_own(session, stop, error);
+    return stop_of_other(session, stop, error);
+}
+
+void wr_session_stop_end(const struct wr_stop *stop)
+{
+    wr_hooks_after(stop->hooks);
+    if (stop->deadline_ns)
+        wr_registry_run_callbacks(ns_until(stop->deadline_ns));
+}
+
+enum weir_result weir_session_stop(struct weir_session *session, struct weir_error *error)
+{
+    WR_OS_NO_CANCEL;
+    struct wr_stop stop;
+    enum weir_result result = wr_session_stop(session, &stop, error);
+    wr_session_stop_end(&stop);
+    return result;
 }
 
 /* --- Destroy. -------------------------------------------------------------------------------- */
@@ -379,28 +410,36 @@ static void destroy_inherited(struct weir_session *session)
     wr_stream_close_inherited(&session->snapshot.stream);
 }
 
-void weir_session_destroy(struct weir_session *session)
+enum weir_result weir_session_destroy(struct weir_session *session)
 {
     WR_OS_NO_CANCEL;
     if (!session)
-        return;
+        return WEIR_OK;
     if (session->generation != wr_process_generation()) {
         destroy_inherited(session);
-        return;
+        return WEIR_OK;
     }
     enum wr_session_state state = state_of(session);
-    if (is_own_callback(session) || state == WR_SESSION_STARTING)
-        return;
+    if (is_own_callback(session) || state == WR_SESSION_STARTING ||
+        wr_sessions_is_starting(session))
+        return WEIR_BAD_STATE;
     enum weir_result result =
         state == WR_SESSION_INERT ? WEIR_OK : weir_session_stop(session, NULL);
     if (result == WEIR_TIMEOUT || result == WEIR_SYSTEM)
-        return;
+        return result;
+    if (session->generation != wr_process_generation()) { /* a callback of the stop has forked */
+        destroy_inherited(session);
+        return WEIR_OK;
+    }
+    if (!wr_sessions_remove(session, deadline_of(session)))
+        return WEIR_TIMEOUT;
     wr_self_enter();
     wr_stream_close(&session->stream);
     wr_buffers_fini(&session->buffers);
     drain_memory_release(&session->drain);
     wr_self_leave();
     session_free(session);
+    return WEIR_OK;
 }
 
 enum weir_result weir_session_memory(struct weir_session *session, const void **bytes,

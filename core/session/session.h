@@ -21,8 +21,6 @@
 #include "session/snapshot.h"
 #include "stream/stream.h"
 
-#define WR_FILTERS_MAX 64
-
 enum wr_session_state {
     WR_SESSION_INERT,
     WR_SESSION_STARTING,
@@ -35,11 +33,19 @@ enum wr_session_state {
 struct weir_session {
     /* CONST after create */
     struct weir_session_config config;
-    struct wr_filter filters[WR_FILTERS_MAX];
-    struct wr_interest interest;
+    struct wr_interest *interest; /* LOCK(registry); after the events are off, CONST */
     void *allocation;
     size_t allocation_bytes;
     uint32_t generation;
+    enum weir_sink_kind sink_kind;
+    char name[WR_NAME_BYTES_MAX + 1];
+    uint64_t id;
+
+    /* LOCK(registry) */
+    struct weir_session *next;
+    uint32_t users;   /* calls by id that use the session */
+    bool is_starting; /* weir_session_start() has not returned: it may be calling providers */
+    pthread_t starter;
 
     struct wr_u32 state;           /* enum wr_session_state; edge CLOSED */
     struct wr_u32 drain_go;        /* edge GO: enum wr_drain_go */
@@ -66,7 +72,7 @@ enum weir_result wr_session_config_take(struct weir_session_config *own,
                                         const struct weir_session_config *host,
                                         struct weir_error *error);
 
-/* config.c: checks the configuration, copies it into the session, and fills the filters. */
+/* config.c: checks the configuration, copies it into the session, and into `interest`. */
 enum weir_result wr_session_configure(struct weir_session *session,
                                       const struct weir_session_config *config,
                                       struct weir_error *error);
@@ -91,6 +97,26 @@ static inline struct wr_lane *wr_session_lanes(struct weir_session *session, uin
     *attached = session->drain.stream_attached;
     return session->drain.stream_lanes;
 }
+
+/* sessions.c: puts the session into the process's list, and gives it its id. */
+void wr_sessions_add(struct weir_session *session);
+/* Takes it out, and waits for the calls by id that use it. False if they do not end by then. */
+bool wr_sessions_remove(struct weir_session *session, uint64_t deadline_ns);
+
+void wr_sessions_set_starting(struct weir_session *session, bool is_starting);
+/* Not if the caller is the thread that started the session, and has jumped out of a callback. */
+bool wr_sessions_is_starting(struct weir_session *session);
+
+struct wr_stop {
+    uint64_t deadline_ns;                /* 0: it was refused */
+    const struct weir_park_hooks *hooks; /* whose after is due */
+};
+
+/* session.c: stops the session. wr_session_stop_end(), which does not need the session any more,
+ * calls the host's after hook and the providers. */
+enum weir_result wr_session_stop(struct weir_session *session, struct wr_stop *stop,
+                                 struct weir_error *error);
+void wr_session_stop_end(const struct wr_stop *stop);
 
 /* session.c: sleeps while the word is `value`. False if the deadline (monotonic) passed first. */
 bool wr_session_wait_while(const struct wr_u32 *word, uint32_t value, uint64_t deadline_ns);

@@ -53,6 +53,7 @@ bool host_emits(const uint8_t *data, uint32_t count);
 bool host_emits(const uint8_t *data, uint32_t count)
 {
     return WEIR_EMIT(Host, Bare) && WEIR_EMIT(Host, Counted, data, count, count) &&
+           WEIR_EMIT_TO(1, Host, Bare) && WEIR_EMIT_TO(1, Host, Counted, data, count, count) &&
            WEIR_EMIT_AT(weir_clock(), Host, Bare) && WEIR_EMIT_AT(0, Host, Counted, data, count, count) &&
            WEIR_EMIT(Host, Full, data, count, data, count, data, count, data, count, data, count, data, count,
                      data, count, data, count, data, count, data, count, data, count, data, count, data, count,
@@ -68,7 +69,11 @@ void host_sessions(void)
     struct weir_stats stats = WEIR_STATS_INIT;
     struct weir_thread_table table = WEIR_THREAD_TABLE_INIT;
     struct weir_schema schema = WEIR_SCHEMA_INIT;
+    struct weir_enable enable = WEIR_ENABLE_INIT;
+    struct weir_session_table sessions = WEIR_SESSION_TABLE_INIT;
     (void)config;
+    (void)enable;
+    (void)sessions;
     (void)sink;
     (void)hooks;
     (void)stats;

@@ -172,7 +172,7 @@ MUTANTS = [
      [edit(STOP, "is_done = session->buffers.mode->send_away(&session->buffers, ns_until(deadline_ns));", "is_done = true;",
            after="static bool abort_parked(")]),
     ("mask_of_before", "a thread that wakes does not load the mask again", "teardown_granted",
-     [edit(EMIT, "return mode->resume(lane, waited, (mask_of(attempt->event) >> slot & 1) != 0);",
+     [edit(EMIT, "return mode->resume(lane, waited, (mask_of(attempt->event, 0) >> slot & 1) != 0);",
            "return mode->resume(lane, waited, true);")]),
     ("resume_outside_pin", "a thread that wakes does not pin again", "teardown_granted",
      [edit(EMIT, "pin_enter(thread);", "(void)thread;",
@@ -251,9 +251,9 @@ MUTANTS = [
      [edit(EMIT, "wr_hooks_after(hooks);", "if (waited == WR_WAITED_GRANTED)\n    wr_hooks_after(hooks);")]),
     ("outside_lane_of_before", "a thread that is back does not check that its lane still exists", "outside_stop",
      [edit(EMIT, "if (waited == WR_WAITED_GRANTED && wr_ptr_load_seq_cst(wr_thread_lane(thread, slot)))\n"
-                 "        return mode->step_in(lane, (mask_of(attempt->event) >> slot & 1) != 0);",
+                 "        return mode->step_in(lane, (mask_of(attempt->event, 0) >> slot & 1) != 0);",
            "if (waited == WR_WAITED_GRANTED)\n"
-           "    return mode->step_in(lane, (mask_of(attempt->event) >> slot & 1) != 0);")]),
+           "    return mode->step_in(lane, (mask_of(attempt->event, 0) >> slot & 1) != 0);")]),
     ("outside_mask_of_before", "a thread that is back does not load the mask again", "outside_late",
      [edit(OUTSIDE, "if (!is_wanted) {\n        wr_gate_units_leave(gate, waiter);\n        return WR_STEPPED_AWAY;\n    }",
            "(void)is_wanted;")]),

@@ -34,8 +34,9 @@ static void test_providers(void **state)
     refused_providers("NoSuch", WEIR_NOT_FOUND, "NoSuch");
     refused_providers("Unit:0x1:6", WEIR_BAD_ARGUMENT, "level");
     refused_providers("Unit:0x1:-1", WEIR_BAD_ARGUMENT, "level");
-    refused_providers("Unit:0x1:", WEIR_BAD_ARGUMENT, "level");
-    refused_providers("Unit:0x1:5:k=v", WEIR_BAD_ARGUMENT, "level");
+    refused_providers("Unit:0x1:256", WEIR_BAD_ARGUMENT, "level");
+    refused_providers("Unit:0x1:5:\"k=v", WEIR_BAD_ARGUMENT, "double quote");
+    refused_providers("Unit:0x1:5:\"k=v\";", WEIR_BAD_ARGUMENT, "double quote");
     refused_providers("Unit:zz", WEIR_BAD_ARGUMENT, "keywords");
     refused_providers("Unit:0x", WEIR_BAD_ARGUMENT, "keywords");
     refused_providers("Unit:-1", WEIR_BAD_ARGUMENT, "keywords");
@@ -51,10 +52,6 @@ static void test_long_names(void **state)
     memset(name, 'n', sizeof name);
     name[sizeof name - 1] = 0;
     refused_providers(name, WEIR_BAD_ARGUMENT, "name");
-    char many[65 * 5 + 1] = "";
-    for (int i = 0; i < 65; i++)
-        strcat(many, i ? ",Unit" : "Unit");
-    refused_providers(many, WEIR_BAD_ARGUMENT, "more than 64");
 }
 
 static void test_good_providers(void **state)
@@ -202,7 +199,7 @@ static void test_null(void **state)
     weir_session_destroy(NULL);
     assert_int_equal(weir_session_stats(NULL, NULL), WEIR_BAD_ARGUMENT);
     assert_int_equal(weir_session_thread_stats(NULL, NULL), WEIR_BAD_ARGUMENT);
-    assert_string_equal(weir_version(), "0.3.0");
+    assert_string_equal(weir_version(), "0.4.0");
     assert_int_equal(weir_version_number(), WEIR_VERSION_NUMBER);
     assert_string_equal(weir_result_text(WEIR_IO), "input/output error");
     assert_string_equal(weir_result_text((enum weir_result)99), "unknown result");

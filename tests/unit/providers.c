@@ -1,4 +1,4 @@
-/* Providers and events: refused definitions, what enables an event, callbacks. */
+/* Providers and events: refused definitions, what enables an event. */
 #include "unit.h"
 
 #include <pthread.h>
@@ -107,7 +107,7 @@ static void test_what_enables_an_event(void **state)
         {"Unit:0x1", true, false, false, true},
         {"Unit:0x6:4", false, false, true, true},
         {"Unit:0x7:3", false, false, false, true},
-        {"Unit:0:5", false, false, false, true},
+        {"Unit:0:4", true, false, true, true},
         {"Unit:0x2:5,Unit:0x4:4", false, true, true, true},
     };
     for (size_t i = 0; i < sizeof filters / sizeof filters[0]; i++) {
@@ -228,87 +228,6 @@ static void test_own_name_is_taken(void **state)
     assert_int_equal(weir_provider_create("weir", NULL, NULL, NULL, NULL), WEIR_EXISTS);
 }
 
-/* --- Callbacks. ------------------------------------------------------------------------------ */
-
-struct told {
-    int calls;
-    bool enabled;
-    uint8_t level;
-    uint64_t keywords;
-    struct weir_session *stop_in_callback;
-    struct weir_provider *destroy_in_callback;
-};
-
-static void on_change(void *context, bool enabled, uint8_t level, uint64_t keywords)
-{
-    struct told *told = context;
-    told->calls++;
-    told->enabled = enabled;
-    told->level = level;
-    told->keywords = keywords;
-    if (told->stop_in_callback && enabled)
-        assert_int_equal(weir_session_stop(told->stop_in_callback, NULL), WEIR_OK);
-    if (told->destroy_in_callback)
-        weir_provider_destroy(told->destroy_in_callback);
-}
-
-static void test_callback_is_told_the_union(void **state)
-{
-    (void)state;
-    struct told told = {0};
-    struct weir_provider *provider;
-    assert_int_equal(weir_provider_create("Told", on_change, &told, &provider, NULL), WEIR_OK);
-    assert_int_equal(told.calls, 0);
-    struct weir_session_config config = unit_config();
-    config.providers = "Told:0x1:3";
-    struct weir_session *first = unit_start(&config);
-    config.providers = "Told:0x8:5";
-    struct weir_session *second = unit_start(&config);
-    assert_int_equal(told.calls, 2);
-    assert_int_equal(told.level, 5);
-    assert_int_equal(told.keywords, 0x9);
-    weir_session_destroy(second);
-    assert_int_equal(told.level, 3);
-    assert_int_equal(told.keywords, 0x1);
-    weir_session_destroy(first);
-    assert_int_equal(told.calls, 4);
-    assert_false(told.enabled);
-    weir_provider_destroy(provider);
-}
-
-static void test_stop_in_a_callback(void **state)
-{
-    (void)state;
-    struct told told = {0};
-    struct weir_provider *provider;
-    assert_int_equal(weir_provider_create("Stops", on_change, &told, &provider, NULL), WEIR_OK);
-    struct weir_session_config config = unit_config();
-    config.providers = "Stops";
-    struct weir_session *session;
-    assert_int_equal(weir_session_create(&config, &session, NULL), WEIR_OK);
-    told.stop_in_callback = session;
-    assert_int_equal(weir_session_start(session, NULL), WEIR_OK);
-    assert_int_equal(told.calls, 2);
-    assert_false(told.enabled);
-    assert_int_equal(weir_session_stop(session, NULL), WEIR_OK); /* again: as it ended */
-    weir_session_destroy(session);
-    weir_provider_destroy(provider);
-}
-
-static void test_destroy_in_a_callback(void **state)
-{
-    (void)state;
-    struct told told = {0};
-    assert_int_equal(
-        weir_provider_create("Goes", on_change, &told, &told.destroy_in_callback, NULL), WEIR_OK);
-    struct weir_session_config config = unit_config();
-    config.providers = "Goes";
-    struct weir_session *session = unit_start(&config);
-    assert_int_equal(told.calls, 1);
-    weir_session_destroy(session);
-    assert_int_equal(told.calls, 1);
-}
-
 /* A declaration of newer headers than the library's. */
 static void test_newer_declarations(void **state)
 {
@@ -342,9 +261,6 @@ int main(void)
         cmocka_unit_test(test_register_many_times),
         cmocka_unit_test(test_own_name_is_taken),
         cmocka_unit_test(test_newer_declarations),
-        cmocka_unit_test(test_callback_is_told_the_union),
-        cmocka_unit_test(test_stop_in_a_callback),
-        cmocka_unit_test(test_destroy_in_a_callback),
     };
     return cmocka_run_group_tests(tests, unit_setup, NULL);
 }

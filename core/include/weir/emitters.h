@@ -1,7 +1,7 @@
 /*
  * How a provider's list becomes code: the emitters, and the macros WEIR_PROVIDER,
- * WEIR_PROVIDER_DEFINE, WEIR_EMIT and WEIR_EMIT_AT. weir/trace.h includes it, and says how to use
- * them.
+ * WEIR_PROVIDER_DEFINE, WEIR_EMIT, WEIR_EMIT_AT and WEIR_EMIT_TO. weir/trace.h includes it, and says
+ * how to use them.
  *
  * No body here has a token of one or two letters that is not a parameter: a host's macro of that
  * name would replace it.
@@ -273,21 +273,35 @@ WEIR_INLINE_ bool weir_emit_packed_at_(const struct weir_event *event, uint64_t 
         WEIR_CAT_(WEIR_PARAMS_AT_, WEIR_KIND_(__VA_ARGS__))(__VA_ARGS__))                      \
     {                                                                                          \
         WEIR_CAT_(WEIR_BODY_AT_, WEIR_KIND_(__VA_ARGS__))(__VA_ARGS__)                      \
+    }                                                                                          \
+    __attribute__((unused)) static inline bool                                                 \
+    WEIR_EMITTER_TO_NAME_(__VA_ARGS__)(                                                     \
+        WEIR_CAT_(WEIR_PARAMS_TO_, WEIR_KIND_(__VA_ARGS__))(__VA_ARGS__))                      \
+    {                                                                                          \
+        WEIR_CAT_(WEIR_BODY_TO_, WEIR_KIND_(__VA_ARGS__))(__VA_ARGS__)                      \
     }
 #define WEIR_EMITTER_NAME_(P, N, ...) P##_##N
 #define WEIR_EMITTER_AT_NAME_(P, N, ...) P##_##N##_at
+#define WEIR_EMITTER_TO_NAME_(P, N, ...) P##_##N##_to
 #define WEIR_PARAMS_NONE(...) void
 #define WEIR_PARAMS_SOME(...) WEIR_EACH_(WEIR_PARAM_, WEIR_COMMA_, __VA_ARGS__)
 #define WEIR_PARAMS_MANY(...) void
 #define WEIR_PARAMS_AT_NONE(...) uint64_t weir_stamp_
 #define WEIR_PARAMS_AT_SOME(...) uint64_t weir_stamp_, WEIR_PARAMS_SOME(__VA_ARGS__)
 #define WEIR_PARAMS_AT_MANY(...) void
+#define WEIR_PARAMS_TO_NONE(...) uint64_t weir_session_
+#define WEIR_PARAMS_TO_SOME(...) uint64_t weir_session_, WEIR_PARAMS_SOME(__VA_ARGS__)
+#define WEIR_PARAMS_TO_MANY(...) void
 #define WEIR_BODY_NONE(P, N, I, V, L, ...)                                                     \
     WEIR_ORDER_(L)                                                                             \
     return weir_emit_words0(&weir_events_##P.N);
 #define WEIR_BODY_AT_NONE(P, N, ...) return weir_emit_words0_at(&weir_events_##P.N, weir_stamp_);
 #define WEIR_BODY_MANY(...) return false;
 #define WEIR_BODY_AT_MANY(...) return false;
+#define WEIR_BODY_TO_NONE(P, N, I, V, L, ...)                                                  \
+    WEIR_ORDER_(L)                                                                             \
+    return weir_session_emit(weir_session_, &weir_events_##P.N, WEIR_NULL_);
+#define WEIR_BODY_TO_MANY(...) return false;
 
 #define WEIR_FIELD_ARRAY_(...)                                                                 \
     static const struct weir_field WEIR_FIELDS_NAME_(__VA_ARGS__)[] = {                     \
@@ -318,6 +332,13 @@ WEIR_INLINE_ bool weir_emit_packed_at_(const struct weir_event *event, uint64_t 
         return weir_emit_at(&weir_events_##P.N, weir_stamp_, &weir_payload_);                  \
     }
 
+#define WEIR_BODY_TO_SOME(P, N, I, V, L, ...)                                                  \
+    struct { WEIR_EACH_(WEIR_MEMBER_, WEIR_NOTHING_, P, N, I, V, L, __VA_ARGS__) }             \
+        __attribute__((packed, aligned(8))) weir_payload_;                                     \
+    WEIR_ORDER_(L)                                                                             \
+    WEIR_EACH_(WEIR_STORE_, WEIR_NOTHING_, P, N, I, V, L, __VA_ARGS__)                         \
+    return weir_session_emit(weir_session_, &weir_events_##P.N, &weir_payload_);
+
 #define WEIR_SCHEMA_(P, N, number, version, level, keywords, ...)                              \
     { sizeof(struct weir_schema), #N, weir_fields_##P##_##N,                                   \
       sizeof weir_fields_##P##_##N / sizeof weir_fields_##P##_##N[0] - 1,                      \
@@ -325,9 +346,10 @@ WEIR_INLINE_ bool weir_emit_packed_at_(const struct weir_event *event, uint64_t 
 #define WEIR_SCHEMA_ARGUMENTS_(...) WEIR_SCHEMA_(__VA_ARGS__, ~)
 
 /*
- * Declares the events of provider P, and two emitters for each: P_Name(fields...), and
- * P_Name_at(stamp, fields...) with a stamp of the caller's. Emitters do not test whether the event
- * is enabled; WEIR_EMIT and WEIR_EMIT_AT do.
+ * Declares the events of provider P, and three emitters for each: P_Name(fields...);
+ * P_Name_at(stamp, fields...) with a stamp of the caller's; and P_Name_to(session_id, fields...) to
+ * one session. Emitters do not test whether the event is enabled; WEIR_EMIT, WEIR_EMIT_AT and
+ * WEIR_EMIT_TO do.
  *
  * The symbols that these two macros make are hidden, so that a site finds its event without a load
  * from a table. A provider therefore belongs to one program or shared library: the one that has
@@ -368,6 +390,13 @@ WEIR_INLINE_ bool weir_emit_packed_at_(const struct weir_event *event, uint64_t 
     (weir_event_is_enabled(&weir_events_##P.N) ? P##_##N##_at(stamp) : false)
 #define WEIR_EMIT_AT_SOME(stamp, P, N, ...) \
     (weir_event_is_enabled(&weir_events_##P.N) ? P##_##N##_at(stamp, __VA_ARGS__) : false)
+/* WEIR_EMIT_TO(session_id, P, Name, arguments...): the same to one session: weir_session_emit(). */
+#define WEIR_EMIT_TO(session_id, P, ...) \
+    WEIR_CAT_(WEIR_EMIT_TO_, WEIR_ARGUMENTS_(__VA_ARGS__))(session_id, P, __VA_ARGS__)
+#define WEIR_EMIT_TO_NONE(session_id, P, N) \
+    (weir_event_is_enabled(&weir_events_##P.N) ? P##_##N##_to(session_id) : false)
+#define WEIR_EMIT_TO_SOME(session_id, P, N, ...) \
+    (weir_event_is_enabled(&weir_events_##P.N) ? P##_##N##_to(session_id, __VA_ARGS__) : false)
 #define WEIR_ARGUMENTS_(...) \
     WEIR_ARGUMENTS2_(__VA_ARGS__,SOME,SOME,SOME,SOME,SOME,SOME,SOME,SOME,SOME,SOME,SOME,SOME,  \
         SOME,SOME,SOME,SOME,SOME,SOME,SOME,SOME,SOME,SOME,SOME,SOME,SOME,SOME,SOME,SOME,SOME,  \

@@ -125,14 +125,42 @@ struct weir_sink {
 /* clang-format on */
 
 /*
+ * What a session wants of one provider: the events of its keywords, up to its level, whose id is
+ * admitted. Several entries may name the same provider; an event that one of them wants is wanted.
+ * Start from WEIR_ENABLE_INIT, which wants all events.
+ */
+struct weir_enable {
+    /* UTF-8, 1 to 255 bytes, compared without case; "*": every provider. */
+    const char *provider;
+    /* Events without one of these are not wanted; 0: of any keywords. An event with keywords 0 is
+     * wanted whatever they are. Bits 44 to 47, which .NET's tools may set, are cleared first, unless
+     * all bits are set: alone they are 0. */
+    uint64_t keywords;
+    /* UTF-8, up to 65,535 bytes; NULL: none. For the provider: usually "key=value;key=value". */
+    const char *arguments;
+    /* In any order, up to 65,536: the only ones that are wanted, or those that are not. */
+    const uint16_t *event_ids;
+    uint32_t event_id_count;
+    uint8_t level;          /* enum weir_level; 0: of any level */
+    bool event_ids_allowed; /* the only ones, even if there are none; otherwise not these */
+    uint8_t reserved[2];    /* 0 */
+};
+
+/* clang-format off */
+#define WEIR_ENABLE_INIT {WEIR_NULL_, 0, WEIR_NULL_, WEIR_NULL_, 0, 0, false, {0, 0}}
+/* clang-format on */
+
+/*
  * All pointers are used during weir_session_create() only, except contexts and functions. Start
  * from WEIR_SESSION_CONFIG_INIT, which sets the sizes and the defaults.
  */
 struct weir_session_config {
     size_t size; /* sizeof(struct weir_session_config) */
 
-    /* "Name[:keywords[:level]]", separated by commas: keywords hexadecimal or decimal (default
-     * all), level 0 to 5 (default 5, verbose). */
+    /* What the session wants, as a text, or at the end of this struct as an array.
+     * "Name[:keywords[:level[:arguments]]]", separated by commas, up to 1,000: keywords hexadecimal
+     * or decimal, level 0 to 5; what is empty or left out is as in WEIR_ENABLE_INIT. Arguments with
+     * a comma are written in double quotes, and double quotes in those twice. */
     const char *providers;
 
     /* Either the sink, or memory: the stream is kept in memory, up to memory_bytes_max bytes, for
@@ -198,6 +226,13 @@ struct weir_session_config {
     void *(*allocate)(void *context, size_t bytes);
     void (*release)(void *context, void *memory, size_t bytes);
     void *allocator_context;
+
+    /* What the session wants, if `providers` is NULL: up to 1,000 entries. */
+    const struct weir_enable *enables;
+    uint32_t enable_count;
+    uint32_t enable_bytes; /* sizeof(struct weir_enable), from one entry to the next */
+
+    const char *name; /* for weir_session_list(): UTF-8, up to 255 bytes; NULL: none */
 };
 
 /* clang-format off */
@@ -206,7 +241,7 @@ struct weir_session_config {
         sizeof(struct weir_session_config), WEIR_NULL_, WEIR_SINK_INIT, 0, 16u << 20, 32768, 100,  \
             5000, WEIR_MODE_DROP, WEIR_WAKE_RELAY, false, false, false, 0, 0, 0, WEIR_NULL_,       \
             WEIR_NULL_, WEIR_NULL_, WEIR_NULL_, WEIR_NULL_, WEIR_NULL_, WEIR_NULL_, WEIR_NULL_,    \
-            WEIR_NULL_                                                                             \
+            WEIR_NULL_, WEIR_NULL_, 0, sizeof(struct weir_enable), WEIR_NULL_                      \
     }
 /* clang-format on */
 
@@ -272,12 +307,30 @@ WEIR_NODISCARD WEIR_API enum weir_result weir_session_stop(struct weir_session *
 WEIR_NODISCARD WEIR_API enum weir_result weir_session_poll(struct weir_session *session,
                                                            struct weir_error *error);
 
-/* Stops the session if it runs and frees it. NULL is allowed. If the stop returns WEIR_TIMEOUT or
- * WEIR_SYSTEM the memory is kept for good. Does nothing in the session's own callbacks. In a forked
- * child it only closes the child's copies of the descriptors of the parent's session, which would
- * keep the reader of a pipe from seeing its end. The caller makes sure that no other call uses the
- * session. */
-WEIR_API void weir_session_destroy(struct weir_session *session);
+/*
+ * Stops the session if it runs and frees it. NULL is allowed. In a forked child it only closes the
+ * child's copies of the descriptors of the parent's session, which would keep the reader of a pipe
+ * from seeing its end. The caller makes sure that no other call uses the session, except those by
+ * id.
+ *
+ * WEIR_BAD_STATE in the session's own callbacks, and as long as weir_session_start() has not
+ * returned, in the callback of a provider that it calls, say: nothing was done. WEIR_TIMEOUT,
+ * WEIR_SYSTEM as weir_session_stop(): the memory is kept for good. Otherwise WEIR_OK; whether the
+ * stream is whole says weir_session_stop().
+ */
+WEIR_API enum weir_result weir_session_destroy(struct weir_session *session);
+
+/*
+ * Replaces what a running session wants. No event that is wanted before and after is missed; one
+ * that is not wanted any more may still be written by a thread that is inside its emitter.
+ * `enables` is an array of enable_count entries, each of enable_bytes, sizeof(struct weir_enable),
+ * as in the session's configuration. Then calls the providers' callbacks. Any thread but the
+ * drain's. WEIR_BAD_ARGUMENT, WEIR_NOT_FOUND and WEIR_NO_MEMORY as weir_session_create();
+ * WEIR_BAD_STATE (the session does not run, or its sink has failed). `error` may be NULL.
+ */
+WEIR_NODISCARD WEIR_API enum weir_result
+weir_session_update(struct weir_session *session, const struct weir_enable *enables,
+                    uint32_t enable_count, uint32_t enable_bytes, struct weir_error *error);
 
 /* Figures of a session, or of one thread in it: attempted = written + the sum of lost, and of
  * lost_other. Only causes are ever added. */
@@ -369,6 +422,68 @@ WEIR_NODISCARD WEIR_API enum weir_result weir_session_thread_stats(struct weir_s
                                                                    struct weir_thread_table *table);
 
 /*
+ * A number of the session in this process: never 0, and never given out again. NULL: 0. Any thread;
+ * neither blocks nor allocates.
+ */
+WEIR_API uint64_t weir_session_id(const struct weir_session *session);
+
+/* weir_session_stop() for those who did not create the session, and do not know whether it has been
+ * destroyed: then it returns WEIR_NOT_FOUND. A destroy waits until such a call, or
+ * weir_session_list(), does not need the session any more, up to the session's stop_ms_max. While
+ * it looks how a stopped session ended, weir_session_memory() returns WEIR_BAD_STATE. */
+WEIR_NODISCARD WEIR_API enum weir_result weir_session_stop_id(uint64_t session_id,
+                                                              struct weir_error *error);
+
+enum weir_session_state {
+    WEIR_SESSION_CREATED, /* or being started */
+    WEIR_SESSION_RUNNING,
+    WEIR_SESSION_STOPPED /* or being stopped */
+};
+
+enum weir_sink_kind { WEIR_SINK_FILE, WEIR_SINK_DESCRIPTOR, WEIR_SINK_WRITE, WEIR_SINK_MEMORY };
+
+struct weir_session_info {
+    uint64_t session_id;
+    uint64_t budget_bytes; /* up to `written` as in struct weir_stats */
+    uint64_t budget_bytes_used;
+    uint64_t bytes_sent;
+    uint64_t parked_now;
+    uint64_t attempted;
+    uint64_t written;
+    uint64_t lost; /* the sum of all causes */
+    enum weir_mode mode;
+    enum weir_sink_kind sink;
+    enum weir_session_state state;
+    uint32_t reserved;
+    char name[256]; /* empty: none */
+};
+
+/* An array for sessions. Start from WEIR_SESSION_TABLE_INIT. */
+struct weir_session_table {
+    size_t size;            /* in: sizeof(struct weir_session_table) */
+    uint32_t session_bytes; /* in: sizeof(struct weir_session_info), from one to the next */
+    uint32_t reserved;      /* 0 */
+    struct weir_session_info *sessions; /* in: the array; NULL if sessions_max is 0 */
+    uint32_t sessions_max;              /* in: how many it has room for */
+    uint32_t session_count;             /* out: may be more than sessions_max */
+};
+
+/* clang-format off */
+#define WEIR_SESSION_TABLE_INIT                                                                    \
+    {                                                                                              \
+        sizeof(struct weir_session_table), sizeof(struct weir_session_info), 0, WEIR_NULL_, 0, 0   \
+    }
+/* clang-format on */
+
+/*
+ * The sessions of this process that are not destroyed, whoever created them, by ascending id. Any
+ * thread. Sessions may come and go meanwhile. Takes the locks of each in turn, as
+ * weir_session_stats(). Does not allocate. WEIR_BAD_ARGUMENT (the table is NULL, or not of a known
+ * version), WEIR_TIMEOUT as for weir_session_stats().
+ */
+WEIR_NODISCARD WEIR_API enum weir_result weir_session_list(struct weir_session_table *table);
+
+/*
  * Writes what a running session of mode OVERWRITE keeps, as a whole nettrace stream of its own: the
  * events of the last `last_ns` nanoseconds before the call (0: all that is kept). Emitters go on
  * meanwhile. What is written is still kept, and until the call returns it cannot be overwritten:
@@ -401,7 +516,7 @@ WEIR_NODISCARD WEIR_API enum weir_result weir_session_snapshot(struct weir_sessi
  * the lock back, or leaves the region; it may block for as long as a whole collection takes.
  *
  * They are called around each wait of an emitting thread for room in a BLOCK session, and around
- * the waits of weir_session_start, weir_session_stop, weir_session_destroy and
+ * the waits of weir_session_start, weir_session_stop, weir_session_stop_id, weir_session_destroy and
  * weir_session_snapshot for other threads. They are not called for an event or a call that does not
  * wait, nor for the short locks of the library; not in a no-block scope, where no event waits, and
  * a control call waits without them; not on the library's own threads; and never in single-threaded

@@ -16,6 +16,8 @@
  *     uint64_t now = weir_clock();                         // one reading of the clock for several
  *     WEIR_EMIT_AT(now, MyVM, GCStart, generation, heap_bytes());
  *
+ *     WEIR_EMIT_TO(change->session_id, MyVM, Loaded, name, lines, 3); // to one session
+ *
  * EVENT(P, Name, id, version, level, keywords, fields...) has up to 16 fields, each (type, Name).
  * The emitter takes one argument for each field, and two for each array:
  *
@@ -175,9 +177,11 @@ struct weir_provider_declaration {
 /*
  * Called when the set of sessions that want the provider changes: `enabled`, and the union of their
  * levels and keywords. It is called without any lock of the library, one call at a time per
- * provider, on the thread that starts or stops a session or registers the provider; never on a
- * thread that is emitting, unless that starts or stops a session in its on_park. It may emit, and
- * start or stop sessions. It returns: it must not throw, jump, or end its thread; see
+ * provider, on the thread that starts, updates or stops a session or registers the provider; never
+ * on a thread that is emitting, unless that starts or stops a session in its on_park. What it
+ * causes itself it is told of after it has returned. It may emit any amount, create, start, stop and
+ * destroy sessions, and providers, its own too; but a session that is still being started is not
+ * destroyed (WEIR_BAD_STATE). It returns: it must not throw, jump, or end its thread; see
  * weir_thread_reset().
  *
  * A forked child's events are off and none of the parent's sessions is its own, but no callback is
@@ -188,6 +192,42 @@ struct weir_provider_declaration {
  */
 typedef void (*weir_provider_callback)(void *context, bool enabled, uint8_t level,
                                        uint64_t keywords);
+
+/* What a session has begun to do. */
+enum weir_change {
+    WEIR_CHANGE_ENABLED, /* to want the provider */
+    WEIR_CHANGE_UPDATED, /* to want something else of it: weir_session_update() */
+    WEIR_CHANGE_DISABLED /* not to want it any more */
+};
+
+/* What a provider's watcher is told of. */
+struct weir_provider_change {
+    size_t size;         /* of the library's struct */
+    uint64_t session_id; /* weir_session_id() */
+    /* What this session wants of the provider: the union of its entries that name it, and the first
+     * arguments among them (NULL: none), valid until the watcher returns. Keywords and level are
+     * never 0, which stands for all in an entry; after DISABLED they are, and there are no
+     * arguments. */
+    uint64_t keywords;
+    const char *arguments;
+    uint64_t union_keywords; /* of all sessions at this moment; 0: none wants the provider */
+    enum weir_change what;
+    uint8_t level;
+    uint8_t union_level;
+    bool is_enabled; /* does any session want the provider? */
+    uint8_t reserved;
+};
+
+/*
+ * A callback that is told of each session: called when the keywords, the level or the arguments that
+ * one of them has for the provider have changed, and when it begins or ceases to want it. An action
+ * that a keyword asks for, such as a collection of garbage, is due in ENABLED only. Each call tells
+ * the latest state: of a session that has started and ended before it could be told of, nothing.
+ * Changes of one session come in their order, and in general those of all do; if sessions come and
+ * go while the watcher runs, an end may be told after a later start. Otherwise as
+ * weir_provider_callback.
+ */
+typedef void (*weir_provider_watcher)(void *context, const struct weir_provider_change *change);
 
 /*
  * Registers a declared provider; running sessions that asked for it get it at once.
@@ -210,6 +250,17 @@ weir_provider_register(const struct weir_provider_declaration *declaration,
 WEIR_NODISCARD WEIR_API enum weir_result
 weir_provider_create(const char *name, weir_provider_callback callback, void *context,
                      struct weir_provider **provider, struct weir_error *error);
+
+/*
+ * Gives a provider a watcher, in place of a callback. It is called at once for each session that
+ * wants the provider, in the order in which they started. Threads and blocking as
+ * weir_provider_register(); `error` may be NULL. WEIR_BAD_ARGUMENT (NULL), WEIR_EXISTS (it has a
+ * callback or a watcher), WEIR_NO_MEMORY.
+ */
+WEIR_NODISCARD WEIR_API enum weir_result weir_provider_watch(struct weir_provider *provider,
+                                                             weir_provider_watcher watcher,
+                                                             void *context,
+                                                             struct weir_error *error);
 
 /*
  * Adds an event at run time. The schema is copied. The event lives as long as the process, so that
@@ -248,6 +299,17 @@ WEIR_API void weir_provider_destroy(struct weir_provider *provider);
  * more than 31 thread-specific keys.
  */
 WEIR_API bool weir_emit(const struct weir_event *event, const void *payload);
+
+/*
+ * weir_emit() to one session, by its weir_session_id(): for what only this session has asked for,
+ * such as a walk of the heap or its counters. The event is not seen by any other. False, and nothing
+ * is counted, if there is no such session or it does not want the event. In the rundown of another
+ * session it is counted as NESTED. The generated emitters P_Name_to(session_id, fields...) call it,
+ * and WEIR_EMIT_TO does. It takes the longer way of an event that several sessions want, or whose
+ * thread has no segment yet.
+ */
+WEIR_API bool weir_session_emit(uint64_t session_id, const struct weir_event *event,
+                                const void *payload);
 
 /*
  * weir_emit() for payloads of fixed size of up to 40 bytes, which travel in registers: the bytes
