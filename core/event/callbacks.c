@@ -176,13 +176,13 @@ static void callback_end(struct weir_provider *provider)
     wr_self.callbacks = provider->outer;
     wr_registry_lock();
     provider->is_calling = false;
-    bool is_destroyed = provider->is_destroyed;
-    if (is_destroyed)
+    if (provider->is_destroyed)
         forget_told_locked(provider);
+    bool is_last = wr_provider_is_over_locked(provider);
     wr_u32_add_acq_rel(&callbacks_done, 1);
     wr_registry_unlock();
     wr_os_futex_wake_all(&callbacks_done);
-    if (is_destroyed)
+    if (is_last)
         wr_provider_free(provider);
 }
 
@@ -226,7 +226,7 @@ void wr_registry_forget_calls(void)
         callback_end(wr_self.callbacks);
 }
 
-bool wr_callbacks_end_locked(struct weir_provider *provider)
+void wr_callbacks_end_locked(struct weir_provider *provider)
 {
     bool is_own_call = provider->is_calling && pthread_equal(provider->caller, pthread_self());
     while (provider->is_calling && !is_own_call) {
@@ -237,7 +237,6 @@ bool wr_callbacks_end_locked(struct weir_provider *provider)
     }
     if (!is_own_call)
         forget_told_locked(provider);
-    return is_own_call;
 }
 
 /* The callback that goes on in the child may be using what it was told: that is not given back. */

@@ -145,6 +145,10 @@ bool wr_registry_give_slot(uint32_t slot, uint64_t limit_ns);
  * locks. Leaves those that do not run within the limit to the next call. */
 void wr_registry_run_callbacks(uint64_t limit_ns);
 
+/* Calls the sources of rundown one after the other, outside all locks, in the order in which they
+ * were registered. */
+void wr_sources_run(const struct weir_rundown *rundown);
+
 /* Records that the calling thread has left all provider callbacks that it was in. */
 void wr_registry_forget_calls(void);
 

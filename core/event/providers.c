@@ -89,6 +89,7 @@ static void provider_remove_locked(struct weir_provider *provider)
 {
     wr_definitions_orphan_locked(provider);
     wr_callbacks_unqueue_locked(provider);
+    wr_source_remove_locked(provider);
     struct weir_provider **link = &providers;
     while (*link && *link != provider)
         link = &(*link)->next;
@@ -274,9 +275,11 @@ void weir_provider_destroy(struct weir_provider *provider)
         return;
     wr_registry_lock();
     provider_remove_locked(provider);
-    bool is_own_call = wr_callbacks_end_locked(provider);
-    provider->is_destroyed = true; /* the thread that is calling frees it */
+    wr_callbacks_end_locked(provider);
+    wr_source_calls_end_locked(provider);
+    provider->is_destroyed = true; /* if this thread is in a call of it, that frees it at its end */
+    bool is_over = wr_provider_is_over_locked(provider);
     wr_registry_unlock();
-    if (!is_own_call)
+    if (is_over)
         wr_provider_free(provider);
 }

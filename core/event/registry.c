@@ -99,6 +99,7 @@ static void after_fork_child(void)
     wr_definitions_after_fork();
     wr_slots_after_fork();
     wr_callbacks_after_fork();
+    wr_sources_after_fork();
     /* If a handler forked within a fork, this is the child of the inner fork, and it continues in
      * the middle of the outer one. */
     wr_registry_is_broken |= wr_self.fork_is_nested || wr_self.fork_depth > 1;

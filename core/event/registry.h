@@ -1,6 +1,6 @@
 /*
- * What the registry's files share: registry.c (the lock), providers.c, definitions.c, slots.c and
- * callbacks.c. Private to event/.
+ * What the registry's files share: registry.c (the lock), providers.c, definitions.c, slots.c,
+ * callbacks.c and sources.c. Private to event/.
  *
  * LOCK is the registry's lock. Functions named _locked are called with it held. Those named
  * _after_fork are called by the only thread of a forked child, which inherits the lock.
@@ -34,7 +34,18 @@ struct weir_provider {
     bool is_destroyed;
     pthread_t caller;
     struct weir_provider *outer; /* the caller's: the callback that it is in as well */
+    weir_rundown_source source;  /* NULL: none */
+    void *source_context;
+    struct weir_provider *next_source;
+    uint64_t source_number; /* ascending from one source to the next */
+    uint32_t source_calls;  /* that have not returned */
 };
+
+/* Is the provider destroyed, and has the last call left it? Whoever finds that frees it. */
+static inline bool wr_provider_is_over_locked(const struct weir_provider *provider)
+{
+    return provider->is_destroyed && !provider->is_calling && provider->source_calls == 0;
+}
 
 /* --- registry.c ------------------------------------------------------------------------------ */
 
@@ -103,10 +114,18 @@ void wr_callbacks_note_locked(struct weir_provider *provider);
 /* For a provider that is not in the list any more. */
 void wr_callbacks_unqueue_locked(struct weir_provider *provider);
 /* The same, later: waits until no other thread is in the provider's callback, and releases the lock
- * while it waits. True if this thread is in the callback: it then frees the provider when it leaves
- * it. */
-bool wr_callbacks_end_locked(struct weir_provider *provider);
+ * while it waits. */
+void wr_callbacks_end_locked(struct weir_provider *provider);
 /* Forgets the calls of the parent's other threads, and what the callbacks were called with. */
 void wr_callbacks_after_fork(void);
+
+/* --- sources.c ------------------------------------------------------------------------------- */
+
+/* No session calls the provider's source any more, if it has one, apart from calls under way. */
+void wr_source_remove_locked(struct weir_provider *provider);
+/* Waits until no other thread is in the source, and releases the lock while it waits. */
+void wr_source_calls_end_locked(struct weir_provider *provider);
+/* Forgets the calls of the parent's other threads. */
+void wr_sources_after_fork(void);
 
 #endif

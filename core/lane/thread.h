@@ -76,7 +76,7 @@ struct wr_self {
     uint32_t depth;   /* calls into the library on this thread's stack, except events that are
                        * inside their pin all the time */
     uint64_t pending; /* slots where the event of a slow path is neither written nor counted */
-    /* The drain thread during the rundown: events go to `capture` instead of a lane. */
+    /* During a rundown: events go to `capture` instead of a lane. */
     bool (*capture)(void *context, const struct weir_event *event, const void *payload,
                     const struct wr_stamp *stamp);
     void *capture_context;
@@ -85,6 +85,7 @@ struct wr_self {
     uint32_t no_block;    /* no-block scopes that the thread is in */
     uint64_t patience_ns; /* how long this event may still wait for locks: wr_self_lock() */
     void *callbacks;      /* providers whose callbacks the thread is in, innermost first */
+    void *sources;        /* calls of rundown sources that the thread is in, innermost first */
     /* The buffers of the session in which the thread is parked or runs on_park. If the thread
      * stopped that session, the stop would wait for itself. */
     const void *parked_in;

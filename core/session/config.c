@@ -59,6 +59,10 @@ static enum weir_result mode_check(const struct weir_session_config *config,
         return wr_fail(error, WEIR_BAD_ARGUMENT,
                        "wake is %d; it is one of" WR_WAKE_STRATEGIES(NAME), (int)config->wake);
 #undef NAME
+    if (config->mode == WEIR_MODE_OVERWRITE && config->rundown_at_start)
+        return wr_fail(error, WEIR_BAD_ARGUMENT,
+                       "rundown_at_start is not for mode OVERWRITE: it would be overwritten; each "
+                       "snapshot has a rundown");
     if (config->wake != WEIR_WAKE_RELAY && config->grant_bytes)
         return wr_fail(error, WEIR_BAD_ARGUMENT, "grant_bytes is %llu; it is for RELAY only",
                        (unsigned long long)config->grant_bytes);
@@ -100,7 +104,8 @@ enum weir_result wr_session_config_take(struct weir_session_config *own,
     static const struct wr_host_struct kind = {"config", "WEIR_SESSION_CONFIG_INIT", 208,
                                                sizeof *own};
     enum weir_result result = wr_host_struct_take(&kind, own, host, error);
-    if (result == WEIR_OK && own->reserved)
+    static const uint8_t zeros[sizeof own->reserved_end];
+    if (result == WEIR_OK && (own->reserved || memcmp(own->reserved_end, zeros, sizeof zeros) != 0))
         return wr_fail(error, WEIR_BAD_ARGUMENT, "config.reserved is not 0");
     if (result == WEIR_OK && !own->allocate != !own->release)
         return wr_fail(error, WEIR_BAD_ARGUMENT, "allocate and release come together");

@@ -222,6 +222,7 @@ static void look(struct weir_session *session, bool is_timed)
     if (is_timed)
         wr_drain_sweep(session, session->buffers.mode->is_short(&session->buffers));
     session->buffers.mode->serve(&session->buffers);
+    wr_rundown_take(session, horizon);
     bool is_due = is_timed || wr_point_is_due(session);
     if (is_due)
         read_all(session, horizon);
@@ -279,7 +280,7 @@ void wr_drain_finish_stream(struct weir_session *session)
     latest = wr_max_u64(latest, drain->point_ticks + 1);
     drain->horizon = latest;
     wr_point_write(session, latest);
-    wr_rundown_run(session);
+    wr_rundown_at_stop(session);
     wr_point_write(
         session, wr_max_u64(wr_max_u64(wr_step_ticks_now(session), drain->self.ticks), latest) + 1);
     wr_nettrace_end(&drain->nettrace);

@@ -96,6 +96,9 @@ struct wr_drain {
     bool has_time;             /* to evict what it reads: it slept before this look */
     uint64_t sweep_ns;         /* when segments were last swept for threads that wait */
     uint64_t bytes_read;       /* bytes of records */
+    bool takes_all;            /* rundown: a source's events pass, whatever the session wants */
+    bool lanes_are_told;       /* a snapshot has all it gets of its lanes: points repeat their
+                                * numbers */
     bool has_news;             /* events were written since the last point */
     bool has_finished;         /* some lanes will be released at the next flush */
     struct wr_track self;      /* the drain's own capture thread: rundown, losses, steps */
@@ -129,6 +132,8 @@ enum weir_result wr_drain_start(struct weir_session *session, struct weir_error 
 /* Makes the drain read the rest and end the stream. Called when no emitter is inside, or the wait
  * for them has timed out. False if the drain is not done by the deadline (monotonic). */
 bool wr_drain_finish(struct weir_session *session, uint64_t deadline_ns);
+/* Has the drain take what the session's starter offers (rundown.h), soon. */
+void wr_drain_take_rundown(struct weir_session *session);
 /* Has the drain answer the request for a snapshot, and waits for the answer. */
 void wr_drain_take_snapshot(struct weir_session *session);
 /* Is the caller in a callback of the session's own drain? */

@@ -35,6 +35,13 @@ void wr_drain_take_snapshot(struct weir_session *session)
     session->is_draining = false;
 }
 
+void wr_drain_take_rundown(struct weir_session *session)
+{
+    session->is_draining = true;
+    wr_drain_look(session, false);
+    session->is_draining = false;
+}
+
 bool wr_drain_is_self(const struct weir_session *session)
 {
     return session->is_draining;

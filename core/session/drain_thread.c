@@ -181,6 +181,11 @@ void wr_drain_take_snapshot(struct weir_session *session)
                            UINT64_MAX); /* edge ANSWER.acquire */
 }
 
+void wr_drain_take_rundown(struct weir_session *session)
+{
+    wr_bell_ring(&session->buffers.bell);
+}
+
 bool wr_drain_is_self(const struct weir_session *session)
 {
     return wr_u32_load_acquire(&session->drain_runs) &&

@@ -105,16 +105,22 @@ bool wr_point_is_due(const struct weir_session *session)
     return drain->nettrace.offset + drain->nettrace.length - drain->point_offset >= POINT_BYTES_MAX;
 }
 
+static void lanes_tell(struct weir_session *session, struct wr_lane *first, uint64_t ticks)
+{
+    for (struct wr_lane *lane = first; lane; lane = lane->next)
+        if (lane->track.listed)
+            lane_tell_all(session, lane, ticks);
+    if (session->drain.self.listed) /* a thread's losses follow its introduction */
+        wr_report_unattributed(session);
+}
+
 void wr_point_write(struct weir_session *session, uint64_t ticks)
 {
     struct wr_drain *drain = &session->drain;
     uint64_t attached;
     struct wr_lane *first = wr_session_lanes(session, &attached);
-    for (struct wr_lane *lane = first; lane; lane = lane->next)
-        if (lane->track.listed)
-            lane_tell_all(session, lane, ticks);
-    if (drain->self.listed) /* a thread's losses follow its introduction */
-        wr_report_unattributed(session);
+    if (!drain->lanes_are_told)
+        lanes_tell(session, first, ticks);
     wr_report_write(session, ticks ? ticks - 1 : 0);
     for (struct wr_lane *lane = first; lane; lane = lane->next)
         row_add(session, ticks, &lane->track);

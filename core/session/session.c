@@ -44,10 +44,11 @@ static void session_free(struct weir_session *session)
     host_release(&config, session->allocation, session->allocation_bytes);
 }
 
-static void drain_memory_release(struct wr_drain *drain)
+static void drain_memory_release(struct weir_session *session)
 {
-    wr_os_pages_unmap(drain->nettrace.buffer, WR_NETTRACE_BUFFER_BYTES);
-    wr_os_pages_unmap(drain->scratch, WR_SCRATCH_BYTES);
+    wr_os_pages_unmap(session->drain.nettrace.buffer, WR_NETTRACE_BUFFER_BYTES);
+    wr_os_pages_unmap(session->drain.scratch, WR_SCRATCH_BYTES);
+    wr_os_pages_unmap(session->box.bytes, WR_BOX_BYTES);
 }
 
 static bool drain_memory_reserve(struct weir_session *session)
@@ -56,9 +57,12 @@ static bool drain_memory_reserve(struct weir_session *session)
     session->drain.scratch = wr_os_pages_map(WR_SCRATCH_BYTES);
     if (buffer)
         wr_nettrace_init(&session->drain.nettrace, &session->stream, buffer);
-    if (buffer && session->drain.scratch)
+    if (session->config.rundown_at_start)
+        session->box.bytes = wr_os_pages_map(WR_BOX_BYTES);
+    if (buffer && session->drain.scratch &&
+        (session->box.bytes || !session->config.rundown_at_start))
         return true;
-    drain_memory_release(&session->drain);
+    drain_memory_release(session);
     return false;
 }
 
@@ -73,14 +77,14 @@ static enum weir_result session_build(struct weir_session *session,
     if (!drain_memory_reserve(session))
         return wr_fail(error, WEIR_NO_MEMORY, "no memory for the encode buffer");
     if (!wr_buffers_init(&session->buffers, config)) {
-        drain_memory_release(&session->drain);
+        drain_memory_release(session);
         return wr_fail(error, WEIR_NO_MEMORY, "cannot reserve a budget of %llu bytes",
                        (unsigned long long)config->budget_bytes);
     }
     result = wr_stream_open(&session->stream, &config->sink, config->memory_bytes_max, error);
     if (result != WEIR_OK) {
         wr_buffers_fini(&session->buffers);
-        drain_memory_release(&session->drain);
+        drain_memory_release(session);
     }
     return result;
 }
@@ -189,8 +193,10 @@ enum weir_result weir_session_start(struct weir_session *session, struct weir_er
         return wr_fail(error, WEIR_BAD_STATE, "the session was started before");
     wr_sessions_set_starting(session, true);
     enum weir_result result = start(session, error);
-    if (result == WEIR_OK)
+    if (result == WEIR_OK) {
         wr_registry_run_callbacks(UINT64_MAX);
+        wr_rundown_at_start(session);
+    }
     wr_sessions_set_starting(session, false); /* from here on it may be destroyed */
     return result;
 }
@@ -436,7 +442,7 @@ enum weir_result weir_session_destroy(struct weir_session *session)
     wr_self_enter();
     wr_stream_close(&session->stream);
     wr_buffers_fini(&session->buffers);
-    drain_memory_release(&session->drain);
+    drain_memory_release(session);
     wr_self_leave();
     session_free(session);
     return WEIR_OK;

@@ -18,6 +18,7 @@
 #include "buffers/buffers.h"
 #include "event/event.h"
 #include "session/drain.h"
+#include "session/rundown.h"
 #include "session/snapshot.h"
 #include "stream/stream.h"
 
@@ -65,6 +66,7 @@ struct weir_session {
     struct wr_stream stream;
     struct wr_drain drain;
     struct wr_snapshot snapshot; /* OVERWRITE */
+    struct wr_rundown_box box;
 };
 
 /* config.c: the host's configuration, with defaults for fields that its headers did not have. */

@@ -22,6 +22,7 @@
 #include "session/point.h"
 #include "session/read.h"
 #include "session/report.h"
+#include "session/rundown.h"
 #include "session/session.h"
 #include "session/step.h"
 
@@ -65,7 +66,7 @@ static void drain_reset(struct weir_session *session, struct wr_stream *stream,
     drain->horizon = session->snapshot.start_ticks;
     drain->point_ticks = drain->point_offset = 0;
     drain->lanes_introduced = 0;
-    drain->has_news = drain->has_finished = false;
+    drain->has_news = drain->has_finished = drain->lanes_are_told = false;
     wr_track_begin(&drain->self);
     drain->touched = NULL;
     drain->loss_count = drain->row_count = 0;
@@ -260,6 +261,14 @@ static uint64_t ticks_of_ns(uint64_t ns, uint64_t frequency_hz)
     return seconds * frequency_hz + ns % NS_PER_SECOND * frequency_hz / NS_PER_SECOND;
 }
 
+/* The chains are valid only during the hold. The rundown may last long, and does without them. */
+static void held_release(struct weir_session *session, struct wr_segment_list held)
+{
+    for (struct wr_lane *lane = session->drain.stream_lanes; lane; lane = lane->next)
+        lane->oldest = lane->newest = NULL;
+    wr_overwrite_release(&session->buffers, held);
+}
+
 static enum weir_result snapshot_write(struct weir_session *session)
 {
     struct wr_snapshot *snapshot = &session->snapshot;
@@ -267,11 +276,12 @@ static enum weir_result snapshot_write(struct weir_session *session)
     drain_reset(session, &snapshot->stream, settle);
     struct wr_segment_list held =
         write_kept(session, ticks_of_ns(snapshot->last_ns, session->frequency_hz));
+    wr_nettrace_flush(&drain->nettrace); /* if the sink fails, the next snapshot has all of it */
+    held_release(session, held);
+    wr_rundown_in_snapshot(session);
     wr_nettrace_end(&drain->nettrace);
     wr_nettrace_flush(&drain->nettrace);
-    lanes_reset(session); /* the chains are valid only during the hold */
     drain->stream_is_cut = false;
-    wr_overwrite_release(&session->buffers, held);
     if (snapshot->stream.has_failed)
         return wr_fail(&snapshot->error, WEIR_IO, "%s", snapshot->stream.reason);
     return WEIR_OK;

@@ -8,6 +8,7 @@
 static uint64_t reserved_bytes(const struct weir_session *session)
 {
     return session->allocation_bytes + WR_NETTRACE_BUFFER_BYTES + WR_SCRATCH_BYTES +
+           (session->config.rundown_at_start ? WR_BOX_BYTES : 0) +
            wr_u64_load_relaxed(&session->buffers.slab_bytes); /* relaxed: a figure */
 }
 

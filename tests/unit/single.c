@@ -161,6 +161,40 @@ static void test_callbacks_may_not_come_back(void **state)
     weir_session_destroy(session);
 }
 
+static void many(void *context, const struct weir_rundown *rundown)
+{
+    (void)rundown;
+    for (uint64_t i = 0; i < 30000; i++)
+        *(uint64_t *)context += Unit_Pair(i, i);
+}
+
+/* At the start the caller is the drain as well; in a snapshot it is not inside the library yet. */
+static void test_rundown(void **state)
+{
+    (void)state;
+    uint64_t written = 0;
+    struct weir_provider *provider;
+    assert_int_equal(weir_provider_create("Source", NULL, NULL, &provider, NULL), WEIR_OK);
+    assert_int_equal(weir_rundown_register(provider, many, &written, NULL), WEIR_OK);
+    struct weir_session_config config = unit_config();
+    config.rundown_at_start = true;
+    struct weir_session *session = unit_start(&config);
+    assert_int_equal(written, 30000);
+    assert_int_equal(weir_session_stop(session, NULL), WEIR_OK);
+    assert_int_equal(unit_counts(session).written, 60000);
+    weir_session_destroy(session);
+    config.rundown_at_start = false;
+    config.mode = WEIR_MODE_OVERWRITE;
+    session = unit_start(&config);
+    struct weir_sink sink = WEIR_SINK_INIT;
+    sink.write = unit_discard;
+    assert_int_equal(weir_session_snapshot(session, &sink, 0, NULL), WEIR_OK);
+    assert_int_equal(written, 90000);
+    assert_int_equal(unit_counts(session).attempted, 0);
+    weir_provider_destroy(provider);
+    weir_session_destroy(session);
+}
+
 static void test_poll_tells_a_failed_sink(void **state)
 {
     (void)state;
@@ -189,6 +223,7 @@ int main(void)
                                        cmocka_unit_test(test_poll_makes_room),
                                        cmocka_unit_test(test_room_is_used_at_once),
                                        cmocka_unit_test(test_callbacks_may_not_come_back),
+                                       cmocka_unit_test(test_rundown),
                                        cmocka_unit_test(test_poll_tells_a_failed_sink)};
     return cmocka_run_group_tests(tests, unit_setup, NULL);
 }

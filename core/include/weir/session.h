@@ -204,7 +204,8 @@ struct weir_session_config {
      * except an event that is larger than 65,535 bytes in the file (TOO_LARGE), such as one with a
      * string of 40,000 bytes, or whose values do not match (MISMATCH). Only this session gets the
      * events, and only those that it wants by provider, level and keywords. Use the emitters
-     * P_Name(), not WEIR_EMIT: the events are already off. */
+     * P_Name(), not WEIR_EMIT: the events are already off. State that any session may need comes
+     * from a source (weir_rundown_register()) instead. */
     void (*rundown)(void *context, struct weir_session *session);
     void *rundown_context;
 
@@ -233,7 +234,19 @@ struct weir_session_config {
     uint32_t enable_bytes; /* sizeof(struct weir_enable), from one entry to the next */
 
     const char *name; /* for weir_session_list(): UTF-8, up to 255 bytes; NULL: none */
+
+    /* What the process's sources of rundown (weir/trace.h) get; 0: none of them runs. They run at
+     * the stop and in snapshots, and if `rundown_at_start` is set in weir_session_start() too, which
+     * then returns when the drain has taken all of it. Not with OVERWRITE. */
+    uint64_t rundown_keywords; /* default WEIR_RUNDOWN_KEYWORDS */
+    bool rundown_at_start;
+    uint8_t reserved_end[7]; /* 0 */
 };
+
+/* What .NET's tools ask for if nothing else is said: collector 0x1, loader 0x8, jitted code 0x10,
+ * precompiled code 0x20, the end of a rundown 0x100, maps of jitted code 0x20000, and bit 31 for
+ * threads that change hands. */
+#define WEIR_RUNDOWN_KEYWORDS 0x80020139u
 
 /* clang-format off */
 #define WEIR_SESSION_CONFIG_INIT                                                                   \
@@ -241,7 +254,8 @@ struct weir_session_config {
         sizeof(struct weir_session_config), WEIR_NULL_, WEIR_SINK_INIT, 0, 16u << 20, 32768, 100,  \
             5000, WEIR_MODE_DROP, WEIR_WAKE_RELAY, false, false, false, 0, 0, 0, WEIR_NULL_,       \
             WEIR_NULL_, WEIR_NULL_, WEIR_NULL_, WEIR_NULL_, WEIR_NULL_, WEIR_NULL_, WEIR_NULL_,    \
-            WEIR_NULL_, WEIR_NULL_, 0, sizeof(struct weir_enable), WEIR_NULL_                      \
+            WEIR_NULL_, WEIR_NULL_, 0, sizeof(struct weir_enable), WEIR_NULL_,                     \
+            WEIR_RUNDOWN_KEYWORDS, false, {0, 0, 0, 0, 0, 0, 0}                                                   \
     }
 /* clang-format on */
 
@@ -271,11 +285,12 @@ weir_session_create(const struct weir_session_config *config, struct weir_sessio
 
 /*
  * Starts the drain thread, waits until it runs, then enables the events, then calls the providers'
- * callbacks. Any thread. Blocks up to 20 ms in a process that has just started, while the clock is
- * measured, and later 1 ms, while it is checked that the counter has not been set. A plug-in that
- * links the static library stays loaded from then on; one that was linked without -z nodelete calls
- * dlopen() for that. WEIR_BAD_STATE (not inert), WEIR_LIMIT (64 sessions run), WEIR_SYSTEM (no
- * thread), WEIR_IO (the file could not take its name).
+ * callbacks, then runs the rundown, if it is asked for at the start. Any thread. Blocks up to 20 ms
+ * in a process that has just started, while the clock is measured, and later 1 ms, while it is
+ * checked that the counter has not been set. A plug-in that links the static library stays loaded
+ * from then on; one that was linked without -z nodelete calls dlopen() for that. WEIR_BAD_STATE
+ * (not inert), WEIR_LIMIT (64 sessions run), WEIR_SYSTEM (no thread), WEIR_IO (the file could not
+ * take its name).
  */
 WEIR_NODISCARD WEIR_API enum weir_result weir_session_start(struct weir_session *session,
                                                             struct weir_error *error);
@@ -486,9 +501,10 @@ WEIR_NODISCARD WEIR_API enum weir_result weir_session_list(struct weir_session_t
 /*
  * Writes what a running session of mode OVERWRITE keeps, as a whole nettrace stream of its own: the
  * events of the last `last_ns` nanoseconds before the call (0: all that is kept). Emitters go on
- * meanwhile. What is written is still kept, and until the call returns it cannot be overwritten:
+ * meanwhile. What is written is still kept, and until the sink has it it cannot be overwritten:
  * what makes room is younger, and an emitter that finds nothing drops its event, counted as FULL.
- * The session's own sink gets nothing of it, and no rundown runs.
+ * The session's own sink gets nothing of it. The sources of rundown run at its end; the
+ * configuration's own `rundown` does not.
  *
  * The snapshot is consistent: it holds each thread's events and losses up to one instant. Events
  * that were overwritten, and those older than `last_ns`, are reported as OVERWRITTEN. Whatever the

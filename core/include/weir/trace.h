@@ -262,6 +262,51 @@ WEIR_NODISCARD WEIR_API enum weir_result weir_provider_watch(struct weir_provide
                                                              void *context,
                                                              struct weir_error *error);
 
+/* When a rundown runs. */
+enum weir_rundown_moment {
+    WEIR_RUNDOWN_START,    /* the session's events are on, and its configuration asks for it */
+    WEIR_RUNDOWN_SNAPSHOT, /* a snapshot of the session is being written */
+    WEIR_RUNDOWN_STOP      /* the session's events are off, and all of them are written */
+};
+
+/* For whom, and what. */
+struct weir_rundown {
+    size_t size;         /* of the library's struct */
+    uint64_t session_id; /* weir_session_id() */
+    uint64_t keywords;   /* the session's rundown_keywords, never 0 */
+    enum weir_rundown_moment moment;
+    uint32_t reserved;
+};
+
+/*
+ * A source of rundown: emits the state that a reader needs to make sense of the events, such as
+ * names for ids, as far as the keywords ask for it. The first 32 bits mean what they mean in .NET:
+ * 0x8 loader, 0x10 jitted code, and so on.
+ *
+ * Events that it emits go to this session only, whether the session names their provider or not, on
+ * the library's own capture thread. It uses the emitters P_Name(), not WEIR_EMIT, since the events
+ * may be off. Any volume; in every mode nothing is lost while the sink takes it, except an event
+ * that is larger than 65,535 bytes in the file (TOO_LARGE) or whose values do not match (MISMATCH).
+ * At a stop and in a snapshot it runs on the session's drain thread. At a start it runs on the thread
+ * that starts the session, after the callbacks, and the session goes on meanwhile, so it may take
+ * locks of threads that are parked; what it emits after the session has ended is counted as ABORTED.
+ *
+ * Several sessions may call it at once. It may create, start and stop other sessions, but not stop
+ * its own (at a start it may), and destroy its provider. It must not throw, jump, or end its thread.
+ */
+typedef void (*weir_rundown_source)(void *context, const struct weir_rundown *rundown);
+
+/*
+ * Gives a provider a source of rundown, one at most, until it is destroyed. The sources run in the
+ * order of their registration, at the stop of each session whose rundown_keywords are not 0, in its
+ * snapshots, and at its start if its configuration says so. Any thread; takes the registry lock;
+ * does not allocate. `error` may be NULL. WEIR_BAD_ARGUMENT (NULL), WEIR_EXISTS (it has one).
+ */
+WEIR_NODISCARD WEIR_API enum weir_result weir_rundown_register(struct weir_provider *provider,
+                                                               weir_rundown_source source,
+                                                               void *context,
+                                                               struct weir_error *error);
+
 /*
  * Adds an event at run time. The schema is copied. The event lives as long as the process, so that
  * its records can be written after the provider is gone. Any thread; takes the registry lock;
@@ -273,8 +318,9 @@ WEIR_NODISCARD WEIR_API enum weir_result weir_event_define(struct weir_provider 
                                                            struct weir_error *error);
 
 /*
- * Unregisters or destroys a provider. Its events are off when the call returns, and no callback of
- * it runs or will run (unless called from inside that callback, which then is the last). The caller
+ * Unregisters or destroys a provider. Its events are off when the call returns, and neither callback
+ * nor rundown source of it runs or will run (unless called from inside one, which then is the last).
+ * A source that runs into a sink which blocks is waited for. The caller
  * makes sure that no thread is inside an emitter of a declared provider whose memory goes away.
  */
 WEIR_API void weir_provider_destroy(struct weir_provider *provider);

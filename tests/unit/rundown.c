@@ -1,0 +1,554 @@
+/* Sources of rundown: at the stop, in snapshots and at the start, in every mode. */
+#include "unit.h"
+
+#include <pthread.h>
+#include <semaphore.h>
+#include <reader.h>
+
+WEIR_PROVIDER_DEFINE(Unit, UNIT_EVENTS)
+
+/* What the sources emit; no session names it. */
+#define STATE_EVENTS(EVENT, P)                                          \
+    EVENT(P, Name, 1, 0, WEIR_LEVEL_INFO, 0x8, (u64, Id), (str, Value)) \
+    EVENT(P, Shape, 2, 0, WEIR_LEVEL_VERBOSE, 0x10, (u64, Id))
+WEIR_PROVIDER(State, STATE_EVENTS)
+WEIR_PROVIDER_DEFINE(State, STATE_EVENTS)
+
+#define MANY UINT64_C(20000) /* with their strings, many times the smallest budget */
+
+/* --- What a stream has. ---------------------------------------------------------------------- */
+
+struct found {
+    uint64_t unit, names, lost, broken;
+    uint64_t last; /* Id of State/Name */
+};
+
+static void on_event(void *context, const struct wt_event *event)
+{
+    struct found *found = context;
+    found->unit += strcmp(event->metadata->provider_name, "Unit") == 0;
+    if (strcmp(event->metadata->provider_name, "State") != 0)
+        return;
+    found->names++;
+    memcpy(&found->last, event->payload, 8);
+}
+
+static void on_gap(void *context, const struct wt_gap *gap)
+{
+    ((struct found *)context)->lost += gap->count;
+}
+
+static void on_violation(void *context, const struct wt_violation *violation)
+{
+    print_error("%s\n", violation->text);
+    ((struct found *)context)->broken++;
+}
+
+static struct found found_in(const void *bytes, size_t count)
+{
+    struct found found = {0};
+    struct wt_memory_source memory = {.bytes = bytes, .size = count};
+    struct wt_source source = wt_source_memory(&memory);
+    struct wt_handlers handlers = {.event = on_event, .gap = on_gap, .violation = on_violation};
+    struct wt_reader_options options = {.check_trailing = true};
+    struct wt_reader *reader;
+    assert_int_equal(wt_reader_create(&reader, &source, &options, &handlers, &found), WT_OK);
+    assert_int_equal(wt_reader_run(reader), WT_END);
+    wt_reader_destroy(reader);
+    assert_int_equal(found.broken, 0);
+    return found;
+}
+
+static struct found found_in_memory(struct weir_session *session)
+{
+    const void *bytes;
+    uint64_t count;
+    assert_int_equal(weir_session_memory(session, &bytes, &count), WEIR_OK);
+    return found_in(bytes, count);
+}
+
+/* --- A source. ------------------------------------------------------------------------------- */
+
+static struct weir_provider *state;
+static struct weir_rundown asked; /* the last call */
+static uint64_t calls, to_emit, emitted;
+static void (*during)(void); /* called in the source, after its events */
+
+static void source(void *context, const struct weir_rundown *rundown)
+{
+    (void)context;
+    asked = *rundown;
+    calls++;
+    for (uint64_t i = 0; i < to_emit; i++)
+        emitted += State_Name(i, "a name of some length, as functions have them");
+    if (during)
+        during();
+}
+
+static int register_all(void **unused)
+{
+    (void)unused;
+    return unit_setup(NULL) == 0 &&
+                   weir_provider_register(&weir_provider_State, NULL, NULL, &state, NULL) ==
+                       WEIR_OK &&
+                   weir_rundown_register(state, source, NULL, NULL) == WEIR_OK
+               ? 0
+               : -1;
+}
+
+static int reset(void **unused)
+{
+    (void)unused;
+    asked = (struct weir_rundown){0};
+    calls = emitted = 0;
+    to_emit = 3;
+    during = NULL;
+    return 0;
+}
+
+static struct weir_session_config small_config(enum weir_mode mode)
+{
+    struct weir_session_config config = unit_config();
+    config.mode = mode;
+    config.segment_bytes = 4096;
+    config.budget_bytes = 2 * config.segment_bytes;
+    return config;
+}
+
+/* --- At the stop. ---------------------------------------------------------------------------- */
+
+static void test_at_the_stop(void **unused)
+{
+    (void)unused;
+    static const enum weir_mode modes[] = {WEIR_MODE_DROP, WEIR_MODE_BLOCK, WEIR_MODE_OVERWRITE};
+    for (size_t i = 0; i < sizeof modes / sizeof *modes; i++) {
+        struct weir_session_config config = small_config(modes[i]);
+        reset(NULL);
+        to_emit = MANY;
+        struct weir_session *session = unit_start(&config);
+        assert_int_equal(calls, 0);
+        assert_true(WEIR_EMIT(Unit, Pair, 1, 2));
+        assert_int_equal(weir_session_stop(session, NULL), WEIR_OK);
+        assert_int_equal(calls, 1);
+        assert_int_equal(emitted, MANY);
+        assert_int_equal(asked.moment, WEIR_RUNDOWN_STOP);
+        assert_int_equal(asked.session_id, weir_session_id(session));
+        assert_int_equal(asked.keywords, 0x80020139);
+        struct found found = found_in_memory(session);
+        assert_int_equal(found.names, MANY);
+        assert_int_equal(found.unit, 1);
+        assert_int_equal(found.lost, 0);
+        assert_int_equal(unit_counts(session).attempted, MANY + 1);
+        weir_session_destroy(session);
+    }
+}
+
+static void test_keywords(void **unused)
+{
+    (void)unused;
+    struct weir_session_config config = unit_config();
+    config.rundown_keywords = 0;
+    config.rundown_at_start = true;
+    struct weir_session *session = unit_start(&config);
+    assert_int_equal(weir_session_stop(session, NULL), WEIR_OK);
+    assert_int_equal(calls, 0);
+    weir_session_destroy(session);
+    config.rundown_keywords = 0x10;
+    config.rundown_at_start = false;
+    session = unit_start(&config);
+    assert_int_equal(weir_session_stop(session, NULL), WEIR_OK);
+    assert_int_equal(asked.keywords, 0x10);
+    weir_session_destroy(session);
+}
+
+static void own_rundown(void *context, struct weir_session *session)
+{
+    (void)session;
+    assert_int_equal(calls, 0); /* it comes first */
+    assert_false(State_Name(0, ""));
+    *(bool *)context = Unit_Pair(1, 2);
+}
+
+/* The configuration's own callback is filtered, and sources are not. Another session sees neither. */
+static void test_beside_the_callback(void **unused)
+{
+    (void)unused;
+    bool is_written = false;
+    struct weir_session_config config = unit_config();
+    struct weir_session_config other_config = unit_config();
+    other_config.providers = "*";
+    other_config.rundown_keywords = 0;
+    struct weir_session *other = unit_start(&other_config);
+    config.rundown = own_rundown;
+    config.rundown_context = &is_written;
+    struct weir_session *session = unit_start(&config);
+    assert_int_equal(weir_session_stop(session, NULL), WEIR_OK);
+    assert_int_equal(weir_session_stop(other, NULL), WEIR_OK);
+    assert_true(is_written);
+    struct found found = found_in_memory(session);
+    assert_int_equal(found.unit, 1);
+    assert_int_equal(found.names, 3);
+    found = found_in_memory(other);
+    assert_int_equal(found.unit + found.names, 0);
+    weir_session_destroy(session);
+    weir_session_destroy(other);
+}
+
+/* --- In a snapshot. -------------------------------------------------------------------------- */
+
+static struct found take(struct weir_session *session)
+{
+    static struct unit_bytes bytes;
+    struct weir_sink sink = WEIR_SINK_INIT;
+    bytes.count = 0;
+    sink.write = unit_append;
+    sink.context = &bytes;
+    assert_int_equal(weir_session_snapshot(session, &sink, 0, NULL), WEIR_OK);
+    return found_in(bytes.at, bytes.count);
+}
+
+static void too_large(void)
+{
+    static char text[40000]; /* 80,000 bytes in the file */
+    memset(text, 'x', sizeof text - 1);
+    assert_false(State_Name(1, text));
+    assert_int_equal(weir_last_loss(), WEIR_LOSS_TOO_LARGE);
+}
+
+/* Each snapshot has the rundown, and its losses; the session's figures have neither. */
+static void test_in_a_snapshot(void **unused)
+{
+    (void)unused;
+    struct weir_session_config config = small_config(WEIR_MODE_OVERWRITE);
+    to_emit = MANY;
+    during = too_large;
+    struct weir_session *session = unit_start(&config);
+    for (uint64_t i = 1; i <= 3; i++) {
+        assert_true(WEIR_EMIT(Unit, Pair, i, i));
+        struct found found = take(session);
+        assert_int_equal(asked.moment, WEIR_RUNDOWN_SNAPSHOT);
+        assert_int_equal(found.unit, i);
+        assert_int_equal(found.names, MANY);
+        assert_int_equal(found.last, MANY - 1);
+        assert_int_equal(found.lost, 1);
+    }
+    assert_int_equal(unit_counts(session).attempted, 3);
+    to_emit = 5;
+    assert_int_equal(weir_session_stop(session, NULL), WEIR_OK);
+    struct found found = found_in_memory(session);
+    assert_int_equal(found.unit, 3);
+    assert_int_equal(found.names, 5);
+    assert_int_equal(found.lost, 1);
+    weir_session_destroy(session);
+}
+
+/* --- At the start. --------------------------------------------------------------------------- */
+
+/* Far more than the budget, and than what the thread collects before it hands it over. */
+static void test_at_the_start(void **unused)
+{
+    (void)unused;
+    struct weir_session_config config = small_config(WEIR_MODE_DROP);
+    config.rundown_at_start = true;
+    to_emit = MANY;
+    struct weir_session *session = unit_start(&config);
+    assert_int_equal(asked.moment, WEIR_RUNDOWN_START);
+    assert_int_equal(emitted, MANY);
+    assert_true(WEIR_EMIT(Unit, Pair, 1, 2));
+    to_emit = 0;
+    assert_int_equal(weir_session_stop(session, NULL), WEIR_OK);
+    struct found found = found_in_memory(session);
+    assert_int_equal(found.names, MANY);
+    assert_int_equal(found.unit, 1);
+    assert_int_equal(found.lost, 0);
+    assert_int_equal(unit_counts(session).written, MANY + 1);
+    weir_session_destroy(session);
+}
+
+static void test_lost_at_the_start(void **unused)
+{
+    (void)unused;
+    struct weir_session_config config = unit_config();
+    config.rundown_at_start = true;
+    during = too_large;
+    struct weir_session *session = unit_start(&config);
+    during = NULL;
+    to_emit = 0;
+    assert_int_equal(weir_session_stop(session, NULL), WEIR_OK);
+    struct found found = found_in_memory(session);
+    assert_int_equal(found.names, 3);
+    assert_int_equal(found.lost, 1);
+    assert_int_equal(unit_counts(session).lost[WEIR_LOSS_TOO_LARGE], 1);
+    weir_session_destroy(session);
+}
+
+static pthread_mutex_t tables = PTHREAD_MUTEX_INITIALIZER;
+static sem_t has_begun;
+
+/* Emits under the lock that the source needs, until it has parked with it. */
+static void *load(void *session)
+{
+    pthread_mutex_lock(&tables);
+    while (unit_stats(session).parks == 0) {
+        for (uint64_t i = 0; i < 1000; i++)
+            Unit_Pair(i, i);
+        sem_post(&has_begun);
+    }
+    pthread_mutex_unlock(&tables);
+    return NULL;
+}
+
+static void take_tables(void)
+{
+    sem_wait(&has_begun);
+    pthread_mutex_lock(&tables);
+    pthread_mutex_unlock(&tables);
+}
+
+/* The drain goes on while the source waits for a thread that is parked. */
+static void test_behind_a_parked_thread(void **unused)
+{
+    (void)unused;
+    struct weir_session_config config = small_config(WEIR_MODE_BLOCK);
+    pthread_t loader;
+    config.rundown_at_start = true;
+    during = take_tables;
+    sem_init(&has_begun, 0, 0);
+    struct weir_session *session = NULL;
+    assert_int_equal(weir_session_create(&config, &session, NULL), WEIR_OK);
+    pthread_create(&loader, NULL, load, session);
+    assert_int_equal(weir_session_start(session, NULL), WEIR_OK);
+    pthread_join(loader, NULL);
+    during = NULL;
+    assert_int_equal(weir_session_stop(session, NULL), WEIR_OK);
+    struct weir_stats stats = unit_stats(session);
+    assert_int_equal(stats.counts.attempted, stats.counts.written);
+    assert_int_equal(found_in_memory(session).names, 6);
+    weir_session_destroy(session);
+}
+
+/* The source stops its session: what it emits from then on is aborted, and counted. */
+static void stop_own(void)
+{
+    during = NULL; /* the stop calls the source, too */
+    assert_int_equal(weir_session_stop_id(asked.session_id, NULL), WEIR_OK);
+    assert_false(State_Name(9, "late"));
+    assert_int_equal(weir_last_loss(), WEIR_LOSS_ABORTED);
+}
+
+static void test_stopped_during_the_start(void **unused)
+{
+    (void)unused;
+    struct weir_session_config config = unit_config();
+    config.rundown_at_start = true;
+    during = stop_own;
+    struct weir_session *session = unit_start(&config);
+    assert_int_equal(calls, 2);
+    struct weir_counts counts = unit_counts(session);
+    /* The start's three were collected, and nobody takes them after the end. */
+    assert_int_equal(counts.written, 3);
+    assert_int_equal(counts.lost[WEIR_LOSS_ABORTED], 4);
+    assert_int_equal(found_in_memory(session).names, 3);
+    weir_session_destroy(session);
+}
+
+struct stuck {
+    sem_t entered, may_go;
+};
+
+static bool write_stuck(void *context, const void *bytes, size_t count)
+{
+    struct stuck *stuck = context;
+    (void)bytes;
+    (void)count;
+    sem_post(&stuck->entered);
+    sem_wait(&stuck->may_go);
+    sem_post(&stuck->may_go);
+    return true;
+}
+
+static void *stop_stuck(void *session)
+{
+    assert_int_equal(weir_session_stop(session, NULL), WEIR_TIMEOUT);
+    return session;
+}
+
+static pthread_t stopper;
+static struct weir_session *stopped;
+static struct stuck *sink;
+
+static void begin_stop(void)
+{
+    during = NULL;
+    sem_wait(&sink->entered); /* by the stream's header */
+    pthread_create(&stopper, NULL, stop_stuck, stopped);
+}
+
+/* A start waits for a stuck sink no longer than the session runs. */
+static void test_stuck_sink(void **unused)
+{
+    (void)unused;
+    struct stuck stuck;
+    sem_init(&stuck.entered, 0, 0);
+    sem_init(&stuck.may_go, 0, 0);
+    sink = &stuck;
+    struct weir_session_config config = unit_config();
+    config.memory_bytes_max = 0;
+    config.sink.write = write_stuck;
+    config.sink.context = &stuck;
+    config.rundown_at_start = true;
+    config.stop_ms_max = 50;
+    during = begin_stop;
+    assert_int_equal(weir_session_create(&config, &stopped, NULL), WEIR_OK);
+    assert_int_equal(weir_session_start(stopped, NULL), WEIR_OK);
+    pthread_join(stopper, NULL);
+    sem_post(&stuck.may_go);
+    while (weir_session_stop(stopped, NULL) == WEIR_TIMEOUT)
+        continue;
+    struct weir_counts counts = unit_counts(stopped);
+    assert_int_equal(counts.written, 6); /* what was offered, and the stop's */
+    assert_int_equal(counts.attempted, 6);
+    weir_session_destroy(stopped);
+}
+
+/* --- Sources and their providers. ------------------------------------------------------------ */
+
+static struct weir_session *second;
+
+static void run_second(void)
+{
+    struct weir_session_config config = unit_config();
+    during = NULL;
+    second = unit_start(&config);
+    assert_int_equal(weir_session_stop(second, NULL), WEIR_OK);
+}
+
+/* A session starts, runs and stops, its own rundown included, while another one is in its rundown. */
+static void test_second_session_in_a_rundown(void **unused)
+{
+    (void)unused;
+    for (int at_start = 0; at_start < 2; at_start++) {
+        reset(NULL);
+        struct weir_session_config config = unit_config();
+        config.rundown_at_start = at_start;
+        during = run_second;
+        struct weir_session *session = unit_start(&config);
+        assert_int_equal(weir_session_stop(session, NULL), WEIR_OK);
+        assert_int_equal(found_in_memory(second).names, 3);
+        assert_int_equal(found_in_memory(session).names, at_start ? 6 : 3);
+        weir_session_destroy(session);
+        weir_session_destroy(second);
+    }
+}
+
+static struct weir_provider *other;
+static uint64_t order;
+
+static void other_source(void *context, const struct weir_rundown *rundown)
+{
+    (void)rundown;
+    assert_int_equal(calls, 1); /* after the one that was registered before it */
+    order++;
+    if (context)
+        weir_provider_destroy(other);
+}
+
+static void test_order_and_end(void **unused)
+{
+    (void)unused;
+    struct weir_error error;
+    assert_int_equal(weir_rundown_register(NULL, source, NULL, NULL), WEIR_BAD_ARGUMENT);
+    assert_int_equal(weir_rundown_register(state, NULL, NULL, NULL), WEIR_BAD_ARGUMENT);
+    assert_int_equal(weir_rundown_register(state, source, NULL, &error), WEIR_EXISTS);
+    assert_non_null(strstr(error.text, "State"));
+    for (int is_own = 0; is_own < 2; is_own++) {
+        reset(NULL);
+        order = 0;
+        assert_int_equal(weir_provider_create("Other", NULL, NULL, &other, NULL), WEIR_OK);
+        assert_int_equal(weir_rundown_register(other, other_source, is_own ? &order : NULL, NULL),
+                         WEIR_OK);
+        struct weir_session_config config = unit_config();
+        struct weir_session *session = unit_start(&config);
+        assert_int_equal(weir_session_stop(session, NULL), WEIR_OK);
+        weir_session_destroy(session);
+        assert_int_equal(order, 1);
+        if (!is_own)
+            weir_provider_destroy(other);
+    }
+    struct weir_session_config config = unit_config();
+    struct weir_session *session = unit_start(&config);
+    assert_int_equal(weir_session_stop(session, NULL), WEIR_OK);
+    weir_session_destroy(session);
+    assert_int_equal(order, 1);
+}
+
+static void *destroy_other(void *returned)
+{
+    weir_provider_destroy(other);
+    __atomic_store_n((bool *)returned, true, __ATOMIC_RELEASE);
+    return NULL;
+}
+
+static bool has_returned;
+
+static void destroyed_meanwhile(void *context, const struct weir_rundown *rundown)
+{
+    (void)rundown;
+    pthread_create(context, NULL, destroy_other, &has_returned);
+    struct weir_provider *gone;
+    /* Until the name is free, the other thread has not got as far as the wait. */
+    while (weir_provider_create("Other", NULL, NULL, &gone, NULL) != WEIR_OK)
+        continue;
+    weir_provider_destroy(gone);
+    assert_false(__atomic_load_n(&has_returned, __ATOMIC_ACQUIRE));
+}
+
+static void test_destroyed_by_another_thread(void **unused)
+{
+    (void)unused;
+    pthread_t destroyer;
+    has_returned = false;
+    assert_int_equal(weir_provider_create("Other", NULL, NULL, &other, NULL), WEIR_OK);
+    assert_int_equal(weir_rundown_register(other, destroyed_meanwhile, &destroyer, NULL), WEIR_OK);
+    struct weir_session_config config = unit_config();
+    struct weir_session *session = unit_start(&config);
+    assert_int_equal(weir_session_stop(session, NULL), WEIR_OK);
+    pthread_join(destroyer, NULL);
+    assert_true(has_returned);
+    weir_session_destroy(session);
+}
+
+static void test_bad_arguments(void **unused)
+{
+    (void)unused;
+    struct weir_session_config config = unit_config();
+    struct weir_session *session;
+    struct weir_error error;
+    config.mode = WEIR_MODE_OVERWRITE;
+    config.rundown_at_start = true;
+    assert_int_equal(weir_session_create(&config, &session, &error), WEIR_BAD_ARGUMENT);
+    assert_non_null(strstr(error.text, "rundown_at_start"));
+    config.rundown_at_start = false;
+    config.reserved_end[6] = 1;
+    assert_int_equal(weir_session_create(&config, &session, &error), WEIR_BAD_ARGUMENT);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup(test_at_the_stop, reset),
+        cmocka_unit_test_setup(test_keywords, reset),
+        cmocka_unit_test_setup(test_beside_the_callback, reset),
+        cmocka_unit_test_setup(test_in_a_snapshot, reset),
+        cmocka_unit_test_setup(test_at_the_start, reset),
+        cmocka_unit_test_setup(test_lost_at_the_start, reset),
+        cmocka_unit_test_setup(test_behind_a_parked_thread, reset),
+        cmocka_unit_test_setup(test_stopped_during_the_start, reset),
+        cmocka_unit_test_setup(test_stuck_sink, reset),
+        cmocka_unit_test_setup(test_second_session_in_a_rundown, reset),
+        cmocka_unit_test_setup(test_order_and_end, reset),
+        cmocka_unit_test_setup(test_destroyed_by_another_thread, reset),
+        cmocka_unit_test_setup(test_bad_arguments, reset),
+    };
+    return cmocka_run_group_tests(tests, register_all, NULL);
+}
