@@ -152,6 +152,9 @@ void wr_sources_run(const struct weir_rundown *rundown);
 /* Records that the calling thread has left all provider callbacks that it was in. */
 void wr_registry_forget_calls(void);
 
+/* Starts the sessions of the environment, at the first call in a process: session/environment.c. */
+void wr_environment_read(void);
+
 /* Initializes the library at the first call of any control function. */
 void wr_init(void);
 /* Raised in each forked child. A process does not touch sessions of another generation. */

@@ -147,6 +147,7 @@ enum weir_result weir_provider_create(const char *name, weir_provider_callback c
 {
     WR_OS_NO_CANCEL;
     wr_init();
+    wr_environment_read();
     if (!wr_name_is_valid(name))
         return wr_fail(error, WEIR_BAD_ARGUMENT, "a provider's name has 1 to %d bytes of UTF-8",
                        WR_NAME_BYTES_MAX);
@@ -245,6 +246,7 @@ enum weir_result weir_provider_register(const struct weir_provider_declaration *
 {
     WR_OS_NO_CANCEL;
     wr_init();
+    wr_environment_read();
     struct weir_provider_declaration own = {0};
     const struct weir_provider_declaration *declaration = &own;
     enum weir_result result = wr_declaration_take(&own, host_declaration, error);

@@ -69,6 +69,11 @@ int wr_os_thread_start(const char *name, void *(*run)(void *), void *argument);
  * concerns other threads; where the system refuses, the thread is as late as before. */
 void wr_os_thread_be_prompt(void);
 
+/* --- The environment. ------------------------------------------------------------------------ */
+
+/* The variable's value; NULL if there is none, or if the process has privileges that its user lacks. */
+const char *wr_os_environment(const char *name);
+
 /* --- Code. ----------------------------------------------------------------------------------- */
 
 /* Keeps the plug-in or shared library that contains this code loaded until the process ends.

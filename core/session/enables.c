@@ -4,120 +4,16 @@
  */
 #include "session/enables.h"
 
-#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include "base/host_struct.h"
+#include "session/text.h"
 
-#define ENABLES_MAX         1000u
 #define ENABLE_BYTES_FIRST  40 /* of the first version; never changes */
 #define EVENT_IDS_MAX       65536u
 #define ARGUMENTS_BYTES_MAX 65535u
 /* .NET marks its own sessions with these bits. They are ignored, unless all 64 bits are set. */
 #define KEYWORDS_RESERVED UINT64_C(0x0000f00000000000)
-
-/* --- The text. ------------------------------------------------------------------------------- */
-
-/* Parses "0xff" or "255". All of the text must be the number. */
-static bool parse_u64(const char *text, uint64_t *value)
-{
-    bool is_hex = text[0] == '0' && (text[1] == 'x' || text[1] == 'X') && text[2];
-    if (text[0] < '0' || text[0] > '9')
-        return false;
-    char *end;
-    errno = 0;
-    *value = strtoull(text, &end, is_hex ? 16 : 10);
-    return *end == 0 && errno == 0;
-}
-
-/* Takes the text up to one of `ends`, which becomes a 0 and is returned; 0 at the end. */
-static char take_until(char **at, const char *ends)
-{
-    *at += strcspn(*at, ends);
-    char end = **at;
-    if (end)
-        *(*at)++ = 0;
-    return end;
-}
-
-/* Takes a text in double quotes, each double quote in it doubled, and writes it without them over
- * the opening quote. False if there is no closing quote, or if something else than a comma follows
- * it. */
-static bool take_quoted(char **at, char *end)
-{
-    char *to = *at, *from = *at + 1;
-    while (*from && (from[0] != '"' || from[1] == '"')) {
-        from += *from == '"';
-        *to++ = *from++;
-    }
-    if (*from != '"' || (from[1] && from[1] != ','))
-        return false;
-    *end = from[1];
-    *to = 0;
-    *at = from + 1 + (*end != 0);
-    return true;
-}
-
-/* Takes a number if the field before it ended with a colon. If there is none, the value stays.
- * False: it is not a number. */
-static bool take_number(char **at, char *end, uint64_t *value)
-{
-    if (*end != ':')
-        return true;
-    const char *number = *at;
-    *end = take_until(at, ":,");
-    return !*number || parse_u64(number, value);
-}
-
-/* Takes the entry at `*at`, whose text, for messages, is still whole at `shown`. */
-static enum weir_result entry_take(struct weir_enable *entry, char **at, char *end,
-                                   const char *shown, struct weir_error *error)
-{
-    int length = (int)wr_min_u64(strcspn(shown, ","), 100);
-    entry->provider = *at;
-    *end = take_until(at, ":,");
-    if (!take_number(at, end, &entry->keywords))
-        return wr_fail(error, WEIR_BAD_ARGUMENT,
-                       "providers: '%.*s': keywords must be a number, such as 0xff", length, shown);
-    uint64_t level = entry->level;
-    if (!take_number(at, end, &level) || level > UINT8_MAX)
-        return wr_fail(error, WEIR_BAD_ARGUMENT,
-                       "providers: '%.*s': the level must be a number from 0 to 5", length, shown);
-    entry->level = (uint8_t)level;
-    if (*end != ':')
-        return WEIR_OK;
-    entry->arguments = *at;
-    if (**at != '"')
-        *end = take_until(at, ",");
-    else if (!take_quoted(at, end))
-        return wr_fail(error, WEIR_BAD_ARGUMENT,
-                       "providers: '%.*s': arguments that begin with a double quote must end with "
-                       "one; write those inside twice",
-                       length, shown);
-    if (!*entry->arguments)
-        entry->arguments = NULL;
-    return WEIR_OK;
-}
-
-/* `copy` is the host's text, and is changed. */
-static enum weir_result text_take(struct weir_enable *entries, uint32_t *count, char *copy,
-                                  const char *text, struct weir_error *error)
-{
-    char *at = copy;
-    for (char end = *at ? ',' : 0; end;) {
-        if (*count == ENABLES_MAX)
-            return wr_fail(error, WEIR_BAD_ARGUMENT, "providers: more than %u are named",
-                           ENABLES_MAX);
-        if (!*at)
-            return wr_fail(error, WEIR_BAD_ARGUMENT, "providers: nothing follows the last comma");
-        entries[*count] = (struct weir_enable)WEIR_ENABLE_INIT;
-        enum weir_result result =
-            entry_take(&entries[(*count)++], &at, &end, text + (at - copy), error);
-        if (result != WEIR_OK)
-            return result;
-    }
-    return WEIR_OK;
-}
 
 /* --- The array. ------------------------------------------------------------------------------ */
 
@@ -159,9 +55,9 @@ static enum weir_result entry_check(const struct weir_enable *entry, uint32_t in
 static enum weir_result array_check(const struct weir_session_config *config,
                                     struct weir_error *error)
 {
-    if (config->enable_count > ENABLES_MAX)
+    if (config->enable_count > WR_ENABLES_MAX)
         return wr_fail(error, WEIR_BAD_ARGUMENT, "providers: %u are named; at most %u",
-                       config->enable_count, ENABLES_MAX);
+                       config->enable_count, WR_ENABLES_MAX);
     if (!config->enables || config->enable_count == 0)
         return wr_fail(error, WEIR_BAD_ARGUMENT,
                        "providers: none named; write \"Name:keywords:level\", or set enables");
@@ -287,21 +183,22 @@ static enum weir_result array_take(const struct weir_session_config *config,
 }
 
 /* Makes an array of the text, in memory for as many entries as it can have. */
-static enum weir_result list_take(const struct weir_session_config *config, const char *text,
+static enum weir_result list_take(const struct weir_session_config *config,
                                   struct wr_interest **out, struct weir_error *error)
 {
     size_t entries_max = 1;
-    for (const char *c = text; *c; c++)
-        entries_max += *c == ',' && entries_max < ENABLES_MAX;
-    struct weir_enable *entries = malloc(entries_max * sizeof *entries + strlen(text) + 1);
+    for (const char *c = config->providers; *c; c++)
+        entries_max += *c == ',' && entries_max < WR_ENABLES_MAX;
+    struct weir_enable *entries =
+        malloc(entries_max * sizeof *entries + strlen(config->providers) + 1);
     if (!entries)
         return wr_fail(error, WEIR_NO_MEMORY, "no memory for %zu providers", entries_max);
     struct weir_session_config made = *config;
     made.enables = entries;
-    made.enable_count = 0;
     made.enable_bytes = sizeof *entries;
-    char *copy = strcpy((char *)(entries + entries_max), text);
-    enum weir_result result = text_take(entries, &made.enable_count, copy, text, error);
+    char end, *copy = strcpy((char *)(entries + entries_max), config->providers);
+    struct wr_text text = {.what = "providers", .start = copy, .at = copy, .ends = ""};
+    enum weir_result result = wr_text_take_enables(&text, entries, &made.enable_count, &end, error);
     if (result == WEIR_OK)
         result = array_take(&made, out, error);
     free(entries);
@@ -313,7 +210,7 @@ enum weir_result wr_enables_take(const struct weir_session_config *config,
 {
     if (config->providers && config->enables)
         return wr_fail(error, WEIR_BAD_ARGUMENT, "set providers or enables, not both");
-    return config->providers ? list_take(config, config->providers, interest, error)
+    return config->providers ? list_take(config, interest, error)
                              : array_take(config, interest, error);
 }
 

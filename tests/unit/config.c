@@ -27,12 +27,12 @@ static void test_providers(void **state)
 {
     (void)state;
     refused_providers(NULL, WEIR_BAD_ARGUMENT, "none named");
-    refused_providers("", WEIR_BAD_ARGUMENT, "none named");
-    refused_providers(":0x1:5", WEIR_BAD_ARGUMENT, "has no name");
-    refused_providers("Unit,", WEIR_BAD_ARGUMENT, "last comma");
-    refused_providers("Unit,,Unit", WEIR_BAD_ARGUMENT, "has no name");
+    refused_providers("", WEIR_BAD_ARGUMENT, "position 1: '': expected a provider");
+    refused_providers(":0x1:5", WEIR_BAD_ARGUMENT, "position 1: '': expected a provider");
+    refused_providers("Unit,", WEIR_BAD_ARGUMENT, "position 6: '': expected a provider");
+    refused_providers("Unit,,Unit", WEIR_BAD_ARGUMENT, "position 6: '': expected a provider");
     refused_providers("NoSuch", WEIR_NOT_FOUND, "NoSuch");
-    refused_providers("Unit:0x1:6", WEIR_BAD_ARGUMENT, "level");
+    refused_providers("Unit:0x1:6", WEIR_BAD_ARGUMENT, "position 10: '6': expected a level");
     refused_providers("Unit:0x1:-1", WEIR_BAD_ARGUMENT, "level");
     refused_providers("Unit:0x1:256", WEIR_BAD_ARGUMENT, "level");
     refused_providers("Unit:0x1:5:\"k=v", WEIR_BAD_ARGUMENT, "double quote");

@@ -347,6 +347,47 @@ WEIR_NODISCARD WEIR_API enum weir_result
 weir_session_update(struct weir_session *session, const struct weir_enable *enables,
                     uint32_t enable_count, uint32_t enable_bytes, struct weir_error *error);
 
+/*
+ * Starts the sessions that `text` describes, separated by bars. Each is a list of providers, as in
+ * the configuration's `providers`, and then options, each after a semicolon:
+ *
+ *     MyVM:0x1:5,Jit;file=/tmp/vm-%p.nettrace;mode=block;budget=1M|*;mode=overwrite;name=recorder
+ *
+ *     file=PATH               %p stands for the process's id; default weir-%p.nettrace
+ *     mode=drop|block|overwrite, wake=relay|fifo|auto-reset
+ *     budget=BYTES, segment=BYTES              with K, M or G
+ *     flush_ms=N, stop_ms=N, max_block_ms=N    stop_ms is the configuration's stop_ms_max
+ *     rundown=KEYWORDS, rundown_at_start=0|1
+ *     name=TEXT
+ *
+ * Arguments of providers and values that contain a semicolon, a comma or a bar are written in double
+ * quotes, and double quotes in those twice. What is left out has the configuration's default; unknown
+ * providers are waited for.
+ *
+ * If the text is wrong or a session cannot be created, none is started: WEIR_BAD_ARGUMENT with the
+ * position and what was expected there, or a result of weir_session_create(). If one of several
+ * cannot be started, the others run. The sessions are the library's: weir_session_list() has them,
+ * weir_session_stop_id() may stop them, and exit() stops them, each within its stop_ms_max; a
+ * failure is then one line on stderr. Threads and blocking as weir_session_start(); allocates.
+ *
+ * NULL: the sessions of the environment. The first registration of a provider starts them too, and
+ * then a failure is one line on stderr; of both, the first one in a process does it, and a later
+ * call does nothing. A forked child has none of its parent's sessions, and starts those of the
+ * environment only if it calls this. A process with more privileges than its user ignores its
+ * environment. The variables, of which each set describes its own sessions:
+ *
+ *     WEIR_SESSION                       a text as above
+ *     DOTNET_EnableEventPipe             1: one session, described by the following
+ *     DOTNET_EventPipeConfig             providers, with hexadecimal keywords, all if left out;
+ *                                        default: every provider
+ *     DOTNET_EventPipeOutputPath         {pid} stands for the process's id; default trace.nettrace
+ *     DOTNET_EventPipeCircularMB         budget in MB, hexadecimal; default 400
+ *     DOTNET_EventPipeBufferingMode      0 (default): drop; 1: block
+ *     DOTNET_EventPipeRundown            1 (default), or 0: none
+ *     DOTNET_EventPipeOutputStreaming    0 and 1 both stream
+ */
+WEIR_NODISCARD WEIR_API enum weir_result weir_configure(const char *text, struct weir_error *error);
+
 /* Figures of a session, or of one thread in it: attempted = written + the sum of lost, and of
  * lost_other. Only causes are ever added. */
 struct weir_counts {

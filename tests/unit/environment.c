@@ -1,0 +1,436 @@
+/*
+ * Sessions that a text describes: WEIR_SESSION, the names of .NET, and weir_configure(). Each case is
+ * a process of its own, whose end and messages are looked at.
+ */
+#define _GNU_SOURCE
+#include "unit.h"
+
+#include <fcntl.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+#include <reader.h>
+
+WEIR_PROVIDER_DEFINE(Unit, UNIT_EVENTS)
+
+static char directory[] = "/tmp/weir-environment-XXXXXX";
+
+static int enter_directory(void **state)
+{
+    (void)state;
+    return mkdtemp(directory) && chdir(directory) == 0 ? 0 : -1;
+}
+
+static int leave_directory(void **state)
+{
+    (void)state;
+    char command[64];
+    snprintf(command, sizeof command, "rm -r %s", directory);
+    return chdir("/") == 0 ? system(command) : -1;
+}
+
+/* --- Processes. ------------------------------------------------------------------------------ */
+
+struct ended {
+    pid_t process;
+    int status;
+    char messages[1024]; /* its stderr */
+};
+
+/* Runs `body` in a child, which then exits with 7. */
+static struct ended run(void (*body)(void))
+{
+    int ends[2];
+    struct ended ended = {.status = -1};
+    assert_int_equal(pipe(ends), 0);
+    ended.process = fork();
+    if (ended.process == 0) {
+        dup2(ends[1], STDERR_FILENO);
+        close(ends[0]);
+        close(ends[1]);
+        alarm(60);
+        body();
+        exit(7);
+    }
+    close(ends[1]);
+    size_t used = 0;
+    for (ssize_t got;
+         (got = read(ends[0], ended.messages + used, sizeof ended.messages - 1 - used)) > 0;)
+        used += (size_t)got;
+    close(ends[0]);
+    assert_int_equal(waitpid(ended.process, &ended.status, 0), ended.process);
+    return ended;
+}
+
+static void succeeds(const struct ended *ended)
+{
+    if (ended->messages[0])
+        fail_msg("%s", ended->messages);
+    assert_true(WIFEXITED(ended->status));
+    assert_int_equal(WEXITSTATUS(ended->status), 7);
+}
+
+/* The process ends as ever, and says one line. */
+static void complains(const struct ended *ended, const char *line)
+{
+    assert_true(WIFEXITED(ended->status));
+    assert_int_equal(WEXITSTATUS(ended->status), 7);
+    assert_string_equal(ended->messages, line);
+}
+
+/* For children: a failed assertion of cmocka's would run the other tests there. */
+static void must(bool is_true, const char *what)
+{
+    if (is_true)
+        return;
+    fprintf(stderr, "child: %s\n", what);
+    _exit(1);
+}
+#define MUST(condition) must(condition, #condition)
+
+static void on_event(void *context, const struct wt_event *event)
+{
+    *(uint64_t *)context += strcmp(event->metadata->provider_name, "Unit") == 0;
+}
+
+/* The events of Unit in a file, whose name has the number. */
+static uint64_t events_in(const char *format, pid_t number)
+{
+    char path[256];
+    uint64_t events = 0;
+    snprintf(path, sizeof path, format, number);
+    FILE *file = fopen(path, "rb");
+    assert_non_null(file);
+    static unsigned char bytes[8u << 20];
+    struct wt_memory_source memory = {.bytes = bytes, .size = fread(bytes, 1, sizeof bytes, file)};
+    fclose(file);
+    struct wt_source source = wt_source_memory(&memory);
+    struct wt_handlers handlers = {.event = on_event};
+    struct wt_reader_options options = {.check_trailing = true};
+    struct wt_reader *reader;
+    assert_int_equal(wt_reader_create(&reader, &source, &options, &handlers, &events), WT_OK);
+    assert_int_equal(wt_reader_run(reader), WT_END);
+    wt_reader_destroy(reader);
+    return events;
+}
+
+/* --- The environment. ------------------------------------------------------------------------ */
+
+static void emit_hundred(void)
+{
+    MUST(unit_setup(NULL) == 0);
+    for (uint64_t i = 0; i < 100; i++)
+        WEIR_EMIT(Unit, Pair, i, i);
+}
+
+static uint32_t sessions_listed(struct weir_session_info *infos, uint32_t count)
+{
+    struct weir_session_table table = WEIR_SESSION_TABLE_INIT;
+    table.sessions = infos;
+    table.sessions_max = count;
+    MUST(weir_session_list(&table) == WEIR_OK);
+    return table.session_count;
+}
+
+static void two_sessions(void)
+{
+    setenv("WEIR_SESSION",
+           "Unit:0x1:4;file=first-%p;mode=block;budget=1M;name=\"a;b\"|"
+           "None:1:5:\"k=v;k2=a|b\",Unit;mode=overwrite;file=second;rundown=0;segment=8k",
+           1);
+    emit_hundred();
+    struct weir_session_info infos[2];
+    MUST(sessions_listed(infos, 2) == 2);
+    MUST(infos[0].mode == WEIR_MODE_BLOCK && infos[0].budget_bytes == 1u << 20);
+    MUST(strcmp(infos[0].name, "a;b") == 0);
+    MUST(infos[1].mode == WEIR_MODE_OVERWRITE && infos[1].state == WEIR_SESSION_RUNNING);
+}
+
+/* The exit stops them, and nothing is lost. */
+static void test_two_sessions(void **state)
+{
+    (void)state;
+    struct ended ended = run(two_sessions);
+    succeeds(&ended);
+    assert_int_equal(events_in("first-%d", ended.process), 100);
+    assert_int_equal(events_in("second", 0), 100);
+}
+
+static void no_file(void)
+{
+    setenv("WEIR_SESSION", "Unit", 1);
+    emit_hundred();
+}
+
+static void test_default_file(void **state)
+{
+    (void)state;
+    struct ended ended = run(no_file);
+    succeeds(&ended);
+    assert_int_equal(events_in("weir-%d.nettrace", ended.process), 100);
+}
+
+static const char *text; /* of the next child */
+
+static void text_of_environment(void)
+{
+    setenv("WEIR_SESSION", text, 1);
+    emit_hundred();
+    MUST(sessions_listed(NULL, 0) == 0);
+}
+
+static void test_mistakes(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *text, *line;
+    } mistakes[] = {
+        {"Unit:0x1:9", "position 10: '9': expected a level from 0 to 5"},
+        {"Unit|:1", "position 6: '': expected a provider: a name of 1 to 255 bytes, or *"},
+        {"Unit;", "position 6: '': expected an option: mode, wake, file, name, budget, segment, "
+                  "flush_ms, stop_ms, max_block_ms, rundown or rundown_at_start, then = and a "
+                  "value"},
+        {"Unit;mode=lossy", "position 11: 'lossy': expected a mode, one of drop block overwrite"},
+        {"Unit;wake=up", "position 11: 'up': expected a wake strategy, one of relay fifo "
+                         "auto-reset"},
+        {"Unit;budget=1T", "position 13: '1T': expected a number of bytes, such as 1M"},
+        {"Unit;budget=18446744073709551615K",
+         "position 13: '18446744073709551615K': expected a number of bytes, such as 1M"},
+        {"Unit;segment=8G", "position 14: '8G': expected a number of bytes, such as 32K"},
+        {"Unit;flush_ms=-1", "position 15: '-1': expected a number of milliseconds"},
+        {"Unit;stop_ms=", "position 14: '': expected a number of milliseconds"},
+        {"Unit;max_block_ms=4294967296",
+         "position 19: '4294967296': expected a number of milliseconds"},
+        {"Unit;rundown=all", "position 14: 'all': expected keywords, a number such as 0x80020139"},
+        {"Unit;rundown_at_start=2", "position 23: '2': expected 0 or 1"},
+        {"Unit;file=", "position 11: '': expected a path of up to 4,095 bytes; %p stands for the "
+                       "process's id"},
+        {"Unit;name=\"a", "position 11: '\"a': expected a closing double quote; write those inside "
+                          "twice"},
+        {"Unit:1:1:\"a\"b", "position 10: '\"a\"b': expected a closing double quote, and then the "
+                            "next provider; write those inside twice"},
+        {"Unit|Unit;budget=1", "the session at position 6: budget_bytes is 1; it must be from two "
+                               "segments (65536 bytes) to 64 GiB"},
+        {"Unit;file=/none/%p", NULL},
+    };
+    for (size_t i = 0; i < sizeof mistakes / sizeof mistakes[0]; i++) {
+        char line[512];
+        text = mistakes[i].text;
+        struct ended ended = run(text_of_environment);
+        snprintf(line, sizeof line, "weir: WEIR_SESSION, %s\n", mistakes[i].line);
+        if (!mistakes[i].line)
+            snprintf(line, sizeof line,
+                     "weir: WEIR_SESSION, the session at position 1: cannot write '/none/%d': No "
+                     "such file or directory\n",
+                     ended.process);
+        complains(&ended, line);
+    }
+}
+
+/* --- The names of .NET. ---------------------------------------------------------------------- */
+
+static const char *buffering_mode;
+
+static void dotnet(void)
+{
+    setenv("DOTNET_EnableEventPipe", "1", 1);
+    setenv("DOTNET_EventPipeConfig", "Unit:1:4:k=v;k2=a|b,None", 1);
+    setenv("DOTNET_EventPipeOutputPath", "dotnet-{pid}-{pid}", 1);
+    setenv("DOTNET_EventPipeCircularMB", "10", 1); /* hexadecimal */
+    setenv("DOTNET_EventPipeOutputStreaming", "0", 1);
+    if (buffering_mode)
+        setenv("DOTNET_EventPipeBufferingMode", buffering_mode, 1);
+    emit_hundred();
+    WEIR_EMIT(Unit, Text, "not of keyword 1");
+    struct weir_session_info info;
+    MUST(sessions_listed(&info, 1) == 1);
+    MUST(info.budget_bytes == 16u << 20);
+    MUST((int)info.mode ==
+         (buffering_mode && *buffering_mode == '1' ? WEIR_MODE_BLOCK : WEIR_MODE_DROP));
+}
+
+static void test_dotnet(void **state)
+{
+    (void)state;
+    static const char *const modes[] = {NULL, "0", "1"};
+    for (size_t i = 0; i < 3; i++) {
+        buffering_mode = modes[i];
+        struct ended ended = run(dotnet);
+        succeeds(&ended);
+        char format[64];
+        snprintf(format, sizeof format, "dotnet-%d-%%d", ended.process);
+        assert_int_equal(events_in(format, ended.process), 100);
+    }
+}
+
+static void dotnet_default(void)
+{
+    setenv("DOTNET_EnableEventPipe", "1", 1);
+    emit_hundred();
+    WEIR_EMIT(Unit, Text, "of any keyword");
+}
+
+static void test_dotnet_defaults(void **state)
+{
+    (void)state;
+    struct ended ended = run(dotnet_default);
+    succeeds(&ended);
+    assert_int_equal(events_in("trace.nettrace", 0), 101);
+}
+
+static struct {
+    const char *name, *value;
+} variable;
+
+static void dotnet_mistaken(void)
+{
+    setenv("DOTNET_EnableEventPipe", "1", 1);
+    setenv(variable.name, variable.value, 1);
+    emit_hundred();
+    MUST(sessions_listed(NULL, 0) == 0);
+}
+
+static void test_dotnet_mistakes(void **state)
+{
+    (void)state;
+    static const char *const mistakes[][3] = {
+        {"EnableEventPipe", "yes", "1: 'yes': expected 0 or 1"},
+        {"EventPipeConfig", "Unit:5g",
+         "6: '5g': expected keywords, a hexadecimal number such as "
+         "ff"},
+        {"EventPipeCircularMB", "10001",
+         "1: '10001': expected a budget in MB, hexadecimal, from 1 to 10000"},
+        {"EventPipeBufferingMode", "2", "1: '2': expected 0 (drop) or 1 (block)"},
+        {"EventPipeOutputStreaming", "2", "1: '2': expected 0 or 1"},
+        {"EventPipeRundown", "-1", "1: '-1': expected 0 or 1"},
+    };
+    for (size_t i = 0; i < sizeof mistakes / sizeof mistakes[0]; i++) {
+        char name[64], line[256];
+        snprintf(name, sizeof name, "DOTNET_%s", mistakes[i][0]);
+        snprintf(line, sizeof line, "weir: %s, position %s\n", name, mistakes[i][2]);
+        variable.name = name;
+        variable.value = mistakes[i][1];
+        struct ended ended = run(dotnet_mistaken);
+        complains(&ended, line);
+    }
+}
+
+/* --- Forks and exits. ------------------------------------------------------------------------ */
+
+/* A child neither writes its parent's session nor waits for it; when it asks, it has its own. */
+static void forks(void)
+{
+    setenv("WEIR_SESSION", "Unit;file=forked-%p", 1);
+    emit_hundred();
+    for (int asks = 0; asks < 2; asks++) {
+        pid_t child = fork();
+        if (child == 0) {
+            struct weir_provider *other;
+            MUST(weir_provider_create("Other", NULL, NULL, &other, NULL) == WEIR_OK);
+            MUST(!WEIR_EMIT(Unit, Plain));
+            if (asks) {
+                MUST(weir_configure(NULL, NULL) == WEIR_OK);
+                MUST(weir_configure(NULL, NULL) == WEIR_OK); /* once in a process */
+                MUST(WEIR_EMIT(Unit, Plain));
+            }
+            exit(7);
+        }
+        int status;
+        waitpid(child, &status, 0);
+        MUST(WIFEXITED(status) && WEXITSTATUS(status) == 7);
+        char name[64];
+        snprintf(name, sizeof name, "forked-%d", child);
+        MUST((access(name, F_OK) == 0) == (asks != 0));
+        if (asks)
+            rename(name, "forked-child");
+    }
+    WEIR_EMIT(Unit, Plain);
+}
+
+static void test_forks(void **state)
+{
+    (void)state;
+    struct ended ended = run(forks);
+    succeeds(&ended);
+    assert_int_equal(events_in("forked-%d", ended.process), 101);
+    assert_int_equal(events_in("forked-child", 0), 1);
+}
+
+static void *emit_for_ever(void *unused)
+{
+    for (;;)
+        WEIR_EMIT(Unit, Pair, 1, 2);
+    return unused;
+}
+
+/* The sink is a FIFO that nobody reads, and a thread is parked. */
+static void stuck(void)
+{
+    setenv("WEIR_SESSION", "Unit;file=fifo;mode=block;stop_ms=100;name=stuck", 1);
+    MUST(mkfifo("fifo", 0600) == 0);
+    int reader = open("fifo", O_RDWR | O_CLOEXEC);
+    MUST(reader >= 0 && unit_setup(NULL) == 0);
+    pthread_t thread;
+    MUST(pthread_create(&thread, NULL, emit_for_ever, NULL) == 0);
+    struct weir_session_info info;
+    do
+        MUST(sessions_listed(&info, 1) == 1);
+    while (info.parked_now == 0);
+}
+
+static void test_exit_with_a_parked_thread(void **state)
+{
+    (void)state;
+    struct ended ended = run(stuck);
+    assert_true(WIFEXITED(ended.status));
+    assert_int_equal(WEXITSTATUS(ended.status), 7);
+    static const char begin[] = "weir: at exit: session stuck: after stop_ms_max (100 ms) ";
+    assert_memory_equal(ended.messages, begin, sizeof begin - 1);
+    assert_ptr_equal(strchr(ended.messages, '\n'), ended.messages + strlen(ended.messages) - 1);
+}
+
+/* --- At run time. ---------------------------------------------------------------------------- */
+
+static void at_run_time(void)
+{
+    struct weir_error error = {""};
+    struct weir_session_info infos[2];
+    emit_hundred();
+    MUST(weir_configure("Unit;file=one|Unit;file=/none/two", &error) == WEIR_IO);
+    MUST(strstr(error.text, "configuration, the session at position 15: ") == error.text);
+    MUST(access("one", F_OK) != 0 && sessions_listed(NULL, 0) == 0);
+    MUST(weir_configure("Unit;file=one|Unit;file=two", &error) == WEIR_OK);
+    MUST(sessions_listed(infos, 2) == 2);
+    WEIR_EMIT(Unit, Plain);
+    MUST(weir_session_stop_id(infos[0].session_id, NULL) == WEIR_OK);
+    WEIR_EMIT(Unit, Plain);
+    /* The stopped one goes with the next call. */
+    MUST(weir_configure("Unit;file=three", NULL) == WEIR_OK);
+    MUST(sessions_listed(infos, 2) == 2);
+    WEIR_EMIT(Unit, Plain);
+}
+
+static void test_at_run_time(void **state)
+{
+    (void)state;
+    struct ended ended = run(at_run_time);
+    succeeds(&ended);
+    assert_int_equal(events_in("one", 0), 1);
+    assert_int_equal(events_in("two", 0), 3);
+    assert_int_equal(events_in("three", 0), 1);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_two_sessions),    cmocka_unit_test(test_default_file),
+        cmocka_unit_test(test_mistakes),        cmocka_unit_test(test_dotnet),
+        cmocka_unit_test(test_dotnet_defaults), cmocka_unit_test(test_dotnet_mistakes),
+        cmocka_unit_test(test_forks),           cmocka_unit_test(test_exit_with_a_parked_thread),
+        cmocka_unit_test(test_at_run_time),
+    };
+    return cmocka_run_group_tests(tests, enter_directory, leave_directory);
+}
