@@ -36,10 +36,10 @@ enum weir_result wr_definition_insert_locked(struct weir_provider *provider,
 {
     struct wr_event_definition *new = *definition;
     for (struct wr_event_definition *d = provider->definitions; d; d = d->next)
-        if (d->schema.event_id == new->schema.event_id)
+        if (d->schema.event_id == new->schema.event_id && d->schema.version == new->schema.version)
             return wr_fail(error, WEIR_EXISTS,
-                           "event %u of provider '%s' is defined already ('%s')",
-                           d->schema.event_id, provider->name, d->schema.name);
+                           "event %u of provider '%s' is defined already in version %u ('%s')",
+                           d->schema.event_id, provider->name, d->schema.version, d->schema.name);
     struct wr_event_definition *orphan = orphan_take_locked(new);
     if (orphan) {
         wr_definition_free(new);

@@ -42,12 +42,12 @@ class Stream:
         self.bytes += b"\0" * (-len(self.bytes) % 4)
         self.bytes += body + b"\6"
 
-    def define(self, provider, event_id, name, fields):
+    def define(self, provider, event_id, name, fields, version=0):
         """fields: [(name, type code)]. Returns the metadata id."""
         number = len(self.definitions) + 1
         self.definitions[number] = fields
         payload = struct.pack("<i", number) + utf16(provider) + struct.pack("<i", event_id) + utf16(name)
-        payload += struct.pack("<qiii", 1, 0, 4, len(fields))
+        payload += struct.pack("<qiii", 1, version, 4, len(fields))
         for field, kind in fields:
             payload += struct.pack("<i", kind) + utf16(field)
         blob = b"\xC0" + varint(0) + varint(len(payload)) + payload

@@ -345,6 +345,25 @@ class Dump(unittest.TestCase):
         self.assertEqual(ids("--last", "9", "--sorted"), [(1, 1), (2, 1), (2, 2)])
 
 
+    def test_versions(self):
+        """Two versions of one event are read by the definition of each, and told apart."""
+        stream = Stream()
+        old = stream.define("A", 1, "Grown", [("N", U32)])
+        new = stream.define("A", 1, "Grown", [("Text", STRING), ("N", U64)], version=2)
+        stream.point(4, 1)
+        stream.events((old, 1, 5, 6), (new, 1, 6, "x", 7), (old, 1, 7, 8))
+        data = stream.end()
+        events = [json.loads(line) for line in run("dump", "--json", "--event", "1", "-", data=data).stdout.splitlines()]
+        self.assertEqual([(event["id"], event["version"], event["fields"]) for event in events],
+                         [(1, 0, {"N": 6}), (1, 2, {"Text": "x", "N": 7}), (1, 0, {"N": 8})])
+        text = run("dump", "-", data=data).stdout.decode().splitlines()
+        self.assertEqual([line.split(" ", 1)[1] for line in map(str.strip, text)],
+                         ["1 #2 A/Grown(1) N=6", '1 #3 A/Grown(1 v2) Text="x" N=7', "1 #4 A/Grown(1) N=8"])
+        rows = {(row["id"], row["version"]): row["count"] for row in run_json("stat", data)["events"]}
+        self.assertEqual(rows, {(1, 0): 2, (1, 2): 1})
+        self.assertEqual(rules(data, 0), [])
+
+
 class Report(unittest.TestCase):
     def setUp(self):
         self.stream = Stream()

@@ -27,7 +27,7 @@ TRACEEVENT = "4.0.0"  # also in traceevent/traceevent-summary.csproj, whose vers
 DOTNET_TRACE = "10.0.750501"
 READER = f"Microsoft.Diagnostics.Tracing.TraceEvent {TRACEEVENT}"
 SOURCE = pathlib.Path(__file__).resolve().parent / "traceevent"
-WRITER_FILES = ("fields", "loss", "threads", "starved", "snapshot")
+WRITER_FILES = ("fields", "versions", "loss", "threads", "starved", "snapshot")
 
 
 class Skip(Exception):

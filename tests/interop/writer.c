@@ -2,6 +2,7 @@
  * Writes the traces of the interop tests, with what TraceEvent should find in them:
  *
  *     fields    every field type, with values at the edges
+ *     versions  two versions of one event
  *     loss      a budget too small for its threads, so that events are lost
  *     threads   threads one after the other
  *     starved   the same while the sink stands still: most of them never get a segment
@@ -61,13 +62,14 @@ static bool write_through_gate(void *file, const void *bytes, size_t count)
     return fwrite(bytes, 1, count, file) == count && fflush(file) == 0;
 }
 
-static struct weir_session *session_begin(const char *name, uint64_t budget_bytes)
+static struct weir_session *session_begin(const char *name, const char *providers,
+                                          uint64_t budget_bytes)
 {
     char path[4096];
     struct weir_error error;
     struct weir_session *session;
     struct weir_session_config config = WEIR_SESSION_CONFIG_INIT;
-    config.providers = "Interop";
+    config.providers = providers;
     config.sink.write = write_through_gate;
     trace = fopen(path_of(path, sizeof path, name, "nettrace"), "wb");
     if (!trace)
@@ -186,6 +188,60 @@ static void write_fields(void)
     fclose(file);
 }
 
+/* --- Versions. ------------------------------------------------------------------------------- */
+
+static void emit_versions(struct weir_provider *provider)
+{
+    static const struct weir_field fields[] = {
+        {"Number", WEIR_TYPE_u32}, {"Text", WEIR_TYPE_str}, {"Added", WEIR_TYPE_u64}};
+    struct weir_value values[] = {{.type = WEIR_TYPE_u32},
+                                  {.type = WEIR_TYPE_str, .pointer = "text"},
+                                  {.type = WEIR_TYPE_u64, .unsigned_value = 7}};
+    struct weir_schema schema = WEIR_SCHEMA_INIT;
+    struct weir_event *versions[2];
+    struct weir_error error;
+    schema.name = "Grown";
+    schema.event_id = 1;
+    schema.fields = fields;
+    for (uint8_t version = 0; version < 2; version++) {
+        schema.version = version;
+        schema.field_count = 2u + version;
+        if (weir_event_define(provider, &schema, &versions[version], &error) != WEIR_OK)
+            fail("versions", error.text);
+    }
+    for (uint32_t i = 0; i < 4; i++) {
+        values[0].unsigned_value = i;
+        weir_event_emit(versions[i % 2], values, 2 + i % 2, sizeof values[0]);
+    }
+}
+
+/* TraceEvent keeps one list of fields for a provider and an id: the last one that it has read when it
+ * first delivers such an event. A field that an event's version does not have is null. The sink
+ * stands still, so that all events are in one look of the drain, between two sequence points, and
+ * TraceEvent has read both versions when it delivers the first event. */
+static void write_versions(void)
+{
+    struct weir_provider *provider;
+    struct weir_error error;
+    if (weir_provider_create("InteropVersions", NULL, NULL, &provider, &error) != WEIR_OK)
+        fail("versions", error.text);
+    gate_close(&gate);
+    struct weir_session *session = session_begin("versions", "InteropVersions", 1 << 20);
+    if (!gate_wait(&gate, 60))
+        fail("versions", "the drain does not arrive in the sink");
+    emit_versions(provider);
+    gate_open(&gate);
+    FILE *file = session_end(session, "versions");
+    fprintf(file, "{\n \"events\": {\"InteropVersions/1\": 4},\n \"events_lost\": 0,\n"
+                  " \"fields\": {\"InteropVersions/1\": [\n");
+    for (int i = 0; i < 4; i++)
+        fprintf(file, "  {\"Number\": %d, \"Text\": \"text\", \"Added\": %s}%s\n", i,
+                i % 2 ? "7" : "null", i < 3 ? "," : "]");
+    fprintf(file, " }\n}\n");
+    fclose(file);
+    weir_provider_destroy(provider);
+}
+
 /* --- Loss. ----------------------------------------------------------------------------------- */
 
 struct producer {
@@ -227,7 +283,7 @@ static void write_lossy(const char *name, uint64_t budget_bytes, int count, int 
                         uint64_t events, int stalled_from, int stalled_to)
 {
     struct producer producers[64] = {{0}};
-    struct weir_session *session = session_begin(name, budget_bytes);
+    struct weir_session *session = session_begin(name, "Interop", budget_bytes);
     for (int i = 0; i < count; i++)
         producers[i].events = events;
     run_producers(producers, count, at_once, stalled_from, stalled_to);
@@ -305,6 +361,7 @@ int main(int argc, char **argv)
     if (weir_provider_register(&weir_provider_Interop, NULL, NULL, NULL, &error) != WEIR_OK)
         fail("provider", error.text);
     write_fields();
+    write_versions();
     write_lossy("loss", 1 << 20, 4, 4, 500000, 0, 0);
     write_lossy("threads", 1 << 20, 50, 1, 20000, 0, 0);
     write_lossy("starved", 1 << 20, 50, 1, 20000, 5, 45);

@@ -76,6 +76,9 @@ static void test_bad_schemas(void **state)
     assert_int_equal(weir_event_define(provider, &schema, &event, NULL), WEIR_OK);
     assert_int_equal(weir_event_define(provider, &good, &event, NULL), WEIR_OK);
     schema_refused(provider, good, WEIR_EXISTS, "event 1");
+    good.version = 3; /* another event of the same id */
+    assert_int_equal(weir_event_define(provider, &good, &event, NULL), WEIR_OK);
+    schema_refused(provider, good, WEIR_EXISTS, "in version 3");
     weir_provider_destroy(provider);
 }
 

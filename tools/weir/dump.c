@@ -314,7 +314,10 @@ static void print_text_header(struct dump *dump, const struct wt_event *event)
     wt_print_escaped(stdout, metadata->undefined ? "(undefined)" : metadata->provider_name, 0);
     putchar('/');
     wt_print_escaped(stdout, metadata->event_name, 0);
-    printf("(%" PRId32 ")", metadata->event_id);
+    printf("(%" PRId32, metadata->event_id);
+    if (metadata->version)
+        printf(" v%" PRId32, metadata->version);
+    putchar(')');
 }
 
 static void print_text_tail(struct dump *dump, const struct wt_event *event)
@@ -420,8 +423,9 @@ static const char help[] =
     "usage: weir dump [OPTION]... FILE\n"
     "\n"
     "Prints events, one per line: seconds since the start of the trace, capture thread (and the\n"
-    "thread it speaks of, if another), number, Provider/Event(id), fields. Payloads without\n"
-    "field descriptions, and arrays of bytes, are printed in hexadecimal. FILE may be -.\n"
+    "thread it speaks of, if another), number, Provider/Event(id), or (id v2) if its version\n"
+    "is 2 and not 0, fields. Payloads without field descriptions, and arrays of bytes, are\n"
+    "printed in hexadecimal. FILE may be -.\n"
     "\n"
     "  --json         print one JSON object per line: ticks, ns, utc, provider, name, id, version, "
     "level,\n"

@@ -138,7 +138,8 @@ struct weir_enable {
     uint64_t keywords;
     /* UTF-8, up to 65,535 bytes; NULL: none. For the provider: usually "key=value;key=value". */
     const char *arguments;
-    /* In any order, up to 65,536: the only ones that are wanted, or those that are not. */
+    /* In any order, up to 65,536: the only ones that are wanted, or those that are not. An id
+     * stands for all versions of its event. */
     const uint16_t *event_ids;
     uint32_t event_id_count;
     uint8_t level;          /* enum weir_level; 0: of any level */

@@ -27,8 +27,9 @@
  *     str16                                         const uint16_t *, UTF-16, ends with 0
  *     array_i8 .. array_u64                         pointer and uint32_t count; array_u8 for bytes
  *
- * To add a field, put it last and raise the version. To order an event against other threads, add
- * WEIR_EVENT_ORDERED to its level.
+ * To add a field, put it last and raise the version: some readers read all versions of an event by
+ * one list of fields. A list may have several versions of an event, with one id and different
+ * names. To order an event against other threads, add WEIR_EVENT_ORDERED to its level.
  *
  * Macros that the host defines before it includes this header may have any name of one or two
  * letters. The types above, and the names that the list itself uses, must not be macros.
@@ -112,11 +113,11 @@ struct weir_schema {
     uint32_t field_count; /* up to 64 */
     uint32_t field_bytes; /* sizeof(struct weir_field) */
     uint64_t keywords;    /* 0: wanted by every session that has the provider at this level */
-    uint16_t event_id;    /* 1 to 65,535; with the provider, the identity of the event */
-    uint8_t version;
-    uint8_t level;       /* enum weir_level; with WEIR_EVENT_ORDERED or without */
-    uint8_t opcode;      /* 0: taken from a name that ends in Start (1) or Stop (2) */
-    uint8_t reserved[3]; /* 0 */
+    uint16_t event_id;    /* 1 to 65,535; provider, id and version are the event's identity */
+    uint8_t version;      /* of the fields; a provider may have several versions of an event */
+    uint8_t level;        /* enum weir_level; with WEIR_EVENT_ORDERED or without */
+    uint8_t opcode;       /* 0: taken from a name that ends in Start (1) or Stop (2) */
+    uint8_t reserved[3];  /* 0 */
 };
 
 /* clang-format off */
@@ -234,7 +235,7 @@ typedef void (*weir_provider_watcher)(void *context, const struct weir_provider_
  * `callback`, `provider` and `error` may be NULL. Any thread; takes the registry lock, for which it
  * waits as long as another such call has it; allocates.
  * WEIR_EXISTS: a provider of that name is registered (names are compared without case; "Weir" is
- * the library's own), or two events have one id. WEIR_BAD_ARGUMENT: an event is malformed, or the
+ * the library's own), or two events have one id and version. WEIR_BAD_ARGUMENT: an event is malformed, or the
  * declaration is of a newer version than the library.
  * WEIR_LIMIT, WEIR_NO_MEMORY.
  */
@@ -310,7 +311,8 @@ WEIR_NODISCARD WEIR_API enum weir_result weir_rundown_register(struct weir_provi
 /*
  * Adds an event at run time. The schema is copied. The event lives as long as the process, so that
  * its records can be written after the provider is gone. Any thread; takes the registry lock;
- * allocates. WEIR_BAD_ARGUMENT, WEIR_EXISTS (the id is taken), WEIR_LIMIT, WEIR_NO_MEMORY.
+ * allocates. WEIR_BAD_ARGUMENT, WEIR_EXISTS (the provider has this id in this version), WEIR_LIMIT,
+ * WEIR_NO_MEMORY.
  */
 WEIR_NODISCARD WEIR_API enum weir_result weir_event_define(struct weir_provider *provider,
                                                            const struct weir_schema *schema,
