@@ -1,6 +1,6 @@
 /*
- * All atomic operations of the core. Two others exist: the inline test of an event's enabled word
- * in weir/trace.h, and the operations inside ck.
+ * All atomic operations of the core. Others exist: the inline tests of an event's enabled word and of
+ * a provider's status in weir/trace.h, and the operations inside ck.
  *
  * A word that threads share is wrapped in a struct, so that a bare `word = 1` or `word++` does not
  * compile, and each operation names its memory order: wr_u64_store_release, wr_u64_load_acquire.
@@ -138,8 +138,9 @@ static inline uint32_t wr_u32_add_seq_cst(struct wr_u32 *word, uint32_t value)
     return atomic_fetch_add_explicit(&word->cell, value, memory_order_seq_cst);
 }
 
-/* An event's enabled word and its route are plain integers, because the public header must compile
- * as C++, which has no _Atomic. Hosts test the enabled word with an inline relaxed load. */
+/* An event's enabled word and its route, and a provider's status, are plain integers, because the
+ * public header must compile as C++, which has no _Atomic. Hosts test them with inline relaxed
+ * loads. */
 static inline uint64_t wr_mask_load_relaxed(const uint64_t *mask)
 {
     return __atomic_load_n(mask, __ATOMIC_RELAXED);
@@ -151,6 +152,10 @@ static inline uint64_t wr_mask_load_seq_cst(const uint64_t *mask)
 static inline void wr_mask_store_seq_cst(uint64_t *mask, uint64_t value)
 {
     __atomic_store_n(mask, value, __ATOMIC_SEQ_CST);
+}
+static inline void wr_status_store_relaxed(uint64_t *word, uint64_t value)
+{
+    __atomic_store_n(word, value, __ATOMIC_RELAXED);
 }
 static inline uint32_t wr_route_load_seq_cst(const uint32_t *route)
 {

@@ -54,15 +54,6 @@ static struct wr_provider_state wanted(const struct wr_interest *interest,
     return state;
 }
 
-static struct wr_provider_state wanted_by_all_locked(const struct weir_provider *provider)
-{
-    struct wr_provider_state state = {false, 0, 0, NULL};
-    for (uint32_t slot = 0; slot < WR_SESSIONS_MAX; slot++)
-        if (wr_slots[slot].interest)
-            wr_interest_add(wr_slots[slot].interest, provider->name, provider->name_hash, &state);
-    return state;
-}
-
 static void told_set_locked(struct wr_told *told, uint64_t session_id, struct wr_interest *interest)
 {
     if (interest)
@@ -138,7 +129,7 @@ static bool change_next_locked(struct weir_provider *provider, struct weir_provi
         is_taken = change_take_locked(provider, slot, change);
     if (!is_taken)
         return false;
-    struct wr_provider_state all = wanted_by_all_locked(provider);
+    struct wr_provider_state all = wr_provider_state_locked(provider);
     change->is_enabled = all.is_enabled;
     change->union_level = all.level;
     change->union_keywords = all.keywords;

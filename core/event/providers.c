@@ -81,6 +81,7 @@ static enum weir_result provider_insert_locked(struct weir_provider *provider,
         return wr_fail(error, WEIR_NO_MEMORY, "no memory for provider '%s'", provider->name);
     provider->next = providers;
     providers = provider;
+    wr_status_update_locked(provider);
     wr_callbacks_note_locked(provider);
     return WEIR_OK;
 }
@@ -268,6 +269,11 @@ enum weir_result weir_provider_register(const struct weir_provider_declaration *
     free(made);
     /* NOLINTNEXTLINE(clang-analyzer-unix.Malloc): it is in the list, or freed */
     return provider_finish(provider, result, out);
+}
+
+const struct weir_status *weir_provider_status(const struct weir_provider *provider)
+{
+    return provider ? &provider->status : NULL;
 }
 
 void weir_provider_destroy(struct weir_provider *provider)

@@ -23,6 +23,7 @@ struct weir_provider {
     weir_provider_callback callback; /* of these two, one at most */
     weir_provider_watcher watcher;
     void *context;
+    struct weir_status status;               /* LOCK for stores; hosts read it */
     struct wr_event_definition *definitions; /* LOCK, as all that follows */
     struct weir_provider *next;
     struct wr_told *told;               /* by slot; NULL without callback and watcher */
@@ -85,6 +86,10 @@ void wr_definitions_after_fork(void);
 void wr_mask_store(struct wr_event_definition *definition, uint64_t mask);
 /* Computes the mask from what the sessions want. */
 void wr_mask_update_locked(struct wr_event_definition *definition);
+/* What the sessions together want of the provider. */
+struct wr_provider_state wr_provider_state_locked(const struct weir_provider *provider);
+/* Stores it in the words that hosts read. */
+void wr_status_update_locked(struct weir_provider *provider);
 /* What the slot's session is, and what it wants. */
 struct wr_slot {
     uint64_t session_id;

@@ -48,6 +48,23 @@ void wr_mask_update_locked(struct wr_event_definition *definition)
     wr_mask_store(definition, mask ? mask | marker_locked() : 0);
 }
 
+struct wr_provider_state wr_provider_state_locked(const struct weir_provider *provider)
+{
+    struct wr_provider_state state = {false, 0, 0, NULL};
+    for (uint32_t slot = 0; slot < WR_SESSIONS_MAX; slot++)
+        if (wr_slots[slot].interest)
+            wr_interest_add(wr_slots[slot].interest, provider->name, provider->name_hash, &state);
+    return state;
+}
+
+void wr_status_update_locked(struct weir_provider *provider)
+{
+    struct wr_provider_state state = wr_provider_state_locked(provider);
+    /* relaxed, twice: hints; who is told of the change has had the lock after this */
+    wr_status_store_relaxed(&provider->status.level, state.level);
+    wr_status_store_relaxed(&provider->status.keywords, state.keywords);
+}
+
 /* Many entries of a session may name the same provider. */
 static void provider_update_locked(struct weir_provider *provider)
 {
@@ -56,6 +73,7 @@ static void provider_update_locked(struct weir_provider *provider)
     provider->updated = changes;
     for (struct wr_event_definition *d = provider->definitions; d; d = d->next)
         wr_mask_update_locked(d);
+    wr_status_update_locked(provider);
     wr_callbacks_note_locked(provider);
 }
 
@@ -225,6 +243,9 @@ void wr_slots_after_fork(void)
     memset(slot_is_taken, 0, sizeof slot_is_taken);
     memset(wr_buffers_by_slot, 0, sizeof wr_buffers_by_slot);
     wr_u64_store_release(&wr_buffers_blocking_slots, 0);
+    for (struct weir_provider *provider = wr_providers_locked(); provider;
+         provider = provider->next)
+        wr_status_update_locked(provider);
 }
 
 /* --- Lost sessions. -------------------------------------------------------------------------- */

@@ -20,10 +20,10 @@ FILE_LINES_MAX = 700
 SIZED_FOLDERS = ("core", "tools", "examples", "stress", "bench")
 
 ATOMICS = re.compile(r"\b(_Atomic|__sync_\w+|__atomic_\w+|atomic_\w+_explicit|__asm__|asm|stdatomic\.h)\b")
-# The enabled word is in a public struct, so it cannot be one of our wrapped words; hosts read it inline. They also wait
-# inline for earlier loads, before an event that is declared ordered.
+# The enabled word and a provider's status are in public structs, so they cannot be wrapped words; hosts read them inline.
+# They also wait inline for earlier loads, before an event that is declared ordered.
 PUBLIC_WORD = ("core/include/weir/trace.h",)
-INLINE_IN_HOSTS = ("enabled", "dsb ishld")
+INLINE_IN_HOSTS = ("enabled", "status->", "dsb ishld")
 FENCE = re.compile(r"\b(__)?atomic_thread_fence\b")
 # A relaxed access has its owner's sentence: "relaxed: only this thread stores it" in a comment in the statement's lines or
 # directly above them. "relaxed, twice: hints" is for the next access of the function too, "relaxed: figures, here and

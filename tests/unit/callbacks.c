@@ -14,7 +14,14 @@ struct told {
     void (*act)(struct told *told);  /* in the first call */
     struct weir_session *session;
     struct weir_provider *provider;
+    const struct weir_status *status; /* of the provider, or NULL */
 };
+
+static void status_is(const struct weir_status *status, uint64_t keywords, uint64_t level)
+{
+    assert_int_equal(status->keywords, keywords);
+    assert_int_equal(status->level, level);
+}
 
 static void on_change(void *context, const struct weir_provider_change *change)
 {
@@ -23,6 +30,8 @@ static void on_change(void *context, const struct weir_provider_change *change)
     assert_true(at < CHANGES_MAX);
     assert_int_equal(change->size, sizeof *change);
     told->changes[at] = *change;
+    if (told->status) /* it is final before the call */
+        status_is(told->status, change->union_keywords, change->union_level);
     snprintf(told->arguments[at], sizeof told->arguments[at], "%s",
              change->arguments ? change->arguments : "-");
     if (at == 0 && told->act)
@@ -35,6 +44,7 @@ static struct weir_provider *told_provider(struct told *told)
 {
     struct weir_provider *provider;
     assert_int_equal(weir_provider_create("Told", NULL, NULL, &provider, NULL), WEIR_OK);
+    told->status = weir_provider_status(provider);
     assert_int_equal(weir_provider_watch(provider, on_change, told, NULL), WEIR_OK);
     assert_int_equal(weir_provider_watch(provider, on_change, told, NULL), WEIR_EXISTS);
     return provider;
@@ -198,6 +208,37 @@ static void test_callback_is_told_the_union(void **state)
     weir_provider_destroy(provider);
 }
 
+/* --- The status. ----------------------------------------------------------------------------- */
+
+static void test_status(void **state)
+{
+    (void)state;
+    struct weir_session_config config = unit_config();
+    config.providers = "Words:0x1:3";
+    config.unknown_providers_allowed = true;
+    struct weir_session *first = unit_start(&config);
+    struct weir_provider *provider;
+    assert_int_equal(weir_provider_create("Words", NULL, NULL, &provider, NULL), WEIR_OK);
+    const struct weir_status *status = weir_provider_status(provider);
+    status_is(status, 1, 3);
+    assert_true(weir_status_wants(status, 3, 1));
+    assert_true(weir_status_wants(status, WEIR_LEVEL_ALWAYS, 0));
+    assert_false(weir_status_wants(status, 4, 1));
+    assert_false(weir_status_wants(status, 3, 2));
+    struct weir_session *second = started("*:0x2:5");
+    status_is(status, 3, 5);
+    const struct weir_enable enable = {.provider = "words", .keywords = 4, .level = 4};
+    assert_int_equal(update(second, &enable, 1), WEIR_OK);
+    status_is(status, 5, 4);
+    weir_session_destroy(first);
+    status_is(status, 4, 4);
+    weir_session_destroy(second);
+    status_is(status, 0, 0);
+    assert_false(weir_status_wants(status, WEIR_LEVEL_ALWAYS, 0));
+    weir_provider_destroy(provider);
+    assert_null(weir_provider_status(NULL));
+}
+
 /* --- What a callback may do. ----------------------------------------------------------------- */
 
 static void stop(struct told *told)
@@ -329,6 +370,7 @@ int main(void)
         cmocka_unit_test(test_late_provider),
         cmocka_unit_test(test_updates),
         cmocka_unit_test(test_callback_is_told_the_union),
+        cmocka_unit_test(test_status),
         cmocka_unit_test(test_stop_in_a_callback),
         cmocka_unit_test(test_start_in_a_callback),
         cmocka_unit_test(test_changes_in_a_callback),

@@ -20,11 +20,11 @@ static void expect_child_ok(pid_t child)
     assert_int_equal(WEXITSTATUS(status), 0);
 }
 
-static int child_checks(struct weir_session *inherited)
+static int child_checks(struct weir_session *inherited, const struct weir_status *status)
 {
     struct weir_stats stats = WEIR_STATS_INIT;
     if (weir_event_is_enabled(&weir_events_Unit.Pair) || WEIR_EMIT(Unit, Pair, 1, 2) ||
-        Unit_Pair(1, 2))
+        Unit_Pair(1, 2) || status->keywords || status->level)
         return 1;
     if (weir_session_stop(inherited, NULL) != WEIR_BAD_STATE ||
         weir_session_stats(inherited, &stats) != WEIR_BAD_STATE)
@@ -49,16 +49,21 @@ static void test_child(void **state)
     (void)state;
     unit_skip_under_qemu("a forked child of a process with threads cannot start one");
     struct weir_session_config config = unit_config();
+    struct weir_provider *provider;
+    assert_int_equal(weir_provider_create("Forked", NULL, NULL, &provider, NULL), WEIR_OK);
+    config.providers = "Unit,Forked";
     struct weir_session *session = unit_start(&config);
     assert_true(WEIR_EMIT(Unit, Pair, 1, 2));
+    assert_true(weir_status_wants(weir_provider_status(provider), WEIR_LEVEL_INFO, 1));
     pid_t child = fork();
     if (child == 0)
-        _exit(child_checks(session));
+        _exit(child_checks(session, weir_provider_status(provider)));
     expect_child_ok(child);
     assert_true(WEIR_EMIT(Unit, Pair, 1, 2));
     assert_int_equal(weir_session_stop(session, NULL), WEIR_OK);
     assert_int_equal(unit_counts(session).written, 2);
     weir_session_destroy(session);
+    weir_provider_destroy(provider);
 }
 
 static int calls;

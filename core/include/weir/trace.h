@@ -309,6 +309,34 @@ WEIR_NODISCARD WEIR_API enum weir_result weir_rundown_register(struct weir_provi
                                                                struct weir_error *error);
 
 /*
+ * What the sessions together want of a provider: the union of their levels and keywords, both 0 if
+ * none wants it. For code that decides by level and keywords, such as a logger, before it has an
+ * event at hand. Written by the library only; both words are final before the provider's callback
+ * or watcher is told of the change, and before the call that starts, updates or stops the session
+ * returns.
+ */
+struct weir_status {
+    uint64_t level; /* of enum weir_level, never 0 if a session wants the provider */
+    uint64_t keywords;
+};
+
+/* May a session want an event of this level and these keywords (0: any)? Without the two words of
+ * one moment, and without event ids, so true says only whether to go on: the event decides. Any
+ * thread, any context; two relaxed loads, one if nothing is wanted. */
+static inline bool weir_status_wants(const struct weir_status *status, uint8_t level,
+                                     uint64_t keywords)
+{
+    /* relaxed, twice: hints */
+    uint64_t wanted = __atomic_load_n(&status->keywords, __ATOMIC_RELAXED);
+    return wanted != 0 && (keywords == 0 || (keywords & wanted) != 0) &&
+           level <= __atomic_load_n(&status->level, __ATOMIC_RELAXED);
+}
+
+/* The provider's words, valid until weir_provider_destroy() is called. Any thread; neither blocks
+ * nor allocates. NULL for NULL. */
+WEIR_API const struct weir_status *weir_provider_status(const struct weir_provider *provider);
+
+/*
  * Adds an event at run time. The schema is copied. The event lives as long as the process, so that
  * its records can be written after the provider is gone. Any thread; takes the registry lock;
  * allocates. WEIR_BAD_ARGUMENT, WEIR_EXISTS (the provider has this id in this version), WEIR_LIMIT,
@@ -322,8 +350,9 @@ WEIR_NODISCARD WEIR_API enum weir_result weir_event_define(struct weir_provider 
 /*
  * Unregisters or destroys a provider. Its events are off when the call returns, and neither callback
  * nor rundown source of it runs or will run (unless called from inside one, which then is the last).
- * A source that runs into a sink which blocks is waited for. The caller
- * makes sure that no thread is inside an emitter of a declared provider whose memory goes away.
+ * It waits for a source that runs, and so for a sink that the source's events have to wait for. The
+ * caller makes sure that no thread is inside an emitter of a declared provider whose memory goes
+ * away, or reads the provider's status.
  */
 WEIR_API void weir_provider_destroy(struct weir_provider *provider);
 
