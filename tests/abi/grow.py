@@ -1,15 +1,16 @@
 """Headers of a version to come: each public struct that may grow has grown, and there is one more cause of losses,
-which lanes count.
+which lanes count. With --table only the table of functions for plug-ins has grown.
 
-usage: grow.py CORE_DIRECTORY OUTPUT_DIRECTORY
+usage: grow.py CORE_DIRECTORY OUTPUT_DIRECTORY [--table]
 """
 import re
 import sys
 from pathlib import Path
 
 # Grow at the end; those with counts, which stay last, in front of them.
-AT_END = ("weir_session_config", "weir_park", "weir_park_hooks", "weir_thread_table", "weir_schema", "weir_field", "weir_event",
-          "weir_provider_declaration", "weir_value")
+TABLE = ("weir_functions",)
+AT_END = (*TABLE, "weir_session_config", "weir_park", "weir_park_hooks", "weir_thread_table", "weir_schema", "weir_field",
+          "weir_event", "weir_provider_declaration", "weir_value")
 BEFORE_COUNTS = ("weir_stats", "weir_thread_stats")
 
 
@@ -20,12 +21,17 @@ def once(pattern, replacement, text):
     return grown
 
 
+def grow_at_end(text, names):
+    for name in names:
+        if f"struct {name} {{" in text:
+            text = once(rf"(struct {name} \{{.*?)\n\}};", r"\1\n    uint64_t grown[2];\n};", text)
+    return text
+
+
 def grow(text):
     if "enum weir_loss {" in text:
         text = once(r"    WEIR_LOSS_COUNT\n", "    WEIR_LOSS_OF_LATER,\n    WEIR_LOSS_COUNT\n", text)
-    for name in AT_END:
-        if f"struct {name} {{" in text:
-            text = once(rf"(struct {name} \{{.*?)\n\}};", r"\1\n    uint64_t grown[2];\n};", text)
+    text = grow_at_end(text, AT_END)
     for name in BEFORE_COUNTS:
         if f"struct {name} {{" in text:
             text = once(rf"(struct {name} \{{.*?)(    struct weir_counts counts;)", r"\1    uint64_t grown[2];\n\2", text)
@@ -39,14 +45,17 @@ def write(path, text):
     path.write_text(text, encoding="utf-8")
 
 
-def main(core, output):
+def main(core, output, is_table):
     for header in Path(core, "include/weir").glob("*.h"):
-        write(Path(output, "weir", header.name), grow(header.read_text(encoding="utf-8")))
+        text = header.read_text(encoding="utf-8")
+        write(Path(output, "weir", header.name), grow_at_end(text, TABLE) if is_table else grow(text))
+    if is_table:
+        return
     causes = Path(core, "lane/loss.h").read_text(encoding="utf-8")
     write(Path(output, "lane/loss.h"), once(r"(\n    (?:LANE|OTHER)\(\w+\))\n\n", r"\1 LANE(OF_LATER)\n\n", causes))
 
 
 if __name__ == "__main__":
-    if len(sys.argv) != 3:
+    if len(sys.argv) < 3 or sys.argv[3:] not in ([], ["--table"]):
         sys.exit(__doc__)
-    main(*sys.argv[1:])
+    main(sys.argv[1], sys.argv[2], len(sys.argv) > 3)

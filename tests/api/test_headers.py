@@ -82,6 +82,17 @@ void host_sessions(void)
 }
 """
 
+# The same through a host's table.
+PLUGIN = """
+WEIR_PLUGIN_DEFINE
+
+bool plugin_begins(const struct weir_functions *functions);
+bool plugin_begins(const struct weir_functions *functions)
+{
+    return weir_plugin_init(functions, WEIR_FUNCTIONS_UP_TO(last_loss), WEIR_NULL_) == WEIR_OK;
+}
+"""
+
 FIELDS_17 = ", ".join(f"(u32, Field{number})" for number in range(17))
 TOO_MANY = f"""#include <weir/trace.h>
 #define HOST_EVENTS(EVENT, P) EVENT(P, Large, 1, 0, WEIR_LEVEL_INFO, 0, {FIELDS_17})
@@ -110,6 +121,7 @@ def write_sources(folder, include, language):
     folder.joinpath("letters.h").write_text("".join(f"#define {name} ) 7 (\n" for name in NAMES), encoding="utf-8")
     sources = {header.name: f"#include <weir/{header.name}>\n" * 2 for header in pathlib.Path(include, "weir").glob("*.h")}
     sources["host"] = "#include <weir/weir.h>\n" + HOST
+    sources["plugin"] = "#define WEIR_PLUGIN\n#include <weir/weir.h>\n" + HOST + PLUGIN
     for name, text in sources.items():
         path = folder / f"{name}.{language}"
         path.write_text('#include "letters.h"\n' + text, encoding="utf-8")

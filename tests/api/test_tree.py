@@ -7,6 +7,8 @@ import tree
 
 STORE = "wr_u32_store_relaxed(&w, 1);\n"
 
+EMIT = "WEIR_NODISCARD WEIR_API bool\nweir_emit(int event);\n"
+
 EDGES = "| edge | what |\n|---|---|\n| PUBLISH | bytes |\n| OWN | segment |\n"
 PARKING = "\nDROP\n* FIFO: the head is signaled\n"
 
@@ -21,7 +23,9 @@ IN_ORDER = {
     "tools/weir/loss.h": "#define CAUSES(X) X(FULL) X(SINK_FAILED)\n",
     "README.md": "| `FULL` | x |\n| `SINK_FAILED` | x |\n",
     "core/base/atomic.h": "#include <stdatomic.h>\ntypedef _Atomic int word;\n",
-    "core/include/weir/trace.h": "static int f(int *enabled) { return __atomic_load_n(enabled, 0); }\n",
+    "core/include/weir/trace.h": f"static int f(int *enabled) {{ return __atomic_load_n(enabled, 0); }}\n{EMIT}",
+    "core/include/weir/plugin.h": "    __typeof__(weir_emit) *emit;\n#define weir_emit weir_plugin.emit\n",
+    "core/event/functions.c": "    .emit = weir_emit,\n",
     "core/lane/lane.h": '#include "base/atomic.h"\n/* edges PUBLISH.release, OWN: both */\n/* not asm */\n',
     "core/buffers/buffers.c": '#include "lane/lane.h"\n#include <ck_fifo.h>\nint f(void)\n{\n    return 0;\n}\n',
     "core/event/own.c": f"/* relaxed: its own */\n{STORE}{STORE[:-1]} /* relaxed: its own */\n",
@@ -47,7 +51,7 @@ WRONG = {
     "second edge without a row": ("core/lane/a.h", "/* edges OWN.acquire,\n * GONE: x */\n", "edge GONE has no row"),
     "row without an edge": ("core/ORDERING.md", f"| PUBLISH |\n| OWN |\n| STOP | x |\n{PARKING}", "edge STOP is named nowhere"),
     "relaxed": ("core/event/a.c", f"{STORE}", "a.c:1: a relaxed access without"),
-    "relaxed, of a builtin": ("core/include/weir/trace.h", "int enabled = __atomic_load_n(&e, __ATOMIC_RELAXED);\n",
+    "relaxed, of a builtin": ("core/include/weir/trace.h", f"int enabled = __atomic_load_n(&e, __ATOMIC_RELAXED);\n{EMIT}",
                               "a relaxed access without"),
     "relaxed, a word about it only": ("core/event/a.c", f"/* a relaxed store */\n{STORE}", "a.c:2: a relaxed"),
     "relaxed, the neighbour's sentence": ("core/event/a.c", f"{STORE[:-1]} /* relaxed: its own */\n{STORE}",
@@ -61,6 +65,9 @@ WRONG = {
     "mode without its file": ("core/buffers/mode_drop.c", "", "DROP needs 'wr_mode_drop = {'"),
     "cause that the tool does not know": ("tools/weir/loss.h", "X(FULL)\n", "SINK_FAILED needs"),
     "cause that no page explains": ("README.md", "| `SINK_FAILED` |\n", "FULL needs"),
+    "function that plug-ins cannot call": ("core/event/functions.c", "    .emit = NULL,\n", "emit needs '.emit = weir_emit,'"),
+    "function without its macro": ("core/include/weir/plugin.h", "    __typeof__(weir_emit) *emit;\n",
+                                   "emit needs 'weir_plugin.emit'"),
     "list without rows": ("core/lane/loss.h", "", "there is no list"),
     "long function": ("bench/a.c", "int f(void)\n{\n" + "    f();\n" * 69 + "}\n", "71 lines; a function"),
     "long file": ("tools/a.c", "int x;\n" * 701, "701 lines; a file"),

@@ -48,6 +48,9 @@ LISTS = (
       ("tests/model/gate_models.c", "WEIR_WAKE_{0},"))),
     ("core/buffers/modes.h", re.compile(r"\bX\(([A-Z]\w+), (\w+),"),
      (("core/buffers/mode_{1}.c", "wr_mode_{1} = {{"), ("core/ORDERING.md", "{0}"))),
+    ("core/include/weir/trace.h", re.compile(r"^(?:WEIR_NODISCARD )?WEIR_API\b[^;{]*?\bweir_(\w+)()\(", re.M),
+     (("core/include/weir/plugin.h", "__typeof__(weir_{0}) *{0};"), ("core/include/weir/plugin.h", " weir_plugin.{0}\n"),
+      ("core/event/functions.c", ".{0} = weir_{0},"))),
 )
 
 

@@ -6,6 +6,7 @@
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
+#include <weir/plugin.h>
 #include <weir/trace.h>
 
 #define CANARY_EVENTS(EVENT, P) EVENT(P, Plain, 1, 0, WEIR_LEVEL_INFO, 0x1, (u64, A))
@@ -170,4 +171,20 @@ void canary_site_no_test(uint64_t a);
 void canary_site_no_test(uint64_t a)
 {
     Canary_Plain(a);
+}
+
+/* A plug-in that calls the library, and one whose table is behind a pointer, which is one more load. */
+extern __attribute__((visibility("hidden"))) const struct weir_functions *weir_plugin;
+
+void canary_plugin_site_direct(uint64_t a);
+void canary_plugin_site_direct(uint64_t a)
+{
+    WEIR_EMIT(Canary, Plain, a);
+}
+
+void canary_plugin_site_pointer(uint64_t a);
+void canary_plugin_site_pointer(uint64_t a)
+{
+    if (weir_event_is_enabled(&weir_events_Canary.Plain))
+        weir_plugin->emit_words1(&weir_events_Canary.Plain, a);
 }

@@ -197,7 +197,17 @@ def is_plain_end(path):
         i.is_return or is_frame(i) or re.match(r"^xor\w? +(%\w+),\1$", i.text) for i in path)
 
 
-def site_violations(function, fences=0):
+def is_table_call(path):
+    """A call through a word of the plug-in's copy of the table, or through the register that it was loaded to."""
+    call = transfers(path)[-1]
+    register = re.match(r"^\*(%\w+)$", call.operands)
+    if register:
+        before = path[:path.index(call)]
+        call = next((i for i in reversed(before) if i.operands.endswith("," + register.group(1))), call)
+    return call.callee == "weir_plugin" and "(%rip)" in call.operands
+
+
+def site_violations(function, fences=0, is_plugin=False):
     """`fences`: how many the enabled path must have."""
     head = path_from(function, 0)
     if not head or not head[-1].is_conditional:
@@ -211,22 +221,27 @@ def site_violations(function, fences=0):
     if sum(map(is_fence, enabled[0])) != fences:
         found.append(f"an enabled event does not have {fences} fences")
     calls = [i for i in transfers(enabled[0]) if i.callee != "host_value"]
-    if len(calls) != 1 or calls[0].callee not in EMIT:
+    if len(calls) != 1 or not (is_table_call(enabled[0]) if is_plugin else calls[0].callee in EMIT):
         found.append("an enabled event is not one call of weir_emit or one of its like: " +
                      "; ".join(i.text + " " + i.callee for i in calls))
     return found
 
 
-def check_host(arguments):
+def check_host(arguments, is_plugin=False):
     failures = 0
     for path in arguments.files:
         sites = {name: body for name, body in dis.functions(path).items() if name.startswith("host_site_")}
         if len(sites) < 7:
             sys.exit(f"{path}: {len(sites)} sites, expected 7")
         for name, body in sorted(sites.items()):
-            failures += report(f"{os.path.basename(path)}, {name}", site_violations(body, fences=name == "host_site_ordered"))
+            failures += report(f"{os.path.basename(path)}, {name}",
+                               site_violations(body, fences=name == "host_site_ordered", is_plugin=is_plugin))
         print(f"{os.path.basename(path)}: {len(sites)} sites")
     return failures
+
+
+def check_plugin(arguments):
+    return check_host(arguments, is_plugin=True)
 
 
 # --- Symbols. --------------------------------------------------------------------------------------------
@@ -291,11 +306,13 @@ CANARIES = {
     "canary_site_two_tests": "not one call",
     "canary_site_two_calls": "not one call",
     "canary_site_no_test": "no test",
+    "canary_plugin_site_direct": "not one call",
+    "canary_plugin_site_pointer": "not one call",
 }
 
 
 def violations_of(name, body):
-    return site_violations(body) if "site" in name else emit_violations(body)
+    return site_violations(body, is_plugin="plugin" in name) if "site" in name else emit_violations(body)
 
 
 def check_canary(arguments):
@@ -319,7 +336,7 @@ def report(where, found):
     return len(found)
 
 
-MODES = {"host": check_host, "emit": check_emit, "length": check_length, "symbols": check_symbols,
+MODES = {"host": check_host, "plugin": check_plugin, "emit": check_emit, "length": check_length, "symbols": check_symbols,
          "canary": check_canary}
 
 

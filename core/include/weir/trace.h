@@ -513,6 +513,9 @@ WEIR_API bool weir_event_emit_at(const struct weir_event *event, uint64_t stamp,
 }
 #endif
 
+#ifdef WEIR_PLUGIN /* the emitters go through the plug-in's table */
+#include <weir/plugin.h>
+#endif
 #include <weir/emitters.h>
 
 #endif

@@ -2,6 +2,7 @@
 #ifndef WEIR_WEIR_H
 #define WEIR_WEIR_H
 
+#include <weir/plugin.h>
 #include <weir/result.h>
 #include <weir/session.h>
 #include <weir/trace.h>
