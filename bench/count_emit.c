@@ -78,6 +78,7 @@ static void count_enabled(uint64_t events)
     count("emit/ordered/payload:32", events, bench_emit_32_ordered);
     count("emit/at/payload:32", events, bench_emit_32_at);
     count("emit/batch/payload:32", events, bench_emit_32_batch);
+    count("emit/plugin/payload:32", events, bench_emit_32_plugin);
     start(&held[1], WEIR_MODE_DROP);
     count("emit/enabled/payload:32/sessions:2", events, bench_emit_32);
     start(&held[2], WEIR_MODE_DROP);
@@ -97,7 +98,7 @@ static void count_block(uint64_t events)
 int main(int argc, char **argv)
 {
     uint64_t events = count_begin(argc, argv);
-    if (!bench_events_register() || !count_events_register())
+    if (!bench_events_register() || !count_events_register() || !bench_plugin_begin())
         count_fail("providers", "they cannot be registered");
     count("emit/disabled", events, bench_disabled);
     count_enabled(events);

@@ -63,6 +63,8 @@ uint64_t bench_emit_1024(uint64_t count);
 uint64_t bench_emit_32_ordered(uint64_t count);
 uint64_t bench_emit_32_at(uint64_t count);
 uint64_t bench_emit_32_batch(uint64_t count);
+/* bench_emit_32() as a plug-in that is not linked with the library does it: through its table. */
+uint64_t bench_emit_32_plugin(uint64_t count);
 
 /* The library's emit function without the clock. On some processors reading the clock overlaps all
  * the work around it, and only this shows what that work costs. */
@@ -70,6 +72,8 @@ uint64_t bench_emit_32_no_clock(uint64_t count);
 
 /* Registers the providers of these events; false with a message on stderr if that fails. */
 bool bench_events_register(void);
+/* Takes the table for bench_emit_32_plugin(); false if the library's is too short. */
+bool bench_plugin_begin(void);
 
 #ifdef __cplusplus
 }

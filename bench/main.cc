@@ -82,7 +82,7 @@ int main(int argc, char **argv)
     benchmark::Initialize(&argc, argv, help);
     if (benchmark::ReportUnrecognizedArguments(argc, argv))
         return 2;
-    if (!bench_events_register())
+    if (!bench_events_register() || !bench_plugin_begin())
         return 1;
     bench::add_context();
     register_all();

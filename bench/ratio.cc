@@ -19,8 +19,9 @@ struct pair {
     std::uint64_t payload_bytes; // 0: the measured kernel writes nothing to drain
     std::uint64_t budget;        // 0: no session
     bool is_difference;
-    bool blocks;     // mode BLOCK
-    bool is_dropped; // every event, once the warm-up bursts have filled the budget
+    bool blocks;      // mode BLOCK
+    bool is_dropped;  // every event, once the warm-up bursts have filled the budget
+    bool is_of_event; // the reference emits, too
 };
 
 constexpr int warm_rounds = 8; // two bursts fill the budget once
@@ -31,10 +32,10 @@ double per_event_ns(double seconds)
 }
 
 // Without a session a kernel is timed alone.
-double measured_ns(const pair &of, bench_rig *rig, std::uint64_t *written)
+double timed_ns(bench_kernel kernel, bench_rig *rig, std::uint64_t *written)
 {
-    return per_event_ns(rig ? bench_rig_timed_s(rig, of.measured, burst_events, written)
-                            : bench_timed_s(of.measured, burst_events, written));
+    return per_event_ns(rig ? bench_rig_timed_s(rig, kernel, burst_events, written)
+                            : bench_timed_s(kernel, burst_events, written));
 }
 
 // The kernel met the condition that it measures: room for all events, or for none.
@@ -60,9 +61,10 @@ figures measure_group(const pair &of, bench_rig *rig, int rounds)
     figures all;
     for (int round = 0; round < rounds; round++) {
         std::uint64_t written, done;
-        reference.push_back(per_event_ns(bench_timed_s(of.reference, burst_events, &done)));
-        measured.push_back(measured_ns(of, rig, &written));
-        all.is_whole &= catch_up(rig, of) && done == burst_events && is_expected(of, written);
+        reference.push_back(timed_ns(of.reference, of.is_of_event ? rig : nullptr, &done));
+        all.is_whole &= done == burst_events && (!of.is_of_event || catch_up(rig, of));
+        measured.push_back(timed_ns(of.measured, rig, &written));
+        all.is_whole &= catch_up(rig, of) && is_expected(of, written);
     }
     all.measured_ns = median(measured);
     all.reference_ns = median(reference);
@@ -108,19 +110,22 @@ void run(benchmark::State &state, const pair *of)
 }
 
 const pair pairs[] = {
-    {"ratio/enabled", bench_emit_32, bench_floor, 32, budget_bytes(32, 1), false, false, false},
-    {"ratio/enabled_block", bench_emit_32, bench_floor, 32, budget_bytes(32, 1), false, true,
+    {"ratio/enabled", bench_emit_32, bench_floor, 32, budget_bytes(32, 1), false, false, false,
+     false},
+    {"ratio/enabled_block", bench_emit_32, bench_floor, 32, budget_bytes(32, 1), false, true, false,
      false},
     {"ratio/enabled_no_clock", bench_emit_32_no_clock, bench_floor_no_clock, 32,
-     budget_bytes(32, 1), false, false, false},
+     budget_bytes(32, 1), false, false, false, false},
     {"ratio/at", bench_emit_32_at, bench_floor_no_clock, 32, budget_bytes(32, 1), false, false,
-     false},
+     false, false},
     {"ratio/batch", bench_emit_32_batch, bench_floor_no_clock, 32, budget_bytes(32, 1), false,
-     false, false},
+     false, false, false},
     {"ratio/batch_of_floor", bench_emit_32_batch, bench_floor_batch, 32, budget_bytes(32, 1), false,
-     false, false},
-    {"ratio/dropped", bench_emit_32, bench_floor, 0, 2 * 4096, false, false, true},
-    {"ratio/disabled", bench_disabled, bench_empty, 0, 0, true, false, false},
+     false, false, false},
+    {"ratio/plugin", bench_emit_32_plugin, bench_emit_32, 32, budget_bytes(32, 1), false, false,
+     false, true},
+    {"ratio/dropped", bench_emit_32, bench_floor, 0, 2 * 4096, false, false, true, false},
+    {"ratio/disabled", bench_disabled, bench_empty, 0, 0, true, false, false, false},
 };
 
 } // namespace

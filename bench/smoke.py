@@ -24,7 +24,7 @@ EXPECTED = (
     *(f"brim/block/{wake}/producers:{producers}/segment:32768" for wake in runs.WAKES.values() for producers in (1, 8)),
     "brim/drop/producers:4/segment:32768/payload:1024",
     "brim/stop_parked/producers:32", "ratio/enabled", "ratio/enabled_block", "ratio/dropped", "ratio/disabled",
-    "ratio/sustained", "ratio/at", "ratio/batch", "ratio/batch_of_floor")
+    "ratio/sustained", "ratio/at", "ratio/batch", "ratio/batch_of_floor", "ratio/plugin")
 CONTEXT = ("cpu", "kernel", "c_compiler", "cxx_compiler", "build_type", "commit", "event_clock", "system_clock",
            "governor", "load", "calibration_ns", "benchmark_version")
 NAME = re.compile(r"(floor|emit|drain|brim|reader|ratio)(/[a-z0-9_-]+)+(/[a-z0-9_]+:[A-Za-z0-9_.-]+)*")
