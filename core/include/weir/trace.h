@@ -31,6 +31,8 @@
  * one list of fields. A list may have several versions of an event, with one id and different
  * names. To order an event against other threads, add WEIR_EVENT_ORDERED to its level.
  *
+ * A plug-in that is not linked with the library gets its functions from the host: weir/plugin.h.
+ *
  * Macros that the host defines before it includes this header may have any name of one or two
  * letters. The types above, and the names that the list itself uses, must not be macros.
  */
