@@ -32,6 +32,7 @@ static const struct weir_functions functions = {
     .no_block_end = weir_no_block_end,
     .thread_reset = weir_thread_reset,
     .last_loss = weir_last_loss,
+    .rundown_register = weir_rundown_register,
 };
 
 const struct weir_functions *weir_functions_get(void)

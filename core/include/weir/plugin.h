@@ -86,6 +86,7 @@ struct weir_functions {
     __typeof__(weir_no_block_end) *no_block_end;
     __typeof__(weir_thread_reset) *thread_reset;
     __typeof__(weir_last_loss) *last_loss;
+    __typeof__(weir_rundown_register) *rundown_register;
 };
 
 /* The table of this copy of the library, which lives as long as the process. Any thread, any
@@ -153,6 +154,7 @@ weir_plugin_init(const struct weir_functions *host, size_t bytes_needed, struct 
 #define weir_no_block_end      weir_plugin.no_block_end
 #define weir_thread_reset      weir_plugin.thread_reset
 #define weir_last_loss         weir_plugin.last_loss
+#define weir_rundown_register  weir_plugin.rundown_register
 
 #endif
 
