@@ -4,103 +4,24 @@
  *
  * Each allocation fails in turn, each in a separate child, which then makes every call. What cannot
  * be created is refused with a result, what cannot be recorded is counted, nothing crashes, and no
- * thread waits for ever. The linker (--wrap) replaces the system's functions with those below, for
- * the library and for this file.
+ * thread waits for ever.
  */
 #define _GNU_SOURCE
 #include "unit.h"
 
-#include <errno.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 #include <reader.h>
 #include "buffers/modes.h"
+#include "failing.h"
 
 WEIR_PROVIDER_DEFINE(Unit, UNIT_EVENTS)
-
-/* --- Allocations that fail. ------------------------------------------------------------------ */
-
-static int64_t fails_at = -1; /* ANY: index of the failing call from now on; negative: none */
-static int64_t calls;         /* ANY */
-static int64_t mapped_bytes;  /* ANY */
-
-static bool fails(void)
-{
-    return __atomic_fetch_add(&calls, 1, __ATOMIC_RELAXED) == fails_at;
-}
-
-void *__real_malloc(size_t bytes);
-void *__real_calloc(size_t count, size_t bytes);
-void *__real_realloc(void *memory, size_t bytes);
-void *__real_mmap(void *at, size_t bytes, int protection, int flags, int fd, off_t offset);
-int __real_munmap(void *memory, size_t bytes);
-int __real_pthread_create(pthread_t *thread, const pthread_attr_t *attributes, void *(*run)(void *),
-                          void *argument);
-void *__wrap_malloc(size_t bytes);
-void *__wrap_calloc(size_t count, size_t bytes);
-void *__wrap_realloc(void *memory, size_t bytes);
-void *__wrap_mmap(void *at, size_t bytes, int protection, int flags, int fd, off_t offset);
-void *__wrap_mremap(void *memory, size_t bytes, size_t bytes_new, int flags);
-int __wrap_munmap(void *memory, size_t bytes);
-int __wrap_pthread_create(pthread_t *thread, const pthread_attr_t *attributes, void *(*run)(void *),
-                          void *argument);
-
-void *__wrap_malloc(size_t bytes)
-{
-    return fails() ? NULL : __real_malloc(bytes);
-}
-
-void *__wrap_calloc(size_t count, size_t bytes)
-{
-    return fails() ? NULL : __real_calloc(count, bytes);
-}
-
-void *__wrap_realloc(void *memory, size_t bytes)
-{
-    return fails() ? NULL : __real_realloc(memory, bytes);
-}
-
-void *__wrap_mmap(void *at, size_t bytes, int protection, int flags, int fd, off_t offset)
-{
-    void *pages = fails() ? MAP_FAILED : __real_mmap(at, bytes, protection, flags, fd, offset);
-    if (pages != MAP_FAILED)
-        __atomic_fetch_add(&mapped_bytes, (int64_t)bytes, __ATOMIC_RELAXED);
-    return pages;
-}
-
-int __wrap_munmap(void *memory, size_t bytes)
-{
-    __atomic_fetch_sub(&mapped_bytes, (int64_t)bytes, __ATOMIC_RELAXED);
-    return __real_munmap(memory, bytes);
-}
-
-/* Copies, as an mremap that moves memory may do. */
-void *__wrap_mremap(void *memory, size_t bytes, size_t bytes_new, int flags)
-{
-    (void)flags;
-    void *grown = fails() ? MAP_FAILED
-                          : __real_mmap(NULL, bytes_new, PROT_READ | PROT_WRITE,
-                                        MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-    if (grown == MAP_FAILED)
-        return MAP_FAILED;
-    __atomic_fetch_add(&mapped_bytes, (int64_t)bytes_new, __ATOMIC_RELAXED);
-    memcpy(grown, memory, bytes);
-    munmap(memory, bytes);
-    return grown;
-}
-
-int __wrap_pthread_create(pthread_t *thread, const pthread_attr_t *attributes, void *(*run)(void *),
-                          void *argument)
-{
-    return fails() ? EAGAIN : __real_pthread_create(thread, attributes, run, argument);
-}
 
 /* --- Everything that a process can do. ------------------------------------------------------- */
 
@@ -181,14 +102,12 @@ static void child_begin(void)
 }
 
 /* The process is fresh: it has not called the library yet. After a failure everything must work. */
-static void child_run(int64_t which, enum weir_wake wake)
+static void child_run(uint64_t which, enum weir_wake wake)
 {
     child_begin();
-    __atomic_store_n(&calls, 0, __ATOMIC_RELAXED);
-    fails_at = which;
+    failing_begin(which, FAILING_ALL);
     enum verdict verdict = everything(wake);
-    bool was_met = __atomic_load_n(&calls, __ATOMIC_RELAXED) > which;
-    fails_at = -1;
+    bool was_met = failing_end() > which;
     if (verdict == NOT_COUNTED || (verdict != FINE && !was_met))
         _exit(WRONG);
     if (everything(wake) != FINE)
@@ -201,14 +120,14 @@ static void test_every_allocation_fails(void **state)
     (void)state;
     uint64_t seen[3] = {0}, wrong = 0;
     int status = 0;
-    for (int64_t which = 0; status != WAS_NOT_MET && which < 1000; which++) {
+    for (uint64_t which = 0; status != WAS_NOT_MET && which < 1000; which++) {
         pid_t child = fork();
         if (child == 0)
             child_run(which, (enum weir_wake)(which % 3));
         assert_int_equal(waitpid(child, &status, 0), child);
         bool is_wrong = !WIFEXITED(status) || WEXITSTATUS(status) > WAS_NOT_MET;
         if (is_wrong)
-            print_error("allocation %lld fails: %s %d\n", (long long)which,
+            print_error("allocation %d fails: %s %d\n", (int)which,
                         WIFEXITED(status) ? "status" : "signal",
                         WIFEXITED(status) ? WEXITSTATUS(status) : WTERMSIG(status));
         status = is_wrong ? 0 : WEXITSTATUS(status);
@@ -271,9 +190,9 @@ static void test_destroy_unmaps_all(void **state)
         assert_int_equal(weir_session_stop(session, NULL), WEIR_OK);
         weir_session_destroy(session);
         if (i == WR_MODE_COUNT - 1)
-            before = mapped_bytes;
+            before = failing_held().mapped_bytes;
     }
-    assert_int_equal(mapped_bytes, before);
+    assert_int_equal(failing_held().mapped_bytes, before);
 }
 
 static void test_budget_larger_than_memory(void **state)
