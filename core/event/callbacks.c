@@ -54,6 +54,18 @@ static struct wr_provider_state wanted(const struct wr_interest *interest,
     return state;
 }
 
+/* The union over the sessions that the callback was told of, not over those that run now: a session
+ * that ends before the callback is told of it causes no call that would take its part back. */
+static struct wr_provider_state told_of_all_locked(const struct weir_provider *provider)
+{
+    struct wr_provider_state state = {false, 0, 0, NULL};
+    for (uint32_t slot = 0; slot < WR_SESSIONS_MAX; slot++)
+        if (provider->told[slot].session_id)
+            wr_interest_add(provider->told[slot].interest, provider->name, provider->name_hash,
+                            &state);
+    return state;
+}
+
 static void told_set_locked(struct wr_told *told, uint64_t session_id, struct wr_interest *interest)
 {
     if (interest)
@@ -129,7 +141,7 @@ static bool change_next_locked(struct weir_provider *provider, struct weir_provi
         is_taken = change_take_locked(provider, slot, change);
     if (!is_taken)
         return false;
-    struct wr_provider_state all = wr_provider_state_locked(provider);
+    struct wr_provider_state all = told_of_all_locked(provider);
     change->is_enabled = all.is_enabled;
     change->union_level = all.level;
     change->union_keywords = all.keywords;

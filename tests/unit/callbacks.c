@@ -11,7 +11,7 @@ struct told {
     int calls;
     struct weir_provider_change changes[CHANGES_MAX];
     char arguments[CHANGES_MAX][32]; /* of the changes; "-": none */
-    void (*act)(struct told *told);  /* in the first call */
+    void (*act)(struct told *told);  /* once, in the next call */
     struct weir_session *session;
     struct weir_provider *provider;
     const struct weir_status *status; /* of the provider, or NULL */
@@ -34,8 +34,10 @@ static void on_change(void *context, const struct weir_provider_change *change)
         status_is(told->status, change->union_keywords, change->union_level);
     snprintf(told->arguments[at], sizeof told->arguments[at], "%s",
              change->arguments ? change->arguments : "-");
-    if (at == 0 && told->act)
-        told->act(told);
+    void (*act)(struct told *) = told->act;
+    told->act = NULL;
+    if (act)
+        act(told);
     assert_string_equal(change->arguments ? change->arguments : "-", told->arguments[at]);
     assert_int_equal(told->calls, at + 1); /* what it causes follows when it has returned */
 }
@@ -175,12 +177,16 @@ struct told_union {
     bool enabled;
     uint8_t level;
     uint64_t keywords;
+    struct weir_session *sessions[2];
 };
 
 static void on_union(void *context, bool enabled, uint8_t level, uint64_t keywords)
 {
     struct told_union *told = context;
-    *told = (struct told_union){told->calls + 1, enabled, level, keywords};
+    told->calls++;
+    told->enabled = enabled;
+    told->level = level;
+    told->keywords = keywords;
 }
 
 static void test_callback_is_told_the_union(void **state)
@@ -237,6 +243,37 @@ static void test_status(void **state)
     assert_false(weir_status_wants(status, WEIR_LEVEL_ALWAYS, 0));
     weir_provider_destroy(provider);
     assert_null(weir_provider_status(NULL));
+}
+
+/* The same for a callback: the session that it was enabled for has ended, and another one has come
+ * and gone. */
+static void on_union_of_two(void *context, bool enabled, uint8_t level, uint64_t keywords)
+{
+    struct told_union *told = context;
+    on_union(context, enabled, level, keywords);
+    if (told->calls == 1) {
+        assert_int_equal(weir_session_stop(told->sessions[0], NULL), WEIR_OK);
+        told->sessions[1] = started("Told:8");
+    } else if (told->calls == 2) {
+        weir_session_destroy(told->sessions[1]);
+    }
+}
+
+static void test_callback_learns_the_last_state(void **state)
+{
+    (void)state;
+    struct told_union told = {0};
+    struct weir_provider *provider;
+    assert_int_equal(weir_provider_create("Told", on_union_of_two, &told, &provider, NULL),
+                     WEIR_OK);
+    struct weir_session_config config = unit_config();
+    config.providers = "Told:1";
+    assert_int_equal(weir_session_create(&config, &told.sessions[0], NULL), WEIR_OK);
+    assert_int_equal(weir_session_start(told.sessions[0], NULL), WEIR_OK);
+    assert_int_equal(told.calls, 2);
+    assert_false(told.enabled);
+    weir_session_destroy(told.sessions[0]);
+    weir_provider_destroy(provider);
 }
 
 /* --- What a callback may do. ----------------------------------------------------------------- */
@@ -326,6 +363,44 @@ static void test_changes_in_a_callback(void **state)
     weir_session_destroy(told.session);
 }
 
+/* A session starts in the first call and ends in the second, before it can be told of. */
+static void come(struct told *told)
+{
+    assert_int_equal(weir_session_stop(told->session, NULL), WEIR_OK);
+    ended = started("Told:8");
+}
+
+static void go(struct told *told)
+{
+    (void)told;
+    weir_session_destroy(ended);
+}
+
+static void on_change_of_two(void *context, const struct weir_provider_change *change)
+{
+    struct told *told = context;
+    on_change(context, change);
+    told->act = told->calls == 1 ? go : NULL;
+}
+
+static void test_union_of_those_told_of(void **state)
+{
+    (void)state;
+    struct told told = {.act = come};
+    struct weir_provider *provider;
+    assert_int_equal(weir_provider_create("Told", NULL, NULL, &provider, NULL), WEIR_OK);
+    assert_int_equal(weir_provider_watch(provider, on_change_of_two, &told, NULL), WEIR_OK);
+    struct weir_session_config config = unit_config();
+    config.providers = "Told:1";
+    assert_int_equal(weir_session_create(&config, &told.session, NULL), WEIR_OK);
+    assert_int_equal(weir_session_start(told.session, NULL), WEIR_OK);
+    assert_int_equal(told.calls, 2);
+    change_is(&told, 1, WEIR_CHANGE_DISABLED, weir_session_id(told.session), 0, 0, "-");
+    union_is(&told, false, 0, 0);
+    weir_session_destroy(told.session);
+    weir_provider_destroy(provider);
+}
+
 /* A change of one session that is none for the provider, before one that is. */
 static void test_no_change_before_a_change(void **state)
 {
@@ -371,9 +446,11 @@ int main(void)
         cmocka_unit_test(test_updates),
         cmocka_unit_test(test_callback_is_told_the_union),
         cmocka_unit_test(test_status),
+        cmocka_unit_test(test_callback_learns_the_last_state),
         cmocka_unit_test(test_stop_in_a_callback),
         cmocka_unit_test(test_start_in_a_callback),
         cmocka_unit_test(test_changes_in_a_callback),
+        cmocka_unit_test(test_union_of_those_told_of),
         cmocka_unit_test(test_no_change_before_a_change),
         cmocka_unit_test(test_destroy_in_a_callback),
     };

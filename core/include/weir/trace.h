@@ -179,13 +179,13 @@ struct weir_provider_declaration {
 
 /*
  * Called when the set of sessions that want the provider changes: `enabled`, and the union of their
- * levels and keywords. It is called without any lock of the library, one call at a time per
- * provider, on the thread that starts, updates or stops a session or registers the provider; never
- * on a thread that is emitting, unless that starts or stops a session in its on_park. What it
- * causes itself it is told of after it has returned. It may emit any amount, create, start, stop and
- * destroy sessions, and providers, its own too; but a session that is still being started is not
- * destroyed (WEIR_BAD_STATE). It returns: it must not throw, jump, or end its thread; see
- * weir_thread_reset().
+ * levels and keywords; several changes are told one after the other. It is called without any lock
+ * of the library, one call at a time per provider, on the thread that starts, updates or stops a
+ * session or registers the provider; never on a thread that is emitting, unless that starts or stops
+ * a session in its on_park. What it causes itself it is told of after it has returned. It may emit
+ * any amount, create, start, stop and destroy sessions, and providers, its own too; but a session
+ * that is still being started is not destroyed (WEIR_BAD_STATE). It returns: it must not throw,
+ * jump, or end its thread; see weir_thread_reset().
  *
  * A forked child's events are off and none of the parent's sessions is its own, but no callback is
  * called there: hooks that one has installed in the host stay installed. A child may ask
@@ -213,11 +213,11 @@ struct weir_provider_change {
      * arguments. */
     uint64_t keywords;
     const char *arguments;
-    uint64_t union_keywords; /* of all sessions at this moment; 0: none wants the provider */
+    uint64_t union_keywords; /* of the sessions that it was told of; 0: none wants the provider */
     enum weir_change what;
     uint8_t level;
     uint8_t union_level;
-    bool is_enabled; /* does any session want the provider? */
+    bool is_enabled; /* does any of them want the provider? */
     uint8_t reserved;
 };
 
