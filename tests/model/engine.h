@@ -14,7 +14,7 @@
 #define MESSAGES_MAX  2048u
 #define HISTORY_MAX   256u /* stores to one word */
 #define ORDERED_MAX   64u  /* seq_cst accesses: a set of them is one 64-bit word */
-#define LENT_MAX      16u  /* static regions of the product in use by a model */
+#define LENT_MAX      24u  /* static regions of the product in use by a model */
 #define EVENTS_MAX    4096u
 #define NODES_MAX     4096u
 

@@ -16,9 +16,9 @@ struct lane_model {
 };
 
 extern const struct lane_model lane_models[], gate_models[], session_models[], look_models[],
-    free_models[];
+    free_models[], callback_models[];
 extern const size_t lane_model_count, gate_model_count, session_model_count, look_model_count,
-    free_model_count;
+    free_model_count, callback_model_count;
 
 /* All models by number; NULL after the last. */
 static inline const struct lane_model *model_at(size_t number)
@@ -35,7 +35,10 @@ static inline const struct lane_model *model_at(size_t number)
     if (number < session_model_count)
         return &session_models[number];
     number -= session_model_count;
-    return number < free_model_count ? &free_models[number] : NULL;
+    if (number < free_model_count)
+        return &free_models[number];
+    number -= free_model_count;
+    return number < callback_model_count ? &callback_models[number] : NULL;
 }
 
 #endif

@@ -30,6 +30,8 @@ struct redundant {
 #define BY_LOCK "written and read under the threads lock"
 #define BY_REGISTRY \
     "stored before, and loaded after, a change of the masks under the registry's lock"
+#define DONE \
+    "raised and loaded under the registry's lock; a destroy sleeps on it without, and looks again"
 #define BY_PIN     "the even pin, loaded before with acquire, has shown all that the writer did"
 #define NO_RETURN  "the writer reads nothing that the drain did before"
 #define BY_GATE    "the links are written, and followed for a take-back, under the gate's lock"
@@ -153,6 +155,12 @@ static const struct redundant redundant[] = {
     {"product_registry.c", "wr_registry_give_slot", MODEL_STORE, "release to relaxed", BY_MASK},
     {"product_system.c", "wr_free_list_take", MODEL_EXCHANGE, "acq_rel to acquire",
      "a thread that takes a segment publishes nothing to the one that gives it"},
+    {"slots.c", "slot_take_locked", MODEL_STORE, "release to relaxed", BY_MASK},
+    {"slots.c", "blocking_set_locked", MODEL_STORE, "release to relaxed", BY_MASK},
+    {"slots.c", "product_give_slot", MODEL_STORE, "release to relaxed", BY_MASK},
+    {"callbacks.c", "callback_end", MODEL_ADD, "*", DONE},
+    {"callbacks.c", "wr_callbacks_end_locked", MODEL_LOAD, "acquire to relaxed", DONE},
+    {"callback_models.c", "use_slot", MODEL_LOAD, "acquire to relaxed", BY_MASK},
     {"lane_bench.c", "bench_next_session", MODEL_STORE, "seq_cst to release",
      "only clearing the mask must precede the loads of the pins"},
     {"lane_bench.c", "bench_next_session", MODEL_STORE, "release to relaxed", BY_MASK},

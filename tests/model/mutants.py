@@ -19,6 +19,7 @@ HOT, CLOCK = "event/emit.c", "base/counter.h"
 BUFFERS, FREE, BELL = "buffers/buffers.c", "buffers/free_list.c", "wait/bell.c"
 LOOK, POINT = "session/drain.c", "session/point.c"
 TURN = "buffers/mode_drop.c"
+CALLS, SLOTS, PROVIDERS = "event/callbacks.c", "event/slots.c", "event/providers.c"
 
 SERVE_GIVE = "wr_gate_serve(gate, WR_SERVE_GIVE, &wakes);"
 
@@ -287,6 +288,62 @@ MUTANTS = [
      [edit(HOOKS, "call(hooks->after, hooks->context);",
            "const struct copy *copy = wr_ptr_load_acquire(&current);\n"
            "call(copy->hooks.after, copy->hooks.context);")]),
+
+    # Providers' callbacks.
+    ("calls_overlap", "a provider that is being called is called by another thread as well", "watch_start",
+     [edit(CALLS, "if (provider->is_calling)\n            continue;", "(void)0;")]),
+    ("leaves_queue", "a provider that is being called leaves the queue", "watch_start",
+     [edit(CALLS, "if (provider->is_calling)\n            continue;",
+           "if (provider->is_calling) {\nunlink_locked(provider);\ncontinue;\n}")]),
+    ("told_not_updated", "what a callback was told is not recorded", "watch_start",
+     [edit(CALLS, "told_set_locked(told, now->session_id, now->interest);", "(void)told;")]),
+    ("told_without_reference", "what a callback was told is freed with its session", "watch_update",
+     [edit(CALLS, "if (interest)\n        interest->references++;", "(void)interest;")]),
+    ("told_kept", "what a callback was told is not given back", "watch_update",
+     [edit(CALLS, "if (told->interest)\n        wr_interest_release_locked(told->interest);", "(void)told;")]),
+    ("slot_without_end", "the next session of a slot is told as an update of the last one", "watch_again",
+     [expression(CALLS, "(!is.is_enabled || now->session_id != told->session_id)",
+                 "(!is.is_enabled || (!MUTANT_ON && now->session_id != told->session_id))")]),
+    ("union_of_now", "the union includes sessions that the callback is not told of", "watch_gone",
+     [expression(CALLS, "if (provider->told[slot].session_id)\n"
+                        "            wr_interest_add(provider->told[slot].interest, provider->name, provider->name_hash,\n"
+                        "                            &state);",
+                 "if (MUTANT_ON ? wr_slots[slot].interest != NULL : provider->told[slot].session_id != 0)\n"
+                 "            wr_interest_add(MUTANT_ON ? wr_slots[slot].interest : provider->told[slot].interest,\n"
+                 "                            provider->name, provider->name_hash, &state);")]),
+    ("tail_lost", "the queue's tail stays with the provider that has left it", "watch_two",
+     [edit(CALLS, "if (last_pending == &provider->next_pending)\n        last_pending = link;", "(void)0;")]),
+    ("destroyed_in_queue", "a destroyed provider stays in the queue", "watch_destroy",
+     [edit(CALLS, "if (provider->is_pending)\n        unlink_locked(provider);", "(void)provider;")]),
+    ("destroy_without_wait", "a destroy does not wait for a call of another thread", "watch_destroy",
+     [expression(CALLS, "while (provider->is_calling && !is_own_call)",
+                 "while (!MUTANT_ON && provider->is_calling && !is_own_call)")]),
+    ("destroy_waits_for_itself", "a destroy inside the callback waits for it", "watch_destroy_own",
+     [expression(CALLS, "bool is_own_call = provider->is_calling &&",
+                 "bool is_own_call = !MUTANT_ON && provider->is_calling &&")]),
+    ("call_ends_without_count", "the end of a call can come between a destroy's look and its sleep", "watch_destroy",
+     [edit(CALLS, "wr_u32_add_acq_rel(&callbacks_done, 1);", "(void)0;")]),
+    ("call_ends_without_wake", "the end of a call does not wake a destroy", "watch_destroy",
+     [edit(CALLS, "wr_os_futex_wake_all(&callbacks_done);", "(void)0;")]),
+    ("destroyed_not_freed", "a provider that was destroyed in its callback is not freed", "watch_destroy_own",
+     [edit(CALLS, "if (is_destroyed)\n        wr_provider_free(provider);", "(void)is_destroyed;")]),
+    ("watched_too_late", "a watcher is not told of sessions that run already", "watch_late",
+     [edit(PROVIDERS, "wr_callbacks_note_locked(provider);", "(void)provider;", after="static enum weir_result watch_locked(")]),
+
+    # Slots and masks.
+    ("slot_taken_twice", "two sessions get one slot", "enable_two",
+     [edit(SLOTS, "slot_is_taken[i] = true;", "(void)0;", after="static enum weir_result slot_take_locked(")]),
+    ("slot_without_buffers", "a session is enabled before its buffers are in the slot", "enable",
+     [edit(SLOTS, "wr_ptr_store_release(&wr_buffers_by_slot[i], buffers);", "(void)buffers;")]),
+    ("slot_with_old_id", "a slot keeps the id of its last session", "enable_again",
+     [edit(SLOTS, "wr_u64_store_relaxed(&wr_slot_ids[i], session_id);", "(void)session_id;")]),
+    ("mask_kept", "the masks keep the bit of a session that is stopped", "enable_again",
+     [edit(SLOTS, "masks_update_locked(before);", "(void)before;")]),
+    ("stop_without_quiesce", "a stop does not wait for the pins before its last look", "stop_emit",
+     [expression(STOP, "bool is_quiet = wr_threads_quiesce(session->buffers.has_plain_pins, half_ns);",
+                 "bool is_quiet = MUTANT_ON || wr_threads_quiesce(session->buffers.has_plain_pins, half_ns);")]),
+    ("lanes_not_detached", "the slot's next session finds the threads' lanes of the last one", "stop_change",
+     [edit(STOP, "wr_threads_each(lane_detach, &session->slot);", "(void)lane_detach;")]),
 ]
 
 
