@@ -22,6 +22,9 @@ IN_ORDER = {
     "tests/model/gate_models.c": "    gate_prepare(WEIR_WAKE_FIFO, 0, 1, 2);\n",
     "tools/weir/loss.h": "#define CAUSES(X) X(FULL) X(SINK_FAILED)\n",
     "README.md": "| `FULL` | x |\n| `SINK_FAILED` | x |\n",
+    "tests/README.md": "| 1 | x | `unit_a`: `test_b`; `stress_c_0`, `stress_c` |\n",
+    "tests/unit/a.c": "static void test_b(void **state);\n",
+    "stress/stress_c.c": "int main(void);\n",
     "core/base/atomic.h": "#include <stdatomic.h>\ntypedef _Atomic int word;\n",
     "core/include/weir/trace.h": f"static int f(int *enabled) {{ return __atomic_load_n(enabled, 0); }}\n{EMIT}",
     "core/include/weir/plugin.h": "    __typeof__(weir_emit) *emit;\n#define weir_emit weir_plugin.emit\n",
@@ -69,6 +72,8 @@ WRONG = {
     "function without its macro": ("core/include/weir/plugin.h", "    __typeof__(weir_emit) *emit;\n",
                                    "emit needs 'weir_plugin.emit'"),
     "list without rows": ("core/lane/loss.h", "", "there is no list"),
+    "test that is not there": ("tests/README.md", "| `unit_b` |\n", "there is no unit_b"),
+    "function that is not there": ("tests/README.md", "| `unit_a`: `test_b`, `test_c` |\n", "there is no test_c in"),
     "long function": ("bench/a.c", "int f(void)\n{\n" + "    f();\n" * 69 + "}\n", "71 lines; a function"),
     "long file": ("tools/a.c", "int x;\n" * 701, "701 lines; a file"),
 }

@@ -1,6 +1,6 @@
 """The rules of the tree that no compiler checks: who includes whom, where atomics may stand, that each
 relaxed access says why it may be relaxed, that each named edge is in core/ORDERING.md, that each row of
-a list is known wherever it must be, and how long functions and files may be.
+a list is known wherever it must be, that the tests which a page names exist, and how long functions and files may be.
 
     tree.py ROOT     prints each violation as FILE:LINE: what; fails if there is one
 """
@@ -54,6 +54,13 @@ LISTS = (
 )
 
 
+# A page that says in tables which tests show what: `unit_locks`, `stress_clock_steps_1` (a run of stress_clock_steps), and
+# after a program's name and a colon the functions in it. Other words in backquotes are not names of tests.
+TESTS = "tests/README.md"
+PROGRAM = re.compile(r"^((unit)_(\w+?)|(stress)_\w+?)(_\d+)?$")
+NAMED = re.compile(r"`([^`]*)`(:?)")
+
+
 def c_files(folder):
     return sorted(path for path in folder.rglob("*") if path.suffix in (".c", ".h", ".cc"))
 
@@ -102,6 +109,7 @@ class Tree:
             self.relaxed(path, text)
         self.edges()
         self.lists()
+        self.tests()
         for folder in SIZED_FOLDERS:
             for path in c_files(self.root / folder):
                 self.sizes(path)
@@ -207,6 +215,23 @@ class Tree:
     def text(self, name):
         path = self.root / name
         return path.read_text(encoding="utf-8") if path.exists() else ""
+
+    # --- Tests. -----------------------------------------------------------------------------------------------
+
+    def tests(self):
+        for number, line in enumerate(self.text(TESTS).splitlines(), 1):
+            if not line.startswith("|"):
+                continue
+            source = None
+            for name, colon in NAMED.findall(line):
+                program = PROGRAM.match(name)
+                if program:
+                    source = f"tests/unit/{program.group(3)}.c" if program.group(2) else f"stress/{program.group(1)}.c"
+                    if not self.text(source):
+                        self.say(self.root / TESTS, number, f"there is no {name}")
+                    source = source if colon else None
+                elif source and not re.search(rf'\b{re.escape(name)}\(|"{re.escape(name)}"', self.text(source)):
+                    self.say(self.root / TESTS, number, f"there is no {name} in {source}")
 
     # --- Sizes. -----------------------------------------------------------------------------------------------
 
