@@ -13,7 +13,7 @@
 #define BUDGET_BYTES  (UINT64_C(64) << 20)
 #define SEGMENT_BYTES 32768u
 #define WARM_EVENTS   2000u
-#define SESSIONS_MAX  3
+#define SESSIONS_MAX  8u
 
 struct held {
     struct weir_session *session;
@@ -79,13 +79,17 @@ static void count_enabled(uint64_t events)
     count("emit/at/payload:32", events, bench_emit_32_at);
     count("emit/batch/payload:32", events, bench_emit_32_batch);
     count("emit/plugin/payload:32", events, bench_emit_32_plugin);
-    start(&held[1], WEIR_MODE_DROP);
-    count("emit/enabled/payload:32/sessions:2", events, bench_emit_32);
-    start(&held[2], WEIR_MODE_DROP);
-    count("emit/enabled/payload:32/sessions:3", events, bench_emit_32);
-    stop(&held[2]);
-    stop(&held[1]);
     stop(&held[0]);
+}
+
+/* An event that several sessions want. */
+static void count_shared(const char *name, uint64_t events, uint32_t sessions, enum weir_mode last)
+{
+    for (uint32_t i = 0; i < sessions; i++)
+        start(&held[i], i + 1 == sessions ? last : WEIR_MODE_DROP);
+    count(name, events, bench_emit_32);
+    for (uint32_t i = 0; i < sessions; i++)
+        stop(&held[i]);
 }
 
 static void count_block(uint64_t events)
@@ -100,8 +104,13 @@ int main(int argc, char **argv)
     uint64_t events = count_begin(argc, argv);
     if (!bench_events_register() || !count_events_register() || !bench_plugin_begin())
         count_fail("providers", "they cannot be registered");
+    count("floor/32", events, bench_floor);
     count("emit/disabled", events, bench_disabled);
     count_enabled(events);
+    count_shared("emit/enabled/payload:32/sessions:2", events, 2, WEIR_MODE_DROP);
+    count_shared("emit/enabled/payload:32/sessions:3", events, 3, WEIR_MODE_DROP);
+    count_shared("emit/enabled/payload:32/sessions:8", events, SESSIONS_MAX, WEIR_MODE_DROP);
+    count_shared("emit/enabled/payload:32/modes:drop_block", events, 2, WEIR_MODE_BLOCK);
     count_block(events);
     return 0;
 }

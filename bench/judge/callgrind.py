@@ -1,7 +1,7 @@
 """Runs a counting program under callgrind and reads its profiles: what was executed, not how long it took.
 
-Besides instructions a profile tells, of each work: the locked instructions and calls among them, the calls of
-the allocator, and the system calls.
+Besides instructions a profile tells, of each work: the locked instructions, calls and readings of the processor's
+counter among them, the calls of the allocator, and the system calls.
 """
 import functools
 import glob
@@ -23,7 +23,7 @@ TUNABLES = ("glibc.cpu.hwcaps=" + ",".join("-" + name for name in HWCAPS) +
             ":glibc.cpu.x86_rep_stosb_threshold=0x800")
 ALLOCATORS = re.compile(r"^(malloc|calloc|realloc|reallocarray|aligned_alloc|memalign|posix_memalign|valloc)(@|$)")
 TRIGGER = re.compile(r"^desc: Trigger: Client Request: (\S+) events:(\d+)$")
-SPECIAL = re.compile(r"\b(lock|xchg\w?|call\w?|syscall)\b")
+SPECIAL = re.compile(r"\b(lock|xchg\w?|call\w?|syscall|rdtscp?)\b")
 SECONDS_MAX = 120
 
 
@@ -63,7 +63,7 @@ def read_all(paths, program):
 
 
 def special_addresses(path):
-    """Where an object has locked instructions, calls and system calls: {address: which}."""
+    """Where an object has locked instructions, calls, system calls and clock readings: {address: which}."""
     try:
         status = os.stat(path)
     except OSError:
@@ -90,12 +90,13 @@ def kind_of(instruction):
         return "locked"
     if instruction.is_call:
         return "calls"
-    return "system_calls" if instruction.name == "syscall" else None
+    return {"syscall": "system_calls", "rdtsc": "clock_readings", "rdtscp": "clock_readings"}.get(instruction.name)
 
 
 def read(lines):
     """One profile; None for one that no work triggered. After a "calls=" line stands what the callee has taken."""
-    profile = {"instructions": 0, "system_calls": 0, "allocations": 0, "locked": 0, "calls": 0, "functions": set()}
+    profile = {"instructions": 0, "system_calls": 0, "allocations": 0, "locked": 0, "calls": 0, "clock_readings": 0,
+               "functions": set()}
     special, callee, is_callees = {}, "", False
     for line in lines:
         if line.startswith("0x") and not is_callees:

@@ -1,6 +1,7 @@
 """The deterministic figures of a build: what an event executes, and how large things are.
 
-    events     instructions, locked instructions, calls per event; allocations and system calls per 10^6 events
+    events     instructions, locked instructions, calls, clock readings per event; allocations and system calls per
+               10^6 events
     bytes      per event in the lane and in the file
     code       the emit function and the library
     exports    the names that the shared library exports
@@ -23,6 +24,9 @@ EVENTS = 20000
 FIGURES = (("instructions", "instructions/event", 1), ("locked", "locked instructions/event", 1),
            ("calls", "calls/event", 1), ("allocations", "allocations/10^6 events", 1000000),
            ("system_calls", "system calls/10^6 events", 1000000))
+READER_FIGURES = FIGURES[:1]  # a reader may allocate as it likes
+# Of the one program whose clock is the processor's counter.
+CLOCK_FIGURES = (("clock_readings", "clock readings/event", 1),)
 
 # Where the machine has no invariant counter or no membarrier, each event takes the slow way.
 SLOW_WAY = "wr_emit_slow"
@@ -50,13 +54,18 @@ def read_facts(text):
     return dict(line.split(" ", 1) for line in text.splitlines() if " " in line)
 
 
-def per_event(profiles, work):
+def figures_of(program, work):
+    if work.startswith("reader/"):
+        return READER_FIGURES
+    return FIGURES + CLOCK_FIGURES if program == "weir-count-emit" else FIGURES
+
+
+def per_event(profiles, work, figures=FIGURES):
     """Of N events and of 2N: their difference is of N events, without what belongs to none."""
     counts = sorted(profiles.items())
     if len(counts) != 2 or counts[1][0] != 2 * counts[0][0]:
         raise runs.Failed(f"{work}: profiles for {[events for events, _ in counts]} events, expected N and 2N")
     (events, once), (_, twice) = counts
-    figures = FIGURES[:1] if work.startswith("reader/") else FIGURES  # a reader may allocate as it likes
     return {f"{work}/{figure}": (round((twice[figure] - once[figure]) * scale / events, 6), unit)
             for figure, unit, scale in figures}
 
@@ -69,7 +78,7 @@ def executed(folder, events):
         facts.update(read_facts(output))
         is_slow |= any(SLOW_WAY in profile["functions"] for profile in works.get(NEVER_SLOW, {}).values())
         for work, profiles in sorted(works.items()):
-            values.update(per_event(profiles, work))
+            values.update(per_event(profiles, work, figures_of(name, work)))
     for name, value in facts.items():
         if name.startswith("bytes/"):
             values[name] = (float(value), "bytes/event")

@@ -15,7 +15,7 @@ BASELINES = os.path.join(ROOT, "results", "baseline")
 # By metric: the increase that counts as a change. Something that happens once per segment, about 800 events, is below
 # it; a single system call or allocation is above it. Figures of the code are compared exactly.
 TOLERANCES = {"instructions": 0.5, "locked": 0.1, "calls": 0.1, "allocations": 1e-6, "system_calls": 1e-6,
-              "bytes_per_event": 0.01}
+              "clock_readings": 0.1, "bytes_per_event": 0.01}
 # These only warn, over one part in a hundred.
 WARNS = ("code/weir_emit/size", "code/libweir/text", "reader/")
 WARN_OVER = 0.01

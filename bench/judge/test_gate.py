@@ -203,7 +203,14 @@ class Counted(samples.Folder):
         if not self.figures.note:
             self.assertEqual(round(values["emit/enabled/payload:32/calls"]), 1)
             self.assertLess(values[LOCKED], 0.05)
+            for name, sessions in (("", 1), ("/sessions:2", 2), ("/sessions:8", 8), ("/modes:drop_block", 2)):
+                self.one_reading(values[f"emit/enabled/payload:32{name}/clock_readings"], sessions)
         self.assertTrue(34 <= values["bytes/file/payload:32"] < 34.5 and 40 <= values["bytes/lane/payload:32"] < 41)
+
+    def one_reading(self, readings, sessions):
+        """One of each event, whatever the number of sessions, and one of each segment that a session begins."""
+        self.assertGreaterEqual(readings, 1)
+        self.assertLess(readings, 1 + sessions / 500)
 
     def test_one_instruction_less_in_the_baseline_is_red(self):
         def change(doctored):
