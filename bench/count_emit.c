@@ -110,7 +110,7 @@ int main(int argc, char **argv)
     count_shared("emit/enabled/payload:32/sessions:2", events, 2, WEIR_MODE_DROP);
     count_shared("emit/enabled/payload:32/sessions:3", events, 3, WEIR_MODE_DROP);
     count_shared("emit/enabled/payload:32/sessions:8", events, SESSIONS_MAX, WEIR_MODE_DROP);
-    count_shared("emit/enabled/payload:32/modes:drop_block", events, 2, WEIR_MODE_BLOCK);
+    count_shared("emit/enabled_drop_block/payload:32", events, 2, WEIR_MODE_BLOCK);
     count_block(events);
     return 0;
 }

@@ -38,6 +38,27 @@ void burst_setup(const benchmark::State &state)
     pthread_barrier_init(&barrier, nullptr, static_cast<unsigned>(threads));
 }
 
+void several_setup(const benchmark::State &state, std::uint32_t sessions, bool blocks)
+{
+    bench_rig_options options{};
+    options.budget_bytes = budget_bytes(static_cast<std::uint64_t>(state.range(0)), 1);
+    options.segment_bytes = 32768;
+    options.sessions = sessions;
+    options.blocks = blocks;
+    rig = bench_rig_start(&options);
+    pthread_barrier_init(&barrier, nullptr, 1);
+}
+
+void sessions_setup(const benchmark::State &state)
+{
+    several_setup(state, static_cast<std::uint32_t>(state.range(1)), false);
+}
+
+void drop_block_setup(const benchmark::State &state)
+{
+    several_setup(state, 2, true);
+}
+
 // The drain stands still: after the first two thousand events there is no room. With fewer
 // segments, two threads would count as a crowd, which looks for room more often.
 void dropped_setup(const benchmark::State &state)
@@ -131,6 +152,19 @@ void register_emit()
     add("emit/disabled", needs::one_processor, disabled)->Threads(1)->Threads(2);
     for (const sized_kernel &sized : sized_kernels)
         add_burst("emit/enabled", sized.kernel, sized.payload_bytes);
+    add("emit/enabled", needs::one_processor, burst, bench_emit_32)
+        ->ArgNames({"payload", "sessions"})
+        ->Args({32, 2})
+        ->Args({32, 8})
+        ->Threads(1)
+        ->Setup(sessions_setup)
+        ->Teardown(teardown);
+    add("emit/enabled_drop_block", needs::one_processor, burst, bench_emit_32)
+        ->ArgName("payload")
+        ->Arg(32)
+        ->Threads(1)
+        ->Setup(drop_block_setup)
+        ->Teardown(teardown);
     add_burst("emit/no_clock", bench_emit_32_no_clock, 32);
     add_burst("emit/ordered", bench_emit_32_ordered, 32);
     add_burst("emit/at", bench_emit_32_at, 32);

@@ -19,9 +19,10 @@ struct pair {
     std::uint64_t payload_bytes; // 0: the measured kernel writes nothing to drain
     std::uint64_t budget;        // 0: no session
     bool is_difference;
-    bool blocks;      // mode BLOCK
+    bool blocks;      // mode BLOCK, of several sessions the last
     bool is_dropped;  // every event, once the warm-up bursts have filled the budget
     bool is_of_event; // the reference emits, too
+    std::uint32_t sessions = 1;
 };
 
 constexpr int warm_rounds = 8; // two bursts fill the budget once
@@ -77,6 +78,7 @@ bench_rig *start(const pair &of)
     options.budget_bytes = of.budget;
     options.segment_bytes = of.payload_bytes ? 32768 : 4096;
     options.blocks = of.blocks;
+    options.sessions = of.sessions;
     return of.budget ? bench_rig_start(&options) : nullptr;
 }
 
@@ -114,6 +116,12 @@ const pair pairs[] = {
      false},
     {"ratio/enabled_block", bench_emit_32, bench_floor, 32, budget_bytes(32, 1), false, true, false,
      false},
+    {"ratio/enabled/sessions:2", bench_emit_32, bench_floor, 32, budget_bytes(32, 1), false, false,
+     false, false, 2},
+    {"ratio/enabled/sessions:8", bench_emit_32, bench_floor, 32, budget_bytes(32, 1), false, false,
+     false, false, 8},
+    {"ratio/enabled_drop_block", bench_emit_32, bench_floor, 32, budget_bytes(32, 1), false, true,
+     false, false, 2},
     {"ratio/enabled_no_clock", bench_emit_32_no_clock, bench_floor_no_clock, 32,
      budget_bytes(32, 1), false, false, false, false},
     {"ratio/at", bench_emit_32_at, bench_floor_no_clock, 32, budget_bytes(32, 1), false, false,

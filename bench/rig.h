@@ -1,5 +1,6 @@
 /*
- * A session whose drain stands still while something is measured.
+ * A session whose drain stands still while something is measured; or several that want the same
+ * events.
  *
  * Its sink discards what it gets, or writes it to a tmpfs. While the gate is closed the drain
  * thread sleeps inside the sink's function: it neither uses processor time nor takes cache lines
@@ -19,7 +20,9 @@ extern "C" {
 
 struct bench_rig; /* opaque */
 
-/* From the opening of the gate until the drain is in the sink again. */
+#define BENCH_RIG_SESSIONS_MAX 8u
+
+/* From the opening of the gate until the drain is in the sink again; of several, the sum. */
 struct bench_drained {
     double wall_s;
     double cpu_s; /* processor time of the drain thread */
@@ -29,7 +32,9 @@ struct bench_drained {
 struct bench_rig_options {
     uint64_t budget_bytes;
     uint32_t segment_bytes;
-    bool blocks;   /* mode BLOCK, for bursts that fit: others lose an event after 10 s */
+    uint32_t sessions; /* at most BENCH_RIG_SESSIONS_MAX; 0: one */
+    bool blocks;   /* mode BLOCK, for bursts that fit: others lose an event after 10 s. Of several
+                    * sessions only the last, so that the others drop */
     bool to_tmpfs; /* writes before the gate; the file is emptied after each drain */
     bool is_open;  /* the gate never closes: the drain works while events are emitted */
 };
@@ -37,14 +42,14 @@ struct bench_rig_options {
 /* Starts a session, with a closed gate unless `is_open`. Ends the program with a message if that
  * fails. */
 struct bench_rig *bench_rig_start(const struct bench_rig_options *options);
-/* Stops and frees it; false if the session's counts differ from those of bench_rig_timed_s(). */
+/* Stops and frees it; false if a session's counts differ from those of bench_rig_timed_s(). */
 bool bench_rig_stop(struct bench_rig *rig);
 
 /* bench_timed_s() of a kernel that emits. All events must be emitted through this; any thread. */
 double bench_rig_timed_s(struct bench_rig *rig, bench_kernel kernel, uint64_t count,
                          uint64_t *written);
 
-/* Drains at least `bytes`; false if they do not arrive within ten seconds, because events were
+/* Drains at least `bytes` of each session; false if they do not arrive within ten seconds, because events were
  * lost. */
 bool bench_rig_drain(struct bench_rig *rig, uint64_t bytes, struct bench_drained *drained);
 

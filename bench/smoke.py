@@ -17,14 +17,16 @@ EXPECTED = (
     "floor/futex_round_trip", "floor/lock_add", "floor/arithmetic", "floor/issue", "emit/disabled/threads:1",
     "emit/enabled/payload:32/threads:1", "emit/enabled/payload:32/threads:2", "emit/dropped/payload:32/threads:1",
     "emit/no_clock/payload:32/threads:1", "emit/ordered/payload:32/threads:1", "emit/at/payload:32/threads:1",
-    "emit/batch/payload:32/threads:1", "emit/sustained/payload:32/producers:1",
+    "emit/batch/payload:32/threads:1", "emit/enabled/payload:32/sessions:2/threads:1",
+    "emit/enabled/payload:32/sessions:8/threads:1", "emit/enabled_drop_block/payload:32/threads:1", "emit/sustained/payload:32/producers:1",
     "emit/sustained/payload:32/producers:2", "emit/short_lived",
     *(f"emit/paced/budget_kib:{budget}" for budget in (512, 1024, 16384)),
     "drain/encode/payload:32", "drain/tmpfs/payload:32", "reader/decode/payload:32",
     *(f"brim/block/{wake}/producers:{producers}/segment:32768" for wake in runs.WAKES.values() for producers in (1, 8)),
     "brim/drop/producers:4/segment:32768/payload:1024",
     "brim/stop_parked/producers:32", "ratio/enabled", "ratio/enabled_block", "ratio/dropped", "ratio/disabled",
-    "ratio/sustained", "ratio/at", "ratio/batch", "ratio/batch_of_floor", "ratio/plugin")
+    "ratio/sustained", "ratio/at", "ratio/batch", "ratio/batch_of_floor", "ratio/enabled/sessions:2",
+    "ratio/enabled/sessions:8", "ratio/enabled_drop_block", "ratio/plugin")
 CONTEXT = ("cpu", "kernel", "c_compiler", "cxx_compiler", "build_type", "commit", "event_clock", "system_clock",
            "governor", "load", "calibration_ns", "benchmark_version")
 NAME = re.compile(r"(floor|emit|drain|brim|reader|ratio)(/[a-z0-9_-]+)+(/[a-z0-9_]+:[A-Za-z0-9_.-]+)*")

@@ -203,8 +203,9 @@ class Counted(samples.Folder):
         if not self.figures.note:
             self.assertEqual(round(values["emit/enabled/payload:32/calls"]), 1)
             self.assertLess(values[LOCKED], 0.05)
-            for name, sessions in (("", 1), ("/sessions:2", 2), ("/sessions:8", 8), ("/modes:drop_block", 2)):
-                self.one_reading(values[f"emit/enabled/payload:32{name}/clock_readings"], sessions)
+            for name, sessions in (("enabled/payload:32", 1), ("enabled/payload:32/sessions:2", 2),
+                                   ("enabled/payload:32/sessions:8", 8), ("enabled_drop_block/payload:32", 2)):
+                self.one_reading(values[f"emit/{name}/clock_readings"], sessions)
         self.assertTrue(34 <= values["bytes/file/payload:32"] < 34.5 and 40 <= values["bytes/lane/payload:32"] < 41)
 
     def one_reading(self, readings, sessions):
