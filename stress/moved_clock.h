@@ -16,11 +16,15 @@ struct moved_clock {
 extern struct moved_clock moved_clock_of_all; /* ANY: atomic accesses */
 extern __thread struct moved_clock moved_clock_of_thread;
 
+/* How often the calling thread has read the clock that stamps events. */
+extern __thread uint64_t moved_clock_readings;
+
 static inline int moved_clock_gettime(clockid_t clock, struct timespec *now)
 {
     int result = clock_gettime(clock, now);
     if (clock != CLOCK_MONOTONIC)
         return result;
+    moved_clock_readings++;
     int64_t ns = (int64_t)now->tv_sec * 1000000000 + now->tv_nsec +
                  __atomic_load_n(&moved_clock_of_all.ns, __ATOMIC_SEQ_CST) +
                  moved_clock_of_thread.ns;
@@ -33,6 +37,7 @@ static inline int moved_clock_gettime(clockid_t clock, struct timespec *now)
 #if defined(__x86_64__)
 static inline uint64_t moved_clock_counter(void)
 {
+    moved_clock_readings++;
     int64_t moved = __atomic_load_n(&moved_clock_of_all.ticks, __ATOMIC_SEQ_CST);
     return __builtin_ia32_rdtsc() + (uint64_t)(moved + moved_clock_of_thread.ticks);
 }

@@ -30,6 +30,7 @@ typedef unsigned long long ull;
 
 struct moved_clock moved_clock_of_all;
 __thread struct moved_clock moved_clock_of_thread;
+__thread uint64_t moved_clock_readings;
 
 static uint64_t round_events = 1500, are_stamping;
 static const char *file;

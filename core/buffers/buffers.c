@@ -311,7 +311,10 @@ void wr_buffers_return(struct wr_lane *lane)
 
 bool wr_buffers_has_room(struct wr_lane *lane)
 {
-    return lane->buffers->mode->has_room(lane);
+    uint64_t signals = wr_buffers_signals_block(lane->buffers);
+    bool has_room = lane->buffers->mode->has_room(lane);
+    wr_buffers_signals_restore(lane->buffers, signals);
+    return has_room;
 }
 
 enum wr_room wr_buffers_room_slow(struct wr_lane *lane, struct wr_segment **segment,

@@ -16,6 +16,7 @@
 #include "buffers/mode_overwrite.h"
 #include "lane/lane_change.h"
 #include "lane/thread.h"
+#include "os/clock.h"
 #include "os/os.h"
 #include "wait/bell.h"
 #include "wait/gate.h"
@@ -165,6 +166,13 @@ static inline enum wr_room wr_buffers_room(struct wr_lane *lane, uint32_t bytes,
         return WR_ROOM;
     WR_CHECK(!wr_buffers_must_span(lane->buffers, bytes));
     return wr_buffers_room_slow(lane, segment, commit);
+}
+
+/* The base of a segment that is opened now, for an event that may have its stamp already. */
+static inline uint64_t wr_buffers_base_ticks(void)
+{
+    uint64_t now = wr_clock_ticks(), most = wr_self.base_most;
+    return most && most < now ? most : now;
 }
 
 /* Segments for a record of `bytes` that spans several, linked by `newer`. On ROOM the lane has no

@@ -35,7 +35,7 @@ enum wr_room wr_chain_room(struct wr_lane *lane, struct wr_segment **segment, ui
     enum wr_room room = buffers->mode->take(lane, 1, segment);
     if (room != WR_ROOM)
         return room;
-    wr_lane_open(lane, *segment, buffers->segment_bytes, wr_clock_ticks());
+    wr_lane_open(lane, *segment, buffers->segment_bytes, wr_buffers_base_ticks());
     /* Do not check `end` again: a revocation may already have cleared it, but it cannot finish
      * while this pin is odd, so the segment is ours. */
     *commit = WR_SEGMENT_HEADER_BYTES;

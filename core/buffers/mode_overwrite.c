@@ -259,7 +259,7 @@ static struct wr_segment *open_locked(struct wr_buffers *buffers, struct wr_lane
     cut_locked(overwrite, lane);
     segment->lane = lane;
     segment->opening = ++overwrite->openings;
-    wr_lane_head_empty(lane, segment, wr_clock_ticks());
+    wr_lane_head_empty(lane, segment, wr_buffers_base_ticks());
     wr_lane_begin(lane, segment, buffers->segment_bytes);
     return segment;
 }

@@ -10,6 +10,7 @@
 #include "buffers/mode_drop.h"
 #include "event/hooks.h"
 #include "event/payload.h"
+#include "event/stamp.h"
 #include "lane/lane_write.h"
 #include "os/clock.h"
 #include "os/os.h"
@@ -87,47 +88,6 @@ static void lose_unattributed(uint32_t slot)
 
 /* --- Inside the pin. ------------------------------------------------------------------------- */
 
-/* Ticks from the segment's base to the record, clamped to what a record can hold. An event has one
- * stamp in all its sessions, so the base may have been read after it; or the clock may have
- * stepped. */
-static uint64_t since_base(const struct wr_segment *segment, uint64_t ticks)
-{
-    if (ticks < segment->base_ticks)
-        return 0;
-    uint64_t since = ticks - segment->base_ticks;
-    return since < WR_RECORD_TICK_MAX ? since : WR_RECORD_TICK_MAX;
-}
-
-/* The stamp as the record's header has it. */
-static uint64_t header_ticks(const struct wr_segment *segment, const struct wr_stamp *stamp)
-{
-    return stamp->is_given ? wr_given_ticks(segment->given_base, stamp->ticks) | WR_RECORD_IS_GIVEN
-                           : since_base(segment, stamp->ticks);
-}
-
-/* A stamp of the caller's is the same in all sessions, and after a wait. */
-static void stamp_forget(struct wr_stamp *stamp)
-{
-    if (!stamp->is_given)
-        stamp->ticks = 0;
-}
-
-/* Has the clock stepped back behind the segment's base, or moved further ahead than a record can
- * express? An empty segment never counts: its base was just read. */
-static bool is_out_of_time(const struct wr_segment *segment, uint64_t ticks, uint64_t commit)
-{
-    return ticks - segment->base_ticks > WR_RECORD_TICK_MAX &&
-           wr_commit_offset(commit) > segment->records_at;
-}
-
-/* Does a stamp of the caller's fit? If not, the clock decides whether the segment is too old: an odd
- * stamp must not cost a segment. */
-static bool is_given_in_time(const struct wr_segment *segment, uint64_t ticks, uint64_t commit)
-{
-    return ticks - segment->given_base <= WR_RECORD_TICK_MAX ||
-           !is_out_of_time(segment, wr_clock_ticks(), commit);
-}
-
 /* If the segment is out of time, moves to one with a new base. The event is not lost for that: if
  * no other segment is available, it is written to the rest of this one, and the drain restores the
  * order. */
@@ -139,9 +99,7 @@ static enum wr_room room_in_time(struct wr_lane *lane, uint32_t bytes, struct wr
         return room;
     if (!stamp->is_given && stamp->ticks == 0)
         stamp->ticks = wr_clock_ticks();
-    bool is_in_time = stamp->is_given ? is_given_in_time(*segment, stamp->ticks, *commit)
-                                      : !is_out_of_time(*segment, stamp->ticks, *commit);
-    if (is_in_time || !wr_buffers_has_room(lane))
+    if (wr_stamp_is_in_time(*segment, stamp, *commit) || !wr_buffers_has_room(lane))
         return WR_ROOM;
     wr_buffers_retire(lane);
     return wr_buffers_room(lane, bytes, segment, commit);
@@ -153,7 +111,7 @@ static void record_write(struct wr_segment *segment, uint64_t commit, const stru
 {
     uint32_t payload_bytes = (uint32_t)size->bytes;
     unsigned char *record = wr_segment_cursor(segment, commit);
-    uint64_t header = wr_record_header(definition->index, header_ticks(segment, stamp));
+    uint64_t header = wr_record_header(definition->index, wr_stamp_header_ticks(segment, stamp));
     unsigned char *out = record + WR_RECORD_HEADER_BYTES;
     if (!definition->is_fixed) {
         uint64_t extension = payload_bytes;
@@ -233,7 +191,7 @@ static bool wait_outside(struct wr_thread *thread, struct wr_lane *lane, uint32_
     enum wr_waited waited = mode->wait_outside(lane);
     wr_hooks_after(hooks);
     pin_enter(thread);
-    stamp_forget(&attempt->stamp);
+    wr_stamp_forget(&attempt->stamp);
     /* edge QUIESCE: the pin's store, then this load. A stopper clears the word, then waits for this
      * pin, then frees the lane; it has counted the loss. A pointer that is not NULL is to the same
      * lane, since only this thread attaches lanes. */
@@ -255,35 +213,96 @@ static bool wait_for_room(struct wr_thread *thread, struct wr_lane *lane, uint32
     const struct wr_mode *mode = lane->buffers->mode;
     enum wr_waited waited = mode->wait(lane);
     pin_enter(thread);
-    stamp_forget(&attempt->stamp);
+    wr_stamp_forget(&attempt->stamp);
     return mode->resume(lane, waited, (mask_of(attempt->event, 0) >> slot & 1) != 0);
+}
+
+/* An event has one stamp in all sessions that get it without a wait. So if a segment is opened for
+ * an event that has its stamp from another session, that is the segment's base. Not in a new lane,
+ * which was attached after the stamp was read: the drain introduces it at a later time. */
+static enum wr_room emit_with_stamp(struct wr_lane *lane, bool is_new, struct attempt *attempt)
+{
+    wr_self.base_most = is_new || attempt->stamp.is_given ? 0 : attempt->stamp.ticks;
+    enum wr_room room = emit_to_lane(lane, attempt);
+    wr_self.base_most = 0;
+    return room;
 }
 
 static bool emit_to_slot(struct wr_thread *thread, uint32_t slot, struct attempt *attempt)
 {
+    /* relaxed: only this thread stores it while its pin is odd */
+    bool is_new = !wr_ptr_load_relaxed(wr_thread_lane(thread, slot));
     struct wr_lane *lane = wr_buffers_lane(thread, slot);
     if (!lane) {
         lose_unattributed(slot);
         return false;
     }
     enum wr_room room;
-    while ((room = emit_to_lane(lane, attempt)) == WR_ROOM_WAIT)
+    while ((room = emit_with_stamp(lane, is_new, attempt)) == WR_ROOM_WAIT)
         if (!wait_for_room(thread, lane, slot, attempt))
             break;
     wr_self.pending &= ~(UINT64_C(1) << slot);
     return room == WR_ROOM;
 }
 
-/* Sessions in which the thread may be parked come last, so that the others get the event first. The
- * mask is loaded again after each of them: sessions may come and go during a wait. */
+/* So that the stamp, which is not read yet, is later than all lanes. */
+static void attach_to_all(struct wr_thread *thread, uint64_t mask)
+{
+    for (; mask; mask &= mask - 1)
+        (void)wr_buffers_lane(thread, (uint32_t)__builtin_ctzll(mask));
+}
+
+/* Would the event have to wait in this session? A hint. */
+static bool must_wait(struct wr_lane *lane, const struct attempt *attempt)
+{
+    uint64_t commit;
+    if (!lane)
+        return true; /* not known */
+    if (attempt->size.bytes > WR_PAYLOAD_BYTES_MAX)
+        return false; /* it is lost at once */
+    uint32_t bytes = wr_record_bytes((uint32_t)attempt->size.bytes, !attempt->definition->is_fixed);
+    return !wr_lane_room(lane, bytes, &commit) && !wr_buffers_has_room(lane);
+}
+
+static uint64_t where_it_must_wait(struct wr_thread *thread, uint64_t mask,
+                                   const struct attempt *attempt)
+{
+    uint64_t found = 0;
+    for (; mask; mask &= mask - 1) {
+        /* relaxed: only this thread stores it while its pin is odd */
+        struct wr_lane *lane =
+            wr_ptr_load_relaxed(wr_thread_lane(thread, (uint32_t)__builtin_ctzll(mask)));
+        if (must_wait(lane, attempt))
+            found |= mask & -mask;
+    }
+    return found;
+}
+
+/* The mask is loaded again after each session: others may come and go during a wait. */
+static bool emit_in_turn(struct wr_thread *thread, uint64_t mask, struct attempt *attempt)
+{
+    bool is_written = true;
+    for (; mask; mask = mask & (mask - 1) & mask_load(attempt->event))
+        is_written &= emit_to_slot(thread, (uint32_t)__builtin_ctzll(mask), attempt);
+    return is_written;
+}
+
+/* Sessions in which the thread may be parked come last, and of these the ones without room, so that
+ * the others get the event first: their stamp is the same, and a session that is stuck keeps nothing
+ * from them. */
 static bool emit_to_all(struct wr_thread *thread, uint64_t mask, struct attempt *attempt)
 {
     bool is_written = true;
-    uint64_t blocking = mask & wr_buffers_blocking();
+    uint64_t blocking = mask & wr_buffers_blocking(), last = 0;
+    if (attempt->stamp.ticks == 0)
+        attach_to_all(thread, mask);
     for (mask &= ~blocking; mask; mask &= mask - 1)
         is_written &= emit_to_slot(thread, (uint32_t)__builtin_ctzll(mask), attempt);
-    for (; blocking; blocking = blocking & (blocking - 1) & mask_load(attempt->event))
-        is_written &= emit_to_slot(thread, (uint32_t)__builtin_ctzll(blocking), attempt);
+    if (blocking & (blocking - 1))
+        last = where_it_must_wait(thread, blocking, attempt);
+    is_written &= emit_in_turn(thread, blocking & ~last, attempt);
+    if (last)
+        is_written &= emit_in_turn(thread, last & mask_load(attempt->event), attempt);
     wr_self.pending = 0;
     return is_written;
 }
@@ -324,7 +343,7 @@ static WR_NOINLINE bool emit_to_others(const struct weir_event *event, const voi
     wr_self.pending = mask & mask_of(event, 0);
     if (WR_UNLIKELY(marker() != 0)) {
         wr_self.pending = pin_again(thread, event);
-        stamp_forget(&stamp);
+        wr_stamp_forget(&stamp);
         is_written = false;
     }
     attempt_begin(&attempt, event, payload, stamp);

@@ -64,6 +64,7 @@ WEIR_API void weir_thread_reset(void)
     }
     wr_self.pending = 0;
     wr_self.is_refused = false;
+    wr_self.base_most = 0;
     wr_registry_forget_calls();
     wr_os_signals_restore(signals);
 }

@@ -28,9 +28,7 @@ enum wr_room wr_emit_span(struct wr_lane *lane, const struct wr_event_definition
     enum wr_room room = wr_buffers_span_room(lane, bytes, &first);
     if (room != WR_ROOM)
         return room;
-    /* Not the stamp that the event may already have in other sessions: it can be older than the
-     * lane, which the drain has not introduced at that time. */
-    uint64_t base_ticks = wr_clock_ticks();
+    uint64_t base_ticks = wr_buffers_base_ticks();
     if (!stamp->is_given && stamp->ticks == 0)
         stamp->ticks = base_ticks;
     struct wr_span span;

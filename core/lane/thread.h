@@ -84,6 +84,7 @@ struct wr_self {
     uint32_t last_loss;   /* enum weir_loss: why the most recent failed emit failed */
     uint32_t no_block;    /* no-block scopes that the thread is in */
     uint64_t patience_ns; /* how long this event may still wait for locks: wr_self_lock() */
+    uint64_t base_most;   /* a segment that is opened for this event begins no later; 0: now */
     void *callbacks;      /* providers whose callbacks the thread is in, innermost first */
     void *sources;        /* calls of rundown sources that the thread is in, innermost first */
     /* The buffers of the session in which the thread is parked or runs on_park. If the thread
