@@ -245,7 +245,8 @@ static bool emit_to_slot(struct wr_thread *thread, uint32_t slot, struct attempt
     return room == WR_ROOM;
 }
 
-/* So that the stamp, which is not read yet, is later than all lanes. */
+/* So that the stamp, which is not read yet, is later than all lanes. A lane that cannot be attached is
+ * tried again where its loss is counted. */
 static void attach_to_all(struct wr_thread *thread, uint64_t mask)
 {
     for (; mask; mask &= mask - 1)
@@ -294,7 +295,7 @@ static bool emit_to_all(struct wr_thread *thread, uint64_t mask, struct attempt 
 {
     bool is_written = true;
     uint64_t blocking = mask & wr_buffers_blocking(), last = 0;
-    if (attempt->stamp.ticks == 0)
+    if (attempt->stamp.ticks == 0 && (mask & (mask - 1)))
         attach_to_all(thread, mask);
     for (mask &= ~blocking; mask; mask &= mask - 1)
         is_written &= emit_to_slot(thread, (uint32_t)__builtin_ctzll(mask), attempt);

@@ -139,10 +139,13 @@ MODEL_OPERATIONS(ptr, void *, MODEL_PTR_BITS, MODEL_BITS_PTR)
 #define wr_ptr_cas_release(word, expected, value) \
     MODEL_CAS_AT(ptr, MODEL_RELEASE, MODEL_RELAXED, word, expected, value)
 
-/* An event's enabled word and its route, which the public header declares as plain integers. */
+/* An event's enabled word and its route, and a provider's status, which the public header declares
+ * as plain integers. */
 #define wr_mask_load_seq_cst(mask) wr_u64_load_seq_cst((const struct wr_u64 *)(const void *)(mask))
 #define wr_mask_store_seq_cst(mask, value) \
     wr_u64_store_seq_cst((struct wr_u64 *)(void *)(mask), value)
+#define wr_status_store_relaxed(word, value) \
+    wr_u64_store_relaxed((struct wr_u64 *)(void *)(word), value)
 #define wr_route_load_seq_cst(route) \
     wr_u32_load_seq_cst((const struct wr_u32 *)(const void *)(route))
 #define wr_route_store_relaxed(route, value) \

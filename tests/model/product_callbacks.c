@@ -1,4 +1,4 @@
-/* core/event/callbacks.c, slots.c, interest.c and providers.c for the explorer. */
+/* core/event/callbacks.c, slots.c, interest.c, providers.c and sources.c for the explorer. */
 #include "product_callbacks.h"
 
 #include <stdlib.h>
@@ -20,6 +20,7 @@ static void release(void *memory);
 #include "event/callbacks.c" /* NOLINT: with its static variables */
 #include "event/slots.c"     /* NOLINT: with its static variables */
 #include "event/providers.c" /* NOLINT: with its static variables */
+#include "event/sources.c"   /* NOLINT: with its static variables */
 
 /* --- Memory. --------------------------------------------------------------------------------- */
 

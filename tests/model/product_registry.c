@@ -91,9 +91,8 @@ enum weir_result wr_registry_take_slot(struct wr_buffers *buffers, uint64_t sess
     return WEIR_OK;
 }
 
-void wr_sources_run(const struct weir_rundown *rundown)
+void wr_environment_read(void)
 {
-    (void)rundown;
 }
 
 void wr_registry_run_callbacks(uint64_t limit_ns)

@@ -46,7 +46,6 @@ static struct weir_provider *told_provider(struct told *told)
 {
     struct weir_provider *provider;
     assert_int_equal(weir_provider_create("Told", NULL, NULL, &provider, NULL), WEIR_OK);
-    told->status = weir_provider_status(provider);
     assert_int_equal(weir_provider_watch(provider, on_change, told, NULL), WEIR_OK);
     assert_int_equal(weir_provider_watch(provider, on_change, told, NULL), WEIR_EXISTS);
     return provider;
@@ -85,6 +84,7 @@ static void test_each_session(void **state)
     (void)state;
     struct told told = {0};
     struct weir_provider *provider = told_provider(&told);
+    told.status = weir_provider_status(provider);
     weir_session_destroy(started("Unit"));
     assert_int_equal(told.calls, 0);
     struct weir_session *first = started("Told:0x1:3:k=v,Told:0x2:2:ignored");
