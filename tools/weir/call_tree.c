@@ -174,12 +174,11 @@ static bool is_outermost(struct call_tree *tree, const struct call_thread *threa
     return true;
 }
 
-static void push_frame(struct call_tree *tree, const struct call_thread *thread, uint32_t index,
-                       uint64_t function)
+static struct function_times *push_frame(struct call_tree *tree, const struct call_thread *thread,
+                                         uint32_t index, uint64_t function)
 {
     struct function_times *times = call_tree_function(tree, function);
     uint32_t at = (uint32_t)(times - tree->functions);
-    times->calls++;
     bool outermost = is_outermost(tree, thread, at);
     uint32_t depth = depth_of(tree, index, at);
     tree->depths[depth]++;
@@ -193,6 +192,7 @@ static void push_frame(struct call_tree *tree, const struct call_thread *thread,
     frame->chain_start = task->chain_time;
     frame->run_start = task->run_time;
     frame->run_children = 0;
+    return times;
 }
 
 static void pop_frame(struct call_tree *tree, struct task *task)
@@ -212,8 +212,15 @@ void call_tree_call(struct call_tree *tree, uint32_t thread, uint64_t task, uint
                     int64_t time)
 {
     uint32_t index = task_of(tree, thread, task);
-    push_frame(tree, run_task(tree, thread, index, time), index, function);
+    push_frame(tree, run_task(tree, thread, index, time), index, function)->calls++;
     tree->calls++;
+}
+
+void call_tree_frame(struct call_tree *tree, uint32_t thread, uint64_t task, uint64_t function,
+                     int64_t time)
+{
+    uint32_t index = task_of(tree, thread, task);
+    push_frame(tree, run_task(tree, thread, index, time), index, function);
 }
 
 void call_tree_tail_call(struct call_tree *tree, uint32_t thread, uint64_t task, uint64_t function,
@@ -223,7 +230,7 @@ void call_tree_tail_call(struct call_tree *tree, uint32_t thread, uint64_t task,
     struct call_thread *owner = run_task(tree, thread, index, time);
     if (tree->tasks[index].frame_count > 0)
         pop_frame(tree, &tree->tasks[index]);
-    push_frame(tree, owner, index, function);
+    push_frame(tree, owner, index, function)->calls++;
     tree->calls++;
     tree->tail_calls++;
 }

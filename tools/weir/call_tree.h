@@ -57,6 +57,11 @@ void call_tree_tail_call(struct call_tree *tree, uint32_t thread, uint64_t task,
 void call_tree_return(struct call_tree *tree, uint32_t thread, uint64_t task, uint64_t function,
                       int64_t time);
 
+/* The task is in a function that it has entered before its calls were recorded: no call, but from
+ * now on time, and a return. */
+void call_tree_frame(struct call_tree *tree, uint32_t thread, uint64_t task, uint64_t function,
+                     int64_t time);
+
 /* A task gets control, and the task that had control waits for it. */
 void call_tree_resume(struct call_tree *tree, uint32_t thread, uint64_t task, int64_t time);
 

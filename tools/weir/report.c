@@ -17,6 +17,7 @@ enum event_kind {
     KIND_CALL,
     KIND_TAIL_CALL,
     KIND_RETURN,
+    KIND_FRAME,
     KIND_FUNCTION,
     KIND_CREATE,
     KIND_RESUME,
@@ -28,6 +29,7 @@ static const char *const kind_names[KIND_COUNT] = {"",
                                                    "Call",
                                                    "TailCall",
                                                    "Return",
+                                                   "Frame",
                                                    "Function",
                                                    "CoroutineCreate",
                                                    "CoroutineResume",
@@ -206,6 +208,8 @@ static void note_event(struct report *report, const struct binding *binding,
         call_tree_tail_call(tree, thread, coroutine, function, event->time);
     else if (binding->kind == KIND_RETURN)
         call_tree_return(tree, thread, coroutine, function, event->time);
+    else if (binding->kind == KIND_FRAME)
+        call_tree_frame(tree, thread, coroutine, function, event->time);
     else
         note_function(provider, binding, event, function);
 }
@@ -259,7 +263,7 @@ static uint64_t key_of(const struct function_times *times, enum order order)
     return order == BY_INCLUSIVE ? times->inclusive : times->exclusive;
 }
 
-/* The functions that were called, in order; frees with free(). */
+/* The functions that were called or returned from, in order; frees with free(). */
 static struct line *sort_lines(const struct report *report, const struct provider *provider,
                                size_t *count)
 {
@@ -269,7 +273,7 @@ static struct line *sort_lines(const struct report *report, const struct provide
     struct line *lines = wt_grow(NULL, &capacity, tree->function_count + 1, sizeof(*lines));
     *count = 0;
     for (size_t i = 0; i < tree->function_count; i++) {
-        if (tree->functions[i].calls == 0)
+        if (tree->functions[i].calls == 0 && tree->functions[i].inclusive == 0)
             continue;
         struct line *line = &lines[(*count)++];
         line->times = &tree->functions[i];
@@ -446,7 +450,8 @@ static const char help[] =
     "usage: weir report [--top N] [--by inclusive|exclusive|calls] [--json] FILE\n"
     "\n"
     "Calls, inclusive and exclusive time per function, for each provider with events Call\n"
-    "and Return that have a field FunctionId. TailCall, Function (Name, File, Line, Kind),\n"
+    "and Return that have a field FunctionId. TailCall, Frame (a function that was entered before\n"
+    "calls were recorded: it has time and a return), Function (Name, File, Line, Kind),\n"
     "CoroutineCreate, CoroutineResume and CoroutineYield are used if they are there; a field\n"
     "Coroutine separates the stacks of one thread. FILE may be - for standard input.\n"
     "\n"
