@@ -6,6 +6,7 @@
 static lua_Alloc plain_allocate;
 static void *plain_context;
 static uint64_t heap_bytes;
+static bool is_wrapped;
 
 /* For a new object, Lua passes its kind in place of the old size. */
 static uint8_t object_type(size_t kind)
@@ -51,11 +52,29 @@ static void *watched_allocate(void *context, void *block, size_t old_bytes, size
     return result;
 }
 
-void allocation_install(lua_State *L)
+static void wrap(lua_State *L)
 {
     heap_bytes = (uint64_t)lua_gc(L, LUA_GCCOUNT) * 1024 + (uint64_t)lua_gc(L, LUA_GCCOUNTB);
     plain_allocate = lua_getallocf(L, &plain_context);
     lua_setallocf(L, watched_allocate, NULL);
+    is_wrapped = true;
+}
+
+/* Stays if a C module has wrapped ours in turn: it keeps the address. */
+static void unwrap(lua_State *L)
+{
+    if (lua_getallocf(L, NULL) != watched_allocate)
+        return;
+    lua_setallocf(L, plain_allocate, plain_context);
+    is_wrapped = false;
+}
+
+void allocation_update(lua_State *L, bool wanted)
+{
+    if (wanted && !is_wrapped)
+        wrap(L);
+    else if (!wanted && is_wrapped)
+        unwrap(L);
 }
 
 uint64_t allocation_heap_bytes(void)

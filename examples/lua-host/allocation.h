@@ -5,12 +5,13 @@
 
 #include <lua.h>
 
+#include <stdbool.h>
 #include <stdint.h>
 
-/* Wraps the state's allocator. Blocks that already exist had no `Alloc`. */
-void allocation_install(lua_State *L);
+/* Wraps the state's allocator, or ends that. At a safe point; not in a finalizer. */
+void allocation_update(lua_State *L, bool wanted);
 
-/* Bytes that the state's allocator holds now. Not from lua_gc(), which does not work in a
+/* Bytes that the state's allocator holds now, while it is wrapped. Not from lua_gc(), which does not work in a
  * finalizer. */
 uint64_t allocation_heap_bytes(void);
 

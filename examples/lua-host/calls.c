@@ -1,7 +1,9 @@
 #include "calls.h"
 
+#include "frames.h"
 #include "functions.h"
 #include "provider.h"
+#include "safepoint.h"
 
 #include <lauxlib.h>
 #include <lualib.h>
@@ -14,13 +16,23 @@
  * be kept per coroutine and inherited by new ones, as Lua does with its mask. Lua inherits the C
  * hook too, so the choice among the functions below encodes whether the script wants calls and
  * returns; lines and counts, which events do not need, are in Lua's own mask.
+ *
+ * While calls are not wanted, a script's hook is call_script_hook() with the script's mask, and
+ * without one there is no hook, as in plain Lua.
  */
 #define EVENTS_MASK (LUA_MASKCALL | LUA_MASKRET)
 
-static bool installed;
-static lua_CFunction plain_sethook;
-static lua_Hook script_hook;        /* the debug library's, which calls the script's function */
+static bool is_on;                  /* calls are wanted */
+static uint64_t change_number;      /* of the latest change of what is wanted */
 static const char script_functions; /* registry key: coroutine to its hook function, weak */
+
+/* The change up to which a coroutine's hook is right, and its frames have been emitted. Kept in the
+ * memory that Lua has in each coroutine for its host. */
+static uint64_t *seen_change(lua_State *L)
+{
+    _Static_assert(LUA_EXTRASPACE >= sizeof(uint64_t), "a coroutine has no room for a number");
+    return lua_getextraspace(L);
+}
 
 /*
  * The functions that were entered, by the address of their activation record. The address is only a
@@ -54,17 +66,25 @@ static uint64_t function_left(lua_State *L, lua_Debug *record)
     return functions_id(L, record);
 }
 
+/* The table of frames is kept right even if no session wants the event just now. */
 static inline void emit_call(lua_State *L, lua_Debug *record)
 {
+    if (*seen_change(L) != change_number)
+        calls_enter(L, record); /* a coroutine that a C module has resumed */
+    if (!is_on)
+        return;
+    uint64_t function;
     switch (record->event) {
     case LUA_HOOKCALL:
-        WEIR_EMIT(Lua, Call, function_entered(L, record), (uintptr_t)L);
+        function = function_entered(L, record);
+        WEIR_EMIT(Lua, Call, function, (uintptr_t)L);
         break;
     case LUA_HOOKRET:
         WEIR_EMIT(Lua, Return, function_left(L, record), (uintptr_t)L);
         break;
     case LUA_HOOKTAILCALL:
-        WEIR_EMIT(Lua, TailCall, function_entered(L, record), (uintptr_t)L);
+        function = function_entered(L, record);
+        WEIR_EMIT(Lua, TailCall, function, (uintptr_t)L);
         break;
     default:
         break;
@@ -76,13 +96,30 @@ static void hook_events(lua_State *L, lua_Debug *record)
     emit_call(L, record);
 }
 
+/* Calls the function that the script has given for this coroutine; a new one has inherited the mask
+ * without it. The same as the debug library's hook. */
+static void call_script_hook(lua_State *L, lua_Debug *record)
+{
+    static const char *const names[] = {"call", "return", "line", "count", "tail call"};
+    lua_rawgetp(L, LUA_REGISTRYINDEX, &script_functions);
+    lua_pushthread(L);
+    if (lua_rawget(L, -2) != LUA_TFUNCTION)
+        return; /* Lua takes back what a hook leaves on the stack */
+    lua_pushstring(L, names[record->event]);
+    if (record->currentline >= 0)
+        lua_pushinteger(L, record->currentline);
+    else
+        lua_pushnil(L);
+    lua_call(L, 2, 0);
+}
+
 /* `mask`: whether the script wants calls and returns. */
 static inline void emit_and_forward(lua_State *L, lua_Debug *record, int mask)
 {
     int kind = record->event == LUA_HOOKTAILCALL ? LUA_MASKCALL : 1 << record->event;
     emit_call(L, record);
     if ((kind & EVENTS_MASK) == 0 || (kind & mask) != 0)
-        script_hook(L, record);
+        call_script_hook(L, record);
 }
 
 static void hook_neither(lua_State *L, lua_Debug *record)
@@ -118,6 +155,62 @@ static int script_mask(lua_State *L)
     return -1;
 }
 
+/* Sets the hook that `L` is to have. Lua starts a script's count anew. */
+static void update(lua_State *L)
+{
+    lua_Hook hook = lua_gethook(L);
+    int mask = lua_gethookmask(L);
+    int count = lua_gethookcount(L);
+    int script = script_mask(L);
+    if (is_on && hook == NULL)
+        lua_sethook(L, hook_events, EVENTS_MASK, 0);
+    else if (is_on && hook == call_script_hook)
+        lua_sethook(L, forwarding_hooks[mask & EVENTS_MASK], mask | EVENTS_MASK, count);
+    else if (!is_on && hook == hook_events)
+        lua_sethook(L, NULL, 0, 0);
+    else if (!is_on && script >= 0)
+        lua_sethook(L, call_script_hook, (mask & ~EVENTS_MASK) | script, count);
+}
+
+void calls_change(uint64_t number, bool wanted)
+{
+    if (is_on && !wanted)
+        functions_forget();
+    is_on = wanted;
+    change_number = number;
+}
+
+void calls_enter(lua_State *L, const lua_Debug *record)
+{
+    uint64_t seen = *seen_change(L);
+    if (seen == change_number)
+        return;
+    safepoint_begin();
+    *seen_change(L) = change_number;
+    update(L);
+    if (is_on) {
+        memset(frames, 0, sizeof frames); /* calls may have been missed */
+        frames_emit(L, seen, record != NULL && record->event == LUA_HOOKCALL);
+    }
+    safepoint_end();
+}
+
+void calls_inherit(lua_State *L, lua_State *coroutine)
+{
+    *seen_change(coroutine) = *seen_change(L);
+    safepoint_inherit(L, coroutine);
+}
+
+void calls_reset(lua_State *L)
+{
+    safepoint_begin();
+    lua_sethook(L, NULL, 0, 0);
+    update(L);
+    safepoint_end();
+}
+
+/* ---- debug.sethook and debug.gethook. -------------------------------------------------------- */
+
 static lua_State *target_of(lua_State *L)
 {
     return lua_isthread(L, 1) ? lua_tothread(L, 1) : L;
@@ -133,39 +226,61 @@ static void push_key(lua_State *L, lua_State *target)
     lua_xmove(target, L, 1);
 }
 
-/* Lua's own function sets the hook; then the hook is changed to serve events too. */
+static int mask_of(const char *text, int count)
+{
+    int mask = count > 0 ? LUA_MASKCOUNT : 0;
+    if (strchr(text, 'c') != NULL)
+        mask |= LUA_MASKCALL;
+    if (strchr(text, 'r') != NULL)
+        mask |= LUA_MASKRET;
+    if (strchr(text, 'l') != NULL)
+        mask |= LUA_MASKLINE;
+    return mask;
+}
+
+/* Not with Lua's own function: it may raise an error, which must not happen where hooks are set. */
 static int watched_sethook(lua_State *L)
 {
     lua_State *target = target_of(L);
     int function = lua_isthread(L, 1) ? 2 : 1;
-    int results = plain_sethook(L); /* leaves the arguments in place */
+    int mask = 0;
+    int count = 0;
+    if (lua_isnoneornil(L, function)) {
+        lua_settop(L, function);
+    } else {
+        const char *text = luaL_checkstring(L, function + 1);
+        luaL_checktype(L, function, LUA_TFUNCTION);
+        count = (int)luaL_optinteger(L, function + 2, 0);
+        mask = mask_of(text, count);
+    }
     push_key(L, target);
     lua_pushvalue(L, function);
     lua_rawset(L, -3);
-    int mask = lua_gethookmask(target);
-    if (lua_gethook(target) == NULL) {
-        lua_sethook(target, hook_events, EVENTS_MASK, 0);
-    } else {
-        script_hook = lua_gethook(target);
-        lua_sethook(target, forwarding_hooks[mask & EVENTS_MASK], mask | EVENTS_MASK,
-                    lua_gethookcount(target));
-    }
-    return results;
+    safepoint_begin();
+    lua_sethook(target, call_script_hook, mask, count);
+    update(target);
+    safepoint_end();
+    return 0;
 }
 
 static int watched_gethook(lua_State *L)
 {
     lua_State *target = target_of(L);
-    int mask = script_mask(target);
-    if (mask < 0 && (lua_gethook(target) == hook_events || lua_gethook(target) == NULL)) {
+    safepoint_begin();
+    lua_Hook hook = lua_gethook(target);
+    int mask = lua_gethookmask(target);
+    int count = lua_gethookcount(target);
+    int script = script_mask(target);
+    safepoint_end();
+    if (hook == NULL || hook == hook_events) {
         luaL_pushfail(L);
         return 1;
     }
-    if (mask < 0) {
-        mask = lua_gethookmask(target);
+    if (script >= 0)
+        mask = (mask & ~EVENTS_MASK) | script;
+    if (script < 0 && hook != call_script_hook) {
         lua_pushliteral(L, "external hook");
     } else {
-        mask |= lua_gethookmask(target) & ~EVENTS_MASK;
         push_key(L, target);
         lua_rawget(L, -2);
     }
@@ -178,7 +293,7 @@ static int watched_gethook(lua_State *L)
     if ((mask & LUA_MASKLINE) != 0)
         text[length++] = 'l';
     lua_pushlstring(L, text, length);
-    lua_pushinteger(L, lua_gethookcount(target));
+    lua_pushinteger(L, count);
     return 3;
 }
 
@@ -192,9 +307,9 @@ static void create_script_functions(lua_State *L)
     lua_rawsetp(L, LUA_REGISTRYINDEX, &script_functions);
 }
 
-bool calls_wanted(void)
+void calls_open(lua_State *L)
 {
-    return LUA_WANTS(Call);
+    *seen_change(L) = change_number; /* Lua leaves it undefined in the main thread */
 }
 
 void calls_install(lua_State *L)
@@ -206,21 +321,6 @@ void calls_install(lua_State *L)
     };
     create_script_functions(L);
     lua_getglobal(L, LUA_DBLIBNAME);
-    lua_getfield(L, -1, "sethook");
-    plain_sethook = lua_tocfunction(L, -1);
-    lua_pop(L, 1);
     luaL_setfuncs(L, watched, 0);
     lua_pop(L, 1);
-    installed = true;
-    lua_sethook(L, hook_events, EVENTS_MASK, 0);
-}
-
-void calls_reset(lua_State *L)
-{
-    if (!installed) {
-        lua_sethook(L, NULL, 0, 0);
-        return;
-    }
-    memset(frames, 0, sizeof frames); /* calls were missed */
-    lua_sethook(L, hook_events, EVENTS_MASK, 0);
 }

@@ -5,15 +5,28 @@
 #include <lua.h>
 
 #include <stdbool.h>
+#include <stdint.h>
 
-/* True if the session has enabled events of calls; otherwise the other functions do nothing. */
-bool calls_wanted(void);
+/* Call right after the state is created. Raises no error. */
+void calls_open(lua_State *L);
 
-/* Sets the hook, which new coroutines inherit, and replaces debug.sethook and debug.gethook. Needs
- * functions_init() and an allocator that calls functions_block_freed(). */
+/* Replaces debug.sethook and debug.gethook, whether calls are wanted or not. */
 void calls_install(lua_State *L);
 
-/* Removes any hook of `L`, and sets the hook for calls again if there was one. */
+/* At a safe point: from change number `number` on, calls are wanted or not. Takes effect in each
+ * coroutine when it is entered. */
+void calls_change(uint64_t number, bool wanted);
+
+/* `L` runs from now on: sets or removes the hook if there was a change since it last ran, and emits
+ * the frames that sessions have missed. `record`: a hook's, or NULL outside of a hook. While calls
+ * are wanted, needs functions_init() and an allocator that calls functions_block_freed(). Raises no
+ * error. */
+void calls_enter(lua_State *L, const lua_Debug *record);
+
+/* `coroutine` was just created by `L`, and has inherited its hook. */
+void calls_inherit(lua_State *L, lua_State *coroutine);
+
+/* In a hook of `L`: removes it, and sets the hook for calls again if they are wanted. */
 void calls_reset(lua_State *L);
 
 #endif

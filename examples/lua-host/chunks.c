@@ -185,8 +185,6 @@ static lua_CFunction replace_global(lua_State *L, const char *name, lua_CFunctio
 
 void chunks_install(lua_State *L)
 {
-    if (!LUA_WANTS(ChunkLoad))
-        return;
     plain_load = replace_global(L, "load", watched_load);
     plain_loadfile = replace_global(L, "loadfile", watched_loadfile);
     replace_global(L, "dofile", watched_dofile);

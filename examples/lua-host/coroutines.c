@@ -1,7 +1,9 @@
 #include "coroutines.h"
 
+#include "calls.h"
 #include "errors.h"
 #include "provider.h"
+#include "safepoint.h"
 
 #include <lauxlib.h>
 #include <lualib.h>
@@ -39,10 +41,26 @@ static int watched_create(lua_State *L)
 {
     luaL_checktype(L, 1, LUA_TFUNCTION);
     lua_State *coroutine = lua_newthread(L);
+    calls_inherit(L, coroutine);
     WEIR_EMIT(Lua, CoroutineCreate, (uintptr_t)coroutine);
     lua_pushvalue(L, 1);
     lua_xmove(L, coroutine, 1);
     return 1;
+}
+
+/* Control goes from L to a coroutine that waits for it, and comes back. */
+static void enter(lua_State *L, lua_State *coroutine)
+{
+    safepoint_check(L);
+    safepoint_switch(coroutine);
+    calls_enter(coroutine, NULL);
+}
+
+static void leave(lua_State *L)
+{
+    safepoint_switch(L);
+    safepoint_check(L);
+    calls_enter(L, NULL);
 }
 
 /* Resumes with the arguments on top of L's stack and replaces them with the results; returns their
@@ -58,12 +76,16 @@ static int resume(lua_State *L, lua_State *coroutine, int arguments, bool *caugh
     /* Checked before the arguments are moved. If false, lua_resume() refuses, and nothing
      * switches. */
     bool runs = state_of(L, coroutine) == SUSPENDED;
-    lua_xmove(L, coroutine, arguments);
-    if (runs)
+    if (runs) {
         WEIR_EMIT(Lua, CoroutineResume, (uintptr_t)coroutine, (uintptr_t)L);
+        enter(L, coroutine);
+    }
+    lua_xmove(L, coroutine, arguments);
     int status = lua_resume(coroutine, L, arguments, &results);
-    if (runs)
+    if (runs) {
         WEIR_EMIT(Lua, CoroutineYield, (uintptr_t)coroutine, (uintptr_t)L, status != LUA_YIELD);
+        leave(L);
+    }
     if (status != LUA_OK && status != LUA_YIELD) {
         lua_xmove(coroutine, L, 1);
         *caught = runs;
@@ -76,6 +98,15 @@ static int resume(lua_State *L, lua_State *coroutine, int arguments, bool *caugh
     }
     lua_xmove(coroutine, L, results);
     return results;
+}
+
+/* Closes the coroutine's pending to-be-closed variables, whose functions run in it. */
+static int reset(lua_State *L, lua_State *coroutine)
+{
+    enter(L, coroutine);
+    int status = lua_resetthread(coroutine);
+    leave(L);
+    return status;
 }
 
 static int watched_resume(lua_State *L)
@@ -105,7 +136,7 @@ static int call_wrapped(lua_State *L)
         return results;
     int status = lua_status(coroutine);
     if (status != LUA_OK && status != LUA_YIELD) {
-        status = lua_resetthread(coroutine); /* its pending to-be-closed variables */
+        status = reset(L, coroutine);
         lua_xmove(coroutine, L, 1);
     }
     if (status != LUA_ERRMEM && lua_type(L, -1) == LUA_TSTRING) {
@@ -129,7 +160,7 @@ static int watched_close(lua_State *L)
     enum state state = coroutine != NULL ? state_of(L, coroutine) : RUNNING;
     if (state != DEAD && state != SUSPENDED)
         return plain_close(L); /* refuses */
-    int status = lua_resetthread(coroutine);
+    int status = reset(L, coroutine);
     if (state == SUSPENDED)
         WEIR_EMIT(Lua, CoroutineYield, (uintptr_t)coroutine, (uintptr_t)L, true);
     lua_pushboolean(L, status == LUA_OK);
@@ -150,8 +181,6 @@ void coroutines_install(lua_State *L)
         {"close", watched_close},
         {NULL, NULL},
     };
-    if (!LUA_WANTS(CoroutineResume) && !LUA_WANTS(Error))
-        return;
     lua_getglobal(L, LUA_COLIBNAME);
     lua_getfield(L, -1, "resume");
     plain_resume = lua_tocfunction(L, -1);

@@ -4,7 +4,8 @@
 
 #include <lua.h>
 
-/* Replaces coroutine.create, resume, wrap and close by functions that emit. */
+/* Replaces coroutine.create, resume, wrap and close by functions that emit, and that note which
+ * coroutine runs. */
 void coroutines_install(lua_State *L);
 
 #endif

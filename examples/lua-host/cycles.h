@@ -4,8 +4,12 @@
 
 #include <lua.h>
 
-/* Needs allocation_install() for the size of the heap. */
-void cycles_install(lua_State *L);
+#include <stdbool.h>
+
+/* Makes a sentinel if it is wanted and there is none; one that is not wanted is not replaced. Needs
+ * a wrapped allocator, for the size of the heap. Raises no error: without memory there is none. May
+ * run finalizers. */
+void cycles_update(lua_State *L, bool wanted);
 
 /* Call before lua_close(), which finalizes the last sentinel although no collection has ended. */
 void cycles_end(void);

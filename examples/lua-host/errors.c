@@ -69,8 +69,6 @@ static int watched_xpcall(lua_State *L)
 
 void errors_install(lua_State *L)
 {
-    if (!LUA_WANTS(Error))
-        return;
     lua_register(L, "pcall", watched_pcall);
     lua_register(L, "xpcall", watched_xpcall);
 }

@@ -180,6 +180,19 @@ void functions_block_freed(const void *block)
     }
 }
 
+void functions_forget(void)
+{
+    for (size_t i = 0; i < source_capacity; i++)
+        if (sources[i].place != NULL)
+            free(sources[i].lines);
+    free(sources);
+    sources = NULL;
+    source_capacity = 0;
+    source_count = 0;
+    memset(cache, 0, sizeof cache);
+    memset(filter, 0, sizeof filter);
+}
+
 /* ---- First call. ----------------------------------------------------------------------------- */
 
 /* Finds the function on top of the stack in the loaded modules: "string.format", "print". Reads

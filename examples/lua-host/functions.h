@@ -32,6 +32,10 @@ uint64_t functions_id(lua_State *L, lua_Debug *record);
 /* Call this for each block that the state's allocator frees. */
 void functions_block_freed(const void *block);
 
+/* Freed blocks are not reported any more: forgets all sources. Functions get new numbers at their
+ * next call; the rundown still has the old ones. */
+void functions_forget(void);
+
 /* Emits every function again. Runs on any thread, even while new functions appear. */
 void functions_rundown(void *context, struct weir_session *session);
 

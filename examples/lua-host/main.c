@@ -2,6 +2,7 @@
 #include "interpreter.h"
 #include "options.h"
 #include "trace.h"
+#include "watch.h"
 
 #include <lua.h>
 #include <weir/session.h>
@@ -25,6 +26,8 @@ int main(int argc, char **argv)
     case OPTIONS_RUN:
         break;
     }
+    if (!watch_begin(program))
+        return EXIT_FAILURE;
     if (options.trace != NULL) {
         int status = trace_start(&options, program);
         if (status != EXIT_SUCCESS)

@@ -7,6 +7,16 @@
  * included; an address may be reused after its coroutine was collected, and `CoroutineCreate` shows
  * when.
  *
+ * Calls, allocation and collections come from instruments, which are there only while a session
+ * wants them, and come and go at safe points of the thread that runs Lua:
+ *   Attach          the instruments for these keywords of this session are there: at the start, or
+ *                   after the session was started or updated. Coroutine is the one that runs,
+ *                   HeapBytes what Lua's allocator holds. What a Free gives back that has no Alloc
+ *                   in the stream is older
+ *   Frame           a function that Coroutine has entered before this session got its calls, and not
+ *                   left: it has a Return and no Call. From the outermost one to the innermost one
+ *                   (Level 0); of more than 1,000, the innermost. They come after Attach for the
+ *                   coroutine that runs, and for each other one when it next gets control
  * Calls (0x1), by the debug hook:
  *   Call, TailCall  a function was entered; after TailCall the caller's frame is gone
  *   Return          a function returned; frames that an error unwinds have none
@@ -57,7 +67,11 @@
     EVENT(P, CoroutineResume, 11, 0, WEIR_LEVEL_INFO, LUA_COROUTINES,                              \
           (u64, Coroutine), (u64, From))                                                           \
     EVENT(P, CoroutineYield, 12, 0, WEIR_LEVEL_INFO, LUA_COROUTINES,                               \
-          (u64, Coroutine), (u64, To), (bool, Finished))
+          (u64, Coroutine), (u64, To), (bool, Finished))                                           \
+    EVENT(P, Attach, 13, 0, WEIR_LEVEL_INFO, LUA_CALLS | LUA_ALLOCATION | LUA_GC,                  \
+          (u64, Keywords), (u64, HeapBytes), (u64, Coroutine))                                     \
+    EVENT(P, Frame, 14, 0, WEIR_LEVEL_VERBOSE, LUA_CALLS,                                          \
+          (u64, FunctionId), (u64, Coroutine), (u32, Level))
 /* clang-format on */
 
 WEIR_PROVIDER(Lua, LUA_EVENTS)

@@ -2,6 +2,7 @@
 
 #include "calls.h"
 #include "errors.h"
+#include "safepoint.h"
 #include "trace.h"
 
 #include <lauxlib.h>
@@ -77,6 +78,7 @@ static void set_interrupt(void (*handler)(int), int flags)
     action.sa_handler = handler;
     action.sa_flags = flags;
     sigemptyset(&action.sa_mask);
+    sigaddset(&action.sa_mask, SAFEPOINT_SIGNAL); /* whose handler sets a hook too */
     sigaction(SIGINT, &action, NULL);
 }
 
@@ -92,8 +94,7 @@ static void on_interrupt(int signal)
 {
     (void)signal;
     set_interrupt(trace_fatal_handler(), SA_RESTART);
-    lua_sethook(interruptible, raise_interrupted,
-                LUA_MASKCALL | LUA_MASKRET | LUA_MASKLINE | LUA_MASKCOUNT, 1);
+    safepoint_sethook(interruptible, raise_interrupted);
 }
 
 int runner_call(lua_State *L, int arguments, int results)

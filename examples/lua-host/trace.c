@@ -2,7 +2,6 @@
 
 #include "functions.h"
 #include "options.h"
-#include "provider.h"
 #include "stopper.h"
 
 #include <weir/session.h>
@@ -60,8 +59,7 @@ static enum weir_result create(const struct options *options, struct weir_error 
     config.budget_bytes = options->budget_bytes;
     config.rundown = functions_rundown;
     config.on_error = on_error;
-    enum weir_result result = weir_provider_register(&weir_provider_Lua, NULL, NULL, NULL, error);
-    return result == WEIR_OK ? weir_session_create(&config, &session, error) : result;
+    return weir_session_create(&config, &session, error);
 }
 
 static void discard(void)
@@ -96,11 +94,6 @@ int trace_start(const struct options *options, const char *program)
         return EXIT_FAILURE;
     }
     return EXIT_SUCCESS;
-}
-
-bool trace_is_on(void)
-{
-    return session != NULL;
 }
 
 static void tell_losses(void)

@@ -1,5 +1,5 @@
 /*
- * The life of the trace: one session, started before the Lua state exists and stopped on every exit
+ * The life of the command line's trace: one session, started before the Lua state exists and stopped on every exit
  * path that leaves time for it.
  *
  *     the script ends, an error, os.exit     trace_finish()
@@ -13,8 +13,6 @@
 #ifndef LUA_HOST_TRACE_H
 #define LUA_HOST_TRACE_H
 
-#include <stdbool.h>
-
 struct options;
 
 /* The handler for signals that end the process: SIG_DFL, or, while tracing, one that stops the
@@ -23,9 +21,6 @@ void (*trace_fatal_handler(void))(int);
 
 /* Starts tracing. Returns 0, or the exit status after printing the reason on stderr. */
 int trace_start(const struct options *options, const char *program);
-
-/* True from a successful start to the finish. */
-bool trace_is_on(void);
 
 /* Stops tracing if it is on. Returns the exit status: `status`, but 1 instead of 0 if the trace is
  * not whole. */

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Runs the tests of lua-host: run_tests.py --host PROGRAM --weir PROGRAM [--lua PROGRAM] [TEST]..."""
+"""Runs the tests of lua-host: run_tests.py --host PROGRAM --sessions PROGRAM --weir PROGRAM [--lua PROGRAM] [TEST]..."""
 import argparse
 import os
 import shutil
@@ -13,6 +13,7 @@ import support
 def main():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--host", required=True, help="lua-host")
+    parser.add_argument("--sessions", required=True, help="lua-host-sessions: lua-host with the module of sessions.c")
     parser.add_argument("--weir", required=True, help="weir, to read the traces")
     parser.add_argument("--lua", default="lua5.4", help="the interpreter to compare with")
     parser.add_argument("--deferred-signals", action="store_true",
@@ -27,7 +28,7 @@ def main():
     support.deferred_signals = arguments.deferred_signals
     support.rounds = arguments.rounds
     if not any(not argument.startswith("-") for argument in rest):
-        rest += ["test_events", "test_ends", "test_options", "test_plain", "test_program"]
+        rest += ["test_attach", "test_events", "test_ends", "test_options", "test_plain", "test_program"]
     sys.path.insert(0, support.HERE)
     unittest.main(module=None, argv=["run_tests.py", *rest])
 

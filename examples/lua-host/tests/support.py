@@ -6,7 +6,7 @@ import tempfile
 import unittest
 
 HERE = os.path.dirname(os.path.abspath(__file__))
-programs = {"host": None, "weir": None, "lua": None}
+programs = {"host": None, "sessions": None, "weir": None, "lua": None}
 deferred_signals = False
 rounds = 1
 

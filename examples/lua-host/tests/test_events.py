@@ -171,9 +171,9 @@ class Coroutines(Case):
 class Keywords(Case):
     def test_only_what_was_asked_for(self):
         of_keyword = {
-            0x1: {"Call", "Return", "TailCall", "Function"},
-            0x2: {"Alloc", "Free"},
-            0x4: {"GCCycle"},
+            0x1: {"Attach", "Frame", "Call", "Return", "TailCall", "Function"},
+            0x2: {"Attach", "Alloc", "Free"},
+            0x4: {"Attach", "GCCycle"},
             0x8: {"Error"},
             0x10: {"ChunkLoad"},
             0x20: {"CoroutineCreate", "CoroutineResume", "CoroutineYield"},
