@@ -361,10 +361,14 @@ void functions_init(lua_State *L)
                                      "of its kind, as it does with short ones");
 }
 
-void functions_rundown(void *context, struct weir_session *session)
+/* To .NET's tools, functions are what a runtime's jitted code is to them. */
+#define RUNDOWN_FUNCTIONS 0x10
+
+void functions_rundown(void *context, const struct weir_rundown *rundown)
 {
-    (void)session;
     (void)context;
+    if ((rundown->keywords & RUNDOWN_FUNCTIONS) == 0)
+        return;
     struct function *function = atomic_load_explicit(&first_function, memory_order_acquire);
     for (; function != NULL; function = atomic_load_explicit(&function->next, memory_order_acquire))
         Lua_Function(function->id, function->name, function->file, function->line, function->kind);

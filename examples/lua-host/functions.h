@@ -19,7 +19,7 @@
 
 #include <stdint.h>
 
-struct weir_session;
+struct weir_rundown;
 
 /* Finds out where in its block a string's text starts. Call before the first hook; uses the
  * allocator. */
@@ -36,7 +36,8 @@ void functions_block_freed(const void *block);
  * next call; the rundown still has the old ones. */
 void functions_forget(void);
 
-/* Emits every function again. Runs on any thread, even while new functions appear. */
-void functions_rundown(void *context, struct weir_session *session);
+/* A source of rundown: emits every function again. Runs on any thread, even while new functions
+ * appear. */
+void functions_rundown(void *context, const struct weir_rundown *rundown);
 
 #endif

@@ -28,10 +28,8 @@ int main(int argc, char **argv)
     }
     if (!watch_begin(program))
         return EXIT_FAILURE;
-    if (options.trace != NULL) {
-        int status = trace_start(&options, program);
-        if (status != EXIT_SUCCESS)
-            return status;
-    }
+    int status = trace_start(&options, program);
+    if (status != EXIT_SUCCESS)
+        return status;
     return trace_finish(interpreter_run(argc, argv));
 }

@@ -1,6 +1,5 @@
 #include "trace.h"
 
-#include "functions.h"
 #include "options.h"
 #include "stopper.h"
 
@@ -27,12 +26,37 @@ static void on_error(void *context, enum weir_result result, const char *text)
     complain(weir_result_text(result), text);
 }
 
+enum { SESSIONS_MAX = 64 }; /* that run at a time */
+
+static uint32_t sessions_list(struct weir_session_info *infos)
+{
+    struct weir_session_table table = WEIR_SESSION_TABLE_INIT;
+    table.sessions = infos;
+    table.sessions_max = infos != NULL ? SESSIONS_MAX : 0;
+    return weir_session_list(&table) == WEIR_OK ? table.session_count : 0;
+}
+
+/* Those that the environment describes. The library would do it too, but only at the very end. */
+static void stop_others(void)
+{
+    static struct weir_session_info infos[SESSIONS_MAX];
+    uint32_t count = sessions_list(infos);
+    for (uint32_t i = 0; i < count && i < SESSIONS_MAX; i++) {
+        struct weir_error error = {""};
+        bool is_ours = infos[i].session_id == weir_session_id(session);
+        if (!is_ours && infos[i].state == WEIR_SESSION_RUNNING &&
+            weir_session_stop_id(infos[i].session_id, &error) != WEIR_OK)
+            complain("a trace is not whole", error.text);
+    }
+}
+
 /* Runs on the stopper's thread when the process is about to die of a signal. */
 static void stop_for_signal(void)
 {
     struct weir_error error = {""};
-    if (weir_session_stop(session, &error) != WEIR_OK)
+    if (session != NULL && weir_session_stop(session, &error) != WEIR_OK)
         complain("the trace is not whole", error.text);
+    stop_others();
 }
 
 static void finish_at_exit(void)
@@ -57,7 +81,6 @@ static enum weir_result create(const struct options *options, struct weir_error 
     config.providers = options->providers;
     config.sink.file = options->trace;
     config.budget_bytes = options->budget_bytes;
-    config.rundown = functions_rundown;
     config.on_error = on_error;
     return weir_session_create(&config, &session, error);
 }
@@ -68,10 +91,9 @@ static void discard(void)
     session = NULL;
 }
 
-int trace_start(const struct options *options, const char *program)
+static int session_start(const struct options *options)
 {
     struct weir_error error = {{0}};
-    program_name = program;
     trace_file = strdup(options->trace); /* a copy, because argv may be overwritten */
     if (trace_file == NULL) {
         complain("cannot trace", "out of memory");
@@ -83,11 +105,20 @@ int trace_start(const struct options *options, const char *program)
     if (result != WEIR_OK) {
         complain("cannot trace", error.text);
         if (exit_status(result) == 2)
-            fprintf(stderr, "Try '%s --help'.\n", program);
+            fprintf(stderr, "Try '%s --help'.\n", program_name);
         discard();
         free(trace_file);
         return exit_status(result);
     }
+    return EXIT_SUCCESS;
+}
+
+int trace_start(const struct options *options, const char *program)
+{
+    program_name = program;
+    int status = options->trace != NULL ? session_start(options) : EXIT_SUCCESS;
+    if (status != EXIT_SUCCESS || sessions_list(NULL) == 0)
+        return status;
     if (!stopper_begin(stop_for_signal) || atexit(finish_at_exit) != 0) {
         complain("cannot trace", "no thread or exit handler is available");
         trace_finish(EXIT_SUCCESS);
@@ -118,11 +149,12 @@ static void tell_losses(void)
 
 int trace_finish(int status)
 {
+    struct weir_error error = {""};
+    enum weir_result result = session != NULL ? weir_session_stop(session, &error) : WEIR_OK;
+    stop_others();
+    stopper_end(); /* if a signal is being handled, the process ends in this call */
     if (session == NULL)
         return status;
-    struct weir_error error = {""};
-    enum weir_result result = weir_session_stop(session, &error);
-    stopper_end(); /* if a signal is being handled, the process ends in this call */
     if (result != WEIR_OK)
         complain("the trace is not whole", error.text);
     tell_losses();

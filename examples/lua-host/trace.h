@@ -1,6 +1,6 @@
 /*
- * The life of the command line's trace: one session, started before the Lua state exists and stopped on every exit
- * path that leaves time for it.
+ * The life of the sessions: the command line's, started before the Lua state exists, and those of the environment. They
+ * are stopped on every exit path that leaves time for it.
  *
  *     the script ends, an error, os.exit     trace_finish()
  *     exit() by a C module                   an exit handler
@@ -16,14 +16,14 @@
 struct options;
 
 /* The handler for signals that end the process: SIG_DFL, or, while tracing, one that stops the
- * session first. */
+ * sessions first. */
 void (*trace_fatal_handler(void))(int);
 
-/* Starts tracing. Returns 0, or the exit status after printing the reason on stderr. */
+/* Starts tracing, if it is asked for, and watches for the end if anybody traces. Returns 0, or the exit status after printing the reason on stderr. */
 int trace_start(const struct options *options, const char *program);
 
-/* Stops tracing if it is on. Returns the exit status: `status`, but 1 instead of 0 if the trace is
- * not whole. */
+/* Stops tracing if it is on. Returns the exit status: `status`, but 1 instead of 0 if the command
+ * line's trace is not whole. */
 int trace_finish(int status);
 
 #endif

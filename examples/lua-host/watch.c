@@ -1,5 +1,6 @@
 #include "watch.h"
 
+#include "functions.h"
 #include "provider.h"
 #include "safepoint.h"
 
@@ -84,6 +85,7 @@ bool watch_begin(const char *program)
 {
     struct weir_error error = {""};
     if (weir_provider_register(&weir_provider_Lua, NULL, NULL, &provider, &error) == WEIR_OK &&
+        weir_rundown_register(provider, functions_rundown, NULL, &error) == WEIR_OK &&
         weir_provider_watch(provider, on_change, NULL, &error) == WEIR_OK)
         return true;
     fprintf(stderr, "%s: Lua's events cannot be registered: %s\n", program, error.text);

@@ -422,6 +422,29 @@ def run_writer(readers, args):
         yield from dotnet_trace_checks(readers, file, [])
 
 
+def check_environment(readers, args, mode):
+    """A host that knows nothing of sessions, traced through 1 MB by .NET's own variables. The counts are those of `weir`."""
+    with tempfile.TemporaryDirectory(prefix="weir-interop-") as folder:
+        names = {"EnableEventPipe": "1", "EventPipeOutputStreaming": "1", "EventPipeCircularMB": "1", "EventPipeBufferingMode": mode,
+                 "EventPipeOutputPath": f"{folder}/{{pid}}.nettrace", "EventPipeConfig": "Lua:1:5"}
+        done = call([args.host.resolve(), args.script], 120, env={**os.environ, **{f"DOTNET_{n}": v for n, v in names.items()}})
+        files = list(pathlib.Path(folder).glob("*.nettrace"))
+        if done.returncode or done.stderr or len(files) != 1:
+            raise Failed(f"exit status {done.returncode}, {len(files)} files:\n    {tail(done)}")
+        ours = json.loads(call([args.weir.resolve(), "stat", "--json", files[0]], 120).stdout)
+        theirs = readers.summary(files[0])
+    if (theirs["events"], theirs["events_lost"]) != (ours["eventCount"], ours["lost"]):
+        raise Failed(f"TraceEvent has {theirs['events']} events and {theirs['events_lost']} lost, weir {ours['eventCount']} and {ours['lost']}")
+    if theirs["events"] + theirs["events_lost"] < 1_000_000 or (mode == "1" and ours["lost"]):
+        raise Failed(f"{theirs['events']} events, {ours['lost']} lost: not the million that the script makes")
+    return f"{theirs['events']} events, {theirs['events_lost']} lost"
+
+
+def run_environment(readers, args):
+    for mode in ("0", "1"):
+        yield f"DOTNET_EventPipeBufferingMode={mode}", lambda mode=mode: check_environment(readers, args, mode)
+
+
 def arguments():
     default = os.environ.get("WEIR_INTEROP_CACHE") or pathlib.Path(os.environ.get("XDG_CACHE_HOME") or "~/.cache").expanduser() / "weir-interop"
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
@@ -450,6 +473,9 @@ def arguments():
     sub = command("writer", run_writer, "run PROGRAM OUTPUT and check each NAME.nettrace it writes with its NAME.expect.json")
     sub.add_argument("program", type=path)
     sub.add_argument("output", type=path)
+    sub = command("environment", run_environment, "trace a Lua script of a million events as .NET's variables say, in both buffering modes")
+    for name, text in (("host", "lua-host"), ("weir", "weir"), ("script", "the script")):
+        sub.add_argument(name, type=path, help=text)
     return parser.parse_args()
 
 

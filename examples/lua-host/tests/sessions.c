@@ -11,7 +11,6 @@
  *                                            at a time, about 100 times. Returns when one runs
  *     hook, allocator = sessions.instruments([coroutine])    are they there?
  */
-#include "../functions.h"
 
 #include <lauxlib.h>
 #include <lua.h>
@@ -56,7 +55,6 @@ static bool start(struct job *job)
     config.providers = job->providers;
     config.sink.file = job->file;
     config.budget_bytes = UINT64_C(64) << 20;
-    config.rundown = functions_rundown;
     return weir_session_create(&config, &job->session, &job->error) == WEIR_OK &&
            weir_session_start(job->session, &job->error) == WEIR_OK;
 }

@@ -42,6 +42,17 @@ class Ends(Case):
     def test_exit_in_coroutine(self):
         self.check_script("coroutine.wrap(function() pcall(os.exit, 5, true) end)()", 5)
 
+    def test_session_of_the_environment(self):
+        for script, status in (("print('x')", 0), ("local x; x()", 1), ("os.exit(5, true)", 5)):
+            result = self.host(self.write("s.lua", script), env={"WEIR_SESSION": f"Lua:1:5;file={self.trace}"})
+            self.assertEqual(result.returncode, status)
+            self.check_trace()
+
+    def test_mistake_in_the_environment(self):
+        result = self.host(self.write("s.lua", "os.exit(5)"), env={"WEIR_SESSION": "Lua:0x1:9"})
+        self.assertEqual(result.returncode, 5)
+        self.assertEqual(result.stderr, "weir: WEIR_SESSION, position 9: '9': expected a level from 0 to 5\n")
+
     def test_uncaught_error(self):
         self.check_script("local x; x()", 1, "attempt to call a nil value")
         self.check_script("error({})", 1, "error object is a table value")
@@ -73,13 +84,13 @@ class Signals(Case):
         first, again = ([e["fields"] for e in described if e["thread"] == t] for t in threads)
         self.assertCountEqual(first, again)
 
-    def start(self, text, traced=True):
+    def start(self, text, traced=True, variables=()):
         if support.deferred_signals:
             self.skipTest("a loop would never see the signal")
         tracing = ["--trace", self.trace] if traced else []
         process = subprocess.Popen(
             [programs["host"], *tracing, self.write("s.lua", text)], stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=environment(),
+            stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env={**environment(), **dict(variables)},
             start_new_session=True)
         self.addCleanup(self.end, process)
         self.assertTrue(select.select([process.stdout], [], [], 10)[0], "no line in 10 s")
@@ -105,6 +116,13 @@ class Signals(Case):
                     process.send_signal(number)
                     self.assertEqual(process.wait(10), -number)
                     self.check_trace()
+
+    def test_sigterm_with_sessions_of_the_environment(self):
+        session = f"Lua:1:5;file={self.trace}"
+        process = self.start(self.BUSY, traced=False, variables={"WEIR_SESSION": session})
+        process.send_signal(signal.SIGTERM)
+        self.assertEqual(process.wait(10), -signal.SIGTERM)
+        self.check_trace()
 
     def test_sigint_interrupts(self):
         for name in ("LOOP", "BUSY", "READ"):
