@@ -24,6 +24,7 @@ class Readme(unittest.TestCase):
         command = re.search(r"^cc app\.c (.*?) -o app && \./app$", text, re.M).group(1)
         known = {"-Icore/include": f"-I{INCLUDE}", "build/release/core/libweir.a": LIBRARY}
         flags = [known.get(flag, flag) for flag in command.split()]
+        cls.environments = re.findall(r"^((?:WEIR|DOTNET)_.*) \./app$", text, re.M)
         cls.directory = tempfile.TemporaryDirectory()
         pathlib.Path(cls.directory.name, "app.c").write_text(program, encoding="utf-8")
         subprocess.run([COMPILER, *WARNINGS, "app.c", *flags, "-o", "app"], cwd=cls.directory.name, check=True)
@@ -39,12 +40,25 @@ class Readme(unittest.TestCase):
         done = subprocess.run(["../app"], cwd=folder, capture_output=True, text=True, check=False)
         return done.returncode, done.stderr, folder
 
+    def check_file(self, file):
+        stat = subprocess.run([WEIR, "stat", "--json", file], check=True, capture_output=True)
+        events = [(e["provider"], e["name"], e["count"]) for e in json.loads(stat.stdout)["events"]]
+        self.assertEqual(events, [("MyVM", "GCStart", 1000)])
+
     def test_traces(self):
         code, errors, folder = self.run_app()
         self.assertEqual((code, errors), (0, ""))
-        stat = subprocess.run([WEIR, "stat", "--json", "myvm.nettrace"], cwd=folder, check=True, capture_output=True)
-        events = [(e["provider"], e["name"], e["count"]) for e in json.loads(stat.stdout)["events"]]
-        self.assertEqual(events, [("MyVM", "GCStart", 1000)])
+        self.check_file(pathlib.Path(folder, "myvm.nettrace"))
+
+    def test_environment(self):
+        """Each of the README's lines traces the program a second time, into a file with the process's id in its name."""
+        self.assertEqual(len(self.environments), 2)
+        for line in self.environments:
+            folder = pathlib.Path(tempfile.mkdtemp(dir=self.directory.name))
+            line = line.replace("/tmp/", f"{folder}/")
+            done = subprocess.run(f"{line} ../app & wait $!; echo $!", shell=True, cwd=folder, capture_output=True, text=True, check=True)
+            self.assertEqual(done.stderr, "")
+            self.check_file(folder / f"vm-{done.stdout.strip()}.nettrace")
 
     def test_cannot_trace(self):
         """A directory stands where the file is to be."""
