@@ -9,6 +9,7 @@
  */
 #include "event/registry.h"
 
+#include "event/hooks.h"
 #include "os/os.h"
 
 static struct wr_u32 callbacks_done; /* raised under the lock; slept on without it */
@@ -235,7 +236,7 @@ void wr_callbacks_end_locked(struct weir_provider *provider)
     while (provider->is_calling && !is_own_call) {
         uint32_t done = wr_u32_load_acquire(&callbacks_done);
         wr_registry_unlock();
-        wr_os_futex_wait(&callbacks_done, done, UINT64_MAX);
+        wr_hooks_wait(&callbacks_done, done);
         wr_registry_lock();
     }
     if (!is_own_call)

@@ -8,9 +8,9 @@
 #include <errno.h>
 #include <pthread.h>
 #include <stdlib.h>
-#include "base/atomic.h"
 #include "base/host_struct.h"
 #include "lane/thread.h"
+#include "os/os.h"
 
 struct copy {
     struct weir_park_hooks hooks; /* CONST */
@@ -76,6 +76,13 @@ static void call(void (*hook)(void *context), void *context)
     pthread_setcancelstate(cancel_state, NULL);
     wr_self.last_loss = last_loss;
     errno = error;
+}
+
+void wr_hooks_wait(const struct wr_u32 *word, uint32_t value)
+{
+    const struct weir_park_hooks *hooks = wr_hooks_before();
+    wr_os_futex_wait(word, value, UINT64_MAX);
+    wr_hooks_after(hooks);
 }
 
 const struct weir_park_hooks *wr_hooks_before(void)

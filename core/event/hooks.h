@@ -10,6 +10,7 @@
 #define WR_EVENT_HOOKS_H
 
 #include <weir/session.h>
+#include "base/atomic.h"
 
 #ifndef WEIR_SINGLE_THREADED
 
@@ -19,6 +20,8 @@
 const struct weir_park_hooks *wr_hooks_before(void);
 /* Calls `after` unless `hooks` is NULL. */
 void wr_hooks_after(const struct weir_park_hooks *hooks);
+/* Sleeps while the word is `value`, between the hooks. May return early. */
+void wr_hooks_wait(const struct wr_u32 *word, uint32_t value);
 
 #else
 
@@ -30,6 +33,11 @@ static inline const struct weir_park_hooks *wr_hooks_before(void)
 static inline void wr_hooks_after(const struct weir_park_hooks *hooks)
 {
     (void)hooks;
+}
+static inline void wr_hooks_wait(const struct wr_u32 *word, uint32_t value)
+{
+    (void)word;
+    (void)value;
 }
 
 #endif

@@ -8,6 +8,7 @@
  */
 #include "event/registry.h"
 
+#include "event/hooks.h"
 #include "os/os.h"
 
 static struct weir_provider *first_source, **last_source = &first_source; /* LOCK */
@@ -77,7 +78,7 @@ void wr_source_calls_end_locked(struct weir_provider *provider)
     while (provider->source_calls > own_calls(provider)) {
         uint32_t ended = wr_u32_load_acquire(&calls_ended);
         wr_registry_unlock();
-        wr_os_futex_wait(&calls_ended, ended, UINT64_MAX);
+        wr_hooks_wait(&calls_ended, ended);
         wr_registry_lock();
     }
 }

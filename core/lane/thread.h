@@ -91,6 +91,7 @@ struct wr_self {
      * stopped that session, the stop would wait for itself. */
     const void *parked_in;
     bool is_drain;       /* the thread is the drain of a session */
+    bool is_configuring; /* it reads the environment: session/environment.c */
     bool has_let_go;     /* the thread is between the host's hooks */
     bool fork_is_nested; /* the fork, as below, interrupted the library */
     bool is_refused;     /* this event has begun a wait for a turn: leave() in event/emit_slow.c */

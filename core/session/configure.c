@@ -9,13 +9,11 @@
 #include "os/os.h"
 #include "wait/strategies.h"
 
-#define FILE_DEFAULT "weir-%p.nettrace"
-
 void wr_described_begin(struct wr_described *described)
 {
     described->config = weir_session_config_init();
     described->config.unknown_providers_allowed = true;
-    (void)wr_described_file(described, FILE_DEFAULT, "%p");
+    described->file[0] = 0;
 }
 
 bool wr_described_file(struct wr_described *described, const char *path, const char *mark)
@@ -193,6 +191,21 @@ static enum weir_result option_take(struct wr_text *text, struct wr_described *d
     return WEIR_OK;
 }
 
+/* Two sessions of a process must not replace each other's file. */
+static void file_default(struct wr_described *described)
+{
+    static uint32_t generation, count; /* LOCK(registry) */
+    char name[64] = "weir-%p.nettrace";
+    wr_registry_lock();
+    if (generation != wr_process_generation())
+        count = 0;
+    generation = wr_process_generation();
+    if (++count > 1)
+        snprintf(name, sizeof name, "weir-%%p-%u.nettrace", count);
+    wr_registry_unlock();
+    (void)wr_described_file(described, name, "%p");
+}
+
 /* --- Sessions. ------------------------------------------------------------------------------- */
 
 static enum weir_result session_take(struct wr_text *text, struct wr_described *described,
@@ -203,6 +216,8 @@ static enum weir_result session_take(struct wr_text *text, struct wr_described *
         wr_text_take_enables(text, described->entries, &described->config.enable_count, end, error);
     while (result == WEIR_OK && *end == ';')
         result = option_take(text, described, end, error);
+    if (!described->file[0])
+        file_default(described);
     return result;
 }
 

@@ -37,5 +37,9 @@ enum weir_result wr_described_create(struct wr_described *described, struct wr_d
 /* Starts them, if they are all there, and otherwise destroys them. Returns the first failure. */
 enum weir_result wr_described_start(struct wr_described_list *list, enum weir_result created,
                                     struct weir_error *error);
+#ifdef WEIR_SINGLE_THREADED
+/* weir_session_poll() for all of them. Returns the first failure. */
+enum weir_result wr_configured_poll(struct weir_error *error);
+#endif
 
 #endif

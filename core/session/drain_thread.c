@@ -195,7 +195,7 @@ bool wr_drain_is_self(const struct weir_session *session)
 
 enum weir_result weir_session_poll(struct weir_session *session, struct weir_error *error)
 {
-    if (!session)
-        return wr_fail(error, WEIR_BAD_ARGUMENT, "session must not be NULL");
+    (void)session;
+    (void)error;
     return WEIR_OK; /* nothing to do: the drain thread looks */
 }

@@ -65,7 +65,6 @@ static enum weir_result dotnet_describe(struct wr_described *described, char *co
 {
     const char *path = wr_os_environment("DOTNET_EventPipeOutputPath");
     wr_described_begin(described);
-    described->config.name = "DOTNET_EnableEventPipe";
     if (!wr_described_file(described, path && *path ? path : DOTNET_FILE_DEFAULT, "{pid}"))
         return wr_fail(error, WEIR_BAD_ARGUMENT,
                        "DOTNET_EventPipeOutputPath, position 4096: expected a shorter path");
@@ -95,18 +94,38 @@ static enum weir_result dotnet_configure(struct weir_error *error)
 
 /* --- Once. ----------------------------------------------------------------------------------- */
 
-/* Has this process read its environment? A child has not. */
-static bool is_first_reading(void)
+/* Generation G of the process: 2 G + 1 while it reads its environment, and one more when it has; less
+ * than that: only its parents have. */
+static struct wr_u32 reading;
+
+static uint32_t reading_of_this_process(void)
 {
-    static uint32_t readings; /* LOCK(registry): generations that have */
-    wr_registry_lock();
-    bool is_first = readings <= wr_process_generation();
-    readings = wr_process_generation() + 1;
-    wr_registry_unlock();
-    return is_first;
+    return 2 * wr_process_generation() + 1;
 }
 
-static enum weir_result weir_configure_own(struct weir_error *error)
+static void reading_end(void)
+{
+    wr_self.is_configuring = false;
+    wr_u32_store_release(&reading, reading_of_this_process() + 1);
+    wr_os_futex_wake_all(&reading);
+}
+
+/* True: this thread reads the environment now. Otherwise it has been read: a thread that finds it
+ * being read waits, unless it does that itself, and is in a provider's callback. */
+static bool reading_begin(bool is_asked)
+{
+    uint32_t own = reading_of_this_process(), found = wr_u32_load_acquire(&reading);
+    while (found < own && (is_asked || found == 0))
+        if (wr_u32_cas_acq_rel(&reading, &found, own)) {
+            wr_self.is_configuring = true;
+            return true;
+        }
+    if (found == own && !wr_self.is_configuring)
+        wr_session_wait_hooked(&reading, own, UINT64_MAX);
+    return false;
+}
+
+static enum weir_result own_configure(struct weir_error *error)
 {
     const char *text = wr_os_environment("WEIR_SESSION");
     return text && *text ? wr_configure_text("WEIR_SESSION", text, error) : WEIR_OK;
@@ -118,19 +137,14 @@ static void complain(enum weir_result result, const struct weir_error *error)
         fprintf(stderr, "weir: %s\n", error->text);
 }
 
-static void read_once(void)
-{
-    struct weir_error error = {""};
-    if (!is_first_reading())
-        return;
-    complain(weir_configure_own(&error), &error);
-    complain(dotnet_configure(&error), &error);
-}
-
 void wr_environment_read(void)
 {
-    static pthread_once_t once = PTHREAD_ONCE_INIT;
-    pthread_once(&once, read_once);
+    struct weir_error error = {""};
+    if (!reading_begin(false))
+        return;
+    complain(own_configure(&error), &error);
+    complain(dotnet_configure(&error), &error);
+    reading_end();
 }
 
 enum weir_result weir_configure(const char *text, struct weir_error *error)
@@ -139,9 +153,10 @@ enum weir_result weir_configure(const char *text, struct weir_error *error)
     wr_init();
     if (text)
         return wr_configure_text("configuration", text, error);
-    if (!is_first_reading())
+    if (!reading_begin(true))
         return WEIR_OK;
-    enum weir_result result = weir_configure_own(error);
+    enum weir_result result = own_configure(error);
     enum weir_result dotnet = dotnet_configure(result == WEIR_OK ? error : NULL);
+    reading_end();
     return result == WEIR_OK ? dotnet : result;
 }

@@ -118,25 +118,30 @@ struct captured {
     uint64_t id;
 };
 
-static struct captured capture_begin(struct weir_session *session,
-                                     bool (*to)(void *context, const struct weir_event *event,
-                                                const void *payload, const struct wr_stamp *stamp))
+/* A signal handler that emits finds the function with its own context, or none. */
+static void capture_set(const struct captured *captured)
+{
+    wr_self.capture = NULL;
+    wr_compiler_barrier();
+    wr_self.capture_context = captured->context;
+    wr_self.capture_id = captured->id;
+    wr_compiler_barrier();
+    wr_self.capture = captured->capture;
+}
+
+static struct captured capture_begin(const struct captured *now)
 {
     struct captured before = {wr_self.capture, wr_self.capture_context, wr_self.capture_id};
     wr_self_enter();
-    wr_self.capture_context = session;
-    wr_self.capture_id = session->id;
-    wr_self.capture = to;
+    capture_set(now);
     return before;
 }
 
 /* In a child that a source has forked, nothing is captured any more. */
 static void capture_end(const struct weir_session *session, const struct captured *before)
 {
-    bool is_child = session->generation != wr_process_generation();
-    wr_self.capture = is_child ? NULL : before->capture;
-    wr_self.capture_context = before->context;
-    wr_self.capture_id = before->id;
+    static const struct captured nothing;
+    capture_set(session->generation == wr_process_generation() ? before : &nothing);
     wr_self_leave();
 }
 
@@ -156,7 +161,8 @@ void wr_rundown_in_snapshot(struct weir_session *session)
     uint64_t number = drain->self.number;
     drain->lanes_are_told = true;
     drain->takes_all = true;
-    struct captured before = capture_begin(session, capture);
+    const struct captured now = {capture, session, session->id};
+    struct captured before = capture_begin(&now);
     sources_run(session, WEIR_RUNDOWN_SNAPSHOT);
     capture_end(session, &before);
     drain->takes_all = false; /* the stop's callback is filtered */
@@ -204,7 +210,8 @@ static void box_close(struct weir_session *session)
 void wr_rundown_at_stop(struct weir_session *session)
 {
     box_close(session);
-    struct captured before = capture_begin(session, capture);
+    const struct captured now = {capture, session, session->id};
+    struct captured before = capture_begin(&now);
     if (session->config.rundown)
         session->config.rundown(session->config.rundown_context, session);
     session->drain.takes_all = true;
@@ -306,8 +313,8 @@ void wr_rundown_at_start(struct weir_session *session)
     if (!session->config.rundown_at_start)
         return;
     struct starter starter = {.session = session, .has_left = false};
-    struct captured before = capture_begin(session, capture_at_start);
-    wr_self.capture_context = &starter;
+    const struct captured now = {capture_at_start, &starter, session->id};
+    struct captured before = capture_begin(&now);
     sources_run(session, WEIR_RUNDOWN_START);
     wr_self.capture = NULL;
     hand_over(&starter);

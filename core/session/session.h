@@ -45,7 +45,7 @@ struct weir_session {
     /* LOCK(registry) */
     struct weir_session *next;
     struct weir_session *next_configured; /* before the start, of those created together */
-    uint32_t users;   /* calls by id that use the session */
+    uint32_t users;                       /* calls by id that use the session */
     bool is_starting; /* weir_session_start() has not returned: it may be calling providers */
     pthread_t starter;
 

@@ -55,7 +55,8 @@ void wr_sessions_set_starting(struct weir_session *session, bool is_starting)
 bool wr_sessions_is_starting(struct weir_session *session)
 {
     wr_registry_lock();
-    bool has_left = pthread_equal(session->starter, pthread_self()) && !wr_self.callbacks;
+    bool has_left =
+        pthread_equal(session->starter, pthread_self()) && !wr_self.callbacks && !wr_self.sources;
     bool is_starting = session->is_starting && !has_left;
     wr_registry_unlock();
     return is_starting;

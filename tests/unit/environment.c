@@ -7,6 +7,7 @@
 
 #include <fcntl.h>
 #include <pthread.h>
+#include <semaphore.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/stat.h>
@@ -171,6 +172,30 @@ static void test_default_file(void **state)
     struct ended ended = run(no_file);
     succeeds(&ended);
     assert_int_equal(events_in("weir-%d.nettrace", ended.process), 100);
+}
+
+static void two_without_a_file(void)
+{
+    setenv("WEIR_SESSION", "Unit|None", 1);
+    emit_hundred();
+    MUST(weir_configure("Unit;name=third", NULL) == WEIR_OK);
+    WEIR_EMIT(Unit, Plain);
+    struct weir_session_info infos[3];
+    char name[64];
+    MUST(sessions_listed(infos, 3) == 3);
+    snprintf(name, sizeof name, "weir-%d-2.nettrace", getpid());
+    MUST(strcmp(infos[1].name, name) == 0 && strcmp(infos[2].name, "third") == 0);
+}
+
+/* None replaces another one's. */
+static void test_default_files(void **state)
+{
+    (void)state;
+    struct ended ended = run(two_without_a_file);
+    succeeds(&ended);
+    assert_int_equal(events_in("weir-%d.nettrace", ended.process), 101);
+    assert_int_equal(events_in("weir-%d-2.nettrace", ended.process), 0);
+    assert_int_equal(events_in("weir-%d-3.nettrace", ended.process), 1);
 }
 
 static const char *text; /* of the next child */
@@ -392,6 +417,46 @@ static void test_exit_with_a_parked_thread(void **state)
     assert_ptr_equal(strchr(ended.messages, '\n'), ended.messages + strlen(ended.messages) - 1);
 }
 
+static sem_t in_source;
+
+static void stays(void *context, const struct weir_rundown *rundown)
+{
+    if (rundown->moment != WEIR_RUNDOWN_START)
+        return;
+    WEIR_EMIT(Unit, Plain); /* of the rundown */
+    sem_post(&in_source);
+    sem_wait(context);
+}
+
+static void *configure(void *unused)
+{
+    (void)!weir_configure("Unit;file=starting;rundown_at_start=1", NULL);
+    return unused;
+}
+
+static void exit_in_a_start(void)
+{
+    static sem_t never;
+    struct weir_provider *provider;
+    pthread_t thread;
+    MUST(unit_setup(NULL) == 0);
+    MUST(weir_provider_create("Source", NULL, NULL, &provider, NULL) == WEIR_OK);
+    MUST(weir_rundown_register(provider, stays, &never, NULL) == WEIR_OK);
+    MUST(pthread_create(&thread, NULL, configure, NULL) == 0);
+    sem_wait(&in_source);
+    WEIR_EMIT(Unit, Plain);
+}
+
+/* A session that is still being started is stopped, too. What its source has not handed over yet is
+ * aborted. */
+static void test_exit_in_a_start(void **state)
+{
+    (void)state;
+    struct ended ended = run(exit_in_a_start);
+    succeeds(&ended);
+    assert_int_equal(events_in("starting", 0), 1);
+}
+
 /* --- At run time. ---------------------------------------------------------------------------- */
 
 static void at_run_time(void)
@@ -426,7 +491,8 @@ static void test_at_run_time(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_two_sessions),    cmocka_unit_test(test_default_file),
+        cmocka_unit_test(test_two_sessions),    cmocka_unit_test(test_default_files),
+        cmocka_unit_test(test_exit_in_a_start), cmocka_unit_test(test_default_file),
         cmocka_unit_test(test_mistakes),        cmocka_unit_test(test_dotnet),
         cmocka_unit_test(test_dotnet_defaults), cmocka_unit_test(test_dotnet_mistakes),
         cmocka_unit_test(test_forks),           cmocka_unit_test(test_exit_with_a_parked_thread),

@@ -352,6 +352,27 @@ static void test_stopped_during_the_start(void **unused)
     weir_session_destroy(session);
 }
 
+static struct weir_session *started;
+
+static void destroy_own(void)
+{
+    during = NULL;
+    assert_int_equal(weir_session_destroy(started), WEIR_BAD_STATE);
+}
+
+static void test_destroyed_during_the_start(void **unused)
+{
+    (void)unused;
+    struct weir_session_config config = unit_config();
+    config.rundown_at_start = true;
+    during = destroy_own;
+    assert_int_equal(weir_session_create(&config, &started, NULL), WEIR_OK);
+    assert_int_equal(weir_session_start(started, NULL), WEIR_OK);
+    assert_int_equal(weir_session_stop(started, NULL), WEIR_OK);
+    assert_int_equal(found_in_memory(started).names, 6);
+    weir_session_destroy(started);
+}
+
 struct stuck {
     sem_t entered, may_go;
 };
@@ -518,6 +539,63 @@ static void test_destroyed_by_another_thread(void **unused)
     weir_session_destroy(session);
 }
 
+/* A host's global lock, which its thread lets go of around each wait of the library. */
+static pthread_mutex_t host_lock = PTHREAD_MUTEX_INITIALIZER;
+static __thread bool has_host_lock;
+
+static void let_go(void *unused)
+{
+    (void)unused;
+    if (has_host_lock)
+        pthread_mutex_unlock(&host_lock);
+}
+
+static void take_back(void *unused)
+{
+    (void)unused;
+    if (has_host_lock)
+        pthread_mutex_lock(&host_lock);
+}
+
+static void needs_host_lock(void *context, const struct weir_rundown *rundown)
+{
+    (void)rundown;
+    sem_post(context);
+    pthread_mutex_lock(&host_lock);
+    pthread_mutex_unlock(&host_lock);
+}
+
+static void *stop_it(void *session)
+{
+    assert_int_equal(weir_session_stop(session, NULL), WEIR_OK);
+    return NULL;
+}
+
+/* The destroyer has the lock that the source needs. */
+static void test_destroyed_with_the_hosts_lock(void **unused)
+{
+    (void)unused;
+    const struct weir_park_hooks hooks = {sizeof hooks, let_go, take_back, NULL};
+    sem_t entered;
+    sem_init(&entered, 0, 0);
+    assert_int_equal(weir_park_hooks_set(&hooks), WEIR_OK);
+    assert_int_equal(weir_provider_create("Other", NULL, NULL, &other, NULL), WEIR_OK);
+    assert_int_equal(weir_rundown_register(other, needs_host_lock, &entered, NULL), WEIR_OK);
+    struct weir_session_config config = unit_config();
+    struct weir_session *session = unit_start(&config);
+    pthread_mutex_lock(&host_lock);
+    has_host_lock = true;
+    pthread_t stopping;
+    pthread_create(&stopping, NULL, stop_it, session);
+    sem_wait(&entered);
+    weir_provider_destroy(other);
+    has_host_lock = false;
+    pthread_mutex_unlock(&host_lock);
+    pthread_join(stopping, NULL);
+    assert_int_equal(weir_park_hooks_set(NULL), WEIR_OK);
+    weir_session_destroy(session);
+}
+
 static void test_bad_arguments(void **unused)
 {
     (void)unused;
@@ -544,10 +622,12 @@ int main(void)
         cmocka_unit_test_setup(test_lost_at_the_start, reset),
         cmocka_unit_test_setup(test_behind_a_parked_thread, reset),
         cmocka_unit_test_setup(test_stopped_during_the_start, reset),
+        cmocka_unit_test_setup(test_destroyed_during_the_start, reset),
         cmocka_unit_test_setup(test_stuck_sink, reset),
         cmocka_unit_test_setup(test_second_session_in_a_rundown, reset),
         cmocka_unit_test_setup(test_order_and_end, reset),
         cmocka_unit_test_setup(test_destroyed_by_another_thread, reset),
+        cmocka_unit_test_setup(test_destroyed_with_the_hosts_lock, reset),
         cmocka_unit_test_setup(test_bad_arguments, reset),
     };
     return cmocka_run_group_tests(tests, register_all, NULL);

@@ -316,7 +316,8 @@ WEIR_NODISCARD WEIR_API enum weir_result weir_session_stop(struct weir_session *
  * drain thread's work: reads the recorded events and, every flush_ms, hands them to the sink, which
  * may block. Call it often enough that the budget does not fill: events that find no room are
  * dropped. In OVERWRITE it reads nothing until a snapshot or the stop, and the oldest events are
- * overwritten. Do not call it in a callback of the library. WEIR_BAD_STATE if the session does not
+ * overwritten. NULL: for all sessions that weir_configure() or the environment has started. Do not
+ * call it in a callback of the library. WEIR_BAD_STATE if the session does not
  * run, WEIR_IO once its sink has failed. `error` may be NULL. In other builds it does nothing and
  * returns WEIR_OK.
  */
@@ -354,12 +355,13 @@ weir_session_update(struct weir_session *session, const struct weir_enable *enab
  *
  *     MyVM:0x1:5,Jit;file=/tmp/vm-%p.nettrace;mode=block;budget=1M|*;mode=overwrite;name=recorder
  *
- *     file=PATH               %p stands for the process's id; default weir-%p.nettrace
+ *     file=PATH               %p stands for the process's id; default weir-%p.nettrace, and
+ *                             weir-%p-2.nettrace for the next session without one
  *     mode=drop|block|overwrite, wake=relay|fifo|auto-reset
  *     budget=BYTES, segment=BYTES              with K, M or G
  *     flush_ms=N, stop_ms=N, max_block_ms=N    stop_ms is the configuration's stop_ms_max
  *     rundown=KEYWORDS, rundown_at_start=0|1
- *     name=TEXT
+ *     name=TEXT               for the list; default: the file
  *
  * Arguments of providers and values that contain a semicolon, a comma or a bar are written in double
  * quotes, and double quotes in those twice. What is left out has the configuration's default; unknown
@@ -369,11 +371,13 @@ weir_session_update(struct weir_session *session, const struct weir_enable *enab
  * position and what was expected there, or a result of weir_session_create(). If one of several
  * cannot be started, the others run. The sessions are the library's: weir_session_list() has them,
  * weir_session_stop_id() may stop them, and exit() stops them, each within its stop_ms_max; a
- * failure is then one line on stderr. Threads and blocking as weir_session_start(); allocates.
+ * failure is then one line on stderr. The exit calls no park hooks, but rundown sources: a host whose
+ * runtime ends before that stops these sessions itself, by the list. In single-threaded builds,
+ * weir_session_poll(NULL) polls them. Threads and blocking as weir_session_start(); allocates.
  *
  * NULL: the sessions of the environment. The first registration of a provider starts them too, and
  * then a failure is one line on stderr; of both, the first one in a process does it, and a later
- * call does nothing. A forked child has none of its parent's sessions, and starts those of the
+ * call does nothing but wait for it. A forked child has none of its parent's sessions, and starts those of the
  * environment only if it calls this. A process with more privileges than its user ignores its
  * environment. The variables, of which each set describes its own sessions:
  *
@@ -574,8 +578,9 @@ WEIR_NODISCARD WEIR_API enum weir_result weir_session_snapshot(struct weir_sessi
  * the lock back, or leaves the region; it may block for as long as a whole collection takes.
  *
  * They are called around each wait of an emitting thread for room in a BLOCK session, and around
- * the waits of weir_session_start, weir_session_stop, weir_session_stop_id, weir_session_destroy and
- * weir_session_snapshot for other threads. They are not called for an event or a call that does not
+ * the waits of weir_session_start, weir_session_stop, weir_session_stop_id, weir_session_destroy,
+ * weir_session_snapshot, weir_configure, weir_provider_destroy and, as it may start the sessions of
+ * the environment, weir_provider_register for other threads. They are not called for an event or a call that does not
  * wait, nor for the short locks of the library; not in a no-block scope, where no event waits, and
  * a control call waits without them; not on the library's own threads; and never in single-threaded
  * builds.

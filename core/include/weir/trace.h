@@ -233,7 +233,9 @@ struct weir_provider_change {
 typedef void (*weir_provider_watcher)(void *context, const struct weir_provider_change *change);
 
 /*
- * Registers a declared provider; running sessions that asked for it get it at once.
+ * Registers a declared provider; running sessions that asked for it get it at once. The first
+ * registration in a process starts the sessions of its environment, if there are any: with
+ * everything that weir_configure() in weir/session.h does, and a line on stderr if that fails.
  * `callback`, `provider` and `error` may be NULL. Any thread; takes the registry lock, for which it
  * waits as long as another such call has it; allocates.
  * WEIR_EXISTS: a provider of that name is registered (names are compared without case; "Weir" is
@@ -294,8 +296,9 @@ struct weir_rundown {
  * that starts the session, after the callbacks, and the session goes on meanwhile, so it may take
  * locks of threads that are parked; what it emits after the session has ended is counted as ABORTED.
  *
- * Several sessions may call it at once. It may create, start and stop other sessions, but not stop
- * its own (at a start it may), and destroy its provider. It must not throw, jump, or end its thread.
+ * Several sessions may call it at once, and one may at its stop while the call of its start goes on.
+ * It may create, start and stop other sessions, but not stop its own (at a start it may), and destroy
+ * its provider. It must not throw, jump, or end its thread. A child that it forks cannot trace.
  */
 typedef void (*weir_rundown_source)(void *context, const struct weir_rundown *rundown);
 
@@ -331,7 +334,7 @@ static inline bool weir_status_wants(const struct weir_status *status, uint8_t l
     /* relaxed, twice: hints */
     uint64_t wanted = __atomic_load_n(&status->keywords, __ATOMIC_RELAXED);
     return wanted != 0 && (keywords == 0 || (keywords & wanted) != 0) &&
-           level <= __atomic_load_n(&status->level, __ATOMIC_RELAXED);
+           (level & (WEIR_EVENT_ORDERED - 1u)) <= __atomic_load_n(&status->level, __ATOMIC_RELAXED);
 }
 
 /* The provider's words, valid until weir_provider_destroy() is called. Any thread; neither blocks
