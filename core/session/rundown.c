@@ -190,6 +190,7 @@ void wr_rundown_take(struct weir_session *session, uint64_t ticks)
     const unsigned char *at = box->bytes;
     for (uint32_t i = 0; i < box->count; i++) {
         const struct item *item = (const void *)at;
+        wr_data_read(at, (uint32_t)item_bytes(item));
         item_encode(session, item, at + sizeof *item, ticks);
         at += item_bytes(item);
     }
@@ -293,6 +294,7 @@ static bool collect(struct starter *starter, const struct weir_event *event, con
     memcpy(at, &item, sizeof item);
     if (!item.is_lost)
         wr_payload_write(item.definition, payload, &size, at + sizeof item);
+    wr_data_written(at, (uint32_t)item_bytes(&item));
     box->used += (uint32_t)item_bytes(&item);
     box->count++;
     return !item.is_lost;

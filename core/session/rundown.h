@@ -31,8 +31,10 @@ struct wr_rundown_box {
     uint32_t count; /* events, lost ones included */
 };
 
-/* Pages of a box: what collects while the drain sleeps. */
+/* Pages of a box: what collects while the drain sleeps. The models set another size. */
+#ifndef WR_BOX_BYTES
 #define WR_BOX_BYTES (UINT64_C(256) << 10)
+#endif
 
 /* On the starter's thread, when the session's events are on. */
 void wr_rundown_at_start(struct weir_session *session);

@@ -32,6 +32,7 @@ struct redundant {
     "stored before, and loaded after, a change of the masks under the registry's lock"
 #define DONE \
     "raised and loaded under the registry's lock; a destroy sleeps on it without, and looks again"
+#define BY_CLOSED  "a starter that finds CLOSED does not touch the box again"
 #define BY_PIN     "the even pin, loaded before with acquire, has shown all that the writer did"
 #define NO_RETURN  "the writer reads nothing that the drain did before"
 #define BY_GATE    "the links are written, and followed for a take-back, under the gate's lock"
@@ -133,6 +134,13 @@ static const struct redundant redundant[] = {
     {"drain.c", "is_revocable", MODEL_LOAD, "acquire to relaxed",
      "the sweep only asks whether it has changed since the last one"},
     {"mode_block.c", "is_short", MODEL_EXCHANGE, "*", HINT},
+    {"rundown.c", "box_close", MODEL_CAS, "failure relaxed",
+     "wr_rundown_take() loads it again, with acquire"},
+    {"rundown.c", "box_close", MODEL_CAS, "*", BY_CLOSED},
+    {"rundown.c", "hand_over", MODEL_CAS, "acq_rel to release", LOADED},
+    {"rundown.c", "hand_over", MODEL_CAS, "failure relaxed", BY_CLOSED},
+    {"rundown.c", "wait_taken", MODEL_LOAD, "acquire to relaxed",
+     "it only ends a wait; the box's own word, loaded again, says whose the box is"},
     {"drain_thread.c", "timer_next", MODEL_LOAD, "acquire to relaxed", HINT},
     {"drain_thread.c", "loop#2", MODEL_LOAD, "acquire to relaxed",
      "a sleep follows, from which the bell wakes it"},
@@ -160,6 +168,7 @@ static const struct redundant redundant[] = {
     {"slots.c", "product_give_slot", MODEL_STORE, "release to relaxed", BY_MASK},
     {"callbacks.c", "callback_end", MODEL_ADD, "*", DONE},
     {"callbacks.c", "wr_callbacks_end_locked", MODEL_LOAD, "acquire to relaxed", DONE},
+    {"sources.c", "source_leave", MODEL_ADD, "*", DONE},
     {"callback_models.c", "use_slot", MODEL_LOAD, "acquire to relaxed", BY_MASK},
     {"lane_bench.c", "bench_next_session", MODEL_STORE, "seq_cst to release",
      "only clearing the mask must precede the loads of the pins"},

@@ -17,7 +17,7 @@ BLOCK, EMIT, STOP = "buffers/mode_block.c", "event/emit_slow.c", "session/sessio
 DRAIN, STEP, HOOKS = "session/drain_thread.c", "session/step.c", "event/hooks.c"
 HOT, CLOCK = "event/emit.c", "base/counter.h"
 BUFFERS, FREE, BELL = "buffers/buffers.c", "buffers/free_list.c", "wait/bell.c"
-LOOK, POINT = "session/drain.c", "session/point.c"
+LOOK, POINT, RUNDOWN = "session/drain.c", "session/point.c", "session/rundown.c"
 TURN = "buffers/mode_drop.c"
 CALLS, SLOTS, PROVIDERS = "event/callbacks.c", "event/slots.c", "event/providers.c"
 
@@ -288,6 +288,51 @@ MUTANTS = [
      [edit(HOOKS, "call(hooks->after, hooks->context);",
            "const struct copy *copy = wr_ptr_load_acquire(&current);\n"
            "call(copy->hooks.after, copy->hooks.context);")]),
+
+    # What the thread that starts a session hands to its drain.
+    ("offer_by_store", "a box is offered although it is closed", "rundown",
+     [edit(RUNDOWN, "if (!wr_u32_cas_acq_rel(&box->state, &empty, WR_BOX_FULL)) {\n"
+                    "        count_aborted(session, box->count);\n"
+                    "        starter->has_left = true;\n"
+                    "        return;\n"
+                    "    }",
+           "(void)empty;\nwr_u32_store_release(&box->state, WR_BOX_FULL);")]),
+    ("offer_before_count", "a box is offered before its last event is in it", "rundown",
+     [expression(RUNDOWN, "    unsigned char *at = box->bytes + box->used;",
+                 "    uint32_t early = WR_BOX_EMPTY;\n"
+                 "    if (MUTANT_ON)\n"
+                 "        wr_u32_cas_acq_rel(&box->state, &early, WR_BOX_FULL);\n"
+                 "    unsigned char *at = box->bytes + box->used;"),
+      expression(RUNDOWN, "uint32_t empty = WR_BOX_EMPTY;", "uint32_t empty = MUTANT_ON ? WR_BOX_FULL : WR_BOX_EMPTY;",
+                 after="static void hand_over(")]),
+    ("offer_without_ring", "an offer does not ring the drain", "rundown_ring",
+     [edit(RUNDOWN, "wr_drain_take_rundown(session);", "(void)0;")]),
+    ("offer_kept", "a box is offered again with what was taken from it", "rundown",
+     [edit(RUNDOWN, "box->used = box->count = 0;", "box->used = 0;")]),
+    ("taken_before_encoding", "a box is the starter's again before its events are encoded", "rundown",
+     [expression(RUNDOWN, "const unsigned char *at = box->bytes;",
+                 "const unsigned char *at = box->bytes;\n"
+                 "    if (MUTANT_ON)\n"
+                 "        wr_u32_store_release(&box->state, WR_BOX_EMPTY);"),
+      edit(RUNDOWN, "wr_u32_store_release(&box->state, WR_BOX_EMPTY);", "(void)0;", after="at += item_bytes(item);")]),
+    ("taken_without_wake", "a starter is not woken when its box has been taken", "rundown",
+     [edit(RUNDOWN, "wr_os_futex_wake_all(&box->state);", "(void)0;")]),
+    ("close_by_store", "the end closes a box without taking what it holds", "rundown",
+     [expression(RUNDOWN, "while (!wr_u32_cas_acq_rel(&session->box.state, &empty, WR_BOX_CLOSED)) {",
+                 "if (MUTANT_ON)\n        wr_u32_store_release(&session->box.state, WR_BOX_CLOSED);\n"
+                 "    while (!MUTANT_ON && !wr_u32_cas_acq_rel(&session->box.state, &empty, WR_BOX_CLOSED)) {")]),
+    ("box_left_open", "the end takes what the box holds, and does not close it", "rundown",
+     [edit(RUNDOWN, "box_close(session);", "wr_rundown_take(session, wr_step_ticks_now(session));",
+           after="void wr_rundown_at_stop(")]),
+    ("refused_not_counted", "events that the drain does not take any more are not counted", "rundown",
+     [edit(RUNDOWN, "count_aborted(session, box->count);", "(void)session;", after="static void hand_over(")]),
+    ("late_not_counted", "events behind the end are not counted", "rundown",
+     [edit(RUNDOWN, "count_aborted(starter->session, 1);", "(void)0;")]),
+    ("left_not_set", "a starter that leaves its box to the drain goes on writing to it", "rundown",
+     [edit(RUNDOWN, "starter->has_left = wr_u32_load_acquire(&box->state) != WR_BOX_EMPTY;", "starter->has_left = false;")]),
+    ("wait_past_stop", "a starter whose box is full does not look at the stop", "rundown_stuck",
+     [expression(RUNDOWN, "!wr_u32_load_acquire(&session->stop_requested)",
+                 "(MUTANT_ON || !wr_u32_load_acquire(&session->stop_requested))", after="static void wait_taken(")]),
 
     # Providers' callbacks.
     ("calls_overlap", "a provider that is being called is called by another thread as well", "watch_start",

@@ -68,6 +68,10 @@ struct wr_lane *product_attach(struct wr_buffers *buffers, struct wr_thread *thr
  * that gives a segment writes to all of it, as its next owner may. */
 void product_free_list(struct wr_segment *const *segments, uint32_t count, uint32_t segment_bytes);
 
+/* Call in setup(). Registers a source of rundown. */
+struct weir_rundown;
+void product_source(void (*source)(void *context, const struct weir_rundown *rundown));
+
 /* Call in setup(). Sets the hooks, or none. Later each thread may set other hooks, once. */
 struct weir_park_hooks;
 void product_hooks_reset(void);

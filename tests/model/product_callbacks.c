@@ -201,6 +201,20 @@ void product_registry_reset(void)
     model_name(&wr_buffers_by_slot[1], "by_slot1");
 }
 
+void product_source(void (*source)(void *context, const struct weir_rundown *rundown))
+{
+    model_lend(&registry_lock, sizeof registry_lock);
+    model_lend(&first_source, sizeof first_source);
+    model_lend(&last_source, sizeof last_source);
+    model_lend(&last_number, sizeof last_number);
+    model_lend(&calls_ended, sizeof calls_ended);
+    model_name(&registry_lock, "registry lock");
+    model_name(&calls_ended, "calls ended");
+    last_source = &first_source;
+    struct weir_provider *provider = model_memory(sizeof *provider);
+    model_check(weir_rundown_register(provider, source, NULL, NULL) == WEIR_OK);
+}
+
 struct wr_interest *product_interest(const char *provider, uint64_t keywords)
 {
     struct wr_interest *interest = allocate(sizeof *interest + sizeof(struct wr_filter) + 2);

@@ -9,6 +9,7 @@
 static struct weir_event *the_event;
 static const struct wr_event_definition *the_definition;
 static bool sink_fails;
+static void (*sink_shows)(const void *bytes, uint64_t count);
 static pthread_mutex_t registry_lock;
 struct wr_u64 wr_mask_marker;
 struct wr_ptr wr_definitions[WR_EVENT_INDEX_MAX + 1];
@@ -35,6 +36,7 @@ void product_event(struct weir_event *event, const struct wr_event_definition *d
     the_event = event;
     the_definition = definition;
     sink_fails = false;
+    sink_shows = NULL;
 }
 
 void product_marker(uint64_t bit)
@@ -45,6 +47,11 @@ void product_marker(uint64_t bit)
 void product_sink_fails(void)
 {
     sink_fails = true;
+}
+
+void product_sink_shows(void (*to)(const void *bytes, uint64_t count))
+{
+    sink_shows = to;
 }
 
 /* --- The registry. --------------------------------------------------------------------------- */
@@ -150,7 +157,8 @@ uint32_t wr_process_generation(void)
 
 bool wr_stream_write(struct wr_stream *stream, const void *bytes, uint64_t count)
 {
-    (void)bytes;
+    if (sink_shows)
+        sink_shows(bytes, count);
     stream->sent += count;
     stream->has_failed |= sink_fails;
     return !stream->has_failed;

@@ -12,6 +12,9 @@ void product_event(struct weir_event *event, const struct wr_event_definition *d
 /* Call in setup(). Makes the sink fail from its next write on. */
 void product_sink_fails(void);
 
+/* Call in setup(). Shows what the sink gets. */
+void product_sink_shows(void (*to)(const void *bytes, uint64_t count));
+
 /* Call in setup(). Membarrier has failed before the event is enabled; masks contain this bit. */
 void product_marker(uint64_t bit);
 

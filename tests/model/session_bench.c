@@ -507,6 +507,111 @@ void session_change(void)
     wr_registry_enable(0, NULL);
 }
 
+/* --- OFFER, TAKEN. --------------------------------------------------------------------------- */
+
+#define STATES      3u
+#define STATE_WORDS (PAYLOAD_BYTES / 8)
+#define STATE_MARK  UINT64_C(0x6574617473206e61)
+
+static void emit_states(void *context, const struct weir_rundown *rundown)
+{
+    (void)context;
+    if (rundown->moment != WEIR_RUNDOWN_START)
+        return;
+    for (uint32_t i = 0; i < STATES; i++) {
+        const uint64_t state[STATE_WORDS] = {STATE_MARK, session_bench.states++};
+        wr_self.last_loss = WEIR_LOSS_COUNT;
+        bool is_collected = weir_emit(session_bench.event, state);
+        model_check(is_collected == (wr_self.last_loss != WEIR_LOSS_ABORTED));
+    }
+}
+
+static void read_states(const void *bytes, uint64_t count)
+{
+    const unsigned char *at = bytes;
+    for (uint64_t i = 0; i + PAYLOAD_BYTES <= count; i++) {
+        uint64_t state[2];
+        memcpy(state, at + i, sizeof state);
+        if (state[0] == STATE_MARK)
+            model_check(state[1] == session_bench.states_read++);
+    }
+}
+
+void session_prepare_rundown(bool has_drain)
+{
+    if (has_drain)
+        session_prepare_brim(true, 1, 1);
+    else
+        session_prepare_drop(true, 1, 1, true);
+    struct weir_session *session = session_bench.session;
+    session->config.rundown_at_start = true;
+    session->config.rundown_keywords = 1;
+    session->box.bytes = model_memory(WR_BOX_BYTES);
+    model_name(&session->box.state, "box");
+    product_source(emit_states);
+    product_sink_shows(read_states);
+    product_timed(0, 1);
+}
+
+void session_prepare_rundown_stuck(void)
+{
+    session_prepare_rundown(false);
+    wr_u32_store_release(&session_bench.session->stop_requested, 1);
+    product_timed(0, 0);
+}
+
+void session_rundown(void)
+{
+    wr_rundown_at_start(session_bench.session);
+    wr_u32_store_release(session_bench.told, 1);
+}
+
+void session_rundown_and_stop(void)
+{
+    wr_rundown_at_start(session_bench.session);
+    session_stop();
+}
+
+void session_take_and_end(void)
+{
+    struct weir_session *session = session_bench.session;
+    wr_rundown_take(session, session->drain.horizon);
+    wr_u32_store_relaxed(&session->stop_requested, 1); /* relaxed: ends a wait, and that is all */
+    wr_rundown_at_stop(session);
+    wr_drain_flush(session);
+}
+
+void session_end_late(void)
+{
+    model_wait_until_u32(session_bench.told, is_one, 0);
+    wr_rundown_at_stop(session_bench.session);
+    wr_drain_flush(session_bench.session);
+}
+
+void session_stop_and_wait(void)
+{
+    model_check(product_stop(session_bench.session, false, UINT64_MAX));
+    session_bench.has_stopped = true;
+    model_wait_until_u32(session_bench.told, is_one, 0);
+    free_all();
+}
+
+void session_check_rundown(void)
+{
+    const struct weir_session *session = session_bench.session;
+    const struct weir_counts *own = &session->drain.own;
+    model_check(session_bench.states == STATES);
+    model_check(own->written == session_bench.states_read);
+    model_check(own->written + own->lost[WEIR_LOSS_ABORTED] == STATES);
+    model_outcome(session_bench.states_read);
+}
+
+void session_check_rundown_in_time(void)
+{
+    session_check_rundown();
+    model_check(product_clock_ns(1) < UINT64_C(1000000) * FLUSH_MS);
+}
+
 /* --- EARLY. ---------------------------------------------------------------------------------- */
 
 void session_start_late(void)

@@ -24,6 +24,8 @@ struct session_bench {
     uint32_t hooked[EMITTERS_MAX]; /* hooks that the thread has called */
     void *hooked_by[EMITTERS_MAX]; /* their context */
     struct wr_u32 *told;           /* set once the first emitter has emitted */
+    uint32_t states; /* that the source of rundown has emitted, and that the stream has */
+    uint32_t states_read;
     bool has_stopped;
     bool has_clock; /* one moving clock for all */
 };
@@ -109,6 +111,26 @@ void session_check_lost(void);
 void session_prepare_next(void);
 /* Stops this session, frees its lanes, and starts the next one. */
 void session_change(void);
+
+/* Call in setup(). The session has a rundown at its start: of STATES events, of which the box holds
+ * one. With a drain thread and a bell, or without. */
+void session_prepare_rundown(bool has_drain);
+/* The same, without; the stop has begun before the rundown does. */
+void session_prepare_rundown_stuck(void);
+/* Starts that rundown, then signals that the start is over. */
+void session_rundown(void);
+/* The same, and then stops the session. */
+void session_rundown_and_stop(void);
+/* A drain that takes once what is offered, and is then stopped. */
+void session_take_and_end(void);
+/* One that is stuck in its sink, and does not take anything before the start is over. */
+void session_end_late(void);
+/* Stops the session, and frees it once its start is over. */
+void session_stop_and_wait(void);
+/* Call in finish(). Each event is in the stream once, in order, or was counted as aborted. */
+void session_check_rundown(void);
+/* The same, and the drain, the second thread, has not waited for its timer. */
+void session_check_rundown_in_time(void);
 
 /* The end of weir_session_start(), with a drain whose sink fails meanwhile. */
 void session_start_late(void);

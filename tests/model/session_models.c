@@ -152,6 +152,16 @@ static void bell_setup(void)
     product_own_bell(&session_bench.session->buffers.bell);
 }
 
+static void rundown_setup(void)
+{
+    session_prepare_rundown(false);
+}
+
+static void rundown_drain_setup(void)
+{
+    session_prepare_rundown(true);
+}
+
 /* Between the two events it waits for the drain. */
 static void emit_twice_and_stop(void)
 {
@@ -265,6 +275,31 @@ const struct lane_model session_models[] = {
                .threads = 2,
                .setup = hooks_setup,
                .run = {session_set_hooks, session_wait_and_set_hooks}}},
+    {.model = {.name = "rundown",
+               .about = "a rundown at the start in three boxes, a look that takes one, and the end",
+               .threads = 2,
+               .setup = rundown_setup,
+               .run = {session_rundown, session_take_and_end},
+               .finish = session_check_rundown},
+     .is_large = true},
+    {.model = {.name = "rundown_stuck",
+               .about = "the start does not wait for a drain that takes nothing until the end",
+               .threads = 2,
+               .setup = session_prepare_rundown_stuck,
+               .run = {session_rundown, session_end_late},
+               .finish = session_check_rundown},
+     .is_large = true},
+    {.model = {.name = "rundown_ring",
+               .about = "a rundown at the start, and then a stop; drain",
+               .threads = 2,
+               .setup = rundown_drain_setup,
+               .run = {session_rundown_and_stop, session_drain},
+               .finish = session_check_rundown_in_time},
+     .is_large = true,
+     .preemptions = 2},
+    {THREE_OF("rundown_stop", "a rundown at the start, drain, stop", rundown_drain_setup,
+              session_rundown, session_stop_and_wait, session_drain, session_check_rundown),
+     .is_large = true, .preemptions = 1},
     {.model = {.name = "early",
                .about = "the sink fails before the event is enabled",
                .threads = 2,
