@@ -225,9 +225,10 @@ void wr_rundown_at_stop(struct weir_session *session)
 /* The session has ended: the file cannot report these losses, but its figures do. */
 static void count_aborted(struct weir_session *session, uint64_t count)
 {
-    pthread_mutex_lock(&session->buffers.lock);
+    uint64_t signals;
+    wr_buffers_lock(&session->buffers, UINT64_MAX, &signals);
     session->drain.own.lost[WEIR_LOSS_ABORTED] += count;
-    pthread_mutex_unlock(&session->buffers.lock);
+    wr_buffers_unlock(&session->buffers, signals);
 }
 
 /* A drain that is stuck in its sink ends no wait, but a stop does. The box stays the drain's then,
