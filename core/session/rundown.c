@@ -137,11 +137,18 @@ static struct captured capture_begin(const struct captured *now)
     return before;
 }
 
+/* In a child that a source, or a handler or a hook on its thread, has forked? It has no drain, and
+ * the session's locks may be held by threads that it does not have. */
+static bool is_in_child(const struct weir_session *session)
+{
+    return session->generation != wr_process_generation();
+}
+
 /* In a child that a source has forked, nothing is captured any more. */
 static void capture_end(const struct weir_session *session, const struct captured *before)
 {
     static const struct captured nothing;
-    capture_set(session->generation == wr_process_generation() ? before : &nothing);
+    capture_set(is_in_child(session) ? &nothing : before);
     wr_self_leave();
 }
 
@@ -226,6 +233,8 @@ void wr_rundown_at_stop(struct weir_session *session)
 static void count_aborted(struct weir_session *session, uint64_t count)
 {
     uint64_t signals;
+    if (is_in_child(session))
+        return;
     wr_buffers_lock(&session->buffers, UINT64_MAX, &signals);
     session->drain.own.lost[WEIR_LOSS_ABORTED] += count;
     wr_buffers_unlock(&session->buffers, signals);
@@ -236,7 +245,8 @@ static void count_aborted(struct weir_session *session, uint64_t count)
 static void wait_taken(struct weir_session *session)
 {
     const struct weir_park_hooks *hooks = wr_hooks_before();
-    while (box_is_full(session) && !wr_u32_load_acquire(&session->stop_requested))
+    while (box_is_full(session) && !wr_u32_load_acquire(&session->stop_requested) &&
+           !is_in_child(session))
         wr_session_wait_while(&session->box.state, WR_BOX_FULL,
                               wr_os_monotonic_ns() + STOP_LOOK_NS);
     wr_hooks_after(hooks);
@@ -260,7 +270,8 @@ static void hand_over(struct starter *starter)
     struct wr_rundown_box *box = &session->box;
     uint32_t empty = WR_BOX_EMPTY;
     bool has_news = box->count > 0 || box_is_closed(session);
-    if (starter->has_left || !has_news || session->generation != wr_process_generation())
+    starter->has_left |= is_in_child(session);
+    if (starter->has_left || !has_news)
         return;
     /* edge OFFER.release */
     if (!wr_u32_cas_acq_rel(&box->state, &empty, WR_BOX_FULL)) {

@@ -7,6 +7,7 @@
 #include <semaphore.h>
 #include <signal.h>
 #include <stdio.h>
+#include <sys/wait.h>
 #include <unistd.h>
 #include "session/session.h"
 
@@ -480,6 +481,61 @@ static void test_stuck_sink(void **unused)
     weir_session_destroy(started);
 }
 
+static pid_t child;
+
+/* In the wait for the box, not in that for the drain. */
+static void fork_once(void)
+{
+    if (calls == 0 || child != -1 || (child = fork()) == 0)
+        return;
+    int status;
+    waitpid(child, &status, 0);
+    assert_true(WIFEXITED(status) && WEXITSTATUS(status) == 0);
+}
+
+static void before_wait(void *is_behind)
+{
+    if (!is_behind)
+        fork_once();
+    if (calls > 0)
+        sem_post(&sink->may_go);
+}
+
+static void behind_wait(void *is_behind)
+{
+    if (is_behind)
+        fork_once();
+}
+
+static void end_child(void)
+{
+    if (child == 0)
+        _exit(emitted < MANY ? 0 : 1);
+}
+
+/* In a child, nobody takes the box, whether it is full or not: the source goes on without it. */
+static void test_fork_around_a_wait(void **unused)
+{
+    (void)unused;
+    for (int is_behind = 0; is_behind < 2; is_behind++) {
+        struct stuck stuck;
+        const struct weir_park_hooks hooks = {sizeof hooks, before_wait, behind_wait,
+                                              is_behind ? &stuck : NULL};
+        struct weir_session_config config = stuck_config(&stuck);
+        reset(NULL);
+        to_emit = MANY;
+        child = -1;
+        during = end_child;
+        assert_int_equal(weir_park_hooks_set(&hooks), WEIR_OK);
+        start(&config);
+        assert_true(child > 0);
+        assert_int_equal(weir_session_stop(started, NULL), WEIR_OK);
+        assert_int_equal(weir_park_hooks_set(NULL), WEIR_OK);
+        assert_int_equal(unit_counts(started).written, 2 * MANY);
+        weir_session_destroy(started);
+    }
+}
+
 /* --- Sources and their providers. ------------------------------------------------------------ */
 
 static struct weir_session *second;
@@ -672,6 +728,7 @@ int main(void)
         cmocka_unit_test_setup(test_stopped_during_the_start, reset),
         cmocka_unit_test_setup(test_lost_without_signals, reset),
         cmocka_unit_test_setup(test_stuck_sink, reset),
+        cmocka_unit_test_setup(test_fork_around_a_wait, reset),
         cmocka_unit_test_setup(test_second_session_in_a_rundown, reset),
         cmocka_unit_test_setup(test_order_and_end, reset),
         cmocka_unit_test_setup(test_destroyed_by_another_thread, reset),
