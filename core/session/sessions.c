@@ -54,9 +54,9 @@ void wr_sessions_set_starting(struct weir_session *session, bool is_starting)
 
 bool wr_sessions_is_starting(struct weir_session *session)
 {
+    bool is_called = wr_self.callbacks || wr_self.depth > 0; /* a rundown is inside the library */
     wr_registry_lock();
-    bool has_left =
-        pthread_equal(session->starter, pthread_self()) && !wr_self.callbacks && !wr_self.sources;
+    bool has_left = pthread_equal(session->starter, pthread_self()) && !is_called;
     bool is_starting = session->is_starting && !has_left;
     wr_registry_unlock();
     return is_starting;

@@ -481,6 +481,23 @@ static void test_stuck_sink(void **unused)
     weir_session_destroy(started);
 }
 
+static void destroy_own(void)
+{
+    during = NULL;
+    assert_int_equal(weir_session_destroy(started), WEIR_BAD_STATE);
+}
+
+static void test_destroyed_during_the_start(void **unused)
+{
+    (void)unused;
+    struct weir_session_config config = unit_config();
+    config.rundown_at_start = true;
+    during = destroy_own;
+    start(&config);
+    assert_null(during);
+    assert_int_equal(weir_session_destroy(started), WEIR_OK);
+}
+
 static pid_t child;
 
 /* In the wait for the box, not in that for the drain. */
@@ -727,6 +744,7 @@ int main(void)
         cmocka_unit_test_setup(test_behind_a_parked_thread, reset),
         cmocka_unit_test_setup(test_stopped_during_the_start, reset),
         cmocka_unit_test_setup(test_lost_without_signals, reset),
+        cmocka_unit_test_setup(test_destroyed_during_the_start, reset),
         cmocka_unit_test_setup(test_stuck_sink, reset),
         cmocka_unit_test_setup(test_fork_around_a_wait, reset),
         cmocka_unit_test_setup(test_second_session_in_a_rundown, reset),
