@@ -371,7 +371,7 @@ MUTANTS = [
     ("call_ends_without_wake", "the end of a call does not wake a destroy", "watch_destroy",
      [edit(CALLS, "wr_os_futex_wake_all(&callbacks_done);", "(void)0;")]),
     ("destroyed_not_freed", "a provider that was destroyed in its callback is not freed", "watch_destroy_own",
-     [edit(CALLS, "if (is_destroyed)\n        wr_provider_free(provider);", "(void)is_destroyed;")]),
+     [edit(CALLS, "if (is_last)\n        wr_provider_free(provider);", "(void)is_last;")]),
     ("watched_too_late", "a watcher is not told of sessions that run already", "watch_late",
      [edit(PROVIDERS, "wr_callbacks_note_locked(provider);", "(void)provider;", after="static enum weir_result watch_locked(")]),
 
