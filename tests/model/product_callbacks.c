@@ -177,6 +177,7 @@ void product_registry_reset(void)
 {
     product_system_reset();
     product_threads_reset();
+    product_hooks_reset();
     wr_thread_fast = false;
     block_count = 0;
     memset(providers_by_name.entries, 0, sizeof providers_by_name.entries);
