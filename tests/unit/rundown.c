@@ -361,7 +361,6 @@ static void test_stopped_during_the_start(void **unused)
 /* --- With other threads and processes. ------------------------------------------------------- */
 
 static struct weir_session *started; /* or about to be */
-static sem_t holds;
 
 static void start(const struct weir_session_config *config)
 {
@@ -386,7 +385,7 @@ static bool blocks_signal(pid_t thread, int number)
 static void *hold_lock(void *starter)
 {
     pthread_mutex_lock(&started->buffers.lock);
-    sem_post(&holds);
+    sem_post(&has_begun);
     while (!blocks_signal(*(pid_t *)starter, SIGUSR1))
         sched_yield();
     pthread_mutex_unlock(&started->buffers.lock);
@@ -400,7 +399,7 @@ static void lose_under_lock(void)
     during = NULL;
     assert_int_equal(weir_session_stop_id(asked.session_id, NULL), WEIR_OK);
     pthread_create(&holder, NULL, hold_lock, &self);
-    sem_wait(&holds);
+    sem_wait(&has_begun);
     assert_false(State_Name(9, "late"));
     pthread_join(holder, NULL);
 }
@@ -409,10 +408,11 @@ static void lose_under_lock(void)
 static void test_lost_without_signals(void **unused)
 {
     (void)unused;
+    unit_skip_under_qemu("the system does not show what a guest's thread blocks");
     struct weir_session_config config = unit_config();
     config.rundown_at_start = true;
     during = lose_under_lock;
-    sem_init(&holds, 0, 0);
+    sem_init(&has_begun, 0, 0);
     start(&config);
     assert_int_equal(unit_counts(started).lost[WEIR_LOSS_ABORTED], 4);
     weir_session_destroy(started);
