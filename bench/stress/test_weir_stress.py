@@ -172,7 +172,9 @@ class Runs(unittest.TestCase):
         if "not built yet" in call("--mode", "overwrite", "--events", "1").stderr:
             self.skipTest("mode overwrite is not built yet")
         run = self.small("--verify", "--mode", "overwrite", "--budget", "256K")
-        self.assertEqual(run.lost, run["lost"]["OVERWRITTEN"])
+        # The lock of a thread that is preempted for over a millisecond costs others an event.
+        self.assertEqual(run.lost, sum(run["lost"][cause] for cause in ("OVERWRITTEN", "FULL", "NO_SEGMENT")))
+        self.assertGreater(run["lost"]["OVERWRITTEN"], 0)
         self.assertGreater(run["written"], 0)
 
     def test_pipe(self):

@@ -106,6 +106,7 @@ static uint32_t reading_of_this_process(void)
 static void reading_end(void)
 {
     wr_self.is_configuring = false;
+    /* edge ENVIRONMENT.release */
     wr_u32_store_release(&reading, reading_of_this_process() + 1);
     wr_os_futex_wake_all(&reading);
 }
@@ -114,6 +115,7 @@ static void reading_end(void)
  * being read waits, unless it does that itself, and is in a provider's callback. */
 static bool reading_begin(bool is_asked)
 {
+    /* edge ENVIRONMENT.acquire */
     uint32_t own = reading_of_this_process(), found = wr_u32_load_acquire(&reading);
     while (found < own && (is_asked || found == 0))
         if (wr_u32_cas_acq_rel(&reading, &found, own)) {
