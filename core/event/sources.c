@@ -1,6 +1,6 @@
 /*
- * Sources of rundown: functions that providers registered, called for one session at a time by its
- * drain, or by the thread that starts it.
+ * Sources of rundown: functions that providers registered. A session's drain calls them one after
+ * the other, or the thread that starts it.
  *
  * Each call is outside all locks. Several sessions may call the same source at once: one whose sink
  * is stuck must not keep another from its end. A provider counts the calls that are inside it, and is

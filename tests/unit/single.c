@@ -195,6 +195,26 @@ static void test_rundown(void **state)
     weir_session_destroy(session);
 }
 
+/* Sessions that nobody has a pointer to. */
+static void test_poll_of_configured_sessions(void **state)
+{
+    (void)state;
+    assert_int_equal(weir_session_poll(NULL, NULL), WEIR_OK); /* there are none */
+    assert_int_equal(weir_configure("Unit;file=/dev/null;budget=64K;segment=4K", NULL), WEIR_OK);
+    for (uint64_t i = 0; i < 20000; i++) {
+        assert_true(WEIR_EMIT(Unit, Pair, i, i));
+        if (i % 100 == 0)
+            assert_int_equal(weir_session_poll(NULL, NULL), WEIR_OK);
+    }
+    struct weir_session_info info;
+    struct weir_session_table table = WEIR_SESSION_TABLE_INIT;
+    table.sessions = &info;
+    table.sessions_max = 1;
+    assert_int_equal(weir_session_list(&table), WEIR_OK);
+    assert_int_equal(weir_session_stop_id(info.session_id, NULL), WEIR_OK);
+    assert_int_equal(weir_session_poll(NULL, NULL), WEIR_OK); /* it is stopped */
+}
+
 static void test_poll_tells_a_failed_sink(void **state)
 {
     (void)state;
@@ -224,6 +244,7 @@ int main(void)
                                        cmocka_unit_test(test_room_is_used_at_once),
                                        cmocka_unit_test(test_callbacks_may_not_come_back),
                                        cmocka_unit_test(test_rundown),
+                                       cmocka_unit_test(test_poll_of_configured_sessions),
                                        cmocka_unit_test(test_poll_tells_a_failed_sink)};
     return cmocka_run_group_tests(tests, unit_setup, NULL);
 }
