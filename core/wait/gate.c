@@ -217,7 +217,8 @@ void wr_gate_remove(struct wr_gate *gate, struct wr_waiter *waiter)
 
 bool wr_waiter_leave(struct wr_gate *gate, struct wr_waiter *waiter, uint32_t *word)
 {
-    /* edge LEAVE.release: the thread does not look at the waiter any more */
+    /* edge LEAVE.release: the thread does not look at the waiter any more; edge GRANT.acquire: or it
+     * has been granted units */
     if (!wr_u32_cas_acq_rel(&waiter->word, word, WR_WAITER_LEFT))
         return false;
     wr_u32_add_acq_rel(&gate->left, 1); /* edge LEAVE.release: clear_left() looks for the word */
