@@ -3,7 +3,7 @@
  * a process of its own, whose end and messages are looked at.
  */
 #define _GNU_SOURCE
-#include "unit.h"
+#include "stream.h"
 
 #include <fcntl.h>
 #include <pthread.h>
@@ -13,7 +13,6 @@
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
-#include <reader.h>
 
 WEIR_PROVIDER_DEFINE(Unit, UNIT_EVENTS)
 
@@ -106,15 +105,9 @@ static uint64_t events_in(const char *format, pid_t number)
     FILE *file = fopen(path, "rb");
     assert_non_null(file);
     static unsigned char bytes[8u << 20];
-    struct wt_memory_source memory = {.bytes = bytes, .size = fread(bytes, 1, sizeof bytes, file)};
+    size_t count = fread(bytes, 1, sizeof bytes, file);
     fclose(file);
-    struct wt_source source = wt_source_memory(&memory);
-    struct wt_handlers handlers = {.event = on_event};
-    struct wt_reader_options options = {.check_trailing = true};
-    struct wt_reader *reader;
-    assert_int_equal(wt_reader_create(&reader, &source, &options, &handlers, &events), WT_OK);
-    assert_int_equal(wt_reader_run(reader), WT_END);
-    wt_reader_destroy(reader);
+    unit_read(bytes, count, (struct wt_handlers){.event = on_event}, &events);
     return events;
 }
 

@@ -1,9 +1,8 @@
 /* Sources of rundown: at the stop, in snapshots and at the start, in every mode. */
 #define _GNU_SOURCE
-#include "unit.h"
+#include "stream.h"
 
 #include <pthread.h>
-#include <reader.h>
 #include <semaphore.h>
 #include <signal.h>
 #include <stdio.h>
@@ -25,7 +24,7 @@ WEIR_PROVIDER_DEFINE(State, STATE_EVENTS)
 /* --- What a stream has. ---------------------------------------------------------------------- */
 
 struct found {
-    uint64_t unit, names, lost, broken;
+    uint64_t unit, names, lost;
     uint64_t last; /* Id of State/Name */
 };
 
@@ -44,24 +43,10 @@ static void on_gap(void *context, const struct wt_gap *gap)
     ((struct found *)context)->lost += gap->count;
 }
 
-static void on_violation(void *context, const struct wt_violation *violation)
-{
-    print_error("%s\n", violation->text);
-    ((struct found *)context)->broken++;
-}
-
 static struct found found_in(const void *bytes, size_t count)
 {
     struct found found = {0};
-    struct wt_memory_source memory = {.bytes = bytes, .size = count};
-    struct wt_source source = wt_source_memory(&memory);
-    struct wt_handlers handlers = {.event = on_event, .gap = on_gap, .violation = on_violation};
-    struct wt_reader_options options = {.check_trailing = true};
-    struct wt_reader *reader;
-    assert_int_equal(wt_reader_create(&reader, &source, &options, &handlers, &found), WT_OK);
-    assert_int_equal(wt_reader_run(reader), WT_END);
-    wt_reader_destroy(reader);
-    assert_int_equal(found.broken, 0);
+    unit_read(bytes, count, (struct wt_handlers){.event = on_event, .gap = on_gap}, &found);
     return found;
 }
 

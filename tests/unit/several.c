@@ -5,12 +5,11 @@
  * "Stuck" means: the sink blocks, and the budget is full.
  */
 #define _GNU_SOURCE
-#include "unit.h"
+#include "stream.h"
 
 #include <gate.h>
 #include <pthread.h>
 #include <unistd.h>
-#include <reader.h>
 #include "lane/thread.h"
 #include "moved_clock.h"
 
@@ -47,22 +46,10 @@ static void on_event(void *context, const struct wt_event *event)
     file->events++;
 }
 
-static void on_violation(void *context, const struct wt_violation *violation)
-{
-    (void)context;
-    fail_msg("%s", violation->text);
-}
-
 static void read_stream(const void *bytes, uint64_t count, struct file *file)
 {
-    struct wt_memory_source memory = {.bytes = bytes, .size = count};
-    struct wt_source source = wt_source_memory(&memory);
-    struct wt_handlers handlers = {.event = on_event, .violation = on_violation};
-    struct wt_reader *reader;
     memset(file, 0, sizeof *file);
-    assert_int_equal(wt_reader_create(&reader, &source, NULL, &handlers, file), WT_OK);
-    assert_int_equal(wt_reader_run(reader), WT_END);
-    wt_reader_destroy(reader);
+    unit_read(bytes, count, (struct wt_handlers){.event = on_event}, file);
 }
 
 /* Stops and frees a session with a memory sink. */

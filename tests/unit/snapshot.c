@@ -1,7 +1,7 @@
 /* Mode OVERWRITE and weir_session_snapshot(): any order of calls has a defined result; the contents
  * of a file. */
 #define _GNU_SOURCE
-#include "unit.h"
+#include "stream.h"
 
 #include <fcntl.h>
 #include <pthread.h>
@@ -9,7 +9,6 @@
 #include <stdlib.h>
 #include <sys/stat.h>
 #include <unistd.h>
-#include <reader.h>
 
 WEIR_PROVIDER_DEFINE(Unit, UNIT_EVENTS)
 
@@ -23,7 +22,7 @@ static struct weir_session_config recorder_config(void)
 /* --- A stream in memory, and what the reader finds in it. ------------------------------------ */
 
 struct found {
-    uint64_t events, losses, lost, points, broken;
+    uint64_t events, losses, lost, points;
     uint64_t first, last; /* the first field of Unit/Pair */
 };
 
@@ -53,25 +52,11 @@ static void on_point(void *context, const struct wt_point *point)
     ((struct found *)context)->points++;
 }
 
-static void on_violation(void *context, const struct wt_violation *violation)
-{
-    print_error("%s\n", violation->text);
-    ((struct found *)context)->broken++;
-}
-
 static struct found read_stream(const void *bytes, size_t count)
 {
     struct found found = {0};
-    struct wt_memory_source memory = {.bytes = bytes, .size = count};
-    struct wt_source source = wt_source_memory(&memory);
-    struct wt_handlers handlers = {
-        .event = on_event, .gap = on_gap, .point = on_point, .violation = on_violation};
-    struct wt_reader_options options = {.check_trailing = true};
-    struct wt_reader *reader;
-    assert_int_equal(wt_reader_create(&reader, &source, &options, &handlers, &found), WT_OK);
-    assert_int_equal(wt_reader_run(reader), WT_END);
-    wt_reader_destroy(reader);
-    assert_int_equal(found.broken, 0);
+    const struct wt_handlers handlers = {.event = on_event, .gap = on_gap, .point = on_point};
+    unit_read(bytes, count, handlers, &found);
     assert_true(found.points >= 2);
     return found;
 }

@@ -1,8 +1,7 @@
 /* Records larger than a segment, read back by the reader, which shares no code with the library. */
-#include "unit.h"
+#include "stream.h"
 
 #include <gate.h>
-#include <reader.h>
 #include <stdlib.h>
 
 WEIR_PROVIDER_DEFINE(Unit, UNIT_EVENTS)
@@ -123,23 +122,10 @@ static void on_event(void *context, const struct wt_event *event)
         assert_memory_equal(event->payload, &emitted->seed, sizeof emitted->seed);
 }
 
-static void on_violation(void *context, const struct wt_violation *violation)
-{
-    (void)context;
-    fail_msg("%s", violation->text);
-}
-
 static void read_stream(const void *bytes, uint64_t count,
                         void (*event)(void *context, const struct wt_event *event))
 {
-    struct wt_handlers handlers = {.event = event, .violation = on_violation};
-    struct wt_memory_source memory = {.bytes = bytes, .size = count};
-    struct wt_source source = wt_source_memory(&memory);
-    struct wt_reader *reader;
-    assert_int_equal(wt_reader_create(&reader, &source, NULL, &handlers, NULL), WT_OK);
-    if (wt_reader_run(reader) != WT_END)
-        fail_msg("%s", wt_reader_error(reader)->text);
-    wt_reader_destroy(reader);
+    unit_read(bytes, count, (struct wt_handlers){.event = event}, NULL);
 }
 
 /* Everything that was written is in the stream under its own number, and nothing else is. */

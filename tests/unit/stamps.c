@@ -4,12 +4,11 @@
  * stamps.
  */
 #define _GNU_SOURCE
-#include "unit.h"
+#include "stream.h"
 
 #include <pthread.h>
 #include <stdlib.h>
 #include <unistd.h>
-#include <reader.h>
 
 /* Each event begins with the number of its entry in `sent`. */
 #define STAMP_EVENTS(EVENT, P)                                                                     \
@@ -92,25 +91,13 @@ static void on_point(void *context, const struct wt_point *point)
     ((struct file *)context)->point = (uint64_t)point->time;
 }
 
-static void on_violation(void *context, const struct wt_violation *violation)
-{
-    (void)context;
-    fail_msg("%s", violation->text);
-}
-
 static struct file read_file(const void *bytes, uint64_t count)
 {
     struct file file = {0};
-    struct wt_memory_source memory = {.bytes = bytes, .size = count};
-    struct wt_source source = wt_source_memory(&memory);
-    struct wt_handlers handlers = {.event = on_event, .point = on_point, .violation = on_violation};
-    struct wt_reader_options options = {.check_trailing = true};
-    struct wt_reader *reader;
     for (uint64_t i = 0; i < sent_count; i++)
         sent[i].is_found = false;
-    assert_int_equal(wt_reader_create(&reader, &source, &options, &handlers, &file), WT_OK);
-    assert_int_equal(wt_reader_run(reader), WT_END);
-    wt_reader_destroy(reader);
+    const struct wt_handlers handlers = {.event = on_event, .point = on_point};
+    unit_read(bytes, count, handlers, &file);
     assert_int_equal(file.steps, 0); /* no stamp of the caller's is a step of the clock */
     return file;
 }
