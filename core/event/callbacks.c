@@ -55,8 +55,8 @@ static struct wr_provider_state wanted(const struct wr_interest *interest,
     return state;
 }
 
-/* The union over the sessions that the callback was told of, not over those that run now: a session
- * that ends before the callback is told of it causes no call that would take its part back. */
+/* The union over the sessions that the callback knows, not over those that run now. A session that
+ * ends before the callback learns of it is never reported as disabled, so its keywords would stay. */
 static struct wr_provider_state told_of_all_locked(const struct weir_provider *provider)
 {
     struct wr_provider_state state = {false, 0, 0, NULL};

@@ -60,7 +60,7 @@ struct wr_provider_state wr_provider_state_locked(const struct weir_provider *pr
 void wr_status_update_locked(struct weir_provider *provider)
 {
     struct wr_provider_state state = wr_provider_state_locked(provider);
-    /* relaxed, twice: hints; who is told of the change has had the lock after this */
+    /* relaxed, twice: hints; a thread that calls a callback has taken the lock after this */
     wr_status_store_relaxed(&provider->status.level, state.level);
     wr_status_store_relaxed(&provider->status.keywords, state.keywords);
 }

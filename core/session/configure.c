@@ -216,7 +216,7 @@ static enum weir_result session_take(struct wr_text *text, struct wr_described *
         wr_text_take_enables(text, described->entries, &described->config.enable_count, end, error);
     while (result == WEIR_OK && *end == ';')
         result = option_take(text, described, end, error);
-    if (!described->file[0])
+    if (result == WEIR_OK && !described->file[0])
         file_default(described);
     return result;
 }

@@ -31,8 +31,8 @@ static bool is_closed(const struct weir_session *session, const void *unused)
     return !is_inherited(session) && wr_u32_load_acquire(&session->state) == WR_SESSION_CLOSED;
 }
 
-/* Takes a session out of the list, and forgets those of the parent process. Whoever has taken it is
- * the one who may destroy it. NULL: there is none. */
+/* Takes a session out of the list, and forgets those of the parent process. Only the caller
+ * may then destroy it. NULL if there is none. */
 static struct weir_session *configured_take(bool (*is_wanted)(const struct weir_session *session,
                                                               const void *context),
                                             const void *context)

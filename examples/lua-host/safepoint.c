@@ -111,8 +111,8 @@ void safepoint_check(lua_State *L)
         reach(L, NULL);
 }
 
-/* Passes the event on to the hook that was displaced, or that has taken its place. Not an
- * instruction's: nobody but the request wanted to count that one. */
+/* Passes the event on to the hook that was displaced, or that has taken its place. Not the
+ * event of an instruction: only the request counted instructions. */
 static void forward(lua_State *L, lua_Debug *record)
 {
     sections = sections + 1;

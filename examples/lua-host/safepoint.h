@@ -36,7 +36,7 @@
 
 #include <signal.h>
 
-/* Ignored by default, and used by nearly nobody. Handlers that set hooks block it. */
+/* Ignored by default, and rarely used. Handlers that set hooks block it. */
 #define SAFEPOINT_SIGNAL SIGURG
 
 /* Requests are served from now on, on this thread, on which `L` runs; an earlier one at once.

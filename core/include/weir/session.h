@@ -256,7 +256,7 @@ struct weir_session_config {
             5000, WEIR_MODE_DROP, WEIR_WAKE_RELAY, false, false, false, 0, 0, 0, WEIR_NULL_,       \
             WEIR_NULL_, WEIR_NULL_, WEIR_NULL_, WEIR_NULL_, WEIR_NULL_, WEIR_NULL_, WEIR_NULL_,    \
             WEIR_NULL_, WEIR_NULL_, 0, sizeof(struct weir_enable), WEIR_NULL_,                     \
-            WEIR_RUNDOWN_KEYWORDS, false, {0, 0, 0, 0, 0, 0, 0}                                                   \
+            WEIR_RUNDOWN_KEYWORDS, false, {0, 0, 0, 0, 0, 0, 0}                                    \
     }
 /* clang-format on */
 
@@ -317,9 +317,8 @@ WEIR_NODISCARD WEIR_API enum weir_result weir_session_stop(struct weir_session *
  * may block. Call it often enough that the budget does not fill: events that find no room are
  * dropped. In OVERWRITE it reads nothing until a snapshot or the stop, and the oldest events are
  * overwritten. NULL: for all sessions that weir_configure() or the environment has started. Do not
- * call it in a callback of the library. WEIR_BAD_STATE if the session does not
- * run, WEIR_IO once its sink has failed. `error` may be NULL. In other builds it does nothing and
- * returns WEIR_OK.
+ * call it in a callback of the library. WEIR_BAD_STATE if the session does not run, WEIR_IO once
+ * its sink has failed. `error` may be NULL. In other builds it does nothing and returns WEIR_OK.
  */
 WEIR_NODISCARD WEIR_API enum weir_result weir_session_poll(struct weir_session *session,
                                                            struct weir_error *error);
@@ -363,23 +362,24 @@ weir_session_update(struct weir_session *session, const struct weir_enable *enab
  *     rundown=KEYWORDS, rundown_at_start=0|1
  *     name=TEXT               for the list; default: the file
  *
- * Arguments of providers and values that contain a semicolon, a comma or a bar are written in double
- * quotes, and double quotes in those twice. What is left out has the configuration's default; unknown
- * providers are waited for.
+ * Arguments of providers and values that contain a semicolon, a comma or a bar are written in
+ * double quotes, and double quotes in those twice. What is left out has the configuration's
+ * default; unknown providers are waited for.
  *
  * If the text is wrong or a session cannot be created, none is started: WEIR_BAD_ARGUMENT with the
  * position and what was expected there, or a result of weir_session_create(). If one of several
  * cannot be started, the others run. The sessions are the library's: weir_session_list() has them,
  * weir_session_stop_id() may stop them, and exit() stops them, each within its stop_ms_max; a
- * failure is then one line on stderr. The exit calls no park hooks, but rundown sources: a host whose
- * runtime ends before that stops these sessions itself, by the list. In single-threaded builds,
- * weir_session_poll(NULL) polls them. Threads and blocking as weir_session_start(); allocates.
+ * failure is then one line on stderr. The exit calls no park hooks, but rundown sources: a host
+ * whose runtime ends before that stops these sessions itself, by the list. In single-threaded
+ * builds, weir_session_poll(NULL) polls them. Threads and blocking as weir_session_start();
+ * allocates.
  *
  * NULL: the sessions of the environment. The first registration of a provider starts them too, and
  * then a failure is one line on stderr; of both, the first one in a process does it, and a later
- * call does nothing but wait for it. A forked child has none of its parent's sessions, and starts those of the
- * environment only if it calls this. A process with more privileges than its user ignores its
- * environment. The variables, of which each set describes its own sessions:
+ * call does nothing but wait for it. A forked child has none of its parent's sessions, and starts
+ * those of the environment only if it calls this. A process with more privileges than its user
+ * ignores its environment. The variables, of which each set describes its own sessions:
  *
  *     WEIR_SESSION                       a text as above
  *     DOTNET_EnableEventPipe             1: one session, described by the following
@@ -579,11 +579,11 @@ WEIR_NODISCARD WEIR_API enum weir_result weir_session_snapshot(struct weir_sessi
  *
  * They are called around each wait of an emitting thread for room in a BLOCK session, and around
  * the waits of weir_session_start, weir_session_stop, weir_session_stop_id, weir_session_destroy,
- * weir_session_snapshot, weir_configure, weir_provider_destroy and, as it may start the sessions of
- * the environment, weir_provider_register for other threads. They are not called for an event or a call that does not
- * wait, nor for the short locks of the library; not in a no-block scope, where no event waits, and
- * a control call waits without them; not on the library's own threads; and never in single-threaded
- * builds.
+ * weir_session_snapshot, weir_configure, weir_provider_destroy and, as they may start the sessions
+ * of the environment, weir_provider_register and weir_provider_create for other threads. They are
+ * not called for an event or a call that does not wait, nor for the short locks of the library; not in a no-block scope, where
+ * no event waits, and a control call waits without them; not on the library's own threads; and
+ * never in single-threaded builds.
  *
  * They are called on the thread that waits, inside its call but without any lock of the library,
  * and also on threads that do not have the host's lock: the hooks have to know. Each `before` is

@@ -179,7 +179,7 @@ struct weir_provider_declaration {
 
 /*
  * Called when the set of sessions that want the provider changes: `enabled`, and the union of their
- * levels and keywords; several changes are told one after the other. It is called without any lock
+ * levels and keywords, once for each change. It is called without any lock
  * of the library, one call at a time per provider, on the thread that starts, updates or stops a
  * session or registers the provider; never on a thread that is emitting, unless that starts or stops
  * a session in its on_park. What it causes itself it is told of after it has returned. It may emit
@@ -239,9 +239,8 @@ typedef void (*weir_provider_watcher)(void *context, const struct weir_provider_
  * `callback`, `provider` and `error` may be NULL. Any thread; takes the registry lock, for which it
  * waits as long as another such call has it; allocates.
  * WEIR_EXISTS: a provider of that name is registered (names are compared without case; "Weir" is
- * the library's own), or two events have one id and version. WEIR_BAD_ARGUMENT: an event is malformed, or the
- * declaration is of a newer version than the library.
- * WEIR_LIMIT, WEIR_NO_MEMORY.
+ * the library's own), or two events have one id and version. WEIR_BAD_ARGUMENT: an event is
+ * malformed, or the declaration is of a newer version than the library. WEIR_LIMIT, WEIR_NO_MEMORY.
  */
 WEIR_NODISCARD WEIR_API enum weir_result
 weir_provider_register(const struct weir_provider_declaration *declaration,
@@ -274,7 +273,7 @@ enum weir_rundown_moment {
     WEIR_RUNDOWN_STOP      /* the session's events are off, and all of them are written */
 };
 
-/* For whom, and what. */
+/* What a source is asked for. */
 struct weir_rundown {
     size_t size;         /* of the library's struct */
     uint64_t session_id; /* weir_session_id() */
@@ -317,7 +316,7 @@ WEIR_NODISCARD WEIR_API enum weir_result weir_rundown_register(struct weir_provi
  * What the sessions together want of a provider: the union of their levels and keywords, both 0 if
  * none wants it. For code that decides by level and keywords, such as a logger, before it has an
  * event at hand. Written by the library only; both words are final before the provider's callback
- * or watcher is told of the change, and before the call that starts, updates or stops the session
+ * or watcher is called, and before the call that starts, updates or stops the session
  * returns.
  */
 struct weir_status {
