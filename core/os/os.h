@@ -85,6 +85,8 @@ void wr_os_module_keep(void);
 
 /* --- Time. ----------------------------------------------------------------------------------- */
 
+#define WR_NS_PER_MS 1000000u
+
 /* CLOCK_MONOTONIC for waits and deadlines. Within a thread it never steps back, even if the
  * system's does, as in a process that was restored. */
 uint64_t wr_os_monotonic_ns(void);

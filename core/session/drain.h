@@ -14,7 +14,6 @@
 struct weir_session;
 struct wr_lane;
 
-#define WR_NS_PER_MS     1000000u
 #define WR_SCRATCH_BYTES (2 * (WR_PAYLOAD_BYTES_MAX + UINT64_C(1)))
 
 enum wr_drain_go {
