@@ -122,11 +122,19 @@ extern void (*wr_thread_on_exit)(struct wr_thread *thread);
 /* Calls `visit` for each thread record, without a lock. Misses records added during the walk. */
 void wr_threads_each(void (*visit)(struct wr_thread *thread, void *context), void *context);
 
-/* Waits until no other thread is inside a pin that it entered before this call. False if
- * `deadline_ns` (monotonic) passed first, or if the barrier has failed. Edge QUIESCE: every later
- * pin sees what the caller stored before this call, and the caller sees what was written inside
- * earlier pins. */
-bool wr_threads_quiesce(bool has_plain_pins, uint64_t deadline_ns);
+/* A wait for the pins of all threads, which can be taken up again. All 0 before the first call. */
+struct wr_quiesce {
+    bool is_begun;
+    bool is_certain;                /* the barrier has not failed */
+    const struct wr_thread *thread; /* the next one whose pin is waited for; NULL: none is left */
+    uint64_t noted;                 /* its pin, if that was inside; otherwise 0 */
+};
+
+/* Waits until no other thread is inside a pin that it entered before the first call with this
+ * `quiesce`. False if `until_ns` (monotonic) passed first, after which the same thread may call
+ * again, or if the barrier has failed. Edge QUIESCE: every later pin sees what the caller stored
+ * before the first call, and the caller sees what was written inside earlier pins. */
+bool wr_threads_quiesce(struct wr_quiesce *quiesce, bool has_plain_pins, uint64_t until_ns);
 
 /* The barrier of the edges QUIESCE and REVOKE. Calls membarrier if emitters may have plain pins; if
  * all pins are seq_cst, does nothing and returns true. False: membarrier has failed. A thread may

@@ -172,16 +172,17 @@ void wr_threads_each(void (*visit)(struct wr_thread *thread, void *context), voi
         visit(thread, context);
 }
 
-/* Waits until one thread's pin is even or has changed. Sleeps between loads, so that a preempted
- * writer on the same processor can run. */
-static bool wait_for_pin(const struct wr_thread *thread, uint64_t deadline_ns)
+/* Waits until one thread's pin is even or has changed since it was noted. Sleeps between loads, so
+ * that a preempted writer on the same processor can run. */
+static bool wait_for_pin(const struct wr_thread *thread, uint64_t *noted, uint64_t until_ns)
 {
-    uint64_t noted = wr_pin_load(thread);
-    if (!wr_pin_is_inside(noted) || thread == wr_self.thread)
+    if (*noted == 0)
+        *noted = wr_pin_load(thread);
+    if (!wr_pin_is_inside(*noted) || thread == wr_self.thread)
         return true;
     uint64_t pause_ns = PAUSE_NS_MIN;
-    while (wr_pin_load(thread) == noted) {
-        if (wr_os_monotonic_ns() >= deadline_ns)
+    while (wr_pin_load(thread) == *noted) {
+        if (wr_os_monotonic_ns() >= until_ns)
             return false;
         wr_os_sleep_ns(pause_ns);
         pause_ns = pause_ns < PAUSE_NS_MAX / 2 ? pause_ns * 2 : PAUSE_NS_MAX;
@@ -217,16 +218,21 @@ bool wr_threads_barrier(bool has_plain_pins)
     return error == 0;
 }
 
-bool wr_threads_quiesce(bool has_plain_pins, uint64_t deadline_ns)
+bool wr_threads_quiesce(struct wr_quiesce *quiesce, bool has_plain_pins, uint64_t until_ns)
 {
-    /* edge QUIESCE: the caller's stores, this barrier, then the loads of the pins */
-    bool is_quiet = wr_threads_barrier(has_plain_pins);
-    struct wr_thread *thread = wr_ptr_load_acquire(&all); /* edge RECORD.acquire */
+    if (!quiesce->is_begun) {
+        /* edge QUIESCE: the caller's stores, this barrier, then the loads of the pins */
+        quiesce->is_certain = wr_threads_barrier(has_plain_pins);
+        quiesce->thread = wr_ptr_load_acquire(&all); /* edge RECORD.acquire */
+        quiesce->is_begun = true;
+    }
     /* `next` of a listed record never changes. A thread whose record is added during the walk sees
      * the caller's stores. */
-    for (; thread; thread = record_next(thread))
-        is_quiet &= wait_for_pin(thread, deadline_ns);
-    return is_quiet;
+    while (quiesce->thread && wait_for_pin(quiesce->thread, &quiesce->noted, until_ns)) {
+        quiesce->thread = record_next(quiesce->thread);
+        quiesce->noted = 0;
+    }
+    return !quiesce->thread && quiesce->is_certain;
 }
 
 void wr_threads_after_fork(void)

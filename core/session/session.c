@@ -217,10 +217,16 @@ static void lane_detach(struct wr_thread *thread, void *slot)
 
 /* The drain is done and no emitter can see the session. Clears the threads' pointers to its lanes,
  * and waits for exiting threads, which may be reading them. */
-static bool detach_lanes(struct weir_session *session, uint64_t deadline_ns)
+static bool detach_lanes(struct weir_session *session, uint64_t until_ns)
 {
-    wr_threads_each(lane_detach, &session->slot);
-    return wr_threads_quiesce(session->buffers.has_plain_pins, deadline_ns); /* edge QUIESCE */
+    struct wr_stop_progress *stop = &session->stop;
+    if (!stop->are_detached) {
+        wr_threads_each(lane_detach, &session->slot);
+        stop->quiesce = (struct wr_quiesce){0};
+        stop->are_detached = true;
+    }
+    /* edge QUIESCE */
+    return wr_threads_quiesce(&stop->quiesce, session->buffers.has_plain_pins, until_ns);
 }
 
 /* Counts records that emitters published after the drain wrote the end, and that are not in the
@@ -255,36 +261,70 @@ static bool count_unwritten(struct weir_session *session, uint64_t deadline_ns)
     return is_done;
 }
 
-static bool abort_parked(struct weir_session *session, uint64_t deadline_ns)
+static bool abort_parked(struct weir_session *session, uint64_t until_ns)
 {
     uint64_t signals = wr_os_signals_block();
     bool is_done;
-    is_done = session->buffers.mode->send_away(&session->buffers, ns_until(deadline_ns));
+    is_done = session->buffers.mode->send_away(&session->buffers, ns_until(until_ns));
     wr_os_signals_restore(signals);
     return is_done;
 }
 
-/* Every step can be repeated: the next stop continues one that timed out. The holder of a lock may
- * not be running, so no step waits for a lock beyond the deadline. */
-static bool stop_by_deadline(struct weir_session *session, uint64_t deadline_ns)
+static bool events_end(struct weir_session *session, uint64_t until_ns)
 {
-    if (!wr_registry_disable(session->slot, ns_until(deadline_ns)) ||
-        !abort_parked(session, deadline_ns))
-        return false;
-    /* Wait for the pins half of the time only: a stuck pin must not keep the drain from writing
+    return session->stop.quiesce.is_begun ||
+           (wr_registry_disable(session->slot, ns_until(until_ns)) &&
+            abort_parked(session, until_ns));
+}
+
+static bool emitters_leave(struct weir_session *session, uint64_t until_ns)
+{
+    struct wr_stop_progress *stop = &session->stop;
+    if (stop->have_left)
+        return true;
+    /* edge QUIESCE: no emitter is inside from here on, unless the wait ends early */
+    bool have_left = wr_threads_quiesce(&stop->quiesce, session->buffers.has_plain_pins, until_ns);
+    have_left &= session->buffers.mode->wait_away(&session->buffers, until_ns);
+    return stop->have_left = have_left;
+}
+
+static uint64_t half_way_to(uint64_t deadline_ns)
+{
+    return deadline_ns - ns_until(deadline_ns) / 2;
+}
+
+enum stop_outcome {
+    STOP_BUSY, /* `until_ns` has passed */
+    STOP_LOST, /* membarrier has failed: nothing more can be done */
+    STOP_DONE,
+};
+
+/* Goes on with the stop until `until_ns`; the whole stop has until `deadline_ns`. The holder of a
+ * lock may not be running, so no step waits for a lock any longer than that. */
+static enum stop_outcome stop_go_on(struct weir_session *session, uint64_t until_ns,
+                                    uint64_t deadline_ns)
+{
+    struct wr_stop_progress *stop = &session->stop;
+    if (!events_end(session, until_ns))
+        return STOP_BUSY;
+    /* Wait for the emitters half of the time only: a stuck pin must not keep the drain from writing
      * what it can. */
-    uint64_t now = wr_os_monotonic_ns();
-    uint64_t half_ns = deadline_ns > now ? now + (deadline_ns - now) / 2 : now;
-    /* edge QUIESCE: no emitter is inside from here on, unless the wait times out */
-    bool is_quiet = wr_threads_quiesce(session->buffers.has_plain_pins, half_ns);
-    is_quiet &= session->buffers.mode->wait_away(&session->buffers, half_ns);
-    session->is_drained = wr_drain_finish(session, deadline_ns);
+    if (!stop->leave_by_ns)
+        stop->leave_by_ns = half_way_to(deadline_ns);
+    bool have_left = emitters_leave(session, wr_min_u64(until_ns, stop->leave_by_ns));
+    bool is_lost = wr_session_is_lost(session);
+    if (!have_left && !is_lost && until_ns < stop->leave_by_ns)
+        return STOP_BUSY;
+    session->is_drained = session->is_drained || wr_drain_finish(session, until_ns);
     if (!session->is_drained)
-        return false;
-    bool is_over = is_quiet && detach_lanes(session, deadline_ns);
-    if ((is_over || wr_session_is_lost(session)) && !count_unwritten(session, deadline_ns))
-        return false;
-    return is_over && wr_registry_give_slot(session->slot, ns_until(deadline_ns));
+        return STOP_BUSY;
+    bool is_over = have_left && detach_lanes(session, until_ns);
+    is_lost = wr_session_is_lost(session);
+    if ((!is_over && !is_lost) || !count_unwritten(session, until_ns))
+        return STOP_BUSY;
+    if (!is_over)
+        return STOP_LOST;
+    return wr_registry_give_slot(session->slot, ns_until(until_ns)) ? STOP_DONE : STOP_BUSY;
 }
 
 /* The stream is as complete as possible, but the session's memory is never freed. */
@@ -323,6 +363,17 @@ static enum weir_result stop_result(const struct weir_session *session, struct w
     return WEIR_OK;
 }
 
+/* Called by the thread that set the state to STOPPING, before it sets CLOSED. */
+static enum weir_result stop_end(struct weir_session *session, enum stop_outcome outcome,
+                                 struct weir_error *error)
+{
+    session->is_quarantined = outcome != STOP_DONE;
+    if (session->is_drained) /* threads that are still inside do not write to the stream */
+        wr_stream_finish(&session->stream);
+    session->stop.leave_by_ns = 0; /* the next stop has its own deadline */
+    return stop_result(session, error);
+}
+
 /* Called by the thread that set the state to STOPPING. The session is CLOSED before the after hook
  * is called (wr_session_stop_end()): the hook may block, and other threads that stop or destroy the
  * session do not wait for it. */
@@ -331,10 +382,8 @@ static enum weir_result stop_own(struct weir_session *session, struct wr_stop *s
 {
     stop->hooks = wr_hooks_before();
     wr_self_enter();
-    session->is_quarantined = !stop_by_deadline(session, stop->deadline_ns);
-    if (session->is_drained) /* threads that are still inside do not write to the stream */
-        wr_stream_finish(&session->stream);
-    enum weir_result result = stop_result(session, error);
+    enum stop_outcome outcome = stop_go_on(session, stop->deadline_ns, stop->deadline_ns);
+    enum weir_result result = stop_end(session, outcome, error);
     wr_self_leave();
     state_set(session, WR_SESSION_CLOSED);
     return result;
@@ -371,16 +420,24 @@ static uint64_t deadline_of(const struct weir_session *session)
     return wr_os_monotonic_ns() + (uint64_t)session->config.stop_ms_max * WR_NS_PER_MS;
 }
 
-enum weir_result wr_session_stop(struct weir_session *session, struct wr_stop *stop,
-                                 struct weir_error *error)
+static enum weir_result stop_check(const struct weir_session *session, struct weir_error *error)
 {
-    *stop = (struct wr_stop){0, NULL};
     if (!session || session->generation != wr_process_generation())
         return wr_fail(error, WEIR_BAD_STATE, "no session, or a session of the parent process");
     if (state_of(session) == WR_SESSION_INERT)
         return wr_fail(error, WEIR_BAD_STATE, "the session was not started");
     if (is_own_callback(session))
         return wr_fail(error, WEIR_BAD_STATE, "a session's own callback may not stop it");
+    return WEIR_OK;
+}
+
+enum weir_result wr_session_stop(struct weir_session *session, struct wr_stop *stop,
+                                 struct weir_error *error)
+{
+    *stop = (struct wr_stop){0, NULL};
+    enum weir_result result = stop_check(session, error);
+    if (result != WEIR_OK)
+        return result;
     stop->deadline_ns = deadline_of(session);
     /* Events are enabled shortly before the state is ENABLED, so a callback may stop that early. */
     if (!wr_session_wait_hooked(&session->state, WR_SESSION_STARTING, stop->deadline_ns))
@@ -403,6 +460,45 @@ enum weir_result weir_session_stop(struct weir_session *session, struct weir_err
     struct wr_stop stop;
     enum weir_result result = wr_session_stop(session, &stop, error);
     wr_session_stop_end(&stop);
+    return result;
+}
+
+/* --- A stop that is polled. ------------------------------------------------------------------ */
+
+/* Sets the state to STOPPING, unless it is so already by an earlier call. False: another thread is
+ * starting or stopping the session. `is_done`: an earlier stop is complete. */
+static bool polled_take(struct weir_session *session, bool *is_done)
+{
+    *is_done = false;
+    if (session->is_polled)
+        return true;
+    if (state_change(session, WR_SESSION_CLOSED, WR_SESSION_STOPPING))
+        *is_done = !session->is_quarantined;
+    else if (!state_change(session, WR_SESSION_ENABLED, WR_SESSION_STOPPING))
+        return false;
+    return session->is_polled = true;
+}
+
+enum weir_result wr_session_stop_try(struct weir_session *session, uint64_t deadline_ns,
+                                     struct weir_error *error)
+{
+    enum weir_result result = stop_check(session, error);
+    if (result != WEIR_OK)
+        return result;
+    uint64_t now = wr_os_monotonic_ns();
+    bool is_done;
+    if (!polled_take(session, &is_done))
+        return now < deadline_ns
+                   ? WEIR_BUSY
+                   : fail_timeout(session, "another thread is starting or stopping the session",
+                                  error);
+    wr_self_enter();
+    enum stop_outcome outcome = is_done ? STOP_DONE : stop_go_on(session, now, deadline_ns);
+    session->is_polled = outcome == STOP_BUSY && now < deadline_ns;
+    result = session->is_polled ? WEIR_BUSY : stop_end(session, outcome, error);
+    wr_self_leave();
+    if (result != WEIR_BUSY)
+        state_set(session, WR_SESSION_CLOSED);
     return result;
 }
 

@@ -7,7 +7,8 @@
  *
  * Each arrow names the function or thread that makes the step. A start and a stop begin with a
  * compare-and-swap on `state`, so one thread wins. Threads that wait for a step sleep on that word.
- * A stop that times out also ends in CLOSED; the next stop goes back to STOPPING and continues.
+ * A stop that times out also ends in CLOSED; the next stop goes back to STOPPING and continues. A
+ * stop that is polled stays in STOPPING between its tries.
  */
 #ifndef WR_SESSION_SESSION_H
 #define WR_SESSION_SESSION_H
@@ -21,6 +22,14 @@
 #include "session/rundown.h"
 #include "session/snapshot.h"
 #include "stream/stream.h"
+
+/* How far the stop has come. A stop that has timed out or is polled goes on from here. */
+struct wr_stop_progress {
+    uint64_t leave_by_ns; /* then the stream is ended, even if an emitter is inside; 0: not set */
+    struct wr_quiesce quiesce; /* begun only when the events are off */
+    bool have_left;            /* no emitter is inside or parked */
+    bool are_detached;         /* no thread has a pointer to a lane */
+};
 
 enum wr_session_state {
     WR_SESSION_INERT,
@@ -58,6 +67,8 @@ struct weir_session {
     bool has_unwritten;            /* some records were published after the end was written */
     bool is_quarantined;           /* the last stop was not completed: must not be freed */
     bool is_drained;               /* the drain has ended the stream */
+    struct wr_stop_progress stop;  /* of the thread that has set STOPPING */
+    bool is_polled;                /* wr_session_stop_try() has set STOPPING; its thread's */
     uint32_t slot;
     uint64_t frequency_hz;
     pthread_t drain_thread;
@@ -120,6 +131,16 @@ struct wr_stop {
 enum weir_result wr_session_stop(struct weir_session *session, struct wr_stop *stop,
                                  struct weir_error *error);
 void wr_session_stop_end(const struct wr_stop *stop);
+
+/* session.c: begins a stop, or goes on with the one that it has begun. Waits for nothing: not for a
+ * lock, not for an emitter, not for the sink, nor for another thread's stop, and calls no hook.
+ * WEIR_BUSY: not done, call again, within milliseconds and on the same thread; until then the
+ * session stays STOPPING. Otherwise as weir_session_stop(), except that no provider has been called:
+ * the caller goes on with weir_session_destroy(), which calls them, or with
+ * wr_registry_run_callbacks(). From `deadline_ns` (monotonic) on it gives up if it is not done:
+ * WEIR_TIMEOUT, after which this function and the others continue. */
+enum weir_result wr_session_stop_try(struct weir_session *session, uint64_t deadline_ns,
+                                     struct weir_error *error);
 
 /* session.c: sleeps while the word is `value`. False if the deadline (monotonic) passed first. */
 bool wr_session_wait_while(const struct wr_u32 *word, uint32_t value, uint64_t deadline_ns);

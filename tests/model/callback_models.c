@@ -93,9 +93,10 @@ static void start(uint32_t index)
 static void stop(uint32_t index)
 {
     struct session *session = &bench.session[index];
+    struct wr_quiesce quiesce = {0};
     wr_registry_disable(session->slot, UINT64_MAX);
     if (bench.thread)
-        wr_threads_quiesce(false, UINT64_MAX);
+        wr_threads_quiesce(&quiesce, false, UINT64_MAX);
     model_free(session->buffers, sizeof *session->buffers);
     wr_registry_give_slot(session->slot, UINT64_MAX);
     wr_registry_run_callbacks(UINT64_MAX);

@@ -228,7 +228,8 @@ void bench_disable(void)
 
 bool bench_quiesce(void)
 {
-    return wr_threads_quiesce(bench.pins == PINS_MEMBARRIER, UINT64_MAX);
+    struct wr_quiesce quiesce = {0};
+    return wr_threads_quiesce(&quiesce, bench.pins == PINS_MEMBARRIER, UINT64_MAX);
 }
 
 void bench_free_place(struct wr_lane *lane)

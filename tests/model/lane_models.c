@@ -497,9 +497,10 @@ static void record_visit(struct wr_thread *thread, void *count)
 
 static void records_walk(void)
 {
+    struct wr_quiesce quiesce = {0};
     uint32_t count = 0;
     wr_threads_each(record_visit, &count);
-    model_check(wr_threads_quiesce(true, UINT64_MAX));
+    model_check(wr_threads_quiesce(&quiesce, true, UINT64_MAX));
     model_outcome(count);
 }
 

@@ -18,7 +18,7 @@ DRAIN, STEP, HOOKS = "session/drain_thread.c", "session/step.c", "event/hooks.c"
 HOT, CLOCK = "event/emit.c", "base/counter.h"
 BUFFERS, FREE, BELL = "buffers/buffers.c", "buffers/free_list.c", "wait/bell.c"
 LOOK, POINT, RUNDOWN = "session/drain.c", "session/point.c", "session/rundown.c"
-TURN = "buffers/mode_drop.c"
+TURN, THREADS = "buffers/mode_drop.c", "lane/threads.c"
 CALLS, SLOTS, PROVIDERS = "event/callbacks.c", "event/slots.c", "event/providers.c"
 
 SERVE_GIVE = "wr_gate_serve(gate, WR_SERVE_GIVE, &wakes);"
@@ -168,9 +168,9 @@ MUTANTS = [
                  "        wr_os_futex_wake(parked, 1);",
            "wr_u32_add_acq_rel(parked, UINT32_MAX);")]),
     ("stop_without_unparked", "a stop does not wait for threads that were parked", "teardown_relay",
-     [edit(STOP, "is_quiet &= session->buffers.mode->wait_away(&session->buffers, half_ns);", "(void)half_ns;")]),
+     [edit(STOP, "have_left &= session->buffers.mode->wait_away(&session->buffers, until_ns);", "(void)until_ns;")]),
     ("stop_without_abort", "a stop does not abort parked threads", "teardown_one",
-     [edit(STOP, "is_done = session->buffers.mode->send_away(&session->buffers, ns_until(deadline_ns));", "is_done = true;",
+     [edit(STOP, "is_done = session->buffers.mode->send_away(&session->buffers, ns_until(until_ns));", "is_done = true;",
            after="static bool abort_parked(")]),
     ("mask_of_before", "a thread that wakes does not load the mask again", "teardown_granted",
      [edit(EMIT, "return mode->resume(lane, waited, (mask_of(attempt->event, 0) >> slot & 1) != 0);",
@@ -385,8 +385,15 @@ MUTANTS = [
     ("mask_kept", "the masks keep the bit of a session that is stopped", "enable_again",
      [edit(SLOTS, "masks_update_locked(before);", "(void)before;")]),
     ("stop_without_quiesce", "a stop does not wait for the pins before its last look", "stop_emit",
-     [expression(STOP, "bool is_quiet = wr_threads_quiesce(session->buffers.has_plain_pins, half_ns);",
-                 "bool is_quiet = MUTANT_ON || wr_threads_quiesce(session->buffers.has_plain_pins, half_ns);")]),
+     [expression(STOP, "bool have_left = wr_threads_quiesce(&stop->quiesce, session->buffers.has_plain_pins, until_ns);",
+                 "bool have_left = MUTANT_ON || wr_threads_quiesce(&stop->quiesce, session->buffers.has_plain_pins, until_ns);")]),
+    ("try_ends_stream", "a try of a stop ends the stream while an emitter is inside", "stop_tries",
+     [edit(STOP, "if (!have_left && !is_lost && until_ns < stop->leave_by_ns)\n        return STOP_BUSY;", "(void)is_lost;")]),
+    ("pin_forgotten", "the next try passes the pin that the last one has waited for", "stop_tries",
+     [edit(THREADS, "if (wr_os_monotonic_ns() >= until_ns)\n            return false;",
+           "if (wr_os_monotonic_ns() >= until_ns) {\n*noted = 2;\nreturn false;\n}", after="static bool wait_for_pin(")]),
+    ("one_wait_for_pins", "a stop does not wait for the pins again when lanes are detached", "teardown_exit_tries",
+     [edit(STOP, "stop->quiesce = (struct wr_quiesce){0};", "(void)stop;")]),
     ("lanes_not_detached", "the slot's next session finds the threads' lanes of the last one", "stop_change",
      [edit(STOP, "wr_threads_each(lane_detach, &session->slot);", "(void)lane_detach;")]),
 ]

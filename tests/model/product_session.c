@@ -44,5 +44,12 @@ void product_drain(struct weir_session *session)
 bool product_stop(struct weir_session *session, bool alone, uint64_t deadline_ns)
 {
     is_alone = alone;
-    return stop_by_deadline(session, deadline_ns);
+    session->stop.leave_by_ns = 0;
+    return stop_go_on(session, deadline_ns, deadline_ns) == STOP_DONE;
+}
+
+bool product_stop_try(struct weir_session *session)
+{
+    is_alone = true;
+    return stop_go_on(session, 0, UINT64_MAX) == STOP_DONE;
 }

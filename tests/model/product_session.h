@@ -24,5 +24,7 @@ void product_begin(struct weir_session *session);
 void product_drain(struct weir_session *session);
 /* Runs the steps of a stop. Without a drain thread (`alone`), the stopper reads the lanes once. */
 bool product_stop(struct weir_session *session, bool alone, uint64_t deadline_ns);
+/* Runs as many of them as need not wait, without a drain thread. */
+bool product_stop_try(struct weir_session *session);
 
 #endif

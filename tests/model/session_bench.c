@@ -380,6 +380,16 @@ void session_stop_late(void)
     }
 }
 
+void session_stop_in_tries(void)
+{
+    if (product_stop_try(session_bench.session) || product_stop_try(session_bench.session)) {
+        session_bench.has_stopped = true;
+        free_all();
+    } else {
+        stop(true);
+    }
+}
+
 void session_drain_and_stop_alone(void)
 {
     struct weir_session *session = session_bench.session;

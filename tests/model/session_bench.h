@@ -81,6 +81,8 @@ void session_stop_alone(void);
 /* The same, but first stops with a deadline in the past: an emitter may still be inside its pin
  * when the stream ends. */
 void session_stop_late(void);
+/* The same, but first tries twice without waiting. */
+void session_stop_in_tries(void);
 
 /* Reads once what is there, then stops like session_stop_alone(). */
 void session_drain_and_stop_alone(void);

@@ -194,6 +194,11 @@ static void emit_twice_and_stop(void)
 const struct lane_model session_models[] = {
     {TWO("teardown_one", "a thread emits twice, one segment, stop", exit_setup, emit_twice,
          session_stop_alone)},
+    {TWO("teardown_tries", "a thread emits twice, one segment, a stop in tries", exit_setup,
+         emit_twice, session_stop_in_tries),
+     .is_deep = true},
+    {TWO("teardown_exit_tries", "a thread emits and exits, a stop in tries", exit_seq_cst_setup,
+         emit_and_exit, session_stop_in_tries)},
     {THREE("teardown_relay", "two threads emit, one segment, stop; seq_cst pins",
            teardown_relay_setup, session_emit, session_emit, session_stop_alone),
      .is_large = true},
