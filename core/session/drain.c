@@ -306,6 +306,8 @@ static void begin(struct weir_session *session)
     drain->self.nested_told = wr_u64_load_acquire(&unattributed->nested);
     drain->self.lost_told[WR_LANE_NO_SEGMENT] = wr_u64_load_acquire(&unattributed->no_segment);
     wr_point_write(session, drain->horizon);
+    if (session->greet)
+        wr_rundown_greet(session);
 }
 
 static void end(struct weir_session *session)

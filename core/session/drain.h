@@ -33,6 +33,7 @@ struct wr_told_loss {
 #define WR_TOLD_LOSSES_MAX        256
 #define WR_LOSS_METADATA_ID       (WR_EVENT_INDEX_MAX + 1)
 #define WR_CLOCK_STEP_METADATA_ID (WR_EVENT_INDEX_MAX + 2)
+#define WR_SESSION_METADATA_ID    (WR_EVENT_INDEX_MAX + 3)
 
 /* A step back of the clock. OVERWRITE keeps the last ones, because it may keep older segments. */
 struct wr_clock_step {

@@ -1,10 +1,12 @@
 /*
- * Losses. A stream reports them as Weir/Loss events of the drain's own capture thread.
+ * Losses, which a stream reports as Weir/Loss events of the drain's own capture thread, and what a
+ * server's session begins with.
  */
 #include "session/report.h"
 
 #include <string.h>
 #include "buffers/buffers.h"
+#include "buffers/modes.h"
 #include "lane/loss.h"
 #include "lane/record.h"
 #include "session/session.h"
@@ -33,18 +35,22 @@ static const struct weir_schema loss_schema = {.name = "Loss",
                                                .fields = loss_fields,
                                                .field_count = 4};
 
+/* With its zero. Returns where it ends. */
+static unsigned char *put_string(unsigned char *out, const char *text)
+{
+    out += wr_utf16_from_utf8((const unsigned char *)text, (uint32_t)strlen(text), out);
+    memset(out, 0, 2);
+    return out + 2;
+}
+
 static uint32_t loss_payload(const struct wr_told_loss *loss, unsigned char *out)
 {
-    unsigned char *start = out;
     uint32_t after = (uint32_t)loss->after;
-    const char *name = weir_loss_name(loss->cause);
     memcpy(out, &loss->capture_id, 8);
     memcpy(out + 8, &after, 4);
-    out += 12;
-    out += wr_utf16_from_utf8((const unsigned char *)name, (uint32_t)strlen(name), out);
-    memset(out, 0, 2);
-    memcpy(out + 2, &loss->count, 8);
-    return (uint32_t)(out + 10 - start);
+    unsigned char *end = put_string(out + 12, weir_loss_name(loss->cause));
+    memcpy(end, &loss->count, 8);
+    return (uint32_t)(end + 8 - out);
 }
 
 void wr_report_write(struct weir_session *session, uint64_t ticks)
@@ -62,6 +68,37 @@ void wr_report_write(struct weir_session *session, uint64_t ticks)
         wr_report_own_event(session, WR_LOSS_METADATA_ID, ticks, payload, bytes);
     }
     drain->loss_count = 0;
+}
+
+/* Weir/Session: what a tool that asked for the session has got. */
+static const struct weir_field session_fields[] = {
+    {"Mode", WEIR_TYPE_str}, {"BudgetBytes", WEIR_TYPE_u64}, {"RequestedBytes", WEIR_TYPE_u64}};
+static const struct weir_schema session_schema = {.name = "Session",
+                                                  .event_id = 3,
+                                                  .level = WEIR_LEVEL_INFO,
+                                                  .fields = session_fields,
+                                                  .field_count = 3};
+
+static const char *mode_word(enum weir_mode mode)
+{
+#define WORD(name, table, word) [WEIR_MODE_##name] = word,
+    static const char *const words[] = {WR_MODES(WORD)};
+#undef WORD
+    return words[mode];
+}
+
+void wr_report_session(struct weir_session *session, uint64_t ticks)
+{
+    struct wr_drain *drain = &session->drain;
+    const uint64_t budgets[] = {session->buffers.arena_bytes, session->requested_bytes};
+    unsigned char payload[64];
+    unsigned char *end = put_string(payload, mode_word(session->config.mode));
+    memcpy(end, budgets, sizeof budgets);
+    wr_nettrace_metadata(&drain->nettrace, WR_SESSION_METADATA_ID, "Weir", &session_schema, false,
+                         ticks);
+    wr_nettrace_block_begin(&drain->nettrace, drain->self.capture_id, drain->self.thread_id);
+    wr_report_own_event(session, WR_SESSION_METADATA_ID, ticks, payload,
+                        (uint32_t)(end + sizeof budgets - payload));
 }
 
 void wr_report_late(struct weir_session *session)

@@ -43,6 +43,9 @@ static inline void wr_report_describe(struct weir_session *session,
 void wr_report_own_event(struct weir_session *session, uint32_t metadata_id, uint64_t ticks,
                          const void *payload, uint32_t payload_bytes);
 
+/* Writes Weir/Session. */
+void wr_report_session(struct weir_session *session, uint64_t ticks);
+
 /* --- Losses. --------------------------------------------------------------------------------- */
 
 /* Notes a loss of `count` events after the track's number, and advances the number. */

@@ -177,6 +177,21 @@ void wr_rundown_in_snapshot(struct weir_session *session)
         wr_point_write(session, wr_max_u64(drain->self.ticks, drain->point_ticks) + 1);
 }
 
+void wr_rundown_greet(struct weir_session *session)
+{
+    struct wr_drain *drain = &session->drain;
+    wr_report_session(session, drain->horizon);
+    drain->takes_all = true;
+    const struct captured now = {capture, session, session->id};
+    struct captured before = capture_begin(&now);
+    session->greet();
+    capture_end(session, &before);
+    drain->takes_all = false; /* the stop's callback is filtered */
+    /* True for any time up to now, since no thread has emitted yet. */
+    drain->horizon = wr_max_u64(wr_step_ticks_now(session), drain->point_ticks + 1);
+    wr_point_write(session, drain->horizon);
+}
+
 /* --- The box. -------------------------------------------------------------------------------- */
 
 static uint64_t item_bytes(const struct item *item)

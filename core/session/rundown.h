@@ -2,9 +2,10 @@
  * Rundown: what the sources of the process, and at the stop the host's own callback, emit for one
  * session. It does not pass through lanes.
  *
- * At the stop and in a snapshot it runs on the drain thread, which encodes each event at once. At the
- * start it runs on the thread that starts the session, while the drain goes on: a source may need a
- * lock of a thread that is parked. Its events are collected in a box, which the drain empties:
+ * At the stop and in a snapshot it runs on the drain thread, which encodes each event at once; so
+ * does a greeting. At the start it runs on the thread that starts the session, while the drain goes
+ * on: a source may need a lock of a thread that is parked. Its events are collected in a box, which
+ * the drain empties:
  *
  *     EMPTY --starter--> FULL --drain--> EMPTY, and at the end of the session CLOSED
  */
@@ -36,6 +37,9 @@ struct wr_rundown_box {
 #define WR_BOX_BYTES (UINT64_C(256) << 10)
 #endif
 
+/* When the stream has begun, before any event is on: Weir/Session and the greeting of a server's
+ * session (wr_session_set_greeting()), with a point behind them. */
+void wr_rundown_greet(struct weir_session *session);
 /* On the starter's thread, when the session's events are on. */
 void wr_rundown_at_start(struct weir_session *session);
 /* In a look: takes what the starter offers. The events get the time `ticks`. */

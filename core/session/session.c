@@ -117,6 +117,13 @@ enum weir_result weir_session_create(const struct weir_session_config *host_conf
     return WEIR_OK;
 }
 
+void wr_session_set_greeting(struct weir_session *session, void (*greet)(void),
+                             uint64_t requested_bytes)
+{
+    session->greet = greet;
+    session->requested_bytes = requested_bytes;
+}
+
 /* --- Start. ---------------------------------------------------------------------------------- */
 
 static void state_set(struct weir_session *session, enum wr_session_state state)

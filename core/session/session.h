@@ -50,6 +50,8 @@ struct weir_session {
     enum weir_sink_kind sink_kind;
     char name[WR_NAME_BYTES_MAX + 1];
     uint64_t id;
+    void (*greet)(void); /* wr_session_set_greeting() */
+    uint64_t requested_bytes;
 
     /* LOCK(registry) */
     struct weir_session *next;
@@ -120,6 +122,14 @@ bool wr_sessions_remove(struct weir_session *session, uint64_t deadline_ns);
 void wr_sessions_set_starting(struct weir_session *session, bool is_starting);
 /* Not if the caller is the thread that started the session, and has jumped out of a callback. */
 bool wr_sessions_is_starting(struct weir_session *session);
+
+/* session.c: for a session that is not started yet. Its stream begins with the event Weir/Session,
+ * which gives the budget that was asked for, and with what `greet` emits on the drain thread. The
+ * greeting is in the stream whatever the session wants, and needs no room in the budget. The start
+ * waits for it, and for the sink too if it does not fit the encode buffer. Not in mode OVERWRITE,
+ * whose stream begins at the end. */
+void wr_session_set_greeting(struct weir_session *session, void (*greet)(void),
+                             uint64_t requested_bytes);
 
 struct wr_stop {
     uint64_t deadline_ns;                /* 0: it was refused */

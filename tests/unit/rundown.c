@@ -7,6 +7,7 @@
 #include <signal.h>
 #include <stdio.h>
 #include <sys/wait.h>
+#include <uchar.h>
 #include <unistd.h>
 #include "session/session.h"
 
@@ -343,6 +344,108 @@ static void test_stopped_during_the_start(void **unused)
     weir_session_destroy(session);
 }
 
+/* --- A greeting. ----------------------------------------------------------------------------- */
+
+#define REQUESTED (UINT64_C(1) << 40)
+
+struct begun {
+    uint64_t events; /* those of the stream before the first of Unit */
+    uint64_t names, lost, unit;
+    unsigned char session[64]; /* payload of Weir/Session */
+    size_t session_bytes;
+};
+
+static void on_first_event(void *context, const struct wt_event *event)
+{
+    struct begun *begun = context;
+    bool is_own = strcmp(event->metadata->provider_name, "Weir") == 0;
+    begun->unit += strcmp(event->metadata->provider_name, "Unit") == 0;
+    begun->events += begun->unit == 0;
+    begun->names += strcmp(event->metadata->event_name, "Name") == 0;
+    if (!is_own || strcmp(event->metadata->event_name, "Session") != 0)
+        return;
+    assert_int_equal(begun->events, 1); /* it is the first */
+    assert_true(event->payload_size <= sizeof begun->session);
+    begun->session_bytes = event->payload_size;
+    memcpy(begun->session, event->payload, event->payload_size);
+}
+
+static void on_begun_gap(void *context, const struct wt_gap *gap)
+{
+    ((struct begun *)context)->lost += gap->count;
+}
+
+static struct begun begun_in(struct weir_session *session)
+{
+    const void *bytes;
+    uint64_t count;
+    struct begun begun = {0};
+    assert_int_equal(weir_session_memory(session, &bytes, &count), WEIR_OK);
+    unit_read(bytes, count, (struct wt_handlers){.event = on_first_event, .gap = on_begun_gap},
+              &begun);
+    return begun;
+}
+
+/* Events that the session does not want, more than its budget. */
+static void greet(void)
+{
+    const struct weir_rundown none = {.size = sizeof none};
+    source(NULL, &none);
+}
+
+static struct weir_session *start_greeted(const struct weir_session_config *config)
+{
+    struct weir_session *session;
+    assert_int_equal(weir_session_create(config, &session, NULL), WEIR_OK);
+    wr_session_set_greeting(session, greet, REQUESTED);
+    assert_int_equal(weir_session_start(session, NULL), WEIR_OK);
+    return session;
+}
+
+static void check_session_event(const struct begun *begun, const char16_t *mode, size_t mode_bytes,
+                                uint64_t budget_bytes)
+{
+    uint64_t budgets[2];
+    assert_int_equal(begun->session_bytes, mode_bytes + sizeof budgets);
+    assert_memory_equal(begun->session, mode, mode_bytes);
+    memcpy(budgets, begun->session + mode_bytes, sizeof budgets);
+    assert_int_equal(budgets[0], budget_bytes);
+    assert_int_equal(budgets[1], REQUESTED);
+}
+
+static void test_greeting(void **unused)
+{
+    (void)unused;
+    for (int is_block = 0; is_block < 2; is_block++) {
+        struct weir_session_config config =
+            small_config(is_block ? WEIR_MODE_BLOCK : WEIR_MODE_DROP);
+        reset(NULL);
+        config.rundown_keywords = 0;
+        to_emit = 300;
+        during = too_large;
+        struct weir_session *session = start_greeted(&config);
+        assert_int_equal(emitted, 300);
+        assert_true(WEIR_EMIT(Unit, Pair, 1, 2));
+        assert_false(State_Name(0, "not wanted any more"));
+        assert_int_equal(weir_session_stop(session, NULL), WEIR_OK);
+        struct begun begun = begun_in(session);
+        if (is_block)
+            check_session_event(&begun, u"block", sizeof u"block", config.budget_bytes);
+        else
+            check_session_event(&begun, u"drop", sizeof u"drop", config.budget_bytes);
+        assert_int_equal(begun.names, 300);
+        assert_int_equal(begun.events, 1 + 300 + 1); /* and one of Weir/Loss */
+        assert_int_equal(begun.unit, 1);
+        assert_int_equal(begun.lost, 1);
+        struct weir_counts counts = unit_counts(session);
+        assert_int_equal(counts.written, 301);
+        assert_int_equal(counts.lost[WEIR_LOSS_TOO_LARGE], 1);
+        assert_int_equal(counts.attempted, 302);
+        assert_int_equal(unit_stats(session).late_records, 0);
+        weir_session_destroy(session);
+    }
+}
+
 /* --- With other threads and processes. ------------------------------------------------------- */
 
 static struct weir_session *started; /* or about to be */
@@ -445,6 +548,21 @@ static void begin_stop(void)
     during = NULL;
     sem_wait(&sink->entered); /* by the stream's header */
     pthread_create(&stopper, NULL, stop_stuck, started);
+}
+
+/* A greeting that fits the encode buffer does not make the start wait for the sink. */
+static void test_greeting_and_a_stuck_sink(void **unused)
+{
+    (void)unused;
+    struct stuck stuck;
+    struct weir_session_config config = stuck_config(&stuck);
+    config.rundown_at_start = false;
+    config.rundown_keywords = 0;
+    struct weir_session *session = start_greeted(&config);
+    sem_post(&stuck.may_go);
+    assert_int_equal(weir_session_stop(session, NULL), WEIR_OK);
+    assert_int_equal(unit_counts(session).written, 3);
+    weir_session_destroy(session);
 }
 
 /* A start waits for a stuck sink no longer than the session runs. */
@@ -728,6 +846,8 @@ int main(void)
         cmocka_unit_test_setup(test_lost_at_the_start, reset),
         cmocka_unit_test_setup(test_behind_a_parked_thread, reset),
         cmocka_unit_test_setup(test_stopped_during_the_start, reset),
+        cmocka_unit_test_setup(test_greeting, reset),
+        cmocka_unit_test_setup(test_greeting_and_a_stuck_sink, reset),
         cmocka_unit_test_setup(test_lost_without_signals, reset),
         cmocka_unit_test_setup(test_destroyed_during_the_start, reset),
         cmocka_unit_test_setup(test_stuck_sink, reset),
