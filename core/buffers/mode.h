@@ -70,7 +70,8 @@ struct wr_mode {
     enum wr_waited (*wait)(struct wr_lane *lane);
     /* Inside a new pin. Ends the wait: if it was granted and the session still wants the event, the
      * lane keeps its grant; otherwise the loss is counted. True if the attempt goes on. From here
-     * on only the pin, and the mask loaded in it, keep the lane alive. */
+     * on only the pin, and what was loaded in it to find that the event is wanted, keep the lane
+     * alive. */
     bool (*resume)(struct wr_lane *lane, enum wr_waited waited, bool is_wanted);
     /* Replaces wait() between the host's hooks. Nothing keeps the session alive once it returns.
      * Unless it returns GRANTED, the loss is counted. */
@@ -119,6 +120,9 @@ struct wr_mode {
     bool (*send_away)(struct wr_buffers *buffers, uint64_t limit_ns);
     /* Waits until the last parked thread has left, or until the deadline (monotonic). */
     bool (*wait_away)(struct wr_buffers *buffers, uint64_t deadline_ns);
+    /* Only where `parks`: waits until no thread is parked or in the host's after hook, or until the
+     * deadline (monotonic). */
+    bool (*wait_served)(struct wr_buffers *buffers, uint64_t deadline_ns);
     /* The lane's records that are kept or read, and those that were overwritten. The caller holds
      * the session's lock. */
     bool (*counts)(struct wr_lane *lane, uint64_t *records, uint64_t *overwritten,

@@ -17,6 +17,8 @@
 #include "lane/lane_change.h"
 #include "os/os.h"
 
+#define OUTSIDE_LOOK_NS 200000u /* between two looks of wait_served() */
+
 _Static_assert(offsetof(struct wr_segment, older) == 0 &&
                    sizeof(((struct wr_segment *)0)->older) == sizeof(struct wr_unit),
                "a free segment's first word links it");
@@ -546,6 +548,27 @@ static bool wait_away(struct wr_buffers *buffers, uint64_t deadline_ns)
     return wr_gate_wait_unparked(&buffers->gate, deadline_ns);
 }
 
+static bool has_none_outside(struct wr_buffers *buffers, uint64_t deadline_ns)
+{
+    uint64_t now = wr_os_monotonic_ns(), signals = wr_os_signals_block();
+    bool has_none =
+        wr_gate_has_none_outside(&buffers->gate, deadline_ns > now ? deadline_ns - now : 0);
+    wr_os_signals_restore(signals);
+    return has_none;
+}
+
+static bool wait_served(struct wr_buffers *buffers, uint64_t deadline_ns)
+{
+    while (wr_gate_wait_unparked(&buffers->gate, deadline_ns)) {
+        if (has_none_outside(buffers, deadline_ns))
+            return true;
+        if (wr_os_monotonic_ns() >= deadline_ns)
+            return false;
+        wr_os_sleep_ns(OUTSIDE_LOOK_NS);
+    }
+    return false;
+}
+
 static bool figures(struct wr_buffers *buffers, struct weir_stats *stats, uint64_t limit_ns)
 {
     struct wr_gate_figures figures = {0};
@@ -596,5 +619,6 @@ const struct wr_mode wr_mode_block = {.parks = true,
                                       .attempts = wr_chain_attempts,
                                       .send_away = send_away,
                                       .wait_away = wait_away,
+                                      .wait_served = wait_served,
                                       .counts = wr_chain_counts,
                                       .figures = figures};

@@ -48,6 +48,16 @@ static uint64_t mask_of(const struct weir_event *event, uint64_t session_id)
     return only(mask & ~marker(), session_id);
 }
 
+/* Does the slot's session still want an event that has waited? A stop that serves the threads that
+ * wait sets the lingering bit before it clears the mask, so the mask is loaded first. Call inside the
+ * pin. */
+static bool is_wanted(const struct weir_event *event, uint32_t slot)
+{
+    uint64_t slots = mask_of(event, 0);
+    slots |= wr_u64_load_seq_cst(&wr_slots_lingering); /* edge QUIESCE, as the mask */
+    return (slots >> slot & 1) != 0;
+}
+
 /* --- Nested: this thread is already in the library. ------------------------------------------ */
 
 /* Counts the event in each session that wants it and does nothing else: the interrupted code may
@@ -196,7 +206,7 @@ static bool wait_outside(struct wr_thread *thread, struct wr_lane *lane, uint32_
      * pin, then frees the lane; it has counted the loss. A pointer that is not NULL is to the same
      * lane, since only this thread attaches lanes. */
     if (waited == WR_WAITED_GRANTED && wr_ptr_load_seq_cst(wr_thread_lane(thread, slot)))
-        return mode->step_in(lane, (mask_of(attempt->event, 0) >> slot & 1) != 0);
+        return mode->step_in(lane, is_wanted(attempt->event, slot));
     wr_self.last_loss = waited == WR_WAITED_DEADLINE ? WEIR_LOSS_DEADLINE : WEIR_LOSS_ABORTED;
     return false;
 }
@@ -214,7 +224,7 @@ static bool wait_for_room(struct wr_thread *thread, struct wr_lane *lane, uint32
     enum wr_waited waited = mode->wait(lane);
     pin_enter(thread);
     wr_stamp_forget(&attempt->stamp);
-    return mode->resume(lane, waited, (mask_of(attempt->event, 0) >> slot & 1) != 0);
+    return mode->resume(lane, waited, is_wanted(attempt->event, slot));
 }
 
 /* An event has one stamp in all sessions that get it without a wait. So if a segment is opened for

@@ -81,6 +81,19 @@ extern struct wr_u64 wr_mask_marker;
 /* The ids of the sessions in the slots, from before their bits are in any mask. */
 extern struct wr_u64 wr_slot_ids[WR_SESSIONS_MAX];
 
+/* A bit for each slot whose session is being stopped and first lets the threads that wait write their
+ * events. Together with the mask it says whether an event that has waited is still wanted. */
+extern struct wr_u64 wr_slots_lingering;
+
+/* Call under the registry's lock. */
+static inline void wr_lingering_store(uint32_t slot, bool lingers)
+{
+    uint64_t bit = UINT64_C(1) << slot;
+    uint64_t slots = wr_u64_load_relaxed(&wr_slots_lingering); /* relaxed: stored under the lock */
+    /* edge QUIESCE: when the bit is cleared, this store, then the load of the pins */
+    wr_u64_store_seq_cst(&wr_slots_lingering, lingers ? slots | bit : slots & ~bit);
+}
+
 /* Masks that were stored, for tests: a start stores those of the events that it enables, and no
  * others. Under the registry's lock. */
 extern uint64_t wr_masks_stored;
@@ -136,9 +149,11 @@ void wr_registry_enable(uint32_t slot, struct wr_interest *interest);
 /* The same for a session that is enabled: replaces `*interest`, and the session's reference to it.
  * False: the session is not enabled, and nothing has changed. */
 bool wr_registry_update(uint32_t slot, struct wr_interest **interest, struct wr_interest *new);
-/* The same with no interest. Like wr_registry_give_slot(), waits at most `limit_ns` for the
+/* The same with no interest. Like the next two functions, waits at most `limit_ns` for the
  * registry's lock (UINT64_MAX: no limit), and returns false if it changed nothing. */
 bool wr_registry_disable(uint32_t slot, uint64_t limit_ns);
+/* Sets or clears the slot's bit in wr_slots_lingering. */
+bool wr_registry_linger(uint32_t slot, bool lingers, uint64_t limit_ns);
 /* Call only after QUIESCE. */
 bool wr_registry_give_slot(uint32_t slot, uint64_t limit_ns);
 /* Runs the callbacks of providers of which a session wants something else than before, outside all

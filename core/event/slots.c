@@ -14,6 +14,7 @@ static uint64_t changes;                    /* LOCK */
 static struct wr_interest *dead_interests;  /* LOCK */
 static bool slot_is_taken[WR_SESSIONS_MAX]; /* LOCK */
 struct wr_u64 wr_mask_marker;               /* LOCK for stores */
+struct wr_u64 wr_slots_lingering;           /* LOCK for stores; edge QUIESCE */
 uint64_t wr_masks_stored;                   /* LOCK */
 
 /* --- Masks. ---------------------------------------------------------------------------------- */
@@ -225,6 +226,15 @@ bool wr_registry_disable(uint32_t slot, uint64_t limit_ns)
     return true;
 }
 
+bool wr_registry_linger(uint32_t slot, bool lingers, uint64_t limit_ns)
+{
+    if (!wr_registry_lock_for(limit_ns))
+        return false;
+    wr_lingering_store(slot, lingers);
+    wr_registry_unlock();
+    return true;
+}
+
 bool wr_registry_give_slot(uint32_t slot, uint64_t limit_ns)
 {
     if (!wr_registry_lock_for(limit_ns))
@@ -243,6 +253,7 @@ void wr_slots_after_fork(void)
     memset(slot_is_taken, 0, sizeof slot_is_taken);
     memset(wr_buffers_by_slot, 0, sizeof wr_buffers_by_slot);
     wr_u64_store_release(&wr_buffers_blocking_slots, 0);
+    wr_u64_store_release(&wr_slots_lingering, 0);
     for (struct weir_provider *provider = wr_providers_locked(); provider;
          provider = provider->next)
         wr_status_update_locked(provider);

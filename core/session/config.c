@@ -51,9 +51,11 @@ static enum weir_result mode_check(const struct weir_session_config *config,
 #undef IS
 #undef NAME
     if (config->mode != WEIR_MODE_BLOCK &&
-        (config->max_block_ns || config->wake || config->grant_bytes || config->on_park))
+        (config->max_block_ns || config->wake || config->grant_bytes || config->on_park ||
+         config->stop_serves_waiting))
         return wr_fail(error, WEIR_BAD_ARGUMENT,
-                       "max_block_ns, wake, grant_bytes and on_park are for mode BLOCK only");
+                       "max_block_ns, wake, grant_bytes, on_park and stop_serves_waiting are for "
+                       "mode BLOCK only");
 #define NAME(name, table, word, is_ordered) " " #name
     if ((uint32_t)config->wake >= WR_WAKE_COUNT)
         return wr_fail(error, WEIR_BAD_ARGUMENT,

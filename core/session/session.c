@@ -277,11 +277,52 @@ static bool abort_parked(struct weir_session *session, uint64_t until_ns)
     return is_done;
 }
 
-static bool events_end(struct weir_session *session, uint64_t until_ns)
+static uint64_t half_way_to(uint64_t deadline_ns)
 {
-    return session->stop.quiesce.is_begun ||
-           (wr_registry_disable(session->slot, ns_until(until_ns)) &&
-            abort_parked(session, until_ns));
+    return deadline_ns - ns_until(deadline_ns) / 2;
+}
+
+/* In this order: a thread that waits then finds one bit or the other. */
+static bool linger_begin(struct weir_session *session, uint64_t until_ns)
+{
+    return wr_registry_linger(session->slot, true, ns_until(until_ns)) &&
+           wr_registry_disable(session->slot, ns_until(until_ns));
+}
+
+/* Waits until no emitter is inside that has seen the masks, so that each has written its event, lost
+ * it, or waits; and then for those that wait. */
+static bool waiting_are_served(struct weir_session *session, uint64_t until_ns)
+{
+    struct wr_buffers *buffers = &session->buffers;
+    return wr_threads_quiesce(&session->stop.linger, buffers->has_plain_pins, until_ns) &&
+           buffers->mode->wait_served(buffers, until_ns);
+}
+
+/* Ends the events, except those of threads that wait: these write theirs first. False: not over at
+ * `until_ns`. If the sink fails or the session is lost, no thread waits any longer. */
+static bool linger(struct weir_session *session, uint64_t until_ns, uint64_t deadline_ns)
+{
+    struct wr_stop_progress *stop = &session->stop;
+    if (stop->has_lingered)
+        return true;
+    if (!stop->linger_by_ns)
+        stop->linger_by_ns = half_way_to(deadline_ns);
+    if (!stop->linger.is_begun && !linger_begin(session, until_ns))
+        return false;
+    if (!waiting_are_served(session, wr_min_u64(until_ns, stop->linger_by_ns)) &&
+        !wr_session_is_lost(session) && until_ns < stop->linger_by_ns)
+        return false;
+    return stop->has_lingered = wr_registry_linger(session->slot, false, ns_until(until_ns));
+}
+
+static bool events_end(struct weir_session *session, uint64_t until_ns, uint64_t deadline_ns)
+{
+    if (session->stop.quiesce.is_begun)
+        return true;
+    bool are_off = session->config.stop_serves_waiting
+                       ? linger(session, until_ns, deadline_ns)
+                       : wr_registry_disable(session->slot, ns_until(until_ns));
+    return are_off && abort_parked(session, until_ns);
 }
 
 static bool emitters_leave(struct weir_session *session, uint64_t until_ns)
@@ -293,11 +334,6 @@ static bool emitters_leave(struct weir_session *session, uint64_t until_ns)
     bool have_left = wr_threads_quiesce(&stop->quiesce, session->buffers.has_plain_pins, until_ns);
     have_left &= session->buffers.mode->wait_away(&session->buffers, until_ns);
     return stop->have_left = have_left;
-}
-
-static uint64_t half_way_to(uint64_t deadline_ns)
-{
-    return deadline_ns - ns_until(deadline_ns) / 2;
 }
 
 enum stop_outcome {
@@ -312,7 +348,7 @@ static enum stop_outcome stop_go_on(struct weir_session *session, uint64_t until
                                     uint64_t deadline_ns)
 {
     struct wr_stop_progress *stop = &session->stop;
-    if (!events_end(session, until_ns))
+    if (!events_end(session, until_ns, deadline_ns))
         return STOP_BUSY;
     /* Wait for the emitters half of the time only: a stuck pin must not keep the drain from writing
      * what it can. */

@@ -25,6 +25,9 @@
 
 /* How far the stop has come. A stop that has timed out or is polled goes on from here. */
 struct wr_stop_progress {
+    uint64_t linger_by_ns;    /* until then the threads that wait are served; 0: not set */
+    struct wr_quiesce linger; /* begun only when the events are off */
+    bool has_lingered;        /* those that still wait are sent away */
     uint64_t leave_by_ns; /* then the stream is ended, even if an emitter is inside; 0: not set */
     struct wr_quiesce quiesce; /* begun only when the events are off */
     bool have_left;            /* no emitter is inside or parked */

@@ -277,6 +277,10 @@ void wr_gate_abort(struct wr_gate *gate, struct wr_waiter *waiter);
 /* Waits until no thread is parked. False if the deadline (monotonic) passed first. */
 bool wr_gate_wait_unparked(struct wr_gate *gate, uint64_t deadline_ns);
 
+/* Is no waiter outside? A thread that was parked is outside before it is unparked. False also if the
+ * lock is not free within the limit. The caller blocks signals. */
+bool wr_gate_has_none_outside(struct wr_gate *gate, uint64_t limit_ns);
+
 bool wr_gate_figures(struct wr_gate *gate, struct wr_gate_figures *figures, uint64_t limit_ns);
 
 #endif

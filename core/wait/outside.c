@@ -146,3 +146,12 @@ void wr_outside_close(struct wr_gate *gate, void (*lose)(struct wr_waiter *waite
     }
     gate->outside = NULL;
 }
+
+bool wr_gate_has_none_outside(struct wr_gate *gate, uint64_t limit_ns)
+{
+    if (!wr_os_mutex_lock_for(&gate->lock, limit_ns))
+        return false;
+    bool has_none = gate->outside == NULL;
+    pthread_mutex_unlock(&gate->lock);
+    return has_none;
+}

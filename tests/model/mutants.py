@@ -173,11 +173,39 @@ MUTANTS = [
      [edit(STOP, "is_done = session->buffers.mode->send_away(&session->buffers, ns_until(until_ns));", "is_done = true;",
            after="static bool abort_parked(")]),
     ("mask_of_before", "a thread that wakes does not load the mask again", "teardown_granted",
-     [edit(EMIT, "return mode->resume(lane, waited, (mask_of(attempt->event, 0) >> slot & 1) != 0);",
+     [edit(EMIT, "return mode->resume(lane, waited, is_wanted(attempt->event, slot));",
            "return mode->resume(lane, waited, true);")]),
     ("resume_outside_pin", "a thread that wakes does not pin again", "teardown_granted",
      [edit(EMIT, "pin_enter(thread);", "(void)thread;",
            after="static bool wait_for_room(")]),
+
+    # A stop that serves the threads that wait.
+    ("lingering_unseen", "a thread that is served looks at the mask only", "linger_seq_cst",
+     [edit(EMIT, "slots |= wr_u64_load_seq_cst(&wr_slots_lingering);", "(void)slots;")]),
+    ("lingering_before_mask", "a thread that is served looks at the mask last", "linger_seq_cst",
+     [expression(EMIT, "uint64_t slots = mask_of(event, 0);",
+                 "uint64_t early = MUTANT_ON ? wr_u64_load_seq_cst(&wr_slots_lingering) : 0;\n"
+                 "uint64_t slots = mask_of(event, 0);"),
+      edit(EMIT, "slots |= wr_u64_load_seq_cst(&wr_slots_lingering);", "slots |= early;")]),
+    ("lingering_set_late", "the masks are cleared before the threads that wait are let in", "linger_seq_cst",
+     [expression(STOP, "return wr_registry_linger(session->slot, true, ns_until(until_ns)) &&",
+                 "return (!MUTANT_ON || wr_registry_disable(session->slot, ns_until(until_ns))) &&\n"
+                 "       wr_registry_linger(session->slot, true, ns_until(until_ns)) &&")]),
+    ("lingering_cleared_late", "threads are let in until the stop has waited for the pins", "linger_ends",
+     [edit(STOP, "return stop->has_lingered = wr_registry_linger(session->slot, false, ns_until(until_ns));",
+           "return stop->has_lingered = true;"),
+      edit(STOP, "have_left &= session->buffers.mode->wait_away(&session->buffers, until_ns);",
+           "have_left &= session->buffers.mode->wait_away(&session->buffers, until_ns);\n"
+           "(void)wr_registry_linger(session->slot, false, ns_until(until_ns));")]),
+    ("linger_without_pins", "a stop that serves does not wait for threads that are about to wait", "linger_seq_cst",
+     [expression(STOP, "return wr_threads_quiesce(&session->stop.linger, buffers->has_plain_pins, until_ns) &&",
+                 "return (MUTANT_ON || wr_threads_quiesce(&session->stop.linger, buffers->has_plain_pins, until_ns)) &&")]),
+    ("linger_without_parked", "a stop that serves does not wait for parked threads", "linger_seq_cst",
+     [expression(STOP, "buffers->mode->wait_served(buffers, until_ns);",
+                 "(MUTANT_ON || buffers->mode->wait_served(buffers, until_ns));")]),
+    ("linger_without_outside", "a stop that serves does not wait for threads in a hook", "linger_outside",
+     [edit(BLOCK, "if (has_none_outside(buffers, deadline_ns))\n            return true;",
+           "(void)has_none_outside;\nreturn true;")]),
 
     # What an emitter and the drain's looks rely on.
     ("route_before_pin", "the route is loaded before the pin is entered", "stop_emit",
@@ -252,9 +280,9 @@ MUTANTS = [
      [edit(EMIT, "wr_hooks_after(hooks);", "if (waited == WR_WAITED_GRANTED)\n    wr_hooks_after(hooks);")]),
     ("outside_lane_of_before", "a thread that is back does not check that its lane still exists", "outside_stop",
      [edit(EMIT, "if (waited == WR_WAITED_GRANTED && wr_ptr_load_seq_cst(wr_thread_lane(thread, slot)))\n"
-                 "        return mode->step_in(lane, (mask_of(attempt->event, 0) >> slot & 1) != 0);",
+                 "        return mode->step_in(lane, is_wanted(attempt->event, slot));",
            "if (waited == WR_WAITED_GRANTED)\n"
-           "    return mode->step_in(lane, (mask_of(attempt->event, 0) >> slot & 1) != 0);")]),
+           "    return mode->step_in(lane, is_wanted(attempt->event, slot));")]),
     ("outside_mask_of_before", "a thread that is back does not load the mask again", "outside_late",
      [edit(OUTSIDE, "if (!is_wanted) {\n        wr_gate_units_leave(gate, waiter);\n        return WR_STEPPED_AWAY;\n    }",
            "(void)is_wanted;")]),

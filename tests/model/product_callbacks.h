@@ -12,10 +12,12 @@
 #define WR_SESSIONS_MAX           2
 #define wr_mask_marker            product_mask_marker
 #define wr_slot_ids               product_slot_ids
+#define wr_slots_lingering        product_slots_lingering
 #define wr_registry_take_slot     product_take_slot
 #define wr_registry_enable        product_enable
 #define wr_registry_update        product_update
 #define wr_registry_disable       product_disable
+#define wr_registry_linger        product_linger
 #define wr_registry_give_slot     product_give_slot
 #define wr_registry_run_callbacks product_run_callbacks
 #define wr_interest_wants         product_interest_wants

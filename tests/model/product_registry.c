@@ -14,6 +14,7 @@ static pthread_mutex_t registry_lock;
 struct wr_u64 wr_mask_marker;
 struct wr_ptr wr_definitions[WR_EVENT_INDEX_MAX + 1];
 struct wr_u64 wr_slot_ids[WR_SESSIONS_MAX];
+struct wr_u64 wr_slots_lingering;
 
 /* Like wr_slots_on_membarrier_error(). */
 static void on_membarrier_error(void)
@@ -29,7 +30,9 @@ void product_event(struct weir_event *event, const struct wr_event_definition *d
     wr_threads_on_membarrier_error = on_membarrier_error;
     model_lend(&registry_lock, sizeof registry_lock);
     model_lend(&wr_mask_marker, sizeof wr_mask_marker);
+    model_lend(&wr_slots_lingering, sizeof wr_slots_lingering);
     model_name(&registry_lock, "registry lock");
+    model_name(&wr_slots_lingering, "lingering");
     struct wr_ptr *entry = &wr_definitions[definition->index];
     model_lend(entry, sizeof *entry);
     wr_ptr_store_relaxed(entry, (void *)(uintptr_t)definition); /* relaxed: no thread runs yet */
@@ -77,6 +80,15 @@ bool wr_registry_disable(uint32_t slot, uint64_t limit_ns)
     (void)limit_ns;
     pthread_mutex_lock(&registry_lock);
     wr_event_enable(the_event, 0);
+    pthread_mutex_unlock(&registry_lock);
+    return true;
+}
+
+bool wr_registry_linger(uint32_t slot, bool lingers, uint64_t limit_ns)
+{
+    (void)limit_ns;
+    pthread_mutex_lock(&registry_lock);
+    wr_lingering_store(slot, lingers);
     pthread_mutex_unlock(&registry_lock);
     return true;
 }

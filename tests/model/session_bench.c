@@ -174,6 +174,11 @@ void session_prepare_late(uint32_t segments, bool have_lanes)
     wr_registry_enable(0, NULL);
 }
 
+void session_lingers(void)
+{
+    session_bench.session->config.stop_serves_waiting = true;
+}
+
 static void before(void *context)
 {
     uint32_t self = model_self();
@@ -390,7 +395,7 @@ void session_stop_in_tries(void)
     }
 }
 
-void session_drain_and_stop_alone(void)
+static void read_once(void)
 {
     struct weir_session *session = session_bench.session;
     uint64_t attached;
@@ -398,7 +403,29 @@ void session_drain_and_stop_alone(void)
         wr_read_lane(session, lane, UINT64_MAX);
     session->buffers.mode->before_sink(&session->buffers);
     session->buffers.mode->after_sink(&session->buffers);
+}
+
+void session_drain_and_stop_alone(void)
+{
+    read_once();
     stop(true);
+}
+
+void session_stop_serving(void)
+{
+    while (!product_stop_try(session_bench.session)) {
+        model_wait_lazily_u32(session_bench.told, is_one, 0); /* nobody tells */
+        read_once();
+        wr_drain_sweep(session_bench.session, true);
+    }
+    session_bench.has_stopped = true;
+    free_all();
+}
+
+void session_drain_and_stop_serving(void)
+{
+    read_once();
+    session_stop_serving();
 }
 
 void session_set_hooks(void)
@@ -474,6 +501,13 @@ void session_check(void)
     model_check(wr_u32_load_relaxed(&session->buffers.gate.parked) == 0);
     for (uint32_t i = 0; i < EMITTERS_MAX; i++)
         model_check(session_bench.hooked[i] % 2 == 0);
+}
+
+void session_check_served(void)
+{
+    session_check();
+    struct weir_counts sum = counts_of_all();
+    model_check(sum.lost[WEIR_LOSS_ABORTED] == 0);
 }
 
 void session_check_lost(void)

@@ -56,6 +56,9 @@ void session_emit_all_and_stop(void);
  * started after membarrier failed; its thread was on the fast path before. */
 void session_prepare_late(uint32_t segments, bool have_lanes);
 
+/* Call in setup(). The stop serves the threads that wait. */
+void session_lingers(void);
+
 /* Call in setup(). Makes the thread emit. */
 void session_emit_before(uint32_t thread);
 
@@ -87,6 +90,12 @@ void session_stop_in_tries(void);
 /* Reads once what is there, then stops like session_stop_alone(). */
 void session_drain_and_stop_alone(void);
 
+/* Stops in tries until it is done. After each, waits until no other thread can go on, reads and
+ * sweeps. */
+void session_stop_serving(void);
+/* The same, but first reads once what is there. */
+void session_drain_and_stop_serving(void);
+
 /* Sets other hooks. The second function first waits between the current hooks or those about to be
  * set. */
 void session_set_hooks(void);
@@ -94,6 +103,8 @@ void session_wait_and_set_hooks(void);
 
 /* Call in finish(). What was written has been read; what was not written was counted once. */
 void session_check(void);
+/* The same, and the stop has ended no wait. */
+void session_check_served(void);
 /* The same without a stop: only the counts. */
 void session_check_counts(void);
 /* Like session_check_counts(); records that were not read do not count as written. */

@@ -146,6 +146,37 @@ static void exit_seq_cst_setup(void)
     session_prepare(WEIR_WAKE_RELAY, false, 1, 1, 1);
 }
 
+static void linger_setup(void)
+{
+    exit_setup();
+    session_lingers();
+}
+
+static void linger_seq_cst_setup(void)
+{
+    exit_seq_cst_setup();
+    session_lingers();
+}
+
+static void linger_two_setup(void)
+{
+    teardown_relay_setup();
+    session_lingers();
+}
+
+static void linger_outside_setup(void)
+{
+    outside_setup();
+    session_lingers();
+}
+
+/* The stopper, the second thread, may stop waiting for the others at any time. */
+static void linger_ends_setup(void)
+{
+    linger_seq_cst_setup();
+    product_timed(1, 1);
+}
+
 static void bell_setup(void)
 {
     exit_seq_cst_setup();
@@ -178,13 +209,15 @@ static void emit_twice_and_stop(void)
               .finish = finish_}
 #define THREE(name_, about_, setup_, first, second, third) \
     THREE_OF(name_, about_, setup_, first, second, third, session_check)
+#define TWO_OF(name_, about_, setup_, first, second, finish_) \
+    .model = {.name = name_,                                  \
+              .about = about_,                                \
+              .threads = 2,                                   \
+              .setup = setup_,                                \
+              .run = {first, second},                         \
+              .finish = finish_}
 #define TWO(name_, about_, setup_, first, second) \
-    .model = {.name = name_,                      \
-              .about = about_,                    \
-              .threads = 2,                       \
-              .setup = setup_,                    \
-              .run = {first, second},             \
-              .finish = session_check}
+    TWO_OF(name_, about_, setup_, first, second, session_check)
 
 #define IDLE(name_, about_, setup_)                                                              \
     THREE_OF(name_, about_, setup_, session_emit_and_tell, session_emit_and_stop, session_drain, \
@@ -275,6 +308,25 @@ const struct lane_model session_models[] = {
          emit_twice, session_drain_and_stop_alone)},
     {TWO("outside_stop_seq_cst", "the same with seq_cst pins", outside_seq_cst_setup, emit_twice,
          session_drain_and_stop_alone)},
+    {TWO_OF("linger", "a thread emits twice, one segment; a stop that serves it", linger_setup,
+            emit_twice, session_stop_serving, session_check_served),
+     .is_large = true},
+    {TWO_OF("linger_seq_cst", "the same with seq_cst pins, and a read before the stop",
+            linger_seq_cst_setup, emit_twice, session_drain_and_stop_serving,
+            session_check_served)},
+    {THREE_OF("linger_two", "the same with two threads that emit once; seq_cst pins",
+              linger_two_setup, session_emit, session_emit, session_stop_serving,
+              session_check_served),
+     .is_large = true, .preemptions = 2},
+    {TWO_OF("linger_outside", "the same with a thread that has hooks", linger_outside_setup,
+            emit_twice, session_stop_serving, session_check_served),
+     .is_large = true},
+    {TWO("linger_ends",
+         "a read, then a stop that may send the thread away at any time; seq_cst pins",
+         linger_ends_setup, emit_twice, session_drain_and_stop_alone)},
+    {THREE_OF("linger_drain", "a thread emits twice, drain, a stop that serves the thread",
+              linger_setup, emit_twice, session_drain, session_stop, session_check_served),
+     .is_large = true, .preemptions = 1},
     {.model = {.name = "hooks",
                .about = "two threads set the same hooks; one of them has called hooks before",
                .threads = 2,

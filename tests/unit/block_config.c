@@ -73,6 +73,9 @@ static void test_other_modes_have_none_of_it(void **state)
         config.grant_bytes = 0;
         config.on_park = on_park;
         refused(&config, "on_park");
+        config.on_park = NULL;
+        config.stop_serves_waiting = true;
+        refused(&config, "stop_serves_waiting");
     }
 }
 

@@ -831,7 +831,7 @@ static void test_bad_arguments(void **unused)
     assert_int_equal(weir_session_create(&config, &session, &error), WEIR_BAD_ARGUMENT);
     assert_non_null(strstr(error.text, "rundown_at_start"));
     config.rundown_at_start = false;
-    config.reserved_end[6] = 1;
+    config.reserved_end[sizeof config.reserved_end - 1] = 1;
     assert_int_equal(weir_session_create(&config, &session, &error), WEIR_BAD_ARGUMENT);
 }
 

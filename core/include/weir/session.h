@@ -241,7 +241,12 @@ struct weir_session_config {
      * then returns when the drain has taken all of it. Not with OVERWRITE. */
     uint64_t rundown_keywords; /* default WEIR_RUNDOWN_KEYWORDS */
     bool rundown_at_start;
-    uint8_t reserved_end[7]; /* 0 */
+    /* BLOCK: a stop first disables the events and lets the threads that wait at that moment write
+     * theirs, for up to half of stop_ms_max. Threads in the host's `after` hook (weir_park_hooks) are
+     * waited for too. Without it, and for threads that are still waiting then, the stop ends the
+     * waits, and each of these threads loses its event (ABORTED). */
+    bool stop_serves_waiting;
+    uint8_t reserved_end[6]; /* 0 */
 };
 
 /* What .NET's tools ask for if nothing else is said: collector 0x1, loader 0x8, jitted code 0x10,
@@ -256,7 +261,7 @@ struct weir_session_config {
             5000, WEIR_MODE_DROP, WEIR_WAKE_RELAY, false, false, false, 0, 0, 0, WEIR_NULL_,       \
             WEIR_NULL_, WEIR_NULL_, WEIR_NULL_, WEIR_NULL_, WEIR_NULL_, WEIR_NULL_, WEIR_NULL_,    \
             WEIR_NULL_, WEIR_NULL_, 0, sizeof(struct weir_enable), WEIR_NULL_,                     \
-            WEIR_RUNDOWN_KEYWORDS, false, {0, 0, 0, 0, 0, 0, 0}                                    \
+            WEIR_RUNDOWN_KEYWORDS, false, false, {0, 0, 0, 0, 0, 0}                                \
     }
 /* clang-format on */
 
@@ -298,15 +303,16 @@ WEIR_NODISCARD WEIR_API enum weir_result weir_session_start(struct weir_session 
 
 /*
  * Disables the events, waits for emitters that are inside, drains, runs the rundown, ends the
- * stream. Returns within stop_ms_max. Any thread, a provider callback too; not the session's own
- * write, rundown, on_error or on_park callback (WEIR_BAD_STATE, also before the start). A second
- * stop waits for the first and returns the same. WEIR_OK if the stream is whole, events lost or not
- * (see weir_session_stats). WEIR_IO if the sink failed, or an emitter was so late that its events
- * are not in the stream. WEIR_TIMEOUT if the drain or an emitter is not done, or a suspended thread
- * holds a lock that the stop needs: the session's memory is kept, and another stop takes up what is
- * left. WEIR_SYSTEM if membarrier has failed under the session (see the top): its stream is ended,
- * and another stop returns the same. `error`, which may be NULL, says what failed: the system's
- * reason, or which part is not done.
+ * stream. BLOCK: also ends the waits of parked threads (see stop_serves_waiting). Returns within
+ * stop_ms_max. Any thread, a provider callback too; not the session's own write, rundown, on_error
+ * or on_park callback (WEIR_BAD_STATE, also before the start). A second stop waits for the first
+ * and returns the same. WEIR_OK if the stream is whole, events lost or not (see
+ * weir_session_stats). WEIR_IO if the sink failed, or an emitter was so late that its events are
+ * not in the stream. WEIR_TIMEOUT if the drain or an emitter is not done, or a suspended thread
+ * holds a lock that the stop needs: the session's memory is kept, and another stop takes up what
+ * is left. WEIR_SYSTEM if membarrier has failed under the session (see the top): its stream is
+ * ended, and another stop returns the same. `error`, which may be NULL, says what failed: the
+ * system's reason, or which part is not done.
  */
 WEIR_NODISCARD WEIR_API enum weir_result weir_session_stop(struct weir_session *session,
                                                            struct weir_error *error);
@@ -600,7 +606,8 @@ WEIR_NODISCARD WEIR_API enum weir_result weir_session_snapshot(struct weir_sessi
  *    When the thread is back, it takes room that is free or that threads still in `after` have;
  *    only if there is none does it wait again, at the end of the queue. FIFO and RELAY therefore
  *    keep the order of arrival among threads whose `after` is short.
- *  - A stop of the session does not wait for it. Its event is then lost as ABORTED.
+ *  - A stop of the session does not wait for it, unless the session has stop_serves_waiting. If
+ *    the stop goes on without it, its event is lost as ABORTED.
  *
  * max_block_ns counts the time in which an event waits for room, in all of its waits together,
  * without the hooks. The `after` of a stop is not part of stop_ms_max. on_park is called between
