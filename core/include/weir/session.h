@@ -585,11 +585,13 @@ WEIR_NODISCARD WEIR_API enum weir_result weir_session_snapshot(struct weir_sessi
  *
  * They are called around each wait of an emitting thread for room in a BLOCK session, and around
  * the waits of weir_session_start, weir_session_stop, weir_session_stop_id, weir_session_destroy,
- * weir_session_snapshot, weir_configure, weir_provider_destroy and, as they may start the sessions
- * of the environment, weir_provider_register and weir_provider_create for other threads. They are
- * not called for an event or a call that does not wait, nor for the short locks of the library; not in a no-block scope, where
- * no event waits, and a control call waits without them; not on the library's own threads; and
- * never in single-threaded builds.
+ * weir_session_snapshot, weir_configure, weir_provider_destroy, weir_server_start,
+ * weir_server_wait_for_resume, weir_server_stop and, as they may start the sessions of the
+ * environment, weir_provider_register and weir_provider_create for other threads. They are not
+ * called for an event or a call that does not wait, nor for the short locks of the library; not in
+ * a no-block scope, where no event waits, and a control call waits without them; not on the
+ * library's own threads, except the server's one that calls the providers' callbacks; and never in
+ * single-threaded builds.
  *
  * They are called on the thread that waits, inside its call but without any lock of the library,
  * and also on threads that do not have the host's lock: the hooks have to know. Each `before` is

@@ -4,6 +4,7 @@
 
 #include <weir/plugin.h>
 #include <weir/result.h>
+#include <weir/server.h>
 #include <weir/session.h>
 #include <weir/trace.h>
 #include <weir/version.h>
