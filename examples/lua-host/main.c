@@ -1,6 +1,8 @@
 /* lua-host: Lua as a host of the library. `lua5.4` with a few options before its own. */
 #include "interpreter.h"
 #include "options.h"
+#include "serve.h"
+#include "stopper.h"
 #include "trace.h"
 #include "watch.h"
 
@@ -31,5 +33,7 @@ int main(int argc, char **argv)
     int status = trace_start(&options, program);
     if (status != EXIT_SUCCESS)
         return status;
+    serve_wait_for_resume(program);
+    stopper_give_way(); /* a signal has ended the wait, and ends the process */
     return trace_finish(interpreter_run(argc, argv));
 }

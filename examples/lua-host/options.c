@@ -85,6 +85,11 @@ enum options_action options_parse(int *argc, char **argv, struct options *option
             return OPTIONS_HELP;
         if (strcmp(argv[1], "--version") == 0)
             return OPTIONS_VERSION;
+        if (strcmp(argv[1], "--diagnostics") == 0) {
+            options->diagnostics = true;
+            remove_front(argc, argv, 1);
+            continue;
+        }
         if (take_value(argv, 1, "--trace", &value, &used))
             target = &options->trace;
         else if (take_value(argv, 1, "--providers", &value, &used))
@@ -108,7 +113,8 @@ enum options_action options_parse(int *argc, char **argv, struct options *option
 
 void options_print_help(const char *program)
 {
-    printf("usage: %s [--trace FILE] [--providers LIST] [--budget SIZE] [options] [script [args]]\n"
+    printf("usage: %s [--trace FILE] [--providers LIST] [--budget SIZE] [--diagnostics]\n"
+           "                [options] [script [args]]\n"
            "Lua, with a trace of what it does.\n"
            "\n"
            "  --trace FILE      write a trace to FILE, in the nettrace format\n"
@@ -118,6 +124,8 @@ void options_print_help(const char *program)
            "                    0x8 errors, 0x10 chunks loaded, 0x20 coroutines\n"
            "  --budget SIZE     memory for events on their way to the file, in bytes or with\n"
            "                    K, M or G (default %" PRIu64 "M); events beyond it are lost\n"
+           "  --diagnostics     let dotnet-trace and other .NET diagnostics tools attach; so do the\n"
+           "                    variables WEIR_DIAGNOSTICS=1 and DOTNET_DiagnosticPorts\n"
            "  --help            print this help\n"
            "  --version         versions of the host and of Lua\n"
            "\n"

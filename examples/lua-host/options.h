@@ -2,6 +2,7 @@
 #ifndef LUA_HOST_OPTIONS_H
 #define LUA_HOST_OPTIONS_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 enum options_action {
@@ -15,6 +16,7 @@ struct options {
     const char *trace;     /* file to write; NULL: no tracing */
     const char *providers; /* as weir_session_config.providers */
     uint64_t budget_bytes;
+    bool diagnostics; /* tools may attach */
 };
 
 /* Takes the host's options out of argv, so that what is left is a command line of lua5.4. */

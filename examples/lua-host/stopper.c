@@ -6,6 +6,7 @@
 #include <signal.h>
 #include <stddef.h>
 #include <string.h>
+#include <unistd.h>
 
 static const int signals[] = {SIGTERM, SIGHUP, SIGPIPE, SIGINT};
 enum { SIGNALS = sizeof signals / sizeof signals[0] };
@@ -93,6 +94,12 @@ bool stopper_begin(void (*action)(void))
 void (*stopper_handler(void))(int)
 {
     return active != 0 ? on_signal : SIG_DFL;
+}
+
+void stopper_give_way(void)
+{
+    while (pending != 0)
+        pause();
 }
 
 void stopper_end(void)

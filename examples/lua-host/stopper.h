@@ -13,6 +13,9 @@ bool stopper_begin(void (*action)(void));
  * SIG_DFL before begin and after end. */
 void (*stopper_handler(void))(int);
 
+/* Does not return if a signal has come. */
+void stopper_give_way(void);
+
 /* Restores the default action of the signals and ends the thread. Does not return if a signal came
  * first. */
 void stopper_end(void);

@@ -1,6 +1,7 @@
 #include "trace.h"
 
 #include "options.h"
+#include "serve.h"
 #include "stopper.h"
 
 #include <weir/session.h>
@@ -54,6 +55,7 @@ static void stop_others(void)
 static void stop_for_signal(void)
 {
     struct weir_error error = {""};
+    serve_end(program_name);
     if (session != NULL && weir_session_stop(session, &error) != WEIR_OK)
         complain("the trace is not whole", error.text);
     stop_others();
@@ -117,7 +119,11 @@ int trace_start(const struct options *options, const char *program)
 {
     program_name = program;
     int status = options->trace != NULL ? session_start(options) : EXIT_SUCCESS;
-    if (status != EXIT_SUCCESS || sessions_list(NULL) == 0)
+    if (status == EXIT_SUCCESS && !serve_begin(options->diagnostics, program)) {
+        trace_finish(EXIT_SUCCESS);
+        return EXIT_FAILURE;
+    }
+    if (status != EXIT_SUCCESS || (sessions_list(NULL) == 0 && !serve_is_on()))
         return status;
     if (!stopper_begin(stop_for_signal) || atexit(finish_at_exit) != 0) {
         complain("cannot trace", "no thread or exit handler is available");
@@ -150,6 +156,7 @@ static void tell_losses(void)
 int trace_finish(int status)
 {
     struct weir_error error = {""};
+    serve_end(program_name);
     enum weir_result result = session != NULL ? weir_session_stop(session, &error) : WEIR_OK;
     stop_others();
     stopper_end(); /* if a signal is being handled, the process ends in this call */

@@ -1,6 +1,7 @@
 /*
- * The life of the sessions: the command line's, started before the Lua state exists, and those of the environment. They
- * are stopped on every exit path that leaves time for it.
+ * The life of the sessions: the command line's, started before the Lua state exists, those of the
+ * environment, and those of tools that the server lets in. They are stopped on every exit path that
+ * leaves time for it.
  *
  *     the script ends, an error, os.exit     trace_finish()
  *     exit() by a C module                   an exit handler
@@ -19,7 +20,8 @@ struct options;
  * sessions first. */
 void (*trace_fatal_handler(void))(int);
 
-/* Starts tracing, if it is asked for, and watches for the end if anybody traces. Returns 0, or the exit status after printing the reason on stderr. */
+/* Starts tracing and the server, if they are asked for, and watches for the end if anybody traces or
+ * may. Returns 0, or the exit status after printing the reason on stderr. */
 int trace_start(const struct options *options, const char *program);
 
 /* Stops tracing if it is on. Returns the exit status: `status`, but 1 instead of 0 if the command

@@ -8,7 +8,7 @@ class Options(Case):
     def test_help_and_version(self):
         result = self.host("--help")
         self.assertEqual((result.returncode, result.stderr), (0, ""))
-        for option in ("--trace FILE", "--providers LIST", "--budget SIZE", "-l g=mod"):
+        for option in ("--trace FILE", "--providers LIST", "--budget SIZE", "--diagnostics", "-l g=mod"):
             self.assertIn(option, result.stdout)
         result = self.host("--version")
         self.assertEqual((result.returncode, result.stderr), (0, ""))
