@@ -68,6 +68,7 @@ void register_all()
     bench::register_drain();
     bench::register_reader();
     bench::register_ratios();
+    bench::register_server();
     bench::register_sessions();
     bench::register_brim();
 }

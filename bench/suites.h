@@ -87,6 +87,7 @@ benchmark::internal::Benchmark *add(const std::string &name, needs what, Run run
 void add_context(); /* describes the machine and the build */
 void register_floor();
 void register_emit();
+void register_server();
 void register_sessions();
 void register_drain();
 void register_brim();
