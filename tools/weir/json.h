@@ -1,4 +1,4 @@
-/* JSON to a FILE. Keys are NULL inside arrays. Strings must be UTF-8; 64-bit numbers are written
+/* JSON to a FILE. Keys are NULL inside arrays. Bytes of a string that are not UTF-8 become U+FFFD; 64-bit numbers are written
  * exactly; NaN and the infinities, which JSON lacks, become strings. */
 #ifndef WT_WEIR_JSON_H
 #define WT_WEIR_JSON_H

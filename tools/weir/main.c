@@ -14,16 +14,21 @@ static const struct command commands[] = {
     {"dump", wt_dump_main, "print events, one per line"},
     {"check", wt_check_main, "check a trace against the rules of the format"},
     {"report", wt_report_main, "time per function, from call and return events"},
+    {"ps", wt_ps_main, "list the processes that can be traced"},
+    {"collect", wt_collect_main, "trace a process, or start one and trace it"},
 };
 #define COMMAND_COUNT (sizeof(commands) / sizeof(commands[0]))
 
 static void print_help(FILE *file)
 {
-    fputs("usage: weir COMMAND [OPTION]... FILE\n"
-          "\n"
-          "Reads nettrace traces, versions 4 and 5. FILE may be - for standard input.\n"
-          "\n",
-          file);
+    fputs(
+        "usage: weir COMMAND [OPTION]... FILE\n"
+        "       weir ps | weir collect [OPTION]... -p PID | weir collect [OPTION]... -- COMMAND\n"
+        "\n"
+        "Reads nettrace traces, versions 4 and 5. FILE may be - for standard input. Collects them\n"
+        "from processes that serve the Diagnostics IPC protocol of .NET.\n"
+        "\n",
+        file);
     for (size_t i = 0; i < COMMAND_COUNT; i++)
         fprintf(file, "  %-8s %s\n", commands[i].name, commands[i].text);
     fputs(

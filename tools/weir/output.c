@@ -2,6 +2,7 @@
 
 #include <inttypes.h>
 #include <math.h>
+#include <stdbool.h>
 #include <stdlib.h>
 
 static const char *short_escape(unsigned char byte)
@@ -26,6 +27,30 @@ static const char *short_escape(unsigned char byte)
     }
 }
 
+/* Bytes of the character of UTF-8 that begins here; 0 if none does. */
+static size_t character_size(const unsigned char *at)
+{
+    static const unsigned char least[] = {0, 0, 0, 0xA0, 0x90}; /* of the second byte */
+    size_t size = *at < 0xC2 ? 0 : *at < 0xE0 ? 2 : *at < 0xF0 ? 3 : *at < 0xF5 ? 4 : 0;
+    for (size_t i = 1; i < size; i++)
+        if ((at[i] & 0xC0) != 0x80)
+            return 0;
+    bool is_too_long = (*at == 0xE0 || *at == 0xF0) && at[1] < least[size];
+    bool is_beyond = (*at == 0xED && at[1] > 0x9F) || (*at == 0xF4 && at[1] > 0x8F);
+    return is_too_long || is_beyond ? 0 : size;
+}
+
+/* Prints the character of two to four bytes, or U+FFFD for a byte that is not of one; returns how
+ * many bytes that were. */
+static size_t print_character(FILE *file, const unsigned char *at)
+{
+    size_t size = character_size(at);
+    if (size == 0)
+        fputs("\xEF\xBF\xBD", file);
+    fwrite(at, 1, size, file);
+    return size ? size : 1;
+}
+
 void wt_print_escaped(FILE *file, const char *text, int quotes)
 {
     const unsigned char *at = (const unsigned char *)text;
@@ -40,8 +65,10 @@ void wt_print_escaped(FILE *file, const char *text, int quotes)
         } else if (*at == 0xC2 && at[1] >= 0x80 && at[1] < 0xA0) {
             fprintf(file, "\\u%04x", at[1]); /* the other block of control characters */
             at++;
-        } else {
+        } else if (*at < 0x80) {
             putc(*at, file);
+        } else {
+            at += print_character(file, at) - 1;
         }
     }
     if (quotes)

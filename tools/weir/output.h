@@ -7,7 +7,8 @@
 #include <stdio.h>
 
 /* UTF-8 text with quotes, backslashes and control characters escaped as in JSON, so that it stays
- * on its line and cannot steer a terminal. `quotes` adds the quotes. */
+ * on its line and cannot steer a terminal. Bytes that are not UTF-8 become U+FFFD. `quotes` adds the
+ * quotes. */
 void wt_print_escaped(FILE *file, const char *text, int quotes);
 
 void wt_print_hex(FILE *file, const uint8_t *bytes, size_t size);

@@ -21,6 +21,8 @@ int wt_stat_main(int argc, char **argv);
 int wt_dump_main(int argc, char **argv);
 int wt_check_main(int argc, char **argv);
 int wt_report_main(int argc, char **argv);
+int wt_ps_main(int argc, char **argv);
+int wt_collect_main(int argc, char **argv);
 
 /* A file (or "-" for standard input) under a reader, with progress on a terminal's stderr. */
 struct wt_run {

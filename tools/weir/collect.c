@@ -1,0 +1,303 @@
+/* weir collect: a trace of a process that serves the Diagnostics IPC protocol. */
+#include "collect.h"
+#include "json.h"
+#include "lost.h"
+
+#include <getopt.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define BUDGET_MB_DEFAULT 256
+#define SECONDS_MAX       1e9
+#define ANSWER_S_DEFAULT  30
+#define ANSWER_S_MAX      3600
+
+/* What dotnet-trace asks for by default. A host of Weir that has none of it gives its own. */
+#define PROVIDERS_DEFAULT                                                               \
+    "Microsoft-Windows-DotNETRuntime:100003801d:4,Microsoft-DotNETCore-SampleProfiler:" \
+    "f00000000000:4"
+
+static const char help[] =
+    "usage: weir collect [OPTION]... -p PID | -n NAME | --port PATH\n"
+    "       weir collect [OPTION]... -- COMMAND [ARGUMENT]...\n"
+    "\n"
+    "Traces a process that serves the Diagnostics IPC protocol of .NET: a host of Weir with a\n"
+    "server, or a .NET process. `weir ps` lists them. The trace ends with the process, at\n"
+    "--duration, or at SIGINT, SIGTERM or SIGHUP; then the rest of it is still read, unless a\n"
+    "second signal comes.\n"
+    "\n"
+    "COMMAND is started, and held by its server until the trace has begun. If it ends with a code\n"
+    "other than 0, that is the exit code, 128 + N for signal N. Signals that were sent to weir "
+    "alone\n"
+    "are passed on to it when the trace is complete. --duration ends the trace, not COMMAND.\n"
+    "\n"
+    "  -p PID             the process with this id\n"
+    "  -n NAME            the only process with this name (see weir ps) or executable\n"
+    "  --port PATH        the process that listens at this socket\n"
+    "  --providers LIST   Name[:keywords[:level[:arguments]]], separated by commas. Keywords are\n"
+    "                     hexadecimal, with or without 0x, as those of dotnet-trace; the level is\n"
+    "                     0 to 5 or its name. What is empty or left out: all keywords, level 5.\n"
+    "                     Default: what dotnet-trace asks for by default, the runtime's events "
+    "and\n"
+    "                     samples; a host of Weir may give something else for it\n"
+    "  --mode MODE        drop: an event that finds no room is lost (default). block: its thread\n"
+    "                     waits, and nothing is lost; hosts of Weir, and .NET from 11 on\n"
+    "  --budget MB        memory for events in the process; default 256\n"
+    "  --rundown KEYWORDS what the process describes at the end, hexadecimal; 0: nothing. Others\n"
+    "                     than the default, 80020139, need a host of Weir, or .NET 9\n"
+    "  --timeout S        give up when the process has not answered for S seconds; default 30\n"
+    "  --duration S       end after S seconds, which may have a fraction\n"
+    "  -o FILE            default: NAME_DATE_TIME.nettrace. An existing file is replaced once the\n"
+    "                     trace begins. Readable by you only\n"
+    "  --json             print one JSON object with these members on standard output; later\n"
+    "                     versions may add more:\n"
+    "                       file, pid and exitCode (of COMMAND; null if not known), name, command\n"
+    "                       (of the protocol), failed, status (complete, truncated, error), "
+    "message,\n"
+    "                       bytes, eventCount, lost (null if unknown), lost_at_least,\n"
+    "                       lost_unknown_after_ns (null if lost is known)\n"
+    "  --help             print this help\n"
+    "\n"
+    "Without --json, one line on stderr says how many events and bytes there are and how many "
+    "were\n"
+    "lost.\n"
+    "\n"
+    "Exit codes: 0 fine, 1 failed, 2 usage, 3 events were lost, 4 truncated or unfinished: the\n"
+    "process was killed, for example. FILE then has what was received.\n";
+
+/* --- The summary. --------------------------------------------------------------------------- */
+
+struct summary {
+    struct wt_run run;
+    struct wt_tally tally;
+};
+
+static void on_metadata(void *context, const struct wt_metadata *metadata)
+{
+    struct summary *summary = context;
+    wt_tally_define(&summary->tally, metadata);
+}
+
+static void on_event(void *context, const struct wt_event *event)
+{
+    struct summary *summary = context;
+    wt_tally_event(&summary->tally, event);
+}
+
+static void print_text(const struct summary *summary, const struct wt_collect_trace *trace)
+{
+    const struct wt_totals *totals = wt_reader_totals(summary->run.reader);
+    const struct wt_lost lost = wt_lost_of(&summary->tally, summary->run.reader);
+    char lost_text[80];
+    wt_lost_text(&lost, lost_text);
+    wt_complain("%s: %" PRIu64 " events, %" PRIu64 " bytes, lost %s", trace->file, totals->events,
+                summary->run.bytes, lost_text);
+}
+
+static void print_json(const struct summary *summary, const struct wt_collect_trace *trace,
+                       const struct wt_collect_options *options)
+{
+    const struct wt_error *error = wt_reader_error(summary->run.reader);
+    const struct wt_lost lost = wt_lost_of(&summary->tally, summary->run.reader);
+    struct wt_json json;
+    wt_json_init(&json, stdout, true);
+    wt_json_object(&json, NULL);
+    wt_json_string(&json, "file", trace->file);
+    if (trace->pid)
+        wt_json_i64(&json, "pid", trace->pid);
+    else
+        wt_json_null(&json, "pid");
+    if (trace->child_code >= 0)
+        wt_json_i64(&json, "exitCode", trace->child_code);
+    else
+        wt_json_null(&json, "exitCode");
+    wt_json_string(&json, "name", trace->name);
+    wt_json_string(&json, "command", wt_ipc_collect_name(&options->collect));
+    wt_json_bool(&json, "failed", trace->has_failed);
+    wt_json_string(&json, "status", wt_status_word(error->status));
+    wt_json_string(&json, "message", error->status == WT_END ? "" : error->text);
+    wt_json_u64(&json, "bytes", summary->run.bytes);
+    wt_json_u64(&json, "eventCount", wt_reader_totals(summary->run.reader)->events);
+    wt_lost_json(&lost, &json);
+    wt_json_end(&json);
+}
+
+/* Reads the file; returns the exit code. */
+static int summarize(const struct wt_collect_trace *trace, const struct wt_collect_options *options,
+                     bool json)
+{
+    static const struct wt_handlers handlers = {.metadata = on_metadata, .event = on_event};
+    struct summary summary;
+    memset(&summary, 0, sizeof(summary));
+    int code = WT_EXIT_FAILED;
+    if (wt_run_open(&summary.run, trace->file, NULL, &handlers, &summary)) {
+        wt_run_read(&summary.run);
+        if (json)
+            print_json(&summary, trace, options);
+        else
+            print_text(&summary, trace);
+        code = wt_run_exit(&summary.run, summary.tally.all.total);
+    }
+    wt_run_close(&summary.run);
+    wt_tally_fini(&summary.tally);
+    return code;
+}
+
+static int run(const struct wt_collect_options *options, bool json)
+{
+    struct wt_collect_trace trace;
+    wt_collect_run(options, &trace);
+    int code = trace.file ? summarize(&trace, options, json) : WT_EXIT_FAILED;
+    if (trace.has_failed)
+        code = WT_EXIT_FAILED;
+    else if (trace.file && trace.child_code > 0)
+        code = trace.child_code;
+    free(trace.file);
+    return wt_finish_output(code);
+}
+
+/* --- Options. ------------------------------------------------------------------------------- */
+
+static bool parse_duration(const char *text, int64_t *ms)
+{
+    char *end;
+    double seconds = strtod(text, &end);
+    if (*text < '0' || *text > '9' || *end || !(seconds >= 0.001 && seconds <= SECONDS_MAX)) {
+        wt_complain("--duration needs a number of seconds above 0, not \"%s\"", text);
+        return false;
+    }
+    *ms = (int64_t)(seconds * 1000);
+    return true;
+}
+
+static bool parse_mode(const char *text, bool *block)
+{
+    *block = strcmp(text, "block") == 0;
+    if (*block || strcmp(text, "drop") == 0)
+        return true;
+    wt_complain("--mode is drop or block, not \"%s\"", text);
+    return false;
+}
+
+static bool parse_limited(const char *option, const char *text, uint64_t max, uint64_t *out)
+{
+    if (!wt_parse_count(option, text, out))
+        return false;
+    if (*out > 0 && *out <= max)
+        return true;
+    wt_complain("%s is from 1 to %" PRIu64 ", not %s", option, max, text);
+    return false;
+}
+
+static bool parse_providers(struct wt_collect_options *options, const char *text)
+{
+    struct wt_ipc_error error;
+    wt_ipc_providers_fini(&options->providers);
+    if (!wt_ipc_providers_parse(&options->providers, text, &error)) {
+        wt_complain("--providers: %s", error.text);
+        return false;
+    }
+    options->collect.providers = options->providers.items;
+    options->collect.provider_count = options->providers.count;
+    return true;
+}
+
+static bool parse_rundown(const char *text, uint64_t *keywords)
+{
+    if (wt_ipc_keywords_parse(text, keywords))
+        return true;
+    wt_complain("--rundown needs hexadecimal keywords, or 0, not \"%s\"", text);
+    return false;
+}
+
+/* False after a message. */
+static bool take_option(struct wt_collect_options *options, int option, const char *text)
+{
+    uint64_t number;
+    switch (option) {
+    case 'p':
+        if (!parse_limited("-p", text, INT32_MAX, &number))
+            return false;
+        options->pid = (pid_t)number;
+        return true;
+    case 'n':
+        options->name = text;
+        return true;
+    case 'P':
+        options->port = text;
+        return true;
+    case 'o':
+        options->output = text;
+        return true;
+    case 'l':
+        return parse_providers(options, text);
+    case 'm':
+        return parse_mode(text, &options->collect.block);
+    case 'b':
+        if (!parse_limited("--budget", text, UINT32_MAX, &number))
+            return false;
+        options->collect.budget_mb = (uint32_t)number;
+        return true;
+    case 'r':
+        return parse_rundown(text, &options->collect.rundown);
+    case 't':
+        if (!parse_limited("--timeout", text, ANSWER_S_MAX, &number))
+            return false;
+        options->answer_s = (uint32_t)number;
+        return true;
+    case 'd':
+        return parse_duration(text, &options->duration_ms);
+    default:
+        wt_complain("try: weir collect --help");
+        return false;
+    }
+}
+
+/* Exactly one process; false after a message. */
+static bool take_target(struct wt_collect_options *options, int argc, char **argv)
+{
+    if (optind < argc && strcmp(argv[optind - 1], "--") != 0) {
+        wt_complain("collect: \"%s\" is no option; write -- before a command", argv[optind]);
+        return false;
+    }
+    if (optind < argc)
+        options->command = argv + optind;
+    int targets = (options->pid != 0) + (options->name != NULL) + (options->port != NULL) +
+                  (options->command != NULL);
+    if (targets == 1)
+        return true;
+    wt_complain("collect: give %s of -p PID, -n NAME, --port PATH and -- COMMAND",
+                targets ? "only one" : "one");
+    return false;
+}
+
+int wt_collect_main(int argc, char **argv)
+{
+    static const struct option known[] = {
+        {"port", required_argument, NULL, 'P'},     {"providers", required_argument, NULL, 'l'},
+        {"mode", required_argument, NULL, 'm'},     {"budget", required_argument, NULL, 'b'},
+        {"rundown", required_argument, NULL, 'r'},  {"timeout", required_argument, NULL, 't'},
+        {"duration", required_argument, NULL, 'd'}, {"json", no_argument, NULL, 'j'},
+        {"help", no_argument, NULL, 'h'},           {NULL, 0, NULL, 0}};
+    struct wt_collect_options options;
+    memset(&options, 0, sizeof(options));
+    options.collect.budget_mb = BUDGET_MB_DEFAULT;
+    options.collect.rundown = WT_IPC_RUNDOWN_DEFAULT;
+    options.answer_s = ANSWER_S_DEFAULT;
+    bool json = false, is_valid = parse_providers(&options, PROVIDERS_DEFAULT);
+    int option, code = WT_EXIT_USAGE;
+    while (is_valid && (option = getopt_long(argc, argv, "+p:n:o:h", known, NULL)) != -1) {
+        if (option == 'h') {
+            fputs(help, stdout);
+            wt_ipc_providers_fini(&options.providers);
+            return wt_finish_output(WT_EXIT_OK);
+        }
+        json |= option == 'j';
+        is_valid = option == 'j' || take_option(&options, option, optarg);
+    }
+    if (is_valid && take_target(&options, argc, argv))
+        code = run(&options, json);
+    wt_ipc_providers_fini(&options.providers);
+    return code;
+}
