@@ -1,6 +1,9 @@
-"""Writes seeds for the reader: make_seeds.py FOLDER TRACES
+"""Writes seeds: make_seeds.py FOLDER TRACES RECORDINGS
 
-The fronts of the real traces in TRACES, and streams that hold what those do not.
+FOLDER/reader: the fronts of the real traces in TRACES, and streams that hold what those do not.
+FOLDER/client: replies of the Diagnostics IPC protocol after a byte 0, lists of providers after a byte 1.
+FOLDER/command: requests that start a session, of each version, and those of RECORDINGS.
+FOLDER/conversation: the recorded conversations, and a few in which tools misbehave, as fuzz_conversation.c reads them.
 """
 
 import pathlib
@@ -59,13 +62,105 @@ def uncompressed():
     return stream.end()
 
 
-def main():
-    folder, traces = map(pathlib.Path, sys.argv[1:])
+# --- Requests. -------------------------------------------------------------------------------------------
+
+STOP, COLLECT, PROCESS_INFO, ENVIRONMENT = (2, 1), (2, 2), (4, 0), (4, 2)
+
+
+def message(command, payload=b""):
+    return struct.pack("<14sHBBH", b"DOTNET_IPC_V1", 20 + len(payload), *command, 0) + payload
+
+
+def text(value):
+    return struct.pack("<I", len(utf16(value)) // 2) + utf16(value)
+
+
+def provider(name, arguments=b"\0\0\0\0"):
+    return struct.pack("<QI", 1, 4) + text(name) + arguments
+
+
+def starts():
+    """By name: the six versions of the request, each with all that it can say."""
+    demo, buffer = provider("Fuzz"), struct.pack("<II", 16, 1)
+    several = struct.pack("<I", 3) + demo + provider("\U0001F600\u20AC", text("key=value;\uD800")) + provider("*")
+    filtered = struct.pack("<I", 2) + demo + struct.pack("<BIII", 1, 2, 7, 70000) + provider("B") + b"\0" * 5
+    one = struct.pack("<I", 1) + demo
+    fifth = b"\0" * 4 + buffer + struct.pack("<Q?", 0x80020139, False) + filtered
+    payloads = [buffer + one, buffer + b"\1" + several, buffer + b"\1\0" + one,
+                buffer + struct.pack("<Q?", 0, True) + one, fifth, fifth + struct.pack("<I", 1)]
+    return {f"collect_{i}": message((COLLECT[0], COLLECT[1] + i - 1), payload) for i, payload in enumerate(payloads, 1)}
+
+
+# --- Conversations: see fuzz_conversation.c. -------------------------------------------------------------
+
+SEND, SEND_PIECES, SEND_STOP, END, END_OF_SENDING, AWAIT_REPLY, READ, EMIT = range(8)
+
+
+def act(tool, action, payload=None):
+    sent = b"" if payload is None else struct.pack("<H", len(payload)) + payload
+    return bytes([tool % 4 | action << 2]) + sent
+
+
+def recorded(lines):
+    """What tools said and waited for, in the order in which it happened; process ids and the like are left out."""
+    conversation = b""
+    for line in lines:
+        number, what, *words = line.split() + [""]
+        if what == ">" and words[1:2] and words[1].startswith("S"):
+            conversation += act(int(number), SEND_STOP)
+        elif what == ">":
+            conversation += act(int(number), SEND, bytes.fromhex("".join(words)))
+        elif what in ("<", "."):
+            conversation += act(int(number), AWAIT_REPLY if what == "<" else END)
+    return conversation
+
+
+def misbehaving(start):
+    info = message(PROCESS_INFO)
+    yield act(0, SEND_PIECES, start) + act(1, SEND, info[:10]) + act(0, AWAIT_REPLY) + act(0, EMIT) + act(1, SEND, info[10:])
+    yield act(0, SEND, start + info) + act(0, END_OF_SENDING) + act(1, SEND, start) + act(0, END) + act(1, AWAIT_REPLY) + act(2, SEND_STOP)
+    yield act(0, SEND, start) + act(0, AWAIT_REPLY) + act(1, SEND_STOP) + act(2, SEND_STOP) + act(0, EMIT) + act(1, AWAIT_REPLY) + act(0, READ)
+    yield act(0, SEND, message(ENVIRONMENT)) + act(1, SEND, message(STOP)) + act(2, SEND, start[:-1]) + act(2, END_OF_SENDING) + act(2, AWAIT_REPLY)
+
+
+# --- What the client of `weir collect` reads. ---------------------------------------------------------
+
+def reply(command, payload, rest=b""):
+    return b"\0DOTNET_IPC_V1\0" + struct.pack("<HBBH", 20 + len(payload), 0xFF, command, 0) + payload + rest
+
+
+CLIENT = {
+    "started": reply(0, struct.pack("<Q", 0x7F60A8001480), b"Nettrace"), "resumed": reply(0, bytes(4)), "empty": reply(0, b""),
+    "refused": reply(0xFF, struct.pack("<I", 0x80131385)), "large": reply(0, bytes(40000)),
+    "list": b"\1Demo:0x1:5:a=1;b=2,Other,\xc3\xa9\xf0\x9f\x98\x80::verbose", "quoted": b'\1A:1:0:"a=1,2;""b""",B:::k="1,2",C:::"k;"="1,2"',
+}
+
+
+# --- Files. ----------------------------------------------------------------------------------------------
+
+def write(folder, files):
     folder.mkdir(parents=True, exist_ok=True)
-    for path in traces.glob("*.nettrace"):
-        (folder / path.name).write_bytes(path.read_bytes()[:FRONT_BYTES])
-    for make in (losses, arrays, uncompressed):
-        (folder / f"{make.__name__}.nettrace").write_bytes(make())
+    for name, content in files.items():
+        (folder / name).write_bytes(content)
+
+
+def main():
+    folder, traces, recordings = map(pathlib.Path, sys.argv[1:])
+    reader = {path.name: path.read_bytes()[:FRONT_BYTES] for path in traces.glob("*.nettrace")}
+    reader.update((f"{make.__name__}.nettrace", make()) for make in (losses, arrays, uncompressed))
+    write(folder / "reader", reader)
+    requests = starts()
+    conversations = {f"misbehaving_{i}": conversation for i, conversation in enumerate(misbehaving(requests["collect_6"]))}
+    for path in recordings.glob("*.txt"):
+        lines = path.read_text(encoding="utf-8").splitlines()[1:]
+        conversations[path.stem] = recorded(lines)
+        for i, line in enumerate(line.split(">")[1] for line in lines if " > " in line and "S" not in line):
+            sent = bytes.fromhex(line)
+            if sent[16] == COLLECT[0]:
+                requests[f"{path.stem}_{i}"] = sent
+    write(folder / "client", CLIENT)
+    write(folder / "command", requests)
+    write(folder / "conversation", conversations)
 
 
 main()
