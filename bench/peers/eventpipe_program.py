@@ -5,7 +5,7 @@ import pathlib
 
 from bench.judge import points
 from bench.peers.rig import Failed, Missing
-from tests.interop import run
+from tests.interop import readers as interop
 
 SOURCE = pathlib.Path(points.ROOT) / "bench" / "peers" / "eventpipe"
 CACHE = pathlib.Path(points.ROOT) / "build" / "eventpipe"
@@ -34,11 +34,11 @@ class EventPipe:
     def __init__(self, workplace):
         # The only module that deals with dotnet and its package sources.
         try:
-            readers = run.Readers(CACHE)
+            readers = interop.Readers(CACHE)
             program = build(readers)
-        except run.Skip as error:
+        except interop.Skip as error:
             raise Missing(" ".join(str(error).split())[:300]) from None
-        except run.Failed as error:
+        except interop.Failed as error:
             raise Failed(" ".join(str(error).split())[:300]) from None
         self.command = [readers.dotnet, str(program)]
         # The program traces a process that it starts itself. Their sockets are in a folder of ours;

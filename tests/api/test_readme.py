@@ -5,8 +5,10 @@ that the README says it handles.
 usage: test_readme.py README COMPILER INCLUDE_DIRECTORY LIBRARY WEIR
 """
 import json
+import os
 import pathlib
 import re
+import socket
 import subprocess
 import sys
 import tempfile
@@ -26,8 +28,11 @@ class Readme(unittest.TestCase):
         flags = [known.get(flag, flag) for flag in command.split()]
         cls.environments = re.findall(r"^((?:WEIR|DOTNET)_.*) \./app$", text, re.M)
         cls.directory = tempfile.TemporaryDirectory()
-        pathlib.Path(cls.directory.name, "app.c").write_text(program, encoding="utf-8")
-        subprocess.run([COMPILER, *WARNINGS, "app.c", *flags, "-o", "app"], cwd=cls.directory.name, check=True)
+        server = re.search(r"```c\n( *struct weir_server_config .*?)```", text, re.S).group(1)
+        loop = program.index("    for (")
+        for name, source in (("app", program), ("served", program[:loop] + server + program[loop:])):
+            pathlib.Path(cls.directory.name, f"{name}.c").write_text(source, encoding="utf-8")
+            subprocess.run([COMPILER, *WARNINGS, f"{name}.c", *flags, "-o", name], cwd=cls.directory.name, check=True)
 
     @classmethod
     def tearDownClass(cls):
@@ -59,6 +64,25 @@ class Readme(unittest.TestCase):
             done = subprocess.run(f"{line} ../app & wait $!; echo $!", shell=True, cwd=folder, capture_output=True, text=True, check=True)
             self.assertEqual(done.stderr, "")
             self.check_file(folder / f"vm-{done.stdout.strip()}.nettrace")
+
+    def test_serves_tools(self):
+        """With the server's lines, a tool that listens is dialed, and the program waits until it resumes it."""
+        folder = tempfile.mkdtemp(dir=self.directory.name)
+        with socket.socket(socket.AF_UNIX) as tool:
+            tool.settimeout(60)
+            tool.bind(f"{folder}/tool")
+            tool.listen()
+            environment = {**os.environ, "TMPDIR": folder, "DOTNET_DiagnosticPorts": f"{folder}/tool,suspend"}
+            with subprocess.Popen(["../served"], cwd=folder, env=environment, stderr=subprocess.PIPE, text=True) as app:
+                connection, _ = tool.accept()
+                self.assertEqual(connection.recv(34, socket.MSG_WAITALL)[:8], b"ADVR_V1\0")
+                self.assertEqual(len(list(pathlib.Path(folder).glob(f"dotnet-diagnostic-{app.pid}-*-socket"))), 1)
+                self.assertIsNone(app.poll())
+                connection.sendall(b"DOTNET_IPC_V1\0" + bytes((20, 0, 4, 1, 0, 0)))  # ResumeRuntime
+                self.assertEqual((app.communicate(timeout=60)[1], app.returncode), ("", 0))
+                connection.close()
+        self.check_file(pathlib.Path(folder, "myvm.nettrace"))
+        self.assertEqual(list(pathlib.Path(folder).glob("*-socket")), [])
 
     def test_cannot_trace(self):
         """A directory stands where the file is to be."""

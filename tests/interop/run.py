@@ -1,155 +1,30 @@
 #!/usr/bin/env python3
-"""Runs .NET's own trace readers, unmodified, on nettrace files and checks what they report.
+"""Runs .NET's own tools, unmodified, on nettrace files and on processes with a diagnostics server, and checks what they
+report.
 
-Two readers are restored from the machine's package sources: the TraceEvent library (called through
-the small program in traceevent/) and the dotnet-trace tool. Without an SDK, or if the packages
-cannot be restored, the tests are skipped with the reason; they never pass.
+Restored from the machine's package sources are the dotnet-trace tool, and two libraries, each called through a small
+program: TraceEvent (traceevent/) and NETCore.Client (client/). Without an SDK, or if the packages cannot be restored, the
+tests are skipped with the reason; they never pass.
 
 Exit status: 0 all checks passed, 1 a check failed, 77 skipped (1 with --require), 2 wrong usage.
 """
 
 import argparse
 import contextlib
-import fcntl
-import hashlib
 import json
 import os
 import pathlib
 import re
 import shutil
 import struct
-import subprocess
 import sys
 import tempfile
-import time
 
-TRACEEVENT = "4.0.0"  # also in traceevent/traceevent-summary.csproj, whose version is the one used
-DOTNET_TRACE = "10.0.750501"
-READER = f"Microsoft.Diagnostics.Tracing.TraceEvent {TRACEEVENT}"
-SOURCE = pathlib.Path(__file__).resolve().parent / "traceevent"
+import attach
+import collect
+from readers import CLIENT, DOTNET_TRACE, READER, Failed, Readers, Skip, call, tail
+
 WRITER_FILES = ("fields", "versions", "loss", "threads", "starved", "snapshot")
-
-
-class Skip(Exception):
-    """The readers are not available, so nothing can be checked."""
-
-
-class Failed(Exception):
-    """A check did not hold."""
-
-
-def call(command, timeout, **more):
-    try:
-        return subprocess.run([str(c) for c in command], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
-                              stderr=subprocess.PIPE, text=True, errors="replace", timeout=timeout, **more)
-    except subprocess.TimeoutExpired:
-        raise Failed(f"{pathlib.Path(command[0]).name}: still running after {timeout} s") from None
-
-
-def tail(done, lines=6):
-    text = [line for line in (done.stdout + done.stderr).splitlines() if line.strip()]
-    return "\n    ".join(text[-lines:]) or f"exit status {done.returncode}, no output"
-
-
-# ---------------------------------------------------------------------------------------------------------
-# Getting the readers
-
-class Readers:
-    def __init__(self, cache):
-        self.cache = pathlib.Path(cache).resolve()
-        self.cache.mkdir(parents=True, exist_ok=True)
-        self.dotnet = shutil.which("dotnet")
-        if not self.dotnet:
-            raise Skip("no .NET SDK: 'dotnet' is not on PATH")
-        self.env = dict(
-            os.environ,
-            DOTNET_CLI_TELEMETRY_OPTOUT="1", DOTNET_NOLOGO="1", DOTNET_CLI_UI_LANGUAGE="en",
-            DOTNET_GENERATE_ASPNET_CERTIFICATE="false",
-            DOTNET_EnableDiagnostics="0",  # keeps the readers' own diagnostics sockets away from those under test
-            DOTNET_CLI_USE_MSBUILD_SERVER="0", MSBUILDDISABLENODEREUSE="1",  # leave no servers behind
-        )
-        self.env.setdefault("NUGET_PACKAGES", str(self.cache / "packages"))
-        self.sdk = self.say("--version")
-        if not re.match(r"([89]|\d\d+)\.", self.sdk):
-            raise Skip(f"the .NET SDK is too old or absent (8 or newer is needed): dotnet --version says '{self.sdk}'")
-        # The tool's launcher looks for the runtime only in the usual places, so pass this one's
-        # place.
-        runtime = re.search(r"Microsoft\.NETCore\.App \S+ \[(.+)\]", self.say("--list-runtimes"))
-        if runtime:
-            self.env.setdefault("DOTNET_ROOT", str(pathlib.Path(runtime[1]).parents[1]))
-        self.summary_dll = self.cache / "artifacts/bin/traceevent-summary/release/traceevent-summary.dll"
-        self.trace_tool = self.cache / "tools/dotnet-trace"
-
-    def say(self, option):
-        done = call([self.dotnet, option], 60, env=self.env, cwd=self.cache)
-        return done.stdout.strip() or done.stderr.strip()
-
-    def restore(self):
-        """Restores and builds once per cache; later calls find the stamp. The lock is for parallel tests."""
-        sources = [SOURCE / "traceevent-summary.csproj", SOURCE / "Program.cs"]
-        key = hashlib.sha256(b"\0".join([f.read_bytes() for f in sources] + [f"{self.sdk} {DOTNET_TRACE}".encode()])).hexdigest()
-        stamp = self.cache / "restored"
-        with open(self.cache / "lock", "w") as lock:
-            fcntl.flock(lock, fcntl.LOCK_EX)
-            if stamp.exists() and stamp.read_text() == key and self.summary_dll.exists() and self.trace_tool.exists():
-                return
-            stamp.unlink(missing_ok=True)
-            self.timed("restore TraceEvent", self.restore_project, READER, sources[0])
-            self.timed("build traceevent-summary", self.build_project, sources[0])
-            self.timed("install dotnet-trace", self.install_tool)
-            stamp.write_text(key)
-
-    @staticmethod
-    def timed(what, step, *args):
-        start = time.monotonic()
-        step(*args)
-        print(f"ready  {what} ({time.monotonic() - start:.1f} s)")
-
-    def fetch(self, what, command):
-        """Runs a step that may need the network: if it takes too long, the reader counts as unavailable."""
-        try:
-            return call(command, 300, env=self.env, cwd=self.cache)
-        except Failed as e:
-            raise Skip(f"{what} cannot be restored: {e}") from None
-
-    def restore_project(self, what, project):
-        done = self.fetch(what, [self.dotnet, "restore", project, "--artifacts-path", self.cache / "artifacts"])
-        if done.returncode:
-            # NU11xx: package or version not found, NU13xx: source not reachable. Anything else is
-            # our own mistake.
-            outcome = Skip if re.search(r"\bNU1[13]\d\d\b", done.stdout + done.stderr) else Failed
-            raise outcome(f"{what} cannot be restored:\n    {tail(done)}")
-
-    def build_project(self, project):
-        done = call([self.dotnet, "build", project, "--no-restore", "-c", "Release", "--artifacts-path", self.cache / "artifacts",
-                     "-nodeReuse:false", "-p:UseSharedCompilation=false"], 300, env=self.env, cwd=self.cache)
-        if done.returncode:
-            raise Failed(f"{project.stem} does not build:\n    {tail(done, 20)}")
-
-    def install_tool(self):
-        shutil.rmtree(self.cache / "tools", ignore_errors=True)  # the installer refuses to replace a version
-        done = self.fetch("dotnet-trace", [self.dotnet, "tool", "install", "dotnet-trace", "--version", DOTNET_TRACE,
-                                           "--tool-path", self.cache / "tools"])
-        if done.returncode:
-            raise Skip(f"dotnet-trace {DOTNET_TRACE} cannot be restored:\n    {tail(done)}")
-        version = call([self.trace_tool, "--version"], 60, env=self.env)
-        if version.returncode or not version.stdout.startswith(DOTNET_TRACE):
-            raise Failed(f"dotnet-trace does not start, or is not version {DOTNET_TRACE}:\n    {tail(version)}")
-
-    def summary(self, file, payloads=0):
-        done = call([self.dotnet, self.summary_dll, "--payloads", payloads, file], 300, env=self.env)
-        try:
-            result = json.loads(done.stdout)
-        except ValueError:
-            raise Failed(f"traceevent-summary printed no JSON (exit status {done.returncode}):\n    {tail(done)}") from None
-        if done.returncode or "error" in result:
-            raise Failed(f"TraceEvent refuses the file: {result.get('error')}")
-        if result["parsed"] + result["unhandled"] != result["events"]:
-            raise Failed("TraceEvent's parsers saw {parsed} + {unhandled} events, AllEvents {events}".format(**result))
-        return result
-
-    def trace(self, *args):
-        return call([self.trace_tool, *args], 300, env=self.env)
 
 
 # ---------------------------------------------------------------------------------------------------------
@@ -383,7 +258,7 @@ def traces_in(paths):
 
 
 def run_restore(readers, _):
-    yield "restore", lambda: f"{READER}, dotnet-trace {DOTNET_TRACE}, SDK {readers.sdk}"
+    yield "restore", lambda: f"{READER}, {CLIENT}, dotnet-trace {DOTNET_TRACE}, SDK {readers.sdk}"
 
 
 def run_summary(readers, args):
@@ -476,6 +351,13 @@ def arguments():
     sub = command("environment", run_environment, "trace a Lua script of a million events as .NET's variables say, in both buffering modes")
     for name, text in (("host", "lua-host"), ("weir", "weir"), ("script", "the script")):
         sub.add_argument(name, type=path, help=text)
+    sub = command("attach", attach.run_attach, "trace living processes with .NET's tools")
+    for name, text in (("lua_host", "lua-host"), ("server_host", "the host of tests/server"), ("weir", "weir")):
+        sub.add_argument(name, type=path, help=text)
+    sub.add_argument("--long", action="store_true", help="forty million events instead of one")
+    sub.add_argument("--only", metavar="TEXT", default="", help="checks whose names contain the text")
+    sub = command("collect", collect.run_collect, "trace a .NET process with weir collect")
+    sub.add_argument("weir", type=path)
     return parser.parse_args()
 
 
