@@ -133,10 +133,13 @@ static uint64_t ports_look(uint64_t now_ns)
 
 void wr_ports_remove(void)
 {
-    wr_server_lock();
-    for (uint32_t i = 0; i < wr_server.port_count; i++)
-        wr_os_socket_remove(&wr_server.ports[i].name);
-    wr_server_unlock();
+    for (uint32_t i = 0; i < wr_server.port_count; i++) {
+        wr_server_lock();
+        struct wr_os_socket_name name = wr_server.ports[i].name;
+        wr_server.ports[i].name.path[0] = 0;
+        wr_server_unlock();
+        wr_os_socket_remove(&name);
+    }
 }
 
 /* Shut down, a socket refuses connections although a child may have a copy. */

@@ -29,7 +29,6 @@
 #include "server/message.h"
 
 #define WR_PORTS_MAX       17u /* with the default one */
-#define WR_PORT_NONE       UINT32_MAX
 #define WR_SERVER_TEXT_MAX 4096u
 #define WR_REPORT_BYTES    256u
 

@@ -1,4 +1,5 @@
 """The server that tools attach to: when it is there, what a tool gets, and that nothing of it is left."""
+import json
 import os
 import re
 import select
@@ -88,3 +89,30 @@ class Serve(Case):
         names = [event["name"] for event in self.dump(self.path("t.nettrace"), "--provider", "Lua")]
         self.stat(self.path("t.nettrace"))
         self.assertEqual(names.count("ChunkLoad"), 1)
+
+    def collect(self, *arguments, status=0):
+        """weir collect, in Block through 1 MB; returns how often each function was called."""
+        result = self.run_program("weir", "collect", "--mode", "block", "--budget", "1", "--providers", "Lua:1:5", "--json",
+                                  "-o", "t.nettrace", *arguments, env={"TMPDIR": self.directory})
+        self.assertEqual(result.returncode, status, result.stderr)
+        self.assertEqual(json.loads(result.stdout)["lost"], 0)
+        counts = {"Call": 0, "Return": 0}
+        for event in self.stat(self.path("t.nettrace"))["events"]:
+            if event["provider"] == "Lua" and event["name"] in counts:
+                counts[event["name"]] = event["count"]
+        return counts
+
+    def test_weir_launches(self):
+        """From the first call to the last one, several times what the budget holds, and the script's status."""
+        script = "local function f() end for i = 1, 100000 do f() end os.exit(7)"
+        counts = self.collect("--", programs["host"], "-e", script, status=7)
+        self.assertGreaterEqual(counts["Call"], 100000)
+        self.assertGreaterEqual(counts["Return"], 100000)
+
+    def test_weir_attaches(self):
+        script = "io.write('ready\\n') io.flush() local function f() end while true do f() end"
+        process = self.start("--diagnostics", script=script)
+        listed = json.loads(self.run_program("weir", "ps", "--json", env={"TMPDIR": self.directory}).stdout)
+        self.assertIn(process.pid, [entry["pid"] for entry in listed["processes"]])
+        self.assertGreater(self.collect("-p", str(process.pid), "--duration", "0.3")["Call"], 1000)
+        process.kill()
