@@ -72,21 +72,10 @@ static const char help[] =
 
 int wt_ps_main(int argc, char **argv)
 {
-    static const struct option options[] = {
-        {"json", no_argument, NULL, 'j'}, {"help", no_argument, NULL, 'h'}, {NULL, 0, NULL, 0}};
-    bool json = false;
-    int option;
-    while ((option = getopt_long(argc, argv, "h", options, NULL)) != -1) {
-        if (option == 'h') {
-            fputs(help, stdout);
-            return wt_finish_output(WT_EXIT_OK);
-        }
-        if (option != 'j') {
-            wt_complain("try: weir ps --help");
-            return WT_EXIT_USAGE;
-        }
-        json = true;
-    }
+    bool json;
+    int code;
+    if (!wt_take_json_option(argc, argv, help, &json, &code))
+        return code;
     if (optind < argc) {
         wt_complain("ps: takes no argument, and \"%s\" is one", argv[optind]);
         return WT_EXIT_USAGE;

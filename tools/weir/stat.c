@@ -444,21 +444,10 @@ static int run_stat(const char *path, bool json)
 
 int wt_stat_main(int argc, char **argv)
 {
-    static const struct option options[] = {
-        {"json", no_argument, NULL, 'j'}, {"help", no_argument, NULL, 'h'}, {NULL, 0, NULL, 0}};
-    bool json = false;
-    int option;
-    while ((option = getopt_long(argc, argv, "h", options, NULL)) != -1) {
-        if (option == 'h') {
-            fputs(help, stdout);
-            return wt_finish_output(WT_EXIT_OK);
-        }
-        if (option != 'j') {
-            wt_complain("try: weir stat --help");
-            return WT_EXIT_USAGE;
-        }
-        json = true;
-    }
+    bool json;
+    int code;
+    if (!wt_take_json_option(argc, argv, help, &json, &code))
+        return code;
     const char *path = wt_one_file(argc, argv, optind);
     return path ? run_stat(path, json) : WT_EXIT_USAGE;
 }
