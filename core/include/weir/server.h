@@ -12,8 +12,8 @@
  *     ... run the program ...
  *     weir_server_stop(&error);
  *
- * One server per process, with two threads, which sleep while no tool is attached and no port is to
- * be dialed. Each tool that starts a trace gets a session, whose stream goes through its connection.
+ * One server per process, with two threads. They sleep while no tool is attached, unless a port has
+ * to be dialed. Each tool that starts a trace gets a session, whose stream goes through its connection.
  *
  * The server listens at dotnet-diagnostic-PID-KEY-socket in $TMPDIR, or /tmp, where the tools look.
  * KEY is the process's start time followed by 7, so that it is never that of a .NET runtime in the
@@ -61,14 +61,14 @@ struct weir_server_config {
     const char *version;
 
     /* What a session wants if the process has none of the providers that the tool asks for: a text
-     * as `providers` in weir/session.h. A tool that is not told what to trace asks for those of
-     * .NET. NULL: it gets none. */
+     * as `providers` in weir/session.h. Tools that are run without a list of providers ask for .NET's,
+     * which this process does not have. NULL: no default. */
     const char *default_providers;
 
-    /* Called for failures that no tool learns of: a port that cannot be opened, in
-     * weir_server_start(); later, once of each kind, no more descriptors, or a session that cannot be
-     * ended, on the thread that calls the providers. It must not stop the server (WEIR_BAD_STATE).
-     * NULL: one line on stderr. */
+    /* Called for failures that are not reported to a tool: in weir_server_start() for each port that
+     * cannot be opened; later, once per kind of failure, when no descriptors are left or a session
+     * cannot be ended, on the thread that calls the providers' callbacks. It must not stop the server
+     * (WEIR_BAD_STATE). NULL: one line on stderr. */
     void (*on_error)(void *context, enum weir_result result, const char *text);
     void *on_error_context;
 
@@ -76,20 +76,20 @@ struct weir_server_config {
      * this, and its stream says so: event Session of provider Weir. */
     uint64_t budget_bytes_max;
     uint32_t sessions_max; /* at a time; default 16, up to 64 */
-    /* At a time, also without a session; default 128, up to 1,024. More than sessions_max: a stop
-     * comes over a connection of its own. */
+    /* At a time, with or without a session; default 128, up to 1,024. Must be greater than
+     * sessions_max, because a request to stop a session uses a second connection. */
     uint32_t connections_max;
 
-    /* A tool has sent its request by then, and read a reply that is no stream. Default 10,000. */
+    /* How long a tool may take to send its request, and to read a reply. Default 10,000. */
     uint32_t request_ms_max;
-    /* A session in Block ends when its tool has made no room for so long, by reading, and threads
-     * that wait for it go on. Default 10,000; 0: tools are told that Block is not supported. A
-     * provider's callback that emits may be such a thread; meanwhile no session of another tool
-     * starts or ends. */
+    /* A session in Block ends if its stream waits this long for the tool to read, that is, to free
+     * room in the socket; threads that wait go on. Default 10,000; 0: requests for Block are refused
+     * as unsupported. A provider's callback that emits may wait, too; no session of another tool
+     * starts or ends meanwhile. */
     uint32_t block_ms_max;
-    /* When a session ends, its tool reads the rest; one that has made no room for so long is
-     * disconnected. Default 5,000. weir_server_stop() gives all of them this long. A session in
-     * Block has stop_serves_waiting. */
+    /* When a session ends, its tool reads the rest of the stream. A tool that frees no room for this
+     * long is disconnected. Default 5,000. weir_server_stop() gives all tools this long. Sessions in
+     * Block have stop_serves_waiting set. */
     uint32_t stop_ms_max;
     uint32_t suspend_ms_max; /* longest wait for a resume; 0, the default: no limit */
 
@@ -117,9 +117,10 @@ static inline struct weir_server_config weir_server_config_init(void)
 }
 
 /*
- * Opens the ports and starts the server's threads. Any thread. Does not wait for any tool. The
- * first start in a process takes the environment; a later one, after a stop or in a forked child, has
- * the same ports, but does not suspend again. exit() stops the server.
+ * Opens the ports and starts the server's threads. Any thread. Does not wait for any tool. Only the
+ * first server of a process suspends it: a later one, after a stop or in a forked child, has the same
+ * ports of the environment, but does not suspend. exit() stops the server. A child that is forked in
+ * a callback of a provider must exec or _exit.
  *
  * WEIR_OK also if the environment switches the server off, or if it is not asked for: see
  * weir_server_status(). A port that cannot be opened, because its directory cannot be written to,
