@@ -120,8 +120,12 @@ int wr_os_file_publish(struct wr_os_temporary *temporary, const char *path);
 void wr_os_file_discard(struct wr_os_temporary *temporary);
 /* Duplicates `fd` to a descriptor that exec closes. Returns it, or the negated error number. */
 int wr_os_fd_duplicate(int fd);
-/* Returns 0, or the system's error number: some file systems report a failed write only here. */
-int wr_os_file_close(int fd);
+/* Closes `*fd`, unless it is -1. Sets it to -1 first: a child that is forked in between must not close
+ * another file's number. Returns 0, or the system's error number: some file systems report a failed
+ * write only here. */
+int wr_os_fd_close(int *fd);
+/* The last component of a path. */
+const char *wr_os_name_in(const char *path);
 /* Writes all bytes, through short and interrupted writes. Returns 0, or the system's error number.
  */
 int wr_os_file_write(int fd, const void *bytes, size_t count);

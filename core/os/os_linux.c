@@ -321,7 +321,7 @@ static int open_special(int directory, const char *name)
     return fd;
 }
 
-static const char *name_in(const char *path)
+const char *wr_os_name_in(const char *path)
 {
     const char *slash = strrchr(path, '/');
     return slash ? slash + 1 : path;
@@ -331,7 +331,7 @@ static const char *name_in(const char *path)
 static int open_directory(const char *path)
 {
     char directory[PATH_MAX] = ".";
-    size_t length = (size_t)(name_in(path) - path);
+    size_t length = (size_t)(wr_os_name_in(path) - path);
     if (length >= sizeof directory)
         return -ENAMETOOLONG;
     if (length > 0) {
@@ -368,7 +368,7 @@ static void temporary_forget(struct wr_os_temporary *temporary)
 int wr_os_file_create(const char *path, struct wr_os_temporary *temporary)
 {
     struct stat status;
-    const char *name = name_in(path);
+    const char *name = wr_os_name_in(path);
     int fd;
     temporary->name[0] = 0;
     temporary->directory = open_directory(path);
@@ -390,7 +390,7 @@ int wr_os_file_create(const char *path, struct wr_os_temporary *temporary)
 int wr_os_file_publish(struct wr_os_temporary *temporary, const char *path)
 {
     int directory = temporary->directory;
-    if (renameat(directory, temporary->name, directory, name_in(path)) != 0)
+    if (renameat(directory, temporary->name, directory, wr_os_name_in(path)) != 0)
         return errno;
     temporary_forget(temporary);
     return 0;
@@ -414,9 +414,12 @@ int wr_os_fd_duplicate(int fd)
 
 /* Not repeated after EINTR: on Linux the descriptor is closed then, and another file may have the
  * number. */
-int wr_os_file_close(int fd)
+int wr_os_fd_close(int *fd)
 {
-    return close(fd) == 0 || errno == EINTR ? 0 : errno;
+    int closed = *fd;
+    *fd = -1;
+    wr_compiler_barrier();
+    return closed < 0 || close(closed) == 0 || errno == EINTR ? 0 : errno;
 }
 
 /* If the host made the descriptor non-blocking, wait here as a blocking write would. */

@@ -24,13 +24,13 @@ struct wr_os_socket_name {
     uint32_t process_id;
 };
 
-/* Listens at `path`, which only this process's user may connect to. A socket of that user where
- * nobody listens any more is replaced; anything else there is left alone (-EADDRINUSE). If the path
- * is shared, other processes may be about to listen there, too. */
+/* Listens at `path`, which only this process's user may connect to. Replaces a socket of that user
+ * that has no listener any more; leaves anything else there alone (-EADDRINUSE). If the path is
+ * shared, other processes may be about to listen there, too. */
 int wr_os_socket_listen(const char *path, bool is_shared, struct wr_os_socket_name *name);
 /* Removes the file, if this process has made it and it is still that file. */
 void wr_os_socket_remove(struct wr_os_socket_name *name);
-/* -EAGAIN: nobody waits to be accepted. */
+/* -EAGAIN: no connection is pending. */
 int wr_os_socket_accept(int listener);
 int wr_os_socket_connect(const char *path);
 /* Is the other side of this process's user, or root's? */

@@ -70,8 +70,8 @@ static bool is_own_socket(const char *path, struct stat *status)
     return lstat(path, status) == 0 && S_ISSOCK(status->st_mode) && status->st_uid == geteuid();
 }
 
-/* Removes a socket that this user's process has left behind, where nobody listens. Of a shared path
- * not a new one: its process may be about to listen. */
+/* Removes a socket of this user that has no listener any more. At a shared path a recent one stays:
+ * the process that has made it may be about to listen. */
 static bool stale_remove(const char *path, bool is_shared)
 {
     struct stat found, now;
@@ -87,7 +87,7 @@ static bool stale_remove(const char *path, bool is_shared)
            unlink(path) == 0;
 }
 
-/* The mode is set before there is a file: nobody else can connect in between. */
+/* The mode is set before the file exists, so other users can never connect. */
 static int bind_private(int fd, const char *path, bool is_shared)
 {
     struct sockaddr_un address;
@@ -247,7 +247,7 @@ static unsigned char *file_read(const char *path, uint64_t *bytes, uint64_t *cap
     return NULL;
 }
 
-/* Field 22, behind the name, which may have spaces and parentheses of its own. */
+/* Field 22. The name before it may contain spaces and parentheses, so parse from the last one. */
 uint64_t wr_os_process_start_ticks(void)
 {
     uint64_t bytes, capacity, ticks = 0;
@@ -267,8 +267,7 @@ uint64_t wr_os_process_start_ticks(void)
 static int module_compare(struct dl_phdr_info *info, size_t size, void *name)
 {
     (void)size;
-    const char *slash = strrchr(info->dlpi_name, '/');
-    return strcmp(slash ? slash + 1 : info->dlpi_name, name) == 0;
+    return strcmp(wr_os_name_in(info->dlpi_name), name) == 0;
 }
 
 bool wr_os_module_is_loaded(const char *name)
@@ -281,8 +280,7 @@ void wr_os_program_name(char *name, size_t capacity)
     char path[PATH_MAX];
     ssize_t length = readlink("/proc/self/exe", path, sizeof path - 1);
     path[length > 0 ? length : 0] = 0;
-    const char *slash = strrchr(path, '/');
-    snprintf(name, capacity, "%s", slash ? slash + 1 : path);
+    snprintf(name, capacity, "%s", wr_os_name_in(path));
 }
 
 void wr_os_random(void *bytes, size_t count)

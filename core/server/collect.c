@@ -2,13 +2,11 @@
 
 #include "event/event.h"
 #include "os/os.h"
+#include "session/text.h"
 
-#define PROVIDERS_MAX       1000u
 #define FORMAT_NETPERF      0u
 #define FORMAT_NETTRACE     1u
-#define SESSION_STREAM      0u
 #define SESSION_USER_EVENTS 1u
-#define ARGUMENTS_MAX       65535u
 
 bool wr_collect_is(uint32_t request)
 {
@@ -52,7 +50,7 @@ static uint32_t head_check(const struct head *head, const struct wr_payload_read
     if (head->session_type == SESSION_USER_EVENTS)
         return WR_REPLY_FAIL;
     if (head->budget_mb == 0 || head->format > FORMAT_NETTRACE || head->provider_count == 0 ||
-        head->provider_count > PROVIDERS_MAX)
+        head->provider_count > WR_ENABLES_MAX)
         return WR_REPLY_BAD_ENCODING;
     return head->format == FORMAT_NETPERF ? WR_REPLY_FAIL : WR_REPLY_OK;
 }
@@ -84,7 +82,7 @@ static bool enable_read(struct weir_enable *enable, char **texts, struct wr_payl
     char *arguments = wr_read_text(reader, texts);
     enable->arguments = *arguments ? arguments : NULL;
     return !reader->is_bad && level <= WEIR_LEVEL_VERBOSE && wr_name_is_valid(enable->provider) &&
-           *texts - arguments <= (ptrdiff_t)ARGUMENTS_MAX + 1;
+           *texts - arguments <= (ptrdiff_t)WR_ARGUMENTS_BYTES_MAX + 1;
 }
 
 static uint32_t providers_read(struct wr_collect *collect, const struct head *head,

@@ -33,18 +33,15 @@ static void connection_begin(struct wr_connection *connection, int fd, uint32_t 
     wr_connection_set(connection, WR_CONNECTION_READING);
 }
 
-/* Clears the descriptor first: a child that is forked in between must not close another file's. What
- * the tool has sent too much is read, or it would lose the reply. */
+/* Anything that the tool has sent beyond its request is read first: a reset would cost it the reply.
+ */
 static void fd_end(int *fd)
 {
     unsigned char rest[4096];
-    int closed = *fd;
-    *fd = -1;
-    wr_compiler_barrier();
-    wr_os_socket_shutdown(closed);
-    for (int i = 0; i < 16 && wr_os_socket_receive(closed, rest, sizeof rest) > 0; i++) {
+    wr_os_socket_shutdown(*fd);
+    for (int i = 0; i < 16 && wr_os_socket_receive(*fd, rest, sizeof rest) > 0; i++) {
     }
-    wr_os_file_close(closed);
+    wr_os_fd_close(fd);
 }
 
 static void connection_end(struct wr_connection *connection)
@@ -85,12 +82,11 @@ static void port_accept(uint32_t index, uint64_t now_ns)
     } else if (!wr_os_socket_peer_is_allowed(fd)) {
         fd_end(&fd);
     } else {
-        connection_begin(connection, fd, index,
-                         now_ns + (uint64_t)wr_server.config.request_ms_max * WR_NS_PER_MS);
+        connection_begin(connection, fd, index, wr_request_deadline(now_ns));
     }
 }
 
-/* False: nobody listens there, or is allowed to. */
+/* False: the listener belongs to another user, or does not take the message. */
 static bool advertise(int fd)
 {
     unsigned char bytes[WR_ADVERTISE_BYTES];
@@ -155,7 +151,7 @@ void wr_ports_close(void)
         if (fd < 0)
             continue;
         wr_os_socket_shutdown(fd);
-        wr_os_file_close(fd);
+        wr_os_fd_close(&fd);
     }
 }
 

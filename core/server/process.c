@@ -54,8 +54,8 @@ void wr_process_info(struct wr_reply *reply, uint32_t request)
     wr_reply_end(reply);
 }
 
-/* Calls `write` for each variable, unless it is NULL; returns how many there are. What has no "=",
- * tools cannot read. */
+/* Writes each variable, unless `reply` is NULL; returns how many there are. Skips what has no "=",
+ * which tools cannot read. */
 static uint32_t variables_each(const unsigned char *text, uint64_t bytes, struct wr_reply *reply)
 {
     uint32_t count = 0;

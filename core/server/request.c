@@ -5,11 +5,15 @@
 
 /* --- Replies. -------------------------------------------------------------------------------- */
 
+uint64_t wr_request_deadline(uint64_t now_ns)
+{
+    return now_ns + (uint64_t)wr_server.config.request_ms_max * WR_NS_PER_MS;
+}
+
 /* Hands the reply, which is complete, to the poller. */
 static void reply_send(struct wr_connection *connection)
 {
-    connection->deadline_ns =
-        wr_os_monotonic_ns() + (uint64_t)wr_server.config.request_ms_max * WR_NS_PER_MS;
+    connection->deadline_ns = wr_request_deadline(wr_os_monotonic_ns());
     wr_connection_set(connection,
                       connection->reply.is_bad ? WR_CONNECTION_OVER : WR_CONNECTION_REPLYING);
 }
@@ -95,7 +99,7 @@ static void answer(struct wr_connection *connection)
         wr_process_environment(&connection->reply);
         reply_send(connection);
         break;
-    case WR_REQUEST_RESUME_RUNTIME: /* after the starts that the tool has asked for before */
+    case WR_REQUEST_RESUME_RUNTIME: /* the worker's: not while the callbacks of a start run */
         wr_connection_set(connection, WR_CONNECTION_WAITING);
         break;
     case WR_REQUEST_STOP_TRACING:
@@ -144,7 +148,7 @@ static bool header_take(struct wr_connection *connection)
     return connection->payload != NULL;
 }
 
-/* A tool that has sent nothing has only looked whether somebody listens. */
+/* A tool that has sent nothing was only testing whether the port is served. */
 void wr_request_give_up(struct wr_connection *connection)
 {
     if (connection->received == 0)
@@ -179,8 +183,7 @@ void wr_request_read(struct wr_connection *connection, uint64_t now_ns)
             return;
         }
         if (connection->deadline_ns == UINT64_MAX) /* of a dialed port: it has waited for this */
-            connection->deadline_ns =
-                now_ns + (uint64_t)wr_server.config.request_ms_max * WR_NS_PER_MS;
+            connection->deadline_ns = wr_request_deadline(now_ns);
         bool has_header = connection->received >= WR_MESSAGE_HEADER_BYTES;
         if (has_header && !had_header) {
             port_take(connection, now_ns);

@@ -147,16 +147,6 @@ void wr_server_report_now(void)
 
 /* --- Forks and exits. ------------------------------------------------------------------------ */
 
-/* Clears the number first: a child that is forked in between must not close another file's. */
-static void inherited_close(int *fd)
-{
-    int inherited = *fd;
-    *fd = -1;
-    wr_compiler_barrier();
-    if (inherited >= 0)
-        wr_os_file_close(inherited);
-}
-
 /* Only the parent serves. The child's copies would keep its sockets alive, and tools waiting. The
  * lock may be held by a thread that the child does not have. The pages stay: a callback of the worker
  * may have forked, and uses them until it has returned. */
@@ -164,13 +154,13 @@ static void after_fork_child(void)
 {
     struct wr_connection *connections = wr_server.connections;
     pthread_mutex_init(&wr_server.lock, NULL);
-    inherited_close(&wr_server.alarm);
+    wr_os_fd_close(&wr_server.alarm);
     for (uint32_t i = 0; i < wr_server.port_count; i++) {
-        inherited_close(&wr_server.ports[i].fd);
+        wr_os_fd_close(&wr_server.ports[i].fd);
         wr_server.ports[i].name.path[0] = 0;
     }
     for (uint32_t i = 0; connections && i < wr_server.slot_count; i++)
-        inherited_close(&connections[i].fd);
+        wr_os_fd_close(&connections[i].fd);
     wr_server.connections = NULL;
     wr_server.polled = NULL;
     wr_server.port_count = 0;
@@ -255,7 +245,7 @@ static bool memory_reserve(void)
     return false;
 }
 
-/* False: nobody can come through it, so nobody is waited for there either. */
+/* False: the port cannot be used, so the host is not held for it either. */
 static bool port_open(struct wr_port *port)
 {
     if (port->is_dialed)
@@ -293,7 +283,7 @@ static bool are_gone(uint64_t unused)
     return are_gone;
 }
 
-/* The poller serves nobody before the worker is there. */
+/* The worker first: the poller hands requests to it. */
 static int threads_start(void)
 {
     wr_server_lock();
@@ -333,7 +323,7 @@ static enum weir_result build(bool *is_served, struct weir_error *error)
     if (*is_served)
         return WEIR_OK;
     wr_ports_close();
-    inherited_close(&wr_server.alarm);
+    wr_os_fd_close(&wr_server.alarm);
     memory_release();
     return !failure ? WEIR_OK
                     : wr_fail(error, WEIR_SYSTEM, "cannot serve tools: %s", strerror(failure));
@@ -465,7 +455,7 @@ static bool is_over(uint64_t start)
     bool is_ended = wr_server.state == WR_SERVER_RUNNING && are_gone_locked();
     if (!change_begin_locked(!is_over && is_ended))
         return is_over;
-    inherited_close(&wr_server.alarm);
+    wr_os_fd_close(&wr_server.alarm);
     memory_release();
     change_end(WR_SERVER_NONE);
     return true;

@@ -193,7 +193,9 @@ extern const char wr_architecture[];
 void wr_process_info(struct wr_reply *reply, uint32_t request);
 void wr_process_environment(struct wr_reply *reply);
 
-/* request.c: on the poller. Reads what has come, and answers if that is the whole request. */
+/* request.c: when a request that begins now must have come, or a reply must have been read. */
+uint64_t wr_request_deadline(uint64_t now_ns);
+/* On the poller. Reads what has come, and answers if that is the whole request. */
 void wr_request_read(struct wr_connection *connection, uint64_t now_ns);
 /* No more will come, or its time is over. */
 void wr_request_give_up(struct wr_connection *connection);

@@ -6,13 +6,11 @@
 #include "base/host_struct.h"
 #include "event/event.h"
 #include "server/asked.h"
+#include "session/session.h"
 #include "session/text.h"
 
-#define SESSIONS_MAX     64u
 #define CONNECTIONS_MAX  1024u
-#define MS_MAX           600000u
 #define BUDGET_BYTES_MIN (UINT64_C(1) << 20) /* tools ask for whole MB */
-#define BUDGET_BYTES_MAX (UINT64_C(64) << 30)
 
 /* --- Ports. ---------------------------------------------------------------------------------- */
 
@@ -80,14 +78,14 @@ static enum weir_result numbers_check(const struct weir_server_config *config,
         const char *name;
         uint64_t value, least, most;
     } numbers[] = {
-        {"budget_bytes_max", config->budget_bytes_max, BUDGET_BYTES_MIN, BUDGET_BYTES_MAX},
-        {"sessions_max", config->sessions_max, 1, SESSIONS_MAX},
+        {"budget_bytes_max", config->budget_bytes_max, BUDGET_BYTES_MIN, WR_BUDGET_BYTES_MAX},
+        {"sessions_max", config->sessions_max, 1, WR_SESSIONS_MAX},
         /* or no tool could ask for a stop */
         {"connections_max", config->connections_max, config->sessions_max + UINT64_C(1),
          CONNECTIONS_MAX},
-        {"request_ms_max", config->request_ms_max, 1, MS_MAX},
-        {"block_ms_max", config->block_ms_max, 0, MS_MAX},
-        {"stop_ms_max", config->stop_ms_max, 1, MS_MAX},
+        {"request_ms_max", config->request_ms_max, 1, WR_STOP_MS_MAX},
+        {"block_ms_max", config->block_ms_max, 0, WR_STOP_MS_MAX},
+        {"stop_ms_max", config->stop_ms_max, 1, WR_STOP_MS_MAX},
     };
     enum weir_result result = WEIR_OK;
     for (size_t i = 0; i < sizeof numbers / sizeof numbers[0] && result == WEIR_OK; i++)

@@ -66,7 +66,7 @@ void wr_sink_failed(void *context, enum weir_result result, const char *text)
 {
     struct wr_connection *connection = context;
     (void)result;
-    (void)text; /* the stream cannot be ended well, so nobody is left to be told */
+    (void)text; /* the tool sees that its stream has no end */
     wr_server_lock();
     connection->must_stop = true;
     wr_server_unlock_for_worker();

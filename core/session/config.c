@@ -7,9 +7,7 @@
 #include "session/enables.h"
 #include "wait/strategies.h"
 
-#define BUDGET_BYTES_MAX (UINT64_C(64) << 30)
-#define FLUSH_MS_MAX     60000u
-#define STOP_MS_MAX      600000u
+#define FLUSH_MS_MAX 60000u
 
 static enum weir_result sizes_check(const struct weir_session_config *config,
                                     struct weir_error *error)
@@ -20,16 +18,16 @@ static enum weir_result sizes_check(const struct weir_session_config *config,
         return wr_fail(error, WEIR_BAD_ARGUMENT,
                        "segment_bytes is %u; it must be a power of two from %u to %u", segment,
                        WR_SEGMENT_BYTES_MIN, WR_SEGMENT_BYTES_MAX);
-    if (config->budget_bytes < 2 * (uint64_t)segment || config->budget_bytes > BUDGET_BYTES_MAX)
+    if (config->budget_bytes < 2 * (uint64_t)segment || config->budget_bytes > WR_BUDGET_BYTES_MAX)
         return wr_fail(error, WEIR_BAD_ARGUMENT,
                        "budget_bytes is %llu; it must be from two segments (%u bytes) to 64 GiB",
                        (unsigned long long)config->budget_bytes, 2 * segment);
     if (config->flush_ms == 0 || config->flush_ms > FLUSH_MS_MAX)
         return wr_fail(error, WEIR_BAD_ARGUMENT, "flush_ms is %u; it must be from 1 to %u",
                        config->flush_ms, FLUSH_MS_MAX);
-    if (config->stop_ms_max == 0 || config->stop_ms_max > STOP_MS_MAX)
+    if (config->stop_ms_max == 0 || config->stop_ms_max > WR_STOP_MS_MAX)
         return wr_fail(error, WEIR_BAD_ARGUMENT, "stop_ms_max is %u; it must be from 1 to %u",
-                       config->stop_ms_max, STOP_MS_MAX);
+                       config->stop_ms_max, WR_STOP_MS_MAX);
     return WEIR_OK;
 }
 

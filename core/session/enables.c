@@ -9,9 +9,8 @@
 #include "base/host_struct.h"
 #include "session/text.h"
 
-#define ENABLE_BYTES_FIRST  40 /* of the first version; never changes */
-#define EVENT_IDS_MAX       65536u
-#define ARGUMENTS_BYTES_MAX 65535u
+#define ENABLE_BYTES_FIRST 40 /* of the first version; never changes */
+#define EVENT_IDS_MAX      65536u
 /* .NET marks its own sessions with these bits. They are ignored, unless all 64 bits are set. */
 #define KEYWORDS_RESERVED UINT64_C(0x0000f00000000000)
 
@@ -43,10 +42,10 @@ static enum weir_result entry_check(const struct weir_enable *entry, uint32_t in
                        "providers: '%.100s': %u event ids; at most %u, and not at NULL",
                        entry->provider, entry->event_id_count, EVENT_IDS_MAX);
     if (entry->arguments &&
-        strnlen(entry->arguments, ARGUMENTS_BYTES_MAX + 1) > ARGUMENTS_BYTES_MAX)
+        strnlen(entry->arguments, WR_ARGUMENTS_BYTES_MAX + 1) > WR_ARGUMENTS_BYTES_MAX)
         return wr_fail(error, WEIR_BAD_ARGUMENT,
                        "providers: '%.100s': arguments of more than %u bytes", entry->provider,
-                       ARGUMENTS_BYTES_MAX);
+                       WR_ARGUMENTS_BYTES_MAX);
     if (entry->reserved[0] || entry->reserved[1])
         return wr_fail(error, WEIR_BAD_ARGUMENT, "enable.reserved is not 0");
     return WEIR_OK;

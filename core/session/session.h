@@ -34,6 +34,9 @@ struct wr_stop_progress {
     bool are_detached;         /* no thread has a pointer to a lane */
 };
 
+#define WR_BUDGET_BYTES_MAX (UINT64_C(64) << 30)
+#define WR_STOP_MS_MAX      600000u
+
 enum wr_session_state {
     WR_SESSION_INERT,
     WR_SESSION_STARTING,

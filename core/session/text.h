@@ -7,7 +7,9 @@
 
 #include <weir/session.h>
 
-#define WR_ENABLES_MAX 1000u
+/* Of what a session wants: entries, and bytes of the arguments of each. */
+#define WR_ENABLES_MAX         1000u
+#define WR_ARGUMENTS_BYTES_MAX 65535u
 
 struct wr_text {
     const char *what; /* its name in messages */

@@ -106,26 +106,16 @@ bool wr_stream_write(struct wr_stream *stream, const void *bytes, uint64_t count
     return true;
 }
 
-/* Returns 0, or the system's error number. */
-static int fd_close(struct wr_stream *stream)
-{
-    int fd = stream->fd;
-    /* Clear it first: a child that is forked in between must not close another file's number. */
-    stream->fd = -1;
-    wr_compiler_barrier();
-    return fd >= 0 ? wr_os_file_close(fd) : 0;
-}
-
 void wr_stream_finish(struct wr_stream *stream)
 {
-    int failure = fd_close(stream);
+    int failure = wr_os_fd_close(&stream->fd);
     if (failure && !stream->has_failed)
         fail(stream, strerror(failure));
 }
 
 void wr_stream_close(struct wr_stream *stream)
 {
-    fd_close(stream);
+    wr_os_fd_close(&stream->fd);
     wr_os_file_discard(&stream->temporary);
     wr_os_pages_unmap(stream->memory, stream->memory_capacity);
     stream->memory = NULL;
@@ -133,5 +123,5 @@ void wr_stream_close(struct wr_stream *stream)
 
 void wr_stream_close_inherited(struct wr_stream *stream)
 {
-    fd_close(stream);
+    wr_os_fd_close(&stream->fd);
 }
