@@ -253,7 +253,8 @@ static bool port_open(struct wr_port *port)
     int fd = wr_os_socket_listen(port->path, !port->is_default, &port->name);
     if (fd < 0) {
         port->suspends = false;
-        wr_server_report(WEIR_IO, "cannot listen at %s: %s", port->path, strerror(-fd));
+        wr_server_report(WEIR_IO, "cannot listen at %s: %s%s", port->path, strerror(-fd),
+                         port->is_default ? "; TMPDIR sets the folder" : "");
         return false;
     }
     port->fd = fd;
@@ -415,7 +416,10 @@ enum weir_result weir_server_wait_for_resume(struct weir_error *error)
         return WEIR_OK;
     suspension_describe(text, sizeof text);
     if (wr_os_monotonic_ns() < deadline_ns) {
-        fprintf(stderr, "weir: waiting until a tool resumes this process %s\n", text);
+        fprintf(stderr,
+                "weir: waiting until a tool resumes this process %s; for a port with the tag "
+                "nosuspend it would not wait\n",
+                text);
         if (await(is_resumed, 0, deadline_ns))
             return WEIR_OK;
     }

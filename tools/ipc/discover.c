@@ -349,8 +349,9 @@ const struct wt_ipc_process *wt_ipc_process_named(const struct wt_ipc_processes 
             continue;
         if (found) {
             wt_ipc_fail(error, WT_IPC_NOT_FOUND,
-                        "several processes are named \"%.100s\", among them %ld and %ld", name,
-                        (long)found->pid, (long)process->pid);
+                        "several processes are named \"%.100s\", among them %ld and %ld; choose "
+                        "one by its id",
+                        name, (long)found->pid, (long)process->pid);
             return NULL;
         }
         found = process;

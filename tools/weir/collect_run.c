@@ -159,7 +159,8 @@ static const struct wt_ipc_process *choose(const struct wt_collect_options *opti
     bool is_there = kill(options->pid, 0) == 0 || errno == EPERM;
     wt_ipc_fail(error, WT_IPC_NOT_FOUND,
                 is_there ? "process %ld has no diagnostics socket that this user may use; it may "
-                           "have no server, or DOTNET_EnableDiagnostics=0. weir ps lists those "
+                           "have no server, or WEIR_DIAGNOSTICS=0 or DOTNET_EnableDiagnostics=0. "
+                           "weir ps lists those "
                            "that have one"
                          : "there is no process %ld",
                 (long)options->pid);
@@ -283,7 +284,7 @@ static void explain_silence(const struct run *run)
 {
     uint64_t stranger = wt_ipc_port_stranger(&run->port);
     wt_complain("collect: %s has ended with code %d, and did not connect to its port: it has no "
-                "server, or DOTNET_EnableDiagnostics=0",
+                "server, or WEIR_DIAGNOSTICS=0 or DOTNET_EnableDiagnostics=0",
                 run->trace->name, run->trace->child_code);
     if (stranger)
         wt_complain("process %" PRIu64 ", which it has started, did connect; only the command "

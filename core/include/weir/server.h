@@ -50,7 +50,8 @@ struct weir_server_config {
      * those of the environment. The address is the path of a socket, up to 107 bytes. Tags, of
      * which the first of a kind counts, in any case: `connect` (default: the server dials the
      * address, again and again until somebody listens there) or `listen`; `suspend` (default:
-     * weir_server_wait_for_resume() waits for a tool on this port) or `nosuspend`. NULL: none. */
+     * weir_server_wait_for_resume() waits for a tool on this port) or `nosuspend`. Other tags are
+     * ignored. NULL: none. */
     const char *ports;
 
     /* What the tools show of the process; UTF-8. NULL: the system's command line, the name of the
@@ -75,7 +76,7 @@ struct weir_server_config {
     /* Most that one session may reserve for records; default 256 MiB. One that asks for more gets
      * this, and its stream says so: event Session of provider Weir. */
     uint64_t budget_bytes_max;
-    uint32_t sessions_max; /* at a time; default 16, up to 64 */
+    uint32_t sessions_max; /* at a time; default 16, up to 64; one more is refused: 0x80004005 */
     /* At a time, with or without a session; default 128, up to 1,024. Must be greater than
      * sessions_max, because a request to stop a session uses a second connection. */
     uint32_t connections_max;
@@ -124,7 +125,9 @@ static inline struct weir_server_config weir_server_config_init(void)
  *
  * WEIR_OK also if the environment switches the server off, or if it is not asked for: see
  * weir_server_status(). A port that cannot be opened, because its directory cannot be written to,
- * say, is reported to on_error, and the others are served. WEIR_BAD_ARGUMENT (a field; the text
+ * say, is reported to on_error, and the others are served; if none is left, there is no server, and
+ * the result is WEIR_OK all the same. A process that is killed leaves its socket behind; tools pass
+ * over it. WEIR_BAD_ARGUMENT (a field; the text
  * says which), WEIR_EXISTS (there is a server), WEIR_NO_MEMORY, WEIR_SYSTEM (no thread, or a library
  * that was built without threads). `error` may be NULL.
  */
