@@ -8,8 +8,15 @@
 #define WR_LIKELY(condition)   __builtin_expect(!!(condition), 1)
 #define WR_UNLIKELY(condition) __builtin_expect(!!(condition), 0)
 #define WR_NOINLINE            __attribute__((noinline))
-#define WR_INLINE              static inline __attribute__((always_inline))
-#define WR_ALIGNED_LINE        _Alignas(WR_LINE)
+/* For what does not run for each event: compiled for size, and so are the static functions that only such
+ * functions call. */
+#if defined(__clang__)
+#define WR_COLD __attribute__((cold, minsize))
+#else
+#define WR_COLD __attribute__((cold))
+#endif
+#define WR_INLINE       static inline __attribute__((always_inline))
+#define WR_ALIGNED_LINE _Alignas(WR_LINE)
 
 /* Prefetches the line at `pointer` for writing. The address need not be mapped. On x86 the builtin
  * prefetches for reading unless the compiler may assume a newer processor, hence the assembly. On

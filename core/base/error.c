@@ -3,8 +3,10 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include <weir/version.h>
+#include "base/compiler.h"
 
-enum weir_result wr_fail(struct weir_error *error, enum weir_result result, const char *format, ...)
+WR_COLD enum weir_result wr_fail(struct weir_error *error, enum weir_result result,
+                                 const char *format, ...)
 {
     if (error) {
         va_list arguments;
@@ -15,7 +17,7 @@ enum weir_result wr_fail(struct weir_error *error, enum weir_result result, cons
     return result;
 }
 
-const char *weir_result_text(enum weir_result result)
+WR_COLD const char *weir_result_text(enum weir_result result)
 {
     static const char *const texts[] = {
         [WEIR_OK] = "ok",

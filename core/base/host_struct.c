@@ -2,15 +2,16 @@
 
 #include <string.h>
 #include <weir/version.h>
+#include "base/compiler.h"
 #include "base/error.h"
 
-bool wr_host_size_is_known(size_t size, size_t bytes_first, size_t bytes)
+WR_COLD bool wr_host_size_is_known(size_t size, size_t bytes_first, size_t bytes)
 {
     return size >= bytes_first && size <= bytes && size % sizeof(uint64_t) == 0;
 }
 
-enum weir_result wr_host_struct_take(const struct wr_host_struct *kind, void *own, const void *host,
-                                     struct weir_error *error)
+WR_COLD enum weir_result wr_host_struct_take(const struct wr_host_struct *kind, void *own,
+                                             const void *host, struct weir_error *error)
 {
     size_t size;
     memcpy(&size, host, sizeof size);

@@ -23,12 +23,12 @@ static struct wr_u64 capture_ids; /* of the process; never reused */
 static const struct wr_mode *const modes[] = {WR_MODES(ROW)};
 #undef ROW
 
-void wr_mode_no_need(struct wr_buffers *buffers)
+WR_COLD void wr_mode_no_need(struct wr_buffers *buffers)
 {
     (void)buffers;
 }
 
-bool wr_mode_nobody_waits(struct wr_buffers *buffers, uint64_t ns)
+WR_COLD bool wr_mode_nobody_waits(struct wr_buffers *buffers, uint64_t ns)
 {
     (void)buffers;
     (void)ns;
@@ -37,7 +37,7 @@ bool wr_mode_nobody_waits(struct wr_buffers *buffers, uint64_t ns)
 
 /* --- Life. ----------------------------------------------------------------------------------- */
 
-bool wr_buffers_init(struct wr_buffers *buffers, const struct weir_session_config *config)
+WR_COLD bool wr_buffers_init(struct wr_buffers *buffers, const struct weir_session_config *config)
 {
     buffers->segment_bytes = config->segment_bytes;
     buffers->segment_count = (uint32_t)(config->budget_bytes / config->segment_bytes);
@@ -68,7 +68,7 @@ static void slabs_release(struct wr_buffers *buffers)
     }
 }
 
-void wr_buffers_fini(struct wr_buffers *buffers)
+WR_COLD void wr_buffers_fini(struct wr_buffers *buffers)
 {
     wr_buffers_welcome_locked(buffers); /* needs no lock: no other thread uses the session */
     for (struct wr_lane *lane = buffers->lanes; lane; lane = lane->next)
@@ -144,7 +144,7 @@ static struct wr_lane *free_lane_take(struct wr_buffers *buffers)
     return lane;
 }
 
-uint64_t wr_buffers_capture_id(void)
+WR_COLD uint64_t wr_buffers_capture_id(void)
 {
     return wr_u64_add_relaxed(&capture_ids, 1) + 1; /* relaxed: only uniqueness matters */
 }
@@ -171,7 +171,7 @@ static struct wr_lane *lane_take(struct wr_buffers *buffers, struct wr_thread *t
     return lane;
 }
 
-void wr_buffers_welcome_locked(struct wr_buffers *buffers)
+WR_COLD void wr_buffers_welcome_locked(struct wr_buffers *buffers)
 {
     /* relaxed: a lane that is missed now is found at the next look; a lane that was announced is
      * not missed, because its thread pushes it on `arrived` before `ready` */
@@ -188,7 +188,7 @@ void wr_buffers_welcome_locked(struct wr_buffers *buffers)
     buffers->lanes = first;
 }
 
-void wr_buffers_announce(struct wr_lane *lane)
+WR_COLD void wr_buffers_announce(struct wr_lane *lane)
 {
     struct wr_buffers *buffers = lane->buffers;
     /* edge READY: when the drain clears `queued`, it sees what the lane had before this exchange */
@@ -203,7 +203,7 @@ void wr_buffers_announce(struct wr_lane *lane)
     } while (!wr_ptr_cas_release(&buffers->ready, &head, lane));
 }
 
-bool wr_buffers_lock(struct wr_buffers *buffers, uint64_t limit_ns, uint64_t *signals)
+WR_COLD bool wr_buffers_lock(struct wr_buffers *buffers, uint64_t limit_ns, uint64_t *signals)
 {
     *signals = wr_os_signals_block();
     if (wr_os_mutex_lock_for(&buffers->lock, limit_ns)) {
@@ -214,7 +214,7 @@ bool wr_buffers_lock(struct wr_buffers *buffers, uint64_t limit_ns, uint64_t *si
     return false;
 }
 
-void wr_buffers_unlock(struct wr_buffers *buffers, uint64_t signals)
+WR_COLD void wr_buffers_unlock(struct wr_buffers *buffers, uint64_t signals)
 {
     pthread_mutex_unlock(&buffers->lock);
     wr_os_signals_restore(signals);
@@ -236,7 +236,7 @@ static struct wr_lane *lane_attach(struct wr_thread *thread, uint32_t slot)
     return lane;
 }
 
-struct wr_lane *wr_buffers_lane(struct wr_thread *thread, uint32_t slot)
+WR_COLD struct wr_lane *wr_buffers_lane(struct wr_thread *thread, uint32_t slot)
 {
     /* relaxed: this thread attached the lane; it is cleared only when no pin can see the session */
     struct wr_lane *lane = wr_ptr_load_relaxed(wr_thread_lane(thread, slot));
@@ -250,7 +250,7 @@ struct wr_lane *wr_buffers_lane(struct wr_thread *thread, uint32_t slot)
 
 /* --- Losses. --------------------------------------------------------------------------------- */
 
-void wr_buffers_starve(struct wr_buffers *buffers)
+WR_COLD void wr_buffers_starve(struct wr_buffers *buffers)
 {
     /* relaxed: a hint; most dropped events return here */
     if (wr_u32_load_relaxed(&buffers->is_starved))
@@ -259,7 +259,7 @@ void wr_buffers_starve(struct wr_buffers *buffers)
         wr_bell_ring(&buffers->bell);
 }
 
-void wr_buffers_lose_for_room(struct wr_lane *lane)
+WR_COLD void wr_buffers_lose_for_room(struct wr_lane *lane)
 {
     lane->skip_cause = lane->held_before ? WEIR_LOSS_FULL : WEIR_LOSS_NO_SEGMENT;
     wr_buffers_count_lost(lane, lane->skip_cause);
@@ -287,7 +287,7 @@ static void lose_blocked(struct wr_lane *lane, enum weir_loss cause)
         lane->buffers->mode->retire(lane);
 }
 
-void wr_buffers_lose(struct wr_lane *lane, enum weir_loss cause)
+WR_COLD void wr_buffers_lose(struct wr_lane *lane, enum weir_loss cause)
 {
     uint64_t signals = wr_buffers_signals_block(lane->buffers);
     lose_blocked(lane, cause);
@@ -296,20 +296,20 @@ void wr_buffers_lose(struct wr_lane *lane, enum weir_loss cause)
 
 /* --- Room. ----------------------------------------------------------------------------------- */
 
-void wr_buffers_retire(struct wr_lane *lane)
+WR_COLD void wr_buffers_retire(struct wr_lane *lane)
 {
     uint64_t signals = wr_buffers_signals_block(lane->buffers);
     lane->buffers->mode->retire(lane);
     wr_buffers_signals_restore(lane->buffers, signals);
 }
 
-void wr_buffers_return(struct wr_lane *lane)
+WR_COLD void wr_buffers_return(struct wr_lane *lane)
 {
     lane->is_borrowed = 0;
     wr_buffers_retire(lane);
 }
 
-bool wr_buffers_has_room(struct wr_lane *lane)
+WR_COLD bool wr_buffers_has_room(struct wr_lane *lane)
 {
     uint64_t signals = wr_buffers_signals_block(lane->buffers);
     bool has_room = lane->buffers->mode->has_room(lane);
@@ -317,8 +317,8 @@ bool wr_buffers_has_room(struct wr_lane *lane)
     return has_room;
 }
 
-enum wr_room wr_buffers_room_slow(struct wr_lane *lane, struct wr_segment **segment,
-                                  uint64_t *commit)
+WR_COLD enum wr_room wr_buffers_room_slow(struct wr_lane *lane, struct wr_segment **segment,
+                                          uint64_t *commit)
 {
     uint64_t signals = wr_buffers_signals_block(lane->buffers);
     enum wr_room room = lane->buffers->mode->room(lane, segment, commit);
@@ -340,7 +340,8 @@ static enum wr_room span_room_blocked(struct wr_lane *lane, uint32_t bytes,
     return buffers->mode->span_room(lane, count, first);
 }
 
-enum wr_room wr_buffers_span_room(struct wr_lane *lane, uint32_t bytes, struct wr_segment **first)
+WR_COLD enum wr_room wr_buffers_span_room(struct wr_lane *lane, uint32_t bytes,
+                                          struct wr_segment **first)
 {
     uint64_t signals = wr_buffers_signals_block(lane->buffers);
     enum wr_room room = span_room_blocked(lane, bytes, first);
@@ -352,7 +353,7 @@ enum wr_room wr_buffers_span_room(struct wr_lane *lane, uint32_t bytes, struct w
     return room;
 }
 
-bool wr_buffers_span_open(struct wr_lane *lane, const struct wr_span *span)
+WR_COLD bool wr_buffers_span_open(struct wr_lane *lane, const struct wr_span *span)
 {
     uint64_t signals = wr_buffers_signals_block(lane->buffers);
     bool is_open = lane->buffers->mode->span_open(lane, span);
@@ -362,7 +363,7 @@ bool wr_buffers_span_open(struct wr_lane *lane, const struct wr_span *span)
 
 /* --- A jump out of an event. ----------------------------------------------------------------- */
 
-bool wr_buffers_reset(struct wr_lane *lane)
+WR_COLD bool wr_buffers_reset(struct wr_lane *lane)
 {
     const struct wr_place *place = wr_place_of(lane);
     if (place->in_hand)
@@ -395,27 +396,27 @@ static void on_thread_exit(struct wr_thread *thread)
     wr_pin_leave(thread, pin);
 }
 
-void wr_buffers_init_process(void)
+WR_COLD void wr_buffers_init_process(void)
 {
     wr_thread_on_exit = on_thread_exit;
 }
 
 /* --- Drain's side. --------------------------------------------------------------------------- */
 
-struct wr_lane *wr_buffers_take_ready(struct wr_buffers *buffers)
+WR_COLD struct wr_lane *wr_buffers_take_ready(struct wr_buffers *buffers)
 {
     wr_u32_exchange_acq_rel(&buffers->retired, 0);
     /* edge READY.acquire */
     return wr_ptr_exchange_acq_rel(&buffers->ready, NULL);
 }
 
-void wr_buffers_accept_ready(struct wr_lane *lane)
+WR_COLD void wr_buffers_accept_ready(struct wr_lane *lane)
 {
     /* edge READY: see wr_buffers_announce() */
     wr_u32_exchange_acq_rel(&lane->queued, 0);
 }
 
-struct wr_lane *wr_buffers_lanes(struct wr_buffers *buffers, uint64_t *attached)
+WR_COLD struct wr_lane *wr_buffers_lanes(struct wr_buffers *buffers, uint64_t *attached)
 {
     pthread_mutex_lock(&buffers->lock);
     wr_buffers_welcome_locked(buffers);
@@ -432,7 +433,8 @@ static void attempted_set(struct weir_counts *counts)
         counts->attempted += counts->lost[cause];
 }
 
-bool wr_lane_counts_locked(struct wr_lane *lane, struct weir_counts *counts, uint64_t limit_ns)
+WR_COLD bool wr_lane_counts_locked(struct wr_lane *lane, struct weir_counts *counts,
+                                   uint64_t limit_ns)
 {
     /* Read losses before records: this may count a record that is younger than a loss not counted,
      * but it counts every record that precedes a counted loss. */
@@ -450,7 +452,7 @@ bool wr_lane_counts_locked(struct wr_lane *lane, struct weir_counts *counts, uin
     return true;
 }
 
-void wr_counts_add(struct weir_counts *sum, const struct weir_counts *more)
+WR_COLD void wr_counts_add(struct weir_counts *sum, const struct weir_counts *more)
 {
     sum->written += more->written;
     for (unsigned cause = 0; cause < WEIR_LOSS_COUNT; cause++)
@@ -458,7 +460,7 @@ void wr_counts_add(struct weir_counts *sum, const struct weir_counts *more)
     attempted_set(sum);
 }
 
-void wr_buffers_release_lane_locked(struct wr_buffers *buffers, struct wr_lane **link)
+WR_COLD void wr_buffers_release_lane_locked(struct wr_buffers *buffers, struct wr_lane **link)
 {
     struct wr_lane *lane = *link;
     struct weir_counts counts = {0};

@@ -22,13 +22,14 @@ static void tell_retired(struct wr_lane *lane, uint32_t segments)
         wr_bell_ring(&buffers->bell);
 }
 
-void wr_chain_retire(struct wr_lane *lane)
+WR_COLD void wr_chain_retire(struct wr_lane *lane)
 {
     if (wr_lane_retire(lane))
         tell_retired(lane, 1);
 }
 
-enum wr_room wr_chain_room(struct wr_lane *lane, struct wr_segment **segment, uint64_t *commit)
+WR_COLD enum wr_room wr_chain_room(struct wr_lane *lane, struct wr_segment **segment,
+                                   uint64_t *commit)
 {
     const struct wr_buffers *buffers = lane->buffers;
     wr_chain_retire(lane);
@@ -42,7 +43,8 @@ enum wr_room wr_chain_room(struct wr_lane *lane, struct wr_segment **segment, ui
     return WR_ROOM;
 }
 
-enum wr_room wr_chain_span_room(struct wr_lane *lane, uint32_t count, struct wr_segment **first)
+WR_COLD enum wr_room wr_chain_span_room(struct wr_lane *lane, uint32_t count,
+                                        struct wr_segment **first)
 {
     /* Retire first, even if there are too few segments: otherwise several threads could each hold a
      * segment that another one needs, and none would ever have enough. */
@@ -50,7 +52,7 @@ enum wr_room wr_chain_span_room(struct wr_lane *lane, uint32_t count, struct wr_
     return lane->buffers->mode->take(lane, count, first);
 }
 
-bool wr_chain_span_open(struct wr_lane *lane, const struct wr_span *span)
+WR_COLD bool wr_chain_span_open(struct wr_lane *lane, const struct wr_span *span)
 {
     wr_place_of(lane)->in_hand = NULL;
     wr_lane_push(lane, span->oldest, span->newest, lane->buffers->segment_bytes);
@@ -58,7 +60,7 @@ bool wr_chain_span_open(struct wr_lane *lane, const struct wr_span *span)
     return true;
 }
 
-struct wr_segment *wr_chain_take_in_hand(struct wr_lane *lane)
+WR_COLD struct wr_segment *wr_chain_take_in_hand(struct wr_lane *lane)
 {
     struct wr_place *place = wr_place_of(lane);
     struct wr_segment *first = place->in_hand;
@@ -68,15 +70,15 @@ struct wr_segment *wr_chain_take_in_hand(struct wr_lane *lane)
 
 /* --- Figures. -------------------------------------------------------------------------------- */
 
-uint64_t wr_chain_attempts(struct wr_lane *lane, uint64_t lost[WR_LANE_CAUSES])
+WR_COLD uint64_t wr_chain_attempts(struct wr_lane *lane, uint64_t lost[WR_LANE_CAUSES])
 {
     for (unsigned cause = 0; cause < WR_LANE_CAUSES; cause++)
         lost[cause] = wr_u64_load_acquire(&lane->lost[cause]); /* edge LOST.acquire */
     return 0;
 }
 
-bool wr_chain_counts(struct wr_lane *lane, uint64_t *records, uint64_t *overwritten,
-                     uint64_t limit_ns)
+WR_COLD bool wr_chain_counts(struct wr_lane *lane, uint64_t *records, uint64_t *overwritten,
+                             uint64_t limit_ns)
 {
     (void)limit_ns;
     *overwritten = 0;

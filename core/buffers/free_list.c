@@ -40,7 +40,7 @@ static struct ck_fifo_mpmc_entry *entry_of(struct wr_free_node *node)
     return (struct ck_fifo_mpmc_entry *)(void *)node;
 }
 
-void wr_free_list_init(struct wr_free_list *list)
+WR_COLD void wr_free_list_init(struct wr_free_list *list)
 {
     ck_fifo_mpmc_init(fifo_of(list), entry_of(&list->first_node));
 }

@@ -28,7 +28,7 @@ static struct wr_segment *segment_of(struct wr_unit *unit)
     return (struct wr_segment *)(void *)unit;
 }
 
-static void init(struct wr_buffers *buffers, const struct weir_session_config *config)
+WR_COLD static void init(struct wr_buffers *buffers, const struct weir_session_config *config)
 {
     struct wr_gate_config gate = {.wake = config->wake,
                                   .grant_units =
@@ -42,7 +42,7 @@ static void init(struct wr_buffers *buffers, const struct weir_session_config *c
     buffers->on_park_context = config->on_park_context;
 }
 
-static void fini(struct wr_buffers *buffers)
+WR_COLD static void fini(struct wr_buffers *buffers)
 {
     wr_gate_fini(&buffers->gate);
 }
@@ -116,7 +116,7 @@ static struct wr_unit *units_at_hand(struct wr_place *place, uint32_t count, uin
 
 /* Wakes the drain, which must serve the threads that wait. It knows of them already if others wait:
  * then it looks every millisecond (attend()). And if others run, these ring when they rest. */
-static enum wr_room park(struct wr_place *place)
+WR_COLD static enum wr_room park(struct wr_place *place)
 {
     place->is_parked = true;
     if (place->waiter.must_ring)
@@ -137,7 +137,7 @@ static enum wr_room lose_full(struct wr_lane *lane)
     return WR_ROOM_LOST;
 }
 
-static enum wr_room take(struct wr_lane *lane, uint32_t count, struct wr_segment **first)
+WR_COLD static enum wr_room take(struct wr_lane *lane, uint32_t count, struct wr_segment **first)
 {
     struct wr_place *place = wr_place_of(lane);
     struct wr_buffers *buffers = lane->buffers;
@@ -165,7 +165,7 @@ static enum wr_room take(struct wr_lane *lane, uint32_t count, struct wr_segment
     return lose_full(lane);
 }
 
-static bool has_room(struct wr_lane *lane)
+WR_COLD static bool has_room(struct wr_lane *lane)
 {
     /* relaxed: if the credit is revoked meanwhile, the thread asks at the gate */
     return wr_ptr_load_relaxed(&wr_place_of(lane)->credit) ||
@@ -181,7 +181,7 @@ static uint64_t deadline_of(const struct wr_place *place)
     return max_ns && left_ns < most_ns ? parked_at_ns + left_ns : UINT64_MAX;
 }
 
-static enum wr_waited wait_here(struct wr_lane *lane)
+WR_COLD static enum wr_waited wait_here(struct wr_lane *lane)
 {
     struct wr_buffers *buffers = lane->buffers;
     struct wr_place *place = wr_place_of(lane);
@@ -235,7 +235,7 @@ static bool resume_blocked(struct wr_lane *lane, enum wr_waited waited, bool is_
     return goes_on;
 }
 
-static bool resume(struct wr_lane *lane, enum wr_waited waited, bool is_wanted)
+WR_COLD static bool resume(struct wr_lane *lane, enum wr_waited waited, bool is_wanted)
 {
     uint64_t signals = wr_buffers_signals_block(lane->buffers);
     bool goes_on = resume_blocked(lane, waited, is_wanted);
@@ -273,7 +273,7 @@ static enum wr_waited step_out(struct wr_place *place)
 }
 
 /* Called between the before and the after hook: only the count in `parked` keeps the session. */
-static enum wr_waited wait_outside(struct wr_lane *lane)
+WR_COLD static enum wr_waited wait_outside(struct wr_lane *lane)
 {
     struct wr_place *place = wr_place_of(lane);
     struct wr_gate *gate = &lane->buffers->gate;
@@ -308,7 +308,7 @@ static enum wr_stepped step_in_blocked(struct wr_place *place, bool is_wanted)
     return stepped;
 }
 
-static bool step_in(struct wr_lane *lane, bool is_wanted)
+WR_COLD static bool step_in(struct wr_lane *lane, bool is_wanted)
 {
     uint64_t signals = wr_buffers_signals_block(lane->buffers);
     enum wr_stepped stepped = step_in_blocked(wr_place_of(lane), is_wanted);
@@ -378,7 +378,7 @@ static enum wr_waited wait_end(struct wr_place *place, struct wr_unit **units)
     return waited;
 }
 
-static bool reset(struct wr_lane *lane)
+WR_COLD static bool reset(struct wr_lane *lane)
 {
     struct wr_place *place = wr_place_of(lane);
     struct wr_unit *units = place->granted;
@@ -402,7 +402,7 @@ static void give_credit(struct wr_place *place, uint64_t limit_ns)
     wr_gate_rest(&place->lane.buffers->gate, &place->waiter, limit_ns);
 }
 
-static void exit_lane(struct wr_lane *lane)
+WR_COLD static void exit_lane(struct wr_lane *lane)
 {
     wr_chain_retire(lane);
     give_credit(wr_place_of(lane), WR_PATIENCE_NS);
@@ -412,7 +412,7 @@ static void exit_lane(struct wr_lane *lane)
 
 /* Takes back what the thread could not return. False while a granter has not yet noticed that the
  * waiter has LEFT. */
-static bool finish(struct wr_lane *lane)
+WR_COLD static bool finish(struct wr_lane *lane)
 {
     give_credit(wr_place_of(lane), UINT64_MAX);
     return wr_gate_is_done_with(&wr_place_of(lane)->waiter);
@@ -428,7 +428,7 @@ static bool revoke(struct wr_lane *lane)
 }
 
 /* Takes back all credit, and the units of threads that stay in the host's hooks. */
-static bool take_back(struct wr_buffers *buffers)
+WR_COLD static bool take_back(struct wr_buffers *buffers)
 {
     uint64_t attached;
     bool any = false;
@@ -438,12 +438,12 @@ static bool take_back(struct wr_buffers *buffers)
 }
 
 /* The lane's thread has made no progress for a while, so another one may run in its place. */
-static void rest(struct wr_lane *lane)
+WR_COLD static void rest(struct wr_lane *lane)
 {
     wr_gate_rest(&lane->buffers->gate, &wr_place_of(lane)->waiter, UINT64_MAX);
 }
 
-static void sweep(struct wr_lane *lane)
+WR_COLD static void sweep(struct wr_lane *lane)
 {
     if (!lane->oldest)
         rest(lane);
@@ -459,7 +459,7 @@ static void hand_over(struct wr_buffers *buffers)
     wr_gate_give(&buffers->gate, units, UINT64_MAX);
 }
 
-static void give_read(struct wr_buffers *buffers, struct wr_segment *segment)
+WR_COLD static void give_read(struct wr_buffers *buffers, struct wr_segment *segment)
 {
     struct wr_unit *unit = (struct wr_unit *)(void *)segment;
     unit->next = buffers->returned;
@@ -468,13 +468,13 @@ static void give_read(struct wr_buffers *buffers, struct wr_segment *segment)
         hand_over(buffers);
 }
 
-static bool is_needed(const struct wr_buffers *buffers)
+WR_COLD static bool is_needed(const struct wr_buffers *buffers)
 {
     return wr_gate_is_short(&buffers->gate);
 }
 
 /* If a thread in a no-block scope found no room, takes back unused grants for it. */
-static bool is_short(struct wr_buffers *buffers)
+WR_COLD static bool is_short(struct wr_buffers *buffers)
 {
     bool is_starved = wr_u32_exchange_acq_rel(&buffers->is_starved, 0) != 0;
     if (is_starved)
@@ -482,25 +482,25 @@ static bool is_short(struct wr_buffers *buffers)
     return is_starved;
 }
 
-static void before_sink(struct wr_buffers *buffers)
+WR_COLD static void before_sink(struct wr_buffers *buffers)
 {
     hand_over(buffers);
     wr_gate_drain_leaves(&buffers->gate);
 }
 
-static void after_sink(struct wr_buffers *buffers)
+WR_COLD static void after_sink(struct wr_buffers *buffers)
 {
     wr_gate_drain_returns(&buffers->gate);
 }
 
-static void tune(struct wr_buffers *buffers, uint64_t bytes, uint64_t ns)
+WR_COLD static void tune(struct wr_buffers *buffers, uint64_t bytes, uint64_t ns)
 {
     wr_gate_tune(&buffers->gate, bytes, ns);
 }
 
 /* The cap does not apply to an idle drain: as long as a thread waits and something is free, the
  * drain grants it and looks again. */
-static enum wr_attention attend(struct wr_buffers *buffers)
+WR_COLD static enum wr_attention attend(struct wr_buffers *buffers)
 {
     if (wr_ptr_load_relaxed(&buffers->ready)) /* relaxed: a hint; there is more to drain */
         return WR_ATTENTION_AGAIN;
@@ -522,12 +522,12 @@ static enum wr_attention attend(struct wr_buffers *buffers)
 
 /* No race on the count: the thread of a waiter that is outside counts nothing until it has returned
  * through the gate's lock. */
-static void lose_outside(struct wr_waiter *waiter)
+WR_COLD static void lose_outside(struct wr_waiter *waiter)
 {
     wr_lane_count_lost(&WR_CONTAINER(waiter, struct wr_place, waiter)->lane, WEIR_LOSS_ABORTED);
 }
 
-static bool send_away(struct wr_buffers *buffers, uint64_t limit_ns)
+WR_COLD static bool send_away(struct wr_buffers *buffers, uint64_t limit_ns)
 {
     struct wr_waiter *waiter;
     if (!wr_gate_close(&buffers->gate, limit_ns, lose_outside, &waiter))
@@ -543,7 +543,7 @@ static bool send_away(struct wr_buffers *buffers, uint64_t limit_ns)
     return true;
 }
 
-static bool wait_away(struct wr_buffers *buffers, uint64_t deadline_ns)
+WR_COLD static bool wait_away(struct wr_buffers *buffers, uint64_t deadline_ns)
 {
     return wr_gate_wait_unparked(&buffers->gate, deadline_ns);
 }
@@ -557,7 +557,7 @@ static bool has_none_outside(struct wr_buffers *buffers, uint64_t deadline_ns)
     return has_none;
 }
 
-static bool wait_served(struct wr_buffers *buffers, uint64_t deadline_ns)
+WR_COLD static bool wait_served(struct wr_buffers *buffers, uint64_t deadline_ns)
 {
     while (wr_gate_wait_unparked(&buffers->gate, deadline_ns)) {
         if (has_none_outside(buffers, deadline_ns))
@@ -569,7 +569,7 @@ static bool wait_served(struct wr_buffers *buffers, uint64_t deadline_ns)
     return false;
 }
 
-static bool figures(struct wr_buffers *buffers, struct weir_stats *stats, uint64_t limit_ns)
+WR_COLD static bool figures(struct wr_buffers *buffers, struct weir_stats *stats, uint64_t limit_ns)
 {
     struct wr_gate_figures figures = {0};
     uint64_t signals = wr_os_signals_block();

@@ -59,7 +59,7 @@ static struct wr_segment *free_take_several(struct wr_buffers *buffers, uint32_t
 
 /* A hint: a thread that finds no lane waiting may be served before one that enrols at that moment.
  */
-static bool has_waiting(const struct wr_buffers *buffers)
+WR_COLD static bool has_waiting(const struct wr_buffers *buffers)
 {
     return wr_u32_load_relaxed(&buffers->turns.waiting) != 0; /* relaxed: a hint */
 }
@@ -115,7 +115,7 @@ static bool may_take(const struct wr_place *place, uint32_t count, bool waits)
 }
 
 /* Called for a lane that does not wait. */
-static bool has_room(struct wr_lane *lane)
+WR_COLD static bool has_room(struct wr_lane *lane)
 {
     const struct wr_buffers *buffers = lane->buffers;
     /* relaxed, twice: hints */
@@ -136,7 +136,7 @@ static struct wr_segment *granted(struct wr_place *place, uint32_t count)
     return give_back(buffers, first, unused);
 }
 
-static enum wr_room take(struct wr_lane *lane, uint32_t count, struct wr_segment **segments)
+WR_COLD static enum wr_room take(struct wr_lane *lane, uint32_t count, struct wr_segment **segments)
 {
     struct wr_place *place = wr_place_of(lane);
     /* edge TURN.acquire: if the drain took a grant back, it is done with the lane's links */
@@ -154,7 +154,7 @@ static enum wr_room take(struct wr_lane *lane, uint32_t count, struct wr_segment
     return WR_ROOM_LOST;
 }
 
-static bool reset(struct wr_lane *lane)
+WR_COLD static bool reset(struct wr_lane *lane)
 {
     struct wr_segment *in_hand = wr_chain_take_in_hand(lane);
     if (in_hand)
@@ -163,7 +163,7 @@ static bool reset(struct wr_lane *lane)
 }
 
 /* The lane may stay in the drain's queue: the drain removes a lane that no longer waits. */
-static void exit_lane(struct wr_lane *lane)
+WR_COLD static void exit_lane(struct wr_lane *lane)
 {
     struct wr_buffers *buffers = lane->buffers;
     struct wr_place *place = wr_place_of(lane);
@@ -282,7 +282,7 @@ static void grant(struct wr_turns *turns, struct wr_place *place)
 }
 
 /* Grants free segments to the lanes that wait, in order. */
-static void serve(struct wr_buffers *buffers)
+WR_COLD static void serve(struct wr_buffers *buffers)
 {
     struct wr_turns *turns = &buffers->turns;
     struct wr_place *head;
@@ -297,7 +297,7 @@ static void serve(struct wr_buffers *buffers)
 }
 
 /* Takes back an unused grant that the last sweep also found. */
-static void sweep(struct wr_lane *lane)
+WR_COLD static void sweep(struct wr_lane *lane)
 {
     struct wr_place *place = wr_place_of(lane);
     /* relaxed: only the drain, which is this thread, stores grants */
@@ -311,7 +311,7 @@ static void sweep(struct wr_lane *lane)
 }
 
 /* Removes the lane from the queue. */
-static bool finish(struct wr_lane *lane)
+WR_COLD static bool finish(struct wr_lane *lane)
 {
     struct wr_turns *turns = &lane->buffers->turns;
     queue_extend(turns);
@@ -320,39 +320,39 @@ static bool finish(struct wr_lane *lane)
     return true;
 }
 
-static void give(struct wr_buffers *buffers, struct wr_segment *segment)
+WR_COLD static void give(struct wr_buffers *buffers, struct wr_segment *segment)
 {
     wr_free_list_give(&buffers->free_list, segment);
     serve(buffers); /* at once: the drain may be about to block in the sink */
 }
 
 /* The drain looks on its own until all lanes that wait are served. */
-static enum wr_attention attend(struct wr_buffers *buffers)
+WR_COLD static enum wr_attention attend(struct wr_buffers *buffers)
 {
     serve(buffers);
     return has_waiting(buffers) ? WR_ATTENTION_STUCK : WR_ATTENTION_NONE;
 }
 
-static bool is_short(struct wr_buffers *buffers)
+WR_COLD static bool is_short(struct wr_buffers *buffers)
 {
     return has_waiting(buffers);
 }
 
 /* Nothing to do: sweep() takes grants back, lane by lane. */
-static bool take_back(struct wr_buffers *buffers)
+WR_COLD static bool take_back(struct wr_buffers *buffers)
 {
     (void)buffers;
     return false;
 }
 
-static void rest(struct wr_lane *lane)
+WR_COLD static void rest(struct wr_lane *lane)
 {
     (void)lane;
 }
 
 /* --- The table. ------------------------------------------------------------------------------ */
 
-static void init(struct wr_buffers *buffers, const struct weir_session_config *config)
+WR_COLD static void init(struct wr_buffers *buffers, const struct weir_session_config *config)
 {
     (void)config;
     wr_free_list_init(&buffers->free_list);
@@ -371,7 +371,7 @@ static uint32_t segments_of(struct wr_lane *lane)
     return count;
 }
 
-static bool figures(struct wr_buffers *buffers, struct weir_stats *stats, uint64_t limit_ns)
+WR_COLD static bool figures(struct wr_buffers *buffers, struct weir_stats *stats, uint64_t limit_ns)
 {
     uint64_t signals, segments = 0;
     if (!wr_buffers_lock(buffers, limit_ns, &signals))

@@ -17,7 +17,7 @@
 
 /* --- Life. ----------------------------------------------------------------------------------- */
 
-static void init(struct wr_buffers *buffers, const struct weir_session_config *config)
+WR_COLD static void init(struct wr_buffers *buffers, const struct weir_session_config *config)
 {
     (void)config;
     struct wr_overwrite *overwrite = &buffers->overwrite;
@@ -26,7 +26,7 @@ static void init(struct wr_buffers *buffers, const struct weir_session_config *c
     pthread_mutex_init(&overwrite->lock, NULL);
 }
 
-static void fini(struct wr_buffers *buffers)
+WR_COLD static void fini(struct wr_buffers *buffers)
 {
     pthread_mutex_destroy(&buffers->overwrite.lock);
 }
@@ -317,7 +317,8 @@ static bool leave_current(struct wr_lane *lane)
     return true;
 }
 
-static enum wr_room room(struct wr_lane *lane, struct wr_segment **segment, uint64_t *commit)
+WR_COLD static enum wr_room room(struct wr_lane *lane, struct wr_segment **segment,
+                                 uint64_t *commit)
 {
     struct wr_buffers *buffers = lane->buffers;
     *segment = NULL;
@@ -351,7 +352,8 @@ static struct wr_segment *take_several_locked(struct wr_buffers *buffers, struct
     return first;
 }
 
-static enum wr_room span_room(struct wr_lane *lane, uint32_t count, struct wr_segment **first)
+WR_COLD static enum wr_room span_room(struct wr_lane *lane, uint32_t count,
+                                      struct wr_segment **first)
 {
     struct wr_buffers *buffers = lane->buffers;
     *first = NULL;
@@ -362,7 +364,7 @@ static enum wr_room span_room(struct wr_lane *lane, uint32_t count, struct wr_se
     return *first ? WR_ROOM : lose_full(lane);
 }
 
-static bool span_open(struct wr_lane *lane, const struct wr_span *span)
+WR_COLD static bool span_open(struct wr_lane *lane, const struct wr_span *span)
 {
     struct wr_overwrite *overwrite = &lane->buffers->overwrite;
     if (!lock_or_seal(lane)) {
@@ -385,19 +387,19 @@ static bool span_open(struct wr_lane *lane, const struct wr_span *span)
 }
 
 /* Leaves the segment now or, if the lock is not available, at the lane's next event. */
-static void retire(struct wr_lane *lane)
+WR_COLD static void retire(struct wr_lane *lane)
 {
     if (leave_current(lane))
         unlock(lane->buffers);
 }
 
-static bool has_room(struct wr_lane *lane)
+WR_COLD static bool has_room(struct wr_lane *lane)
 {
     return wr_u32_load_relaxed(&lane->buffers->overwrite.spare) > 0; /* relaxed: a hint */
 }
 
 /* Segments in hand go back when the lane gets the lock, now or at its next event. */
-static bool reset(struct wr_lane *lane)
+WR_COLD static bool reset(struct wr_lane *lane)
 {
     if (lane->is_borrowed || wr_place_of(lane)->in_hand)
         retire(lane);
@@ -407,7 +409,7 @@ static bool reset(struct wr_lane *lane)
 
 /* --- Snapshots. ------------------------------------------------------------------------------ */
 
-struct wr_segment_list wr_overwrite_hold(struct wr_buffers *buffers)
+WR_COLD struct wr_segment_list wr_overwrite_hold(struct wr_buffers *buffers)
 {
     struct wr_overwrite *overwrite = &buffers->overwrite;
     lock(buffers);
@@ -429,7 +431,7 @@ static struct wr_segment *current_locked(const struct wr_lane *lane)
     return wr_lane_is_revoked(current) ? NULL : current;
 }
 
-struct wr_segment *wr_overwrite_current(struct wr_lane *lane)
+WR_COLD struct wr_segment *wr_overwrite_current(struct wr_lane *lane)
 {
     struct wr_overwrite *overwrite = &lane->buffers->overwrite;
     lock(lane->buffers);
@@ -440,7 +442,7 @@ struct wr_segment *wr_overwrite_current(struct wr_lane *lane)
     return segment;
 }
 
-struct wr_segment_list wr_overwrite_late(struct wr_buffers *buffers)
+WR_COLD struct wr_segment_list wr_overwrite_late(struct wr_buffers *buffers)
 {
     lock(buffers);
     struct wr_segment_list late = buffers->overwrite.late; /* edge RETIRE.acquire, by the lock */
@@ -448,7 +450,7 @@ struct wr_segment_list wr_overwrite_late(struct wr_buffers *buffers)
     return late;
 }
 
-void wr_overwrite_release(struct wr_buffers *buffers, struct wr_segment_list held)
+WR_COLD void wr_overwrite_release(struct wr_buffers *buffers, struct wr_segment_list held)
 {
     struct wr_overwrite *overwrite = &buffers->overwrite;
     lock(buffers);
@@ -464,7 +466,7 @@ void wr_overwrite_release(struct wr_buffers *buffers, struct wr_segment_list hel
     unlock(buffers);
 }
 
-void wr_overwrite_close(struct wr_buffers *buffers)
+WR_COLD void wr_overwrite_close(struct wr_buffers *buffers)
 {
     lock(buffers);
     buffers->overwrite.is_closed = true;
@@ -473,7 +475,7 @@ void wr_overwrite_close(struct wr_buffers *buffers)
 
 /* Excludes attempts since the lane opened its first segment after the hold: the snapshot does not
  * read those. */
-static uint64_t attempts(struct wr_lane *lane, uint64_t lost[WR_LANE_CAUSES])
+WR_COLD static uint64_t attempts(struct wr_lane *lane, uint64_t lost[WR_LANE_CAUSES])
 {
     struct wr_overwrite *overwrite = &lane->buffers->overwrite;
     lock(lane->buffers);
@@ -492,7 +494,7 @@ static uint64_t attempts(struct wr_lane *lane, uint64_t lost[WR_LANE_CAUSES])
 
 /* --- The drain's visits. --------------------------------------------------------------------- */
 
-struct wr_segment_view wr_overwrite_visit(struct wr_lane *lane)
+WR_COLD struct wr_segment_view wr_overwrite_visit(struct wr_lane *lane)
 {
     struct wr_segment_view view = {NULL, 0, 0};
     lock(lane->buffers);
@@ -509,7 +511,7 @@ struct wr_segment_view wr_overwrite_visit(struct wr_lane *lane)
 
 /* Revokes under the lock, and only if the segment was not opened again: the lane may have left it,
  * got the same one back with a new `end`, and be writing to it. */
-bool wr_overwrite_revoke(struct wr_lane *lane, struct wr_segment *segment, uint64_t opening)
+WR_COLD bool wr_overwrite_revoke(struct wr_lane *lane, struct wr_segment *segment, uint64_t opening)
 {
     struct wr_overwrite *overwrite = &lane->buffers->overwrite;
     lock(lane->buffers);
@@ -525,7 +527,7 @@ bool wr_overwrite_revoke(struct wr_lane *lane, struct wr_segment *segment, uint6
     return is_taken;
 }
 
-uint64_t wr_overwrite_oldest(struct wr_buffers *buffers)
+WR_COLD uint64_t wr_overwrite_oldest(struct wr_buffers *buffers)
 {
     lock(buffers);
     const struct wr_segment *segment = buffers->overwrite.full.first;
@@ -534,7 +536,7 @@ uint64_t wr_overwrite_oldest(struct wr_buffers *buffers)
     return opening;
 }
 
-uint64_t wr_overwrite_openings(struct wr_buffers *buffers)
+WR_COLD uint64_t wr_overwrite_openings(struct wr_buffers *buffers)
 {
     lock(buffers);
     uint64_t openings = buffers->overwrite.openings;
@@ -542,7 +544,7 @@ uint64_t wr_overwrite_openings(struct wr_buffers *buffers)
     return openings;
 }
 
-void wr_overwrite_turn(struct wr_buffers *buffers)
+WR_COLD void wr_overwrite_turn(struct wr_buffers *buffers)
 {
     struct wr_overwrite *overwrite = &buffers->overwrite;
     lock(buffers);
@@ -552,7 +554,7 @@ void wr_overwrite_turn(struct wr_buffers *buffers)
     unlock(buffers);
 }
 
-bool wr_overwrite_is_empty(struct wr_lane *lane)
+WR_COLD bool wr_overwrite_is_empty(struct wr_lane *lane)
 {
     lock(lane->buffers);
     put_back_locked(lane); /* segments that its thread could not give back */
@@ -563,7 +565,8 @@ bool wr_overwrite_is_empty(struct wr_lane *lane)
 
 /* --- Figures. -------------------------------------------------------------------------------- */
 
-static bool counts(struct wr_lane *lane, uint64_t *kept, uint64_t *overwritten, uint64_t limit_ns)
+WR_COLD static bool counts(struct wr_lane *lane, uint64_t *kept, uint64_t *overwritten,
+                           uint64_t limit_ns)
 {
     struct wr_overwrite *overwrite = &lane->buffers->overwrite;
     if (!wr_os_mutex_lock_for(&overwrite->lock, limit_ns))
@@ -584,7 +587,7 @@ static bool counts(struct wr_lane *lane, uint64_t *kept, uint64_t *overwritten, 
 
 /* Not a sum over lanes, which would count a segment twice that moves from one lane to another
  * meanwhile. */
-static bool figures(struct wr_buffers *buffers, struct weir_stats *stats, uint64_t limit_ns)
+WR_COLD static bool figures(struct wr_buffers *buffers, struct weir_stats *stats, uint64_t limit_ns)
 {
     uint64_t signals = wr_os_signals_block();
     bool is_done = wr_os_mutex_lock_for(&buffers->overwrite.lock, limit_ns);
@@ -599,13 +602,13 @@ static bool figures(struct wr_buffers *buffers, struct weir_stats *stats, uint64
 /* --- The table. ------------------------------------------------------------------------------ */
 
 /* Nothing to do: segments read for a snapshot are held until wr_overwrite_release(). */
-static void give(struct wr_buffers *buffers, struct wr_segment *segment)
+WR_COLD static void give(struct wr_buffers *buffers, struct wr_segment *segment)
 {
     (void)buffers;
     (void)segment;
 }
 
-static enum wr_attention attend(struct wr_buffers *buffers)
+WR_COLD static enum wr_attention attend(struct wr_buffers *buffers)
 {
     (void)buffers;
     return WR_ATTENTION_NONE;
@@ -613,7 +616,7 @@ static enum wr_attention attend(struct wr_buffers *buffers)
 
 /* A recorder's lane is released when its last record is overwritten: see wr_overwrite_is_empty().
  */
-static bool finish(struct wr_lane *lane)
+WR_COLD static bool finish(struct wr_lane *lane)
 {
     (void)lane;
     return false;

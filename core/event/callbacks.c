@@ -17,7 +17,7 @@ static struct weir_provider *first_pending, **last_pending = &first_pending; /* 
 
 /* --- The queue. ------------------------------------------------------------------------------ */
 
-void wr_callbacks_note_locked(struct weir_provider *provider)
+WR_COLD void wr_callbacks_note_locked(struct weir_provider *provider)
 {
     if (!provider->told || provider->is_pending)
         return;
@@ -38,7 +38,7 @@ static void unlink_locked(struct weir_provider *provider)
     provider->is_pending = false;
 }
 
-void wr_callbacks_unqueue_locked(struct weir_provider *provider)
+WR_COLD void wr_callbacks_unqueue_locked(struct weir_provider *provider)
 {
     if (provider->is_pending)
         unlink_locked(provider);
@@ -207,7 +207,7 @@ static void call(struct weir_provider *provider, const struct weir_provider_chan
 
 /* A thread that finds a provider being called leaves it to the thread that calls it, which looks
  * again afterwards. So a callback may start and stop sessions, and no call waits for another. */
-void wr_registry_run_callbacks(uint64_t limit_ns)
+WR_COLD void wr_registry_run_callbacks(uint64_t limit_ns)
 {
     for (;;) {
         struct weir_provider_change change;
@@ -224,13 +224,13 @@ void wr_registry_run_callbacks(uint64_t limit_ns)
     }
 }
 
-void wr_registry_forget_calls(void)
+WR_COLD void wr_registry_forget_calls(void)
 {
     while (wr_self.callbacks)
         callback_end(wr_self.callbacks);
 }
 
-void wr_callbacks_end_locked(struct weir_provider *provider)
+WR_COLD void wr_callbacks_end_locked(struct weir_provider *provider)
 {
     bool is_own_call = provider->is_calling && pthread_equal(provider->caller, pthread_self());
     while (provider->is_calling && !is_own_call) {
@@ -244,7 +244,7 @@ void wr_callbacks_end_locked(struct weir_provider *provider)
 }
 
 /* The callback that goes on in the child may be using what it was told: that is not given back. */
-void wr_callbacks_after_fork(void)
+WR_COLD void wr_callbacks_after_fork(void)
 {
     first_pending = NULL;
     last_pending = &first_pending;

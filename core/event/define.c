@@ -12,7 +12,7 @@
 #define SCHEMA_BYTES_FIRST      48
 #define FIELD_BYTES_FIRST       16
 
-bool wr_name_is_valid(const char *name)
+WR_COLD bool wr_name_is_valid(const char *name)
 {
     return name && name[0] && strnlen(name, WR_NAME_BYTES_MAX + 1) <= WR_NAME_BYTES_MAX;
 }
@@ -103,8 +103,8 @@ static bool describe(struct wr_event_definition *definition)
     return definition->steps != NULL;
 }
 
-enum weir_result wr_declaration_take(struct weir_provider_declaration *own, const void *host,
-                                     struct weir_error *error)
+WR_COLD enum weir_result wr_declaration_take(struct weir_provider_declaration *own,
+                                             const void *host, struct weir_error *error)
 {
     static const struct wr_host_struct kind = {"declaration", "WEIR_PROVIDER_DEFINE",
                                                DECLARATION_BYTES_FIRST, sizeof *own};
@@ -142,8 +142,9 @@ static enum weir_result schema_take(struct weir_schema *own, const void *host,
     return WEIR_OK;
 }
 
-enum weir_result wr_definition_new(const char *provider_name, const void *host_schema,
-                                   struct wr_event_definition **out, struct weir_error *error)
+WR_COLD enum weir_result wr_definition_new(const char *provider_name, const void *host_schema,
+                                           struct wr_event_definition **out,
+                                           struct weir_error *error)
 {
     struct weir_schema own = WEIR_SCHEMA_INIT;
     const struct weir_schema *schema = &own;
@@ -165,7 +166,8 @@ enum weir_result wr_definition_new(const char *provider_name, const void *host_s
     return WEIR_OK;
 }
 
-bool wr_definitions_equal(const struct wr_event_definition *a, const struct wr_event_definition *b)
+WR_COLD bool wr_definitions_equal(const struct wr_event_definition *a,
+                                  const struct wr_event_definition *b)
 {
     const struct weir_schema *x = &a->schema, *y = &b->schema;
     bool is_equal = strcmp(a->provider_name, b->provider_name) == 0 &&
@@ -179,7 +181,7 @@ bool wr_definitions_equal(const struct wr_event_definition *a, const struct wr_e
     return is_equal;
 }
 
-void wr_definition_free(struct wr_event_definition *definition)
+WR_COLD void wr_definition_free(struct wr_event_definition *definition)
 {
     struct weir_field *fields = (struct weir_field *)(uintptr_t)definition->schema.fields;
     for (uint32_t i = 0; fields && i < definition->schema.field_count; i++)

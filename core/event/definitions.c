@@ -57,7 +57,8 @@ enum weir_result wr_definition_insert_locked(struct weir_provider *provider,
     return WEIR_OK;
 }
 
-void wr_event_connect_locked(struct wr_event_definition *definition, struct weir_event *event)
+WR_COLD void wr_event_connect_locked(struct wr_event_definition *definition,
+                                     struct weir_event *event)
 {
     event->record_bytes = definition->is_fixed ? wr_record_bytes(definition->payload_bytes, false)
                                                : WR_RECORD_BYTES_VARIABLE;
@@ -66,7 +67,7 @@ void wr_event_connect_locked(struct wr_event_definition *definition, struct weir
     wr_mask_update_locked(definition);
 }
 
-void wr_definitions_orphan_locked(struct weir_provider *provider)
+WR_COLD void wr_definitions_orphan_locked(struct weir_provider *provider)
 {
     while (provider->definitions) {
         struct wr_event_definition *d = provider->definitions;
@@ -78,14 +79,15 @@ void wr_definitions_orphan_locked(struct weir_provider *provider)
     }
 }
 
-void wr_definitions_after_fork(void)
+WR_COLD void wr_definitions_after_fork(void)
 {
     for (uint32_t i = 1; i <= definition_count; i++)
         wr_mask_store(wr_ptr_load_relaxed(&wr_definitions[i]), 0); /* relaxed: the only thread */
 }
 
-enum weir_result weir_event_define(struct weir_provider *provider, const struct weir_schema *schema,
-                                   struct weir_event **out, struct weir_error *error)
+WR_COLD enum weir_result weir_event_define(struct weir_provider *provider,
+                                           const struct weir_schema *schema,
+                                           struct weir_event **out, struct weir_error *error)
 {
     WR_OS_NO_CANCEL;
     if (!provider || !schema || !out)

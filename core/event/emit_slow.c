@@ -62,7 +62,7 @@ static bool is_wanted(const struct weir_event *event, uint32_t slot)
 
 /* Counts the event in each session that wants it and does nothing else: the interrupted code may
  * hold any lock and be between any two stores. */
-static bool emit_nested(const struct weir_event *event, uint64_t session_id)
+WR_COLD static bool emit_nested(const struct weir_event *event, uint64_t session_id)
 {
     struct wr_thread *thread = wr_self.thread;
     /* relaxed: this thread's own pin */
@@ -194,8 +194,8 @@ static void pin_enter(struct wr_thread *thread)
 /* Waits between the host's hooks. The after hook may block for the length of a collection, or until
  * this session has been stopped. So nothing keeps the session alive meanwhile; the thread's pointer
  * to the lane says whether it still exists. */
-static bool wait_outside(struct wr_thread *thread, struct wr_lane *lane, uint32_t slot,
-                         struct attempt *attempt, const struct weir_park_hooks *hooks)
+WR_COLD static bool wait_outside(struct wr_thread *thread, struct wr_lane *lane, uint32_t slot,
+                                 struct attempt *attempt, const struct weir_park_hooks *hooks)
 {
     const struct wr_mode *mode = lane->buffers->mode; /* read while the lane is there for certain */
     enum wr_waited waited = mode->wait_outside(lane);
@@ -341,8 +341,9 @@ static uint64_t pin_again(struct wr_thread *thread, const struct weir_event *eve
 }
 
 /* For the sessions that remain. `is_written`: the event is in others already. */
-static WR_NOINLINE bool emit_to_others(const struct weir_event *event, const void *payload,
-                                       uint64_t mask, struct wr_stamp stamp, bool is_written)
+WR_COLD static WR_NOINLINE bool emit_to_others(const struct weir_event *event, const void *payload,
+                                               uint64_t mask, struct wr_stamp stamp,
+                                               bool is_written)
 {
     struct wr_thread *thread = wr_self.thread;
     struct attempt attempt; /* not zeroed as a whole: it is large */
@@ -587,8 +588,8 @@ WR_NOINLINE bool wr_emit_at_slow(const struct weir_event *event, uint64_t stamp,
     return emit_slow(event, payload, (struct wr_stamp){.ticks = stamp, .is_given = true}, 0);
 }
 
-WEIR_API bool weir_session_emit(uint64_t session_id, const struct weir_event *event,
-                                const void *payload)
+WR_COLD WEIR_API bool weir_session_emit(uint64_t session_id, const struct weir_event *event,
+                                        const void *payload)
 {
     return session_id != 0 && emit_slow(event, payload, UNREAD, session_id);
 }
@@ -667,7 +668,7 @@ WEIR_API enum weir_loss weir_last_loss(void)
 
 const unsigned char wr_payload_mismatch;
 
-bool wr_emit_mismatch(const struct weir_event *event)
+WR_COLD bool wr_emit_mismatch(const struct weir_event *event)
 {
     if (wr_self.capture)
         return wr_self.capture(wr_self.capture_context, event, &wr_payload_mismatch, &UNREAD);

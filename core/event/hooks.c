@@ -46,7 +46,7 @@ static struct copy *copy_of(const struct weir_park_hooks *hooks)
     return copy;
 }
 
-enum weir_result weir_park_hooks_set(const struct weir_park_hooks *hooks)
+WR_COLD enum weir_result weir_park_hooks_set(const struct weir_park_hooks *hooks)
 {
     static const struct wr_host_struct kind = {"hooks", "WEIR_PARK_HOOKS_INIT", 32, sizeof *hooks};
     struct weir_park_hooks own = WEIR_PARK_HOOKS_INIT;
@@ -78,14 +78,14 @@ static void call(void (*hook)(void *context), void *context)
     errno = error;
 }
 
-void wr_hooks_wait(const struct wr_u32 *word, uint32_t value)
+WR_COLD void wr_hooks_wait(const struct wr_u32 *word, uint32_t value)
 {
     const struct weir_park_hooks *hooks = wr_hooks_before();
     wr_os_futex_wait(word, value, UINT64_MAX);
     wr_hooks_after(hooks);
 }
 
-const struct weir_park_hooks *wr_hooks_before(void)
+WR_COLD const struct weir_park_hooks *wr_hooks_before(void)
 {
     if (wr_self.no_block > 0 || wr_self.has_let_go || wr_self.is_drain)
         return NULL;
@@ -98,7 +98,7 @@ const struct weir_park_hooks *wr_hooks_before(void)
     return &copy->hooks;
 }
 
-void wr_hooks_after(const struct weir_park_hooks *hooks)
+WR_COLD void wr_hooks_after(const struct weir_park_hooks *hooks)
 {
     if (!hooks)
         return;

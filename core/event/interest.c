@@ -17,7 +17,7 @@ unsigned long wr_name_hash(const char *name)
     return (unsigned long)hash;
 }
 
-bool wr_names_equal(const char *a, const char *b)
+WR_COLD bool wr_names_equal(const char *a, const char *b)
 {
     while (*a && lower((unsigned char)*a) == lower((unsigned char)*b)) {
         a++;
@@ -44,8 +44,8 @@ static bool admits_id(const struct wr_filter *filter, uint16_t id)
     return is_named == filter->ids_are_allowed;
 }
 
-bool wr_interest_wants(const struct wr_interest *interest,
-                       const struct wr_event_definition *definition)
+WR_COLD bool wr_interest_wants(const struct wr_interest *interest,
+                               const struct wr_event_definition *definition)
 {
     const struct weir_schema *schema = &definition->schema;
     for (uint32_t i = 0; i < interest->count; i++) {
@@ -59,8 +59,8 @@ bool wr_interest_wants(const struct wr_interest *interest,
     return false;
 }
 
-void wr_interest_add(const struct wr_interest *interest, const char *provider, unsigned long hash,
-                     struct wr_provider_state *state)
+WR_COLD void wr_interest_add(const struct wr_interest *interest, const char *provider,
+                             unsigned long hash, struct wr_provider_state *state)
 {
     for (uint32_t i = 0; i < interest->count; i++) {
         const struct wr_filter *filter = &interest->filters[i];
@@ -74,7 +74,7 @@ void wr_interest_add(const struct wr_interest *interest, const char *provider, u
     }
 }
 
-bool wr_states_equal(const struct wr_provider_state *a, const struct wr_provider_state *b)
+WR_COLD bool wr_states_equal(const struct wr_provider_state *a, const struct wr_provider_state *b)
 {
     return a->is_enabled == b->is_enabled && a->level == b->level && a->keywords == b->keywords &&
            !a->arguments == !b->arguments &&

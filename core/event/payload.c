@@ -19,8 +19,8 @@ WR_INLINE void put_all(const struct wr_event_definition *definition, const void 
         wr_payload_put_bytes(out, payload, definition->payload_bytes, spans);
 }
 
-void wr_payload_put(const struct wr_event_definition *definition, const void *payload,
-                    const struct wr_payload_size *size, struct wr_record_out *out)
+WR_COLD void wr_payload_put(const struct wr_event_definition *definition, const void *payload,
+                            const struct wr_payload_size *size, struct wr_record_out *out)
 {
     put_all(definition, payload, size, out, true);
 }

@@ -46,12 +46,12 @@ static bool names_ready_locked(void)
     return is_ready;
 }
 
-struct weir_provider *wr_providers_locked(void)
+WR_COLD struct weir_provider *wr_providers_locked(void)
 {
     return providers;
 }
 
-struct weir_provider *wr_provider_find_locked(const char *name)
+WR_COLD struct weir_provider *wr_provider_find_locked(const char *name)
 {
     if (!providers)
         return NULL;
@@ -59,7 +59,7 @@ struct weir_provider *wr_provider_find_locked(const char *name)
     return ck_hs_get(&providers_by_name, CK_HS_HASH(&providers_by_name, hash_name, &key), &key);
 }
 
-bool wr_provider_exists(const char *name)
+WR_COLD bool wr_provider_exists(const char *name)
 {
     wr_registry_lock();
     bool exists = wr_provider_find_locked(name) != NULL;
@@ -102,7 +102,7 @@ static void provider_remove_locked(struct weir_provider *provider)
 
 /* --- One provider. --------------------------------------------------------------------------- */
 
-void wr_provider_free(struct weir_provider *provider)
+WR_COLD void wr_provider_free(struct weir_provider *provider)
 {
     free(provider->name);
     free(provider->told);
@@ -142,9 +142,9 @@ static enum weir_result provider_finish(struct weir_provider *provider, enum wei
     return WEIR_OK;
 }
 
-enum weir_result weir_provider_create(const char *name, weir_provider_callback callback,
-                                      void *context, struct weir_provider **out,
-                                      struct weir_error *error)
+WR_COLD enum weir_result weir_provider_create(const char *name, weir_provider_callback callback,
+                                              void *context, struct weir_provider **out,
+                                              struct weir_error *error)
 {
     WR_OS_NO_CANCEL;
     wr_init();
@@ -177,8 +177,9 @@ static enum weir_result watch_locked(struct weir_provider *provider, weir_provid
     return WEIR_OK;
 }
 
-enum weir_result weir_provider_watch(struct weir_provider *provider, weir_provider_watcher watcher,
-                                     void *context, struct weir_error *error)
+WR_COLD enum weir_result weir_provider_watch(struct weir_provider *provider,
+                                             weir_provider_watcher watcher, void *context,
+                                             struct weir_error *error)
 {
     WR_OS_NO_CANCEL;
     if (!provider || !watcher)
@@ -241,9 +242,10 @@ static enum weir_result declaration_insert(const struct weir_provider_declaratio
     return result;
 }
 
-enum weir_result weir_provider_register(const struct weir_provider_declaration *host_declaration,
-                                        weir_provider_callback callback, void *context,
-                                        struct weir_provider **out, struct weir_error *error)
+WR_COLD enum weir_result
+weir_provider_register(const struct weir_provider_declaration *host_declaration,
+                       weir_provider_callback callback, void *context, struct weir_provider **out,
+                       struct weir_error *error)
 {
     WR_OS_NO_CANCEL;
     wr_init();
@@ -276,7 +278,7 @@ const struct weir_status *weir_provider_status(const struct weir_provider *provi
     return provider ? &provider->status : NULL;
 }
 
-void weir_provider_destroy(struct weir_provider *provider)
+WR_COLD void weir_provider_destroy(struct weir_provider *provider)
 {
     WR_OS_NO_CANCEL;
     if (!provider)

@@ -19,7 +19,7 @@ bool wr_registry_is_broken;
 
 /* --- The lock. ------------------------------------------------------------------------------- */
 
-bool wr_registry_lock_for(uint64_t limit_ns)
+WR_COLD bool wr_registry_lock_for(uint64_t limit_ns)
 {
     wr_self_enter();
     uint64_t before = wr_os_signals_block();
@@ -32,12 +32,12 @@ bool wr_registry_lock_for(uint64_t limit_ns)
     return false;
 }
 
-void wr_registry_lock(void)
+WR_COLD void wr_registry_lock(void)
 {
     wr_registry_lock_for(UINT64_MAX);
 }
 
-void wr_registry_unlock(void)
+WR_COLD void wr_registry_unlock(void)
 {
     uint64_t before = signals_before;
     struct wr_interest *dead = wr_interests_take_dead_locked();
@@ -117,7 +117,7 @@ uint32_t wr_process_generation(void)
     return generation;
 }
 
-enum weir_result wr_registry_fail_broken(struct weir_error *error)
+WR_COLD enum weir_result wr_registry_fail_broken(struct weir_error *error)
 {
     return wr_fail(error, WEIR_BAD_STATE,
                    "this process was forked while its thread was inside the library");
@@ -134,7 +134,7 @@ static void init_once(void)
     pthread_atfork(before_fork, after_fork_parent, after_fork_child);
 }
 
-void wr_init(void)
+WR_COLD void wr_init(void)
 {
     static pthread_once_t once = PTHREAD_ONCE_INIT;
     pthread_once(&once, init_once);

@@ -49,7 +49,7 @@ static void reset_inside(struct wr_thread *thread)
 }
 
 /* A signal handler that runs before signals are blocked finds the thread still inside. */
-WEIR_API void weir_thread_reset(void)
+WR_COLD WEIR_API void weir_thread_reset(void)
 {
     if (wr_self.is_drain || wr_self.capture || wr_self.fork_depth > 0)
         return;

@@ -24,13 +24,13 @@ static uint64_t marker_locked(void)
     return wr_u64_load_relaxed(&wr_mask_marker); /* relaxed: stored under the lock */
 }
 
-void wr_marker_keep_locked(void)
+WR_COLD void wr_marker_keep_locked(void)
 {
     if (marker_locked())
         slot_is_taken[__builtin_ctzll(marker_locked())] = true;
 }
 
-void wr_mask_store(struct wr_event_definition *definition, uint64_t mask)
+WR_COLD void wr_mask_store(struct wr_event_definition *definition, uint64_t mask)
 {
     struct weir_event *event = definition->event;
     if (!event ||
@@ -40,7 +40,7 @@ void wr_mask_store(struct wr_event_definition *definition, uint64_t mask)
     wr_masks_stored++;
 }
 
-void wr_mask_update_locked(struct wr_event_definition *definition)
+WR_COLD void wr_mask_update_locked(struct wr_event_definition *definition)
 {
     uint64_t mask = 0;
     for (uint32_t slot = 0; slot < WR_SESSIONS_MAX; slot++)
@@ -49,7 +49,7 @@ void wr_mask_update_locked(struct wr_event_definition *definition)
     wr_mask_store(definition, mask ? mask | marker_locked() : 0);
 }
 
-struct wr_provider_state wr_provider_state_locked(const struct weir_provider *provider)
+WR_COLD struct wr_provider_state wr_provider_state_locked(const struct weir_provider *provider)
 {
     struct wr_provider_state state = {false, 0, 0, NULL};
     for (uint32_t slot = 0; slot < WR_SESSIONS_MAX; slot++)
@@ -58,7 +58,7 @@ struct wr_provider_state wr_provider_state_locked(const struct weir_provider *pr
     return state;
 }
 
-void wr_status_update_locked(struct weir_provider *provider)
+WR_COLD void wr_status_update_locked(struct weir_provider *provider)
 {
     struct wr_provider_state state = wr_provider_state_locked(provider);
     /* relaxed, twice: hints; a thread that calls a callback has taken the lock after this */
@@ -122,7 +122,7 @@ static void slot_change_locked(uint32_t slot, struct wr_interest *interest)
     masks_update_locked(interest);
 }
 
-void wr_interest_release_locked(struct wr_interest *interest)
+WR_COLD void wr_interest_release_locked(struct wr_interest *interest)
 {
     if (--interest->references > 0)
         return;
@@ -130,14 +130,14 @@ void wr_interest_release_locked(struct wr_interest *interest)
     dead_interests = interest;
 }
 
-struct wr_interest *wr_interests_take_dead_locked(void)
+WR_COLD struct wr_interest *wr_interests_take_dead_locked(void)
 {
     struct wr_interest *dead = dead_interests;
     dead_interests = NULL;
     return dead;
 }
 
-void wr_interests_free(struct wr_interest *dead)
+WR_COLD void wr_interests_free(struct wr_interest *dead)
 {
     while (dead) {
         struct wr_interest *next = dead->next_dead;
@@ -146,7 +146,7 @@ void wr_interests_free(struct wr_interest *dead)
     }
 }
 
-void wr_interest_release(struct wr_interest *interest)
+WR_COLD void wr_interest_release(struct wr_interest *interest)
 {
     if (!interest)
         return;
@@ -185,8 +185,8 @@ static enum weir_result slot_take_locked(struct wr_buffers *buffers, uint64_t se
     return wr_fail(error, WEIR_LIMIT, "%d sessions run; stop one", WR_SESSIONS_MAX);
 }
 
-enum weir_result wr_registry_take_slot(struct wr_buffers *buffers, uint64_t session_id,
-                                       uint32_t *slot, struct weir_error *error)
+WR_COLD enum weir_result wr_registry_take_slot(struct wr_buffers *buffers, uint64_t session_id,
+                                               uint32_t *slot, struct weir_error *error)
 {
     wr_registry_lock();
     enum weir_result result = slot_take_locked(buffers, session_id, slot, error);
@@ -194,7 +194,7 @@ enum weir_result wr_registry_take_slot(struct wr_buffers *buffers, uint64_t sess
     return result;
 }
 
-void wr_registry_enable(uint32_t slot, struct wr_interest *interest)
+WR_COLD void wr_registry_enable(uint32_t slot, struct wr_interest *interest)
 {
     wr_registry_lock();
     /* relaxed: stored under the lock */
@@ -204,7 +204,8 @@ void wr_registry_enable(uint32_t slot, struct wr_interest *interest)
     wr_registry_unlock();
 }
 
-bool wr_registry_update(uint32_t slot, struct wr_interest **interest, struct wr_interest *new)
+WR_COLD bool wr_registry_update(uint32_t slot, struct wr_interest **interest,
+                                struct wr_interest *new)
 {
     wr_registry_lock();
     bool is_enabled = wr_slots[slot].interest == *interest;
@@ -217,7 +218,7 @@ bool wr_registry_update(uint32_t slot, struct wr_interest **interest, struct wr_
     return is_enabled;
 }
 
-bool wr_registry_disable(uint32_t slot, uint64_t limit_ns)
+WR_COLD bool wr_registry_disable(uint32_t slot, uint64_t limit_ns)
 {
     if (!wr_registry_lock_for(limit_ns))
         return false;
@@ -226,7 +227,7 @@ bool wr_registry_disable(uint32_t slot, uint64_t limit_ns)
     return true;
 }
 
-bool wr_registry_linger(uint32_t slot, bool lingers, uint64_t limit_ns)
+WR_COLD bool wr_registry_linger(uint32_t slot, bool lingers, uint64_t limit_ns)
 {
     if (!wr_registry_lock_for(limit_ns))
         return false;
@@ -235,7 +236,7 @@ bool wr_registry_linger(uint32_t slot, bool lingers, uint64_t limit_ns)
     return true;
 }
 
-bool wr_registry_give_slot(uint32_t slot, uint64_t limit_ns)
+WR_COLD bool wr_registry_give_slot(uint32_t slot, uint64_t limit_ns)
 {
     if (!wr_registry_lock_for(limit_ns))
         return false;
@@ -247,7 +248,7 @@ bool wr_registry_give_slot(uint32_t slot, uint64_t limit_ns)
     return true;
 }
 
-void wr_slots_after_fork(void)
+WR_COLD void wr_slots_after_fork(void)
 {
     memset(wr_slots, 0, sizeof wr_slots);
     memset(slot_is_taken, 0, sizeof slot_is_taken);
@@ -284,7 +285,7 @@ static uint32_t marker_slot_locked(void)
     return slot;
 }
 
-void wr_slots_on_membarrier_error(void)
+WR_COLD void wr_slots_on_membarrier_error(void)
 {
     wr_registry_lock();
     /* relaxed: edge ENABLE.release follows, with the first mask that has the marker */

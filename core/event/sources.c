@@ -49,8 +49,9 @@ static enum weir_result source_add_locked(struct weir_provider *provider,
     return WEIR_OK;
 }
 
-enum weir_result weir_rundown_register(struct weir_provider *provider, weir_rundown_source source,
-                                       void *context, struct weir_error *error)
+WR_COLD enum weir_result weir_rundown_register(struct weir_provider *provider,
+                                               weir_rundown_source source, void *context,
+                                               struct weir_error *error)
 {
     WR_OS_NO_CANCEL;
     if (!provider || !source)
@@ -61,7 +62,7 @@ enum weir_result weir_rundown_register(struct weir_provider *provider, weir_rund
     return result;
 }
 
-void wr_source_remove_locked(struct weir_provider *provider)
+WR_COLD void wr_source_remove_locked(struct weir_provider *provider)
 {
     if (!provider->source)
         return;
@@ -73,7 +74,7 @@ void wr_source_remove_locked(struct weir_provider *provider)
         last_source = link;
 }
 
-void wr_source_calls_end_locked(struct weir_provider *provider)
+WR_COLD void wr_source_calls_end_locked(struct weir_provider *provider)
 {
     while (provider->source_calls > own_calls(provider)) {
         uint32_t ended = wr_u32_load_acquire(&calls_ended);
@@ -83,7 +84,7 @@ void wr_source_calls_end_locked(struct weir_provider *provider)
     }
 }
 
-void wr_sources_after_fork(void)
+WR_COLD void wr_sources_after_fork(void)
 {
     for (struct weir_provider *provider = first_source; provider; provider = provider->next_source)
         provider->source_calls = own_calls(provider);
@@ -116,7 +117,7 @@ static void source_leave(struct weir_provider *provider)
         wr_provider_free(provider);
 }
 
-void wr_sources_run(const struct weir_rundown *rundown)
+WR_COLD void wr_sources_run(const struct weir_rundown *rundown)
 {
     struct source_call call = {NULL, wr_self.sources};
     uint64_t number = 0;

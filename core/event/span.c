@@ -18,9 +18,9 @@ static void head_put(struct wr_record_out *out, uint32_t event_index, uint32_t p
     wr_record_put(out, head, sizeof head);
 }
 
-enum wr_room wr_emit_span(struct wr_lane *lane, const struct wr_event_definition *definition,
-                          const void *payload, const struct wr_payload_size *size,
-                          struct wr_stamp *stamp)
+WR_COLD enum wr_room wr_emit_span(struct wr_lane *lane,
+                                  const struct wr_event_definition *definition, const void *payload,
+                                  const struct wr_payload_size *size, struct wr_stamp *stamp)
 {
     uint32_t payload_bytes = (uint32_t)size->bytes;
     uint32_t bytes = wr_record_bytes(payload_bytes, true);

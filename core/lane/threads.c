@@ -27,7 +27,7 @@ static struct wr_u32 membarrier_error; /* ANY: the error of the first call that 
 
 static void on_thread_exit(void *argument);
 
-void wr_threads_init(void)
+WR_COLD void wr_threads_init(void)
 {
     /* A process can run out of keys; its threads then keep their lanes until the session stops. */
     if (pthread_key_create(&exit_key, on_thread_exit) != 0)
@@ -123,7 +123,7 @@ static struct wr_thread *record_take(void)
     return thread;
 }
 
-struct wr_thread *wr_thread_attach(void)
+WR_COLD struct wr_thread *wr_thread_attach(void)
 {
     if (wr_self.thread)
         return wr_self.thread;
@@ -136,7 +136,7 @@ struct wr_thread *wr_thread_attach(void)
     return thread;
 }
 
-void wr_thread_lane_released(struct wr_thread *thread)
+WR_COLD void wr_thread_lane_released(struct wr_thread *thread)
 {
     /* edge THREAD: the last of the thread's exit and its lanes' releases frees the record */
     if (wr_u32_add_acq_rel(&thread->lane_count, UINT32_MAX) != 1)
@@ -165,7 +165,7 @@ static void on_thread_exit(void *argument)
     wr_self_leave();
 }
 
-void wr_threads_each(void (*visit)(struct wr_thread *thread, void *context), void *context)
+WR_COLD void wr_threads_each(void (*visit)(struct wr_thread *thread, void *context), void *context)
 {
     struct wr_thread *thread = wr_ptr_load_acquire(&all); /* edge RECORD.acquire */
     for (; thread; thread = record_next(thread))
@@ -190,7 +190,7 @@ static bool wait_for_pin(const struct wr_thread *thread, uint64_t *noted, uint64
     return true;
 }
 
-int wr_threads_membarrier_error(void)
+WR_COLD int wr_threads_membarrier_error(void)
 {
     /* relaxed: no other access relies on it; a mask says that its sessions have seq_cst pins */
     return (int)wr_u32_load_relaxed(&membarrier_error);
@@ -204,7 +204,7 @@ static void membarrier_fail(int error)
         wr_threads_on_membarrier_error();
 }
 
-bool wr_threads_barrier(bool has_plain_pins)
+WR_COLD bool wr_threads_barrier(bool has_plain_pins)
 {
     if (!has_plain_pins)
         return true;
@@ -218,7 +218,7 @@ bool wr_threads_barrier(bool has_plain_pins)
     return error == 0;
 }
 
-bool wr_threads_quiesce(struct wr_quiesce *quiesce, bool has_plain_pins, uint64_t until_ns)
+WR_COLD bool wr_threads_quiesce(struct wr_quiesce *quiesce, bool has_plain_pins, uint64_t until_ns)
 {
     if (!quiesce->is_begun) {
         /* edge QUIESCE: the caller's stores, this barrier, then the loads of the pins */
@@ -235,7 +235,7 @@ bool wr_threads_quiesce(struct wr_quiesce *quiesce, bool has_plain_pins, uint64_
     return !quiesce->thread && quiesce->is_certain;
 }
 
-void wr_threads_after_fork(void)
+WR_COLD void wr_threads_after_fork(void)
 {
     pthread_mutex_init(&lock, NULL);
     wr_u32_store_relaxed(&lock_is_stuck, 0); /* relaxed: the only thread */

@@ -18,7 +18,7 @@ static struct wr_payload_step step_of(enum weir_type type)
     return (struct wr_payload_step){WR_STEP_ARRAY, bytes, bytes, 0};
 }
 
-void wr_payload_steps(const struct weir_schema *schema, struct wr_payload_step *steps)
+WR_COLD void wr_payload_steps(const struct weir_schema *schema, struct wr_payload_step *steps)
 {
     struct wr_payload_step *step = steps;
     bool is_fixed = true;

@@ -57,14 +57,14 @@ _Static_assert(METADATA_BYTES_MAX < 1u << (7 * METADATA_SIZE_VARINT_BYTES), "the
 _Static_assert(WR_NETTRACE_BUFFER_BYTES >= 2 * BLOCK_CONTENT_BYTES_MAX + BUFFER_BYTES_FOR_EVENT,
                "one block fits");
 
-void wr_nettrace_init(struct wr_nettrace *nettrace, struct wr_stream *stream, void *buffer)
+WR_COLD void wr_nettrace_init(struct wr_nettrace *nettrace, struct wr_stream *stream, void *buffer)
 {
     memset(nettrace, 0, sizeof *nettrace);
     nettrace->stream = stream;
     nettrace->buffer = buffer;
 }
 
-bool wr_nettrace_flush(struct wr_nettrace *nettrace)
+WR_COLD bool wr_nettrace_flush(struct wr_nettrace *nettrace)
 {
     if (nettrace->block_at)
         wr_nettrace_block_end(nettrace);
@@ -183,7 +183,8 @@ static void put_anchor(struct wr_nettrace *nettrace, const struct wr_nettrace_he
             header->sync_ticks - (uint64_t)((double)rest_ns * (double)header->frequency_hz / 1e9));
 }
 
-void wr_nettrace_header(struct wr_nettrace *nettrace, const struct wr_nettrace_header *header)
+WR_COLD void wr_nettrace_header(struct wr_nettrace *nettrace,
+                                const struct wr_nettrace_header *header)
 {
     static const char magic[] = "Nettrace", container[] = "!FastSerialization.1";
     put(nettrace, magic, sizeof magic - 1);
@@ -266,9 +267,9 @@ static void put_definition(struct wr_nettrace *nettrace, uint32_t metadata_id,
         put_fields_v2(nettrace, schema);
 }
 
-void wr_nettrace_metadata(struct wr_nettrace *nettrace, uint32_t metadata_id,
-                          const char *provider_name, const struct weir_schema *schema,
-                          bool has_arrays, uint64_t ticks)
+WR_COLD void wr_nettrace_metadata(struct wr_nettrace *nettrace, uint32_t metadata_id,
+                                  const char *provider_name, const struct weir_schema *schema,
+                                  bool has_arrays, uint64_t ticks)
 {
     wr_nettrace_block_end(nettrace);
     reserve(nettrace, METADATA_BYTES_MAX);
@@ -292,7 +293,8 @@ void wr_nettrace_metadata(struct wr_nettrace *nettrace, uint32_t metadata_id,
 
 /* --- Events. --------------------------------------------------------------------------------- */
 
-void wr_nettrace_block_begin(struct wr_nettrace *nettrace, uint64_t capture_id, uint64_t thread_id)
+WR_COLD void wr_nettrace_block_begin(struct wr_nettrace *nettrace, uint64_t capture_id,
+                                     uint64_t thread_id)
 {
     if (nettrace->capture_id != capture_id)
         wr_nettrace_block_end(nettrace);
@@ -313,7 +315,7 @@ static void block_start(struct wr_nettrace *nettrace)
     nettrace->is_first = true;
 }
 
-void wr_nettrace_block_end(struct wr_nettrace *nettrace)
+WR_COLD void wr_nettrace_block_end(struct wr_nettrace *nettrace)
 {
     if (!nettrace->block_at)
         return;
@@ -381,8 +383,8 @@ void wr_nettrace_event(struct wr_nettrace *nettrace, uint32_t metadata_id, uint6
     nettrace->ticks_max = ticks;
 }
 
-void wr_nettrace_text_run_settle(struct wr_nettrace_text_run *run, unsigned char *header,
-                                 unsigned char *at, uint32_t gap, uint32_t bytes)
+WR_COLD void wr_nettrace_text_run_settle(struct wr_nettrace_text_run *run, unsigned char *header,
+                                         unsigned char *at, uint32_t gap, uint32_t bytes)
 {
     bool has_size = bytes != run->payload_bytes;
     uint32_t size_bytes = has_size ? wr_nettrace_size_bytes(bytes) : 0;
@@ -397,8 +399,8 @@ void wr_nettrace_text_run_settle(struct wr_nettrace_text_run *run, unsigned char
 
 /* --- Sequence points and the end. ------------------------------------------------------------ */
 
-void wr_nettrace_point(struct wr_nettrace *nettrace, uint64_t ticks,
-                       const struct wr_nettrace_thread_number *threads, uint32_t count)
+WR_COLD void wr_nettrace_point(struct wr_nettrace *nettrace, uint64_t ticks,
+                               const struct wr_nettrace_thread_number *threads, uint32_t count)
 {
     wr_nettrace_block_end(nettrace);
     reserve(nettrace, POINT_OBJECT_BYTES_MAX + count * POINT_ROW_BYTES);
@@ -412,7 +414,7 @@ void wr_nettrace_point(struct wr_nettrace *nettrace, uint64_t ticks,
     block_close(nettrace, size_at, content_at);
 }
 
-void wr_nettrace_end(struct wr_nettrace *nettrace)
+WR_COLD void wr_nettrace_end(struct wr_nettrace *nettrace)
 {
     wr_nettrace_block_end(nettrace);
     reserve(nettrace, 1);

@@ -109,7 +109,7 @@ static struct start start_take(void)
     return (struct start){.suspended_ns = wr_os_suspended_ns(), .at = read_both(wr_os_clock_ns)};
 }
 
-void wr_clock_init(void)
+WR_COLD void wr_clock_init(void)
 {
     wr_clock.is_counter = counter_is_invariant();
     first = start_take();
@@ -162,22 +162,22 @@ static struct reading first_of_span(void)
     return start.at;
 }
 
-void wr_clock_fork_lock(void)
+WR_COLD void wr_clock_fork_lock(void)
 {
     pthread_mutex_lock(&lock);
 }
 
-void wr_clock_fork_unlock(void)
+WR_COLD void wr_clock_fork_unlock(void)
 {
     pthread_mutex_unlock(&lock);
 }
 
-void wr_clock_after_fork(void)
+WR_COLD void wr_clock_after_fork(void)
 {
     pthread_mutex_init(&lock, NULL);
 }
 
-uint64_t wr_clock_frequency_hz(void)
+WR_COLD uint64_t wr_clock_frequency_hz(void)
 {
     if (!wr_clock.is_counter)
         return 1000000000u;
@@ -190,7 +190,7 @@ uint64_t wr_clock_frequency_hz(void)
     return hz ? hz : 1;
 }
 
-void wr_clock_read_pair(uint64_t *ticks, uint64_t *realtime_ns)
+WR_COLD void wr_clock_read_pair(uint64_t *ticks, uint64_t *realtime_ns)
 {
     struct reading pair = read_both(wr_os_realtime_ns);
     *ticks = pair.ticks;

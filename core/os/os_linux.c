@@ -26,31 +26,31 @@
 
 #define SPIN_LOOKS 32 /* between two readings of the clock, which costs as much as several looks */
 
-const char *wr_os_environment(const char *name)
+WR_COLD const char *wr_os_environment(const char *name)
 {
     return secure_getenv(name);
 }
 
-void *wr_os_pages_map(uint64_t bytes)
+WR_COLD void *wr_os_pages_map(uint64_t bytes)
 {
     void *pages = mmap(NULL, bytes, PROT_READ | PROT_WRITE,
                        MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     return pages == MAP_FAILED ? NULL : pages;
 }
 
-void wr_os_pages_unmap(void *pages, uint64_t bytes)
+WR_COLD void wr_os_pages_unmap(void *pages, uint64_t bytes)
 {
     if (pages)
         munmap(pages, bytes);
 }
 
-void *wr_os_pages_grow(void *pages, uint64_t bytes, uint64_t bytes_new)
+WR_COLD void *wr_os_pages_grow(void *pages, uint64_t bytes, uint64_t bytes_new)
 {
     void *grown = mremap(pages, bytes, bytes_new, MREMAP_MAYMOVE);
     return grown == MAP_FAILED ? NULL : grown;
 }
 
-void wr_os_futex_wait(const struct wr_u32 *word, uint32_t expected, uint64_t ns)
+WR_COLD void wr_os_futex_wait(const struct wr_u32 *word, uint32_t expected, uint64_t ns)
 {
     bool is_limited = ns < (uint64_t)INT64_MAX;
     struct timespec limit = {.tv_sec = (time_t)(ns / 1000000000u),
@@ -58,12 +58,12 @@ void wr_os_futex_wait(const struct wr_u32 *word, uint32_t expected, uint64_t ns)
     syscall(SYS_futex, word, FUTEX_WAIT_PRIVATE, expected, is_limited ? &limit : NULL, NULL, 0);
 }
 
-void wr_os_futex_wake(struct wr_u32 *word, uint32_t count)
+WR_COLD void wr_os_futex_wake(struct wr_u32 *word, uint32_t count)
 {
     syscall(SYS_futex, word, FUTEX_WAKE_PRIVATE, count, NULL, NULL, 0);
 }
 
-void wr_os_futex_wake_all(struct wr_u32 *word)
+WR_COLD void wr_os_futex_wake_all(struct wr_u32 *word)
 {
     wr_os_futex_wake(word, INT_MAX);
 }
@@ -82,7 +82,7 @@ bool wr_os_spin_while(const struct wr_u32 *word, uint32_t value, uint64_t ns)
     return false;
 }
 
-void wr_os_mutex_init(pthread_mutex_t *mutex)
+WR_COLD void wr_os_mutex_init(pthread_mutex_t *mutex)
 {
     pthread_mutexattr_t attributes;
     pthread_mutexattr_init(&attributes);
@@ -118,7 +118,7 @@ static int mutex_lock_until(pthread_mutex_t *mutex, uint64_t limit_ns)
 #endif
 }
 
-bool wr_os_mutex_lock_for(pthread_mutex_t *mutex, uint64_t limit_ns)
+WR_COLD bool wr_os_mutex_lock_for(pthread_mutex_t *mutex, uint64_t limit_ns)
 {
     if (pthread_mutex_trylock(mutex) == 0)
         return true;
@@ -139,7 +139,7 @@ static void signals_set(uint64_t set, uint64_t *before)
     syscall(SYS_rt_sigprocmask, SIG_SETMASK, &set, before, sizeof set);
 }
 
-uint64_t wr_os_signals_block(void)
+WR_COLD uint64_t wr_os_signals_block(void)
 {
     uint64_t before = 0;
     signals_set(~(signal_bit(SIGSEGV) | signal_bit(SIGBUS) | signal_bit(SIGFPE) |
@@ -151,44 +151,44 @@ uint64_t wr_os_signals_block(void)
     return before;
 }
 
-void wr_os_signals_restore(uint64_t before)
+WR_COLD void wr_os_signals_restore(uint64_t before)
 {
     signals_set(before, NULL);
 }
 
-int wr_os_cancel_disable(void)
+WR_COLD int wr_os_cancel_disable(void)
 {
     int before = PTHREAD_CANCEL_ENABLE;
     pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &before);
     return before;
 }
 
-void wr_os_cancel_restore(const int *before)
+WR_COLD void wr_os_cancel_restore(const int *before)
 {
     pthread_setcancelstate(*before, NULL);
 }
 
-bool wr_os_membarrier_register(void)
+WR_COLD bool wr_os_membarrier_register(void)
 {
     return syscall(SYS_membarrier, MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED, 0, 0) == 0;
 }
 
-int wr_os_membarrier(void)
+WR_COLD int wr_os_membarrier(void)
 {
     return syscall(SYS_membarrier, MEMBARRIER_CMD_PRIVATE_EXPEDITED, 0, 0) == 0 ? 0 : errno;
 }
 
-uint64_t wr_os_thread_id(void)
+WR_COLD uint64_t wr_os_thread_id(void)
 {
     return (uint64_t)syscall(SYS_gettid);
 }
 
-uint32_t wr_os_process_id(void)
+WR_COLD uint32_t wr_os_process_id(void)
 {
     return (uint32_t)getpid();
 }
 
-uint32_t wr_os_processor_count(void)
+WR_COLD uint32_t wr_os_processor_count(void)
 {
     long count = sysconf(_SC_NPROCESSORS_ONLN);
     return count < 1 ? 1 : (uint32_t)count;
@@ -212,13 +212,13 @@ static void slice_set(uint64_t ns)
     syscall(SYS_sched_setattr, 0, &own, 0);
 }
 
-void wr_os_thread_be_prompt(void)
+WR_COLD void wr_os_thread_be_prompt(void)
 {
     prctl(PR_SET_TIMERSLACK, 1UL, 0UL, 0UL, 0UL);
     slice_set(PROMPT_SLICE_NS);
 }
 
-int wr_os_thread_start(const char *name, void *(*run)(void *), void *argument)
+WR_COLD int wr_os_thread_start(const char *name, void *(*run)(void *), void *argument)
 {
     sigset_t all, before;
     sigfillset(&all);
@@ -252,7 +252,7 @@ static bool module_stays(void)
     return false;
 }
 
-void wr_os_module_keep(void)
+WR_COLD void wr_os_module_keep(void)
 {
     Dl_info self;
     if (module_stays() || !dladdr || !dlsym || !dladdr(_DYNAMIC, &self))
@@ -287,23 +287,23 @@ uint64_t wr_os_monotonic_ns(void)
     return now + offset;
 }
 
-uint64_t wr_os_suspended_ns(void)
+WR_COLD uint64_t wr_os_suspended_ns(void)
 {
     uint64_t monotonic = clock_ns(CLOCK_MONOTONIC), boot = clock_ns(CLOCK_BOOTTIME);
     return boot > monotonic ? boot - monotonic : 0;
 }
 
-uint64_t wr_os_realtime_ns(void)
+WR_COLD uint64_t wr_os_realtime_ns(void)
 {
     return clock_ns(CLOCK_REALTIME);
 }
 
-void wr_os_yield(void)
+WR_COLD void wr_os_yield(void)
 {
     sched_yield();
 }
 
-void wr_os_sleep_ns(uint64_t ns)
+WR_COLD void wr_os_sleep_ns(uint64_t ns)
 {
     struct timespec left = {.tv_sec = (time_t)(ns / 1000000000u),
                             .tv_nsec = (long)(ns % 1000000000u)};
@@ -321,7 +321,7 @@ static int open_special(int directory, const char *name)
     return fd;
 }
 
-const char *wr_os_name_in(const char *path)
+WR_COLD const char *wr_os_name_in(const char *path)
 {
     const char *slash = strrchr(path, '/');
     return slash ? slash + 1 : path;
@@ -365,7 +365,7 @@ static void temporary_forget(struct wr_os_temporary *temporary)
     temporary->name[0] = 0;
 }
 
-int wr_os_file_create(const char *path, struct wr_os_temporary *temporary)
+WR_COLD int wr_os_file_create(const char *path, struct wr_os_temporary *temporary)
 {
     struct stat status;
     const char *name = wr_os_name_in(path);
@@ -387,7 +387,7 @@ int wr_os_file_create(const char *path, struct wr_os_temporary *temporary)
     return fd;
 }
 
-int wr_os_file_publish(struct wr_os_temporary *temporary, const char *path)
+WR_COLD int wr_os_file_publish(struct wr_os_temporary *temporary, const char *path)
 {
     int directory = temporary->directory;
     if (renameat(directory, temporary->name, directory, wr_os_name_in(path)) != 0)
@@ -396,7 +396,7 @@ int wr_os_file_publish(struct wr_os_temporary *temporary, const char *path)
     return 0;
 }
 
-void wr_os_file_discard(struct wr_os_temporary *temporary)
+WR_COLD void wr_os_file_discard(struct wr_os_temporary *temporary)
 {
     if (!temporary->name[0])
         return;
@@ -404,7 +404,7 @@ void wr_os_file_discard(struct wr_os_temporary *temporary)
     temporary_forget(temporary);
 }
 
-int wr_os_fd_duplicate(int fd)
+WR_COLD int wr_os_fd_duplicate(int fd)
 {
     /* Not below 3: if the host has closed a standard descriptor, its number must not become the
      * trace. */
@@ -414,7 +414,7 @@ int wr_os_fd_duplicate(int fd)
 
 /* Not repeated after EINTR: on Linux the descriptor is closed then, and another file may have the
  * number. */
-int wr_os_fd_close(int *fd)
+WR_COLD int wr_os_fd_close(int *fd)
 {
     int closed = *fd;
     *fd = -1;
@@ -429,7 +429,7 @@ static void wait_until_writable(int fd)
     poll(&poll_fd, 1, 100);
 }
 
-int wr_os_file_write(int fd, const void *bytes, size_t count)
+WR_COLD int wr_os_file_write(int fd, const void *bytes, size_t count)
 {
     const char *rest = bytes;
     while (count > 0) {

@@ -76,8 +76,8 @@ static enum weir_result mode_check(const struct weir_session_config *config,
     return WEIR_OK;
 }
 
-enum weir_result wr_sink_check(const struct weir_sink *sink, uint64_t memory_bytes_max,
-                               struct weir_error *error)
+WR_COLD enum weir_result wr_sink_check(const struct weir_sink *sink, uint64_t memory_bytes_max,
+                                       struct weir_error *error)
 {
     _Static_assert(sizeof *sink == 64, "configurations embed it");
     if (sink->size != sizeof *sink)
@@ -97,9 +97,9 @@ enum weir_result wr_sink_check(const struct weir_sink *sink, uint64_t memory_byt
     return WEIR_OK;
 }
 
-enum weir_result wr_session_config_take(struct weir_session_config *own,
-                                        const struct weir_session_config *host,
-                                        struct weir_error *error)
+WR_COLD enum weir_result wr_session_config_take(struct weir_session_config *own,
+                                                const struct weir_session_config *host,
+                                                struct weir_error *error)
 {
     static const struct wr_host_struct kind = {"config", "WEIR_SESSION_CONFIG_INIT", 208,
                                                sizeof *own};
@@ -121,9 +121,9 @@ static enum weir_result name_take(struct weir_session *session, const char *name
     return WEIR_OK;
 }
 
-enum weir_result wr_session_configure(struct weir_session *session,
-                                      const struct weir_session_config *config,
-                                      struct weir_error *error)
+WR_COLD enum weir_result wr_session_configure(struct weir_session *session,
+                                              const struct weir_session_config *config,
+                                              struct weir_error *error)
 {
     session->config = *config;
     session->config.providers = session->config.sink.file = NULL; /* the caller's; not kept */

@@ -9,14 +9,14 @@
 #include "os/os.h"
 #include "wait/strategies.h"
 
-void wr_described_begin(struct wr_described *described)
+WR_COLD void wr_described_begin(struct wr_described *described)
 {
     described->config = weir_session_config_init();
     described->config.unknown_providers_allowed = true;
     described->file[0] = 0;
 }
 
-bool wr_described_file(struct wr_described *described, const char *path, const char *mark)
+WR_COLD bool wr_described_file(struct wr_described *described, const char *path, const char *mark)
 {
     size_t used = 0;
     for (const char *found; (found = strstr(path, mark)) != NULL; path = found + strlen(mark)) {
@@ -32,18 +32,18 @@ bool wr_described_file(struct wr_described *described, const char *path, const c
 
 /* --- Options. -------------------------------------------------------------------------------- */
 
-static bool set_file(struct wr_described *described, const char *value)
+WR_COLD static bool set_file(struct wr_described *described, const char *value)
 {
     return wr_described_file(described, value, "%p");
 }
 
-static bool set_name(struct wr_described *described, const char *value)
+WR_COLD static bool set_name(struct wr_described *described, const char *value)
 {
     described->config.name = value;
     return strlen(value) <= WR_NAME_BYTES_MAX;
 }
 
-static bool set_mode(struct wr_described *described, const char *value)
+WR_COLD static bool set_mode(struct wr_described *described, const char *value)
 {
     int mode = -1;
 #define IS(name, table, word)     \
@@ -55,7 +55,7 @@ static bool set_mode(struct wr_described *described, const char *value)
     return mode >= 0;
 }
 
-static bool set_wake(struct wr_described *described, const char *value)
+WR_COLD static bool set_wake(struct wr_described *described, const char *value)
 {
     int wake = -1;
 #define IS(name, table, word, is_ordered) \
@@ -86,12 +86,12 @@ static bool bytes_take(const char *value, uint64_t *bytes)
     return true;
 }
 
-static bool set_budget(struct wr_described *described, const char *value)
+WR_COLD static bool set_budget(struct wr_described *described, const char *value)
 {
     return bytes_take(value, &described->config.budget_bytes);
 }
 
-static bool set_segment(struct wr_described *described, const char *value)
+WR_COLD static bool set_segment(struct wr_described *described, const char *value)
 {
     uint64_t bytes = 0;
     bool is_number = bytes_take(value, &bytes) && bytes <= UINT32_MAX;
@@ -107,17 +107,17 @@ static bool ms_take(const char *value, uint32_t *ms)
     return is_number;
 }
 
-static bool set_flush(struct wr_described *described, const char *value)
+WR_COLD static bool set_flush(struct wr_described *described, const char *value)
 {
     return ms_take(value, &described->config.flush_ms);
 }
 
-static bool set_stop(struct wr_described *described, const char *value)
+WR_COLD static bool set_stop(struct wr_described *described, const char *value)
 {
     return ms_take(value, &described->config.stop_ms_max);
 }
 
-static bool set_block(struct wr_described *described, const char *value)
+WR_COLD static bool set_block(struct wr_described *described, const char *value)
 {
     uint32_t ms;
     bool is_number = ms_take(value, &ms);
@@ -125,12 +125,12 @@ static bool set_block(struct wr_described *described, const char *value)
     return is_number;
 }
 
-static bool set_rundown(struct wr_described *described, const char *value)
+WR_COLD static bool set_rundown(struct wr_described *described, const char *value)
 {
     return wr_text_number(value, false, &described->config.rundown_keywords);
 }
 
-static bool set_rundown_at_start(struct wr_described *described, const char *value)
+WR_COLD static bool set_rundown_at_start(struct wr_described *described, const char *value)
 {
     described->config.rundown_at_start = strcmp(value, "1") == 0;
     return strcmp(value, "0") == 0 || strcmp(value, "1") == 0;
@@ -249,7 +249,8 @@ static enum weir_result sessions_take(struct wr_text *text, struct wr_described 
     return wr_described_start(&list, result, error);
 }
 
-enum weir_result wr_configure_text(const char *what, const char *text, struct weir_error *error)
+WR_COLD enum weir_result wr_configure_text(const char *what, const char *text,
+                                           struct weir_error *error)
 {
     struct wr_described *described = malloc(sizeof *described + strlen(text) + 1);
     if (!described)

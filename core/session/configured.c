@@ -13,19 +13,19 @@ static bool is_inherited(const struct weir_session *session)
     return session->generation != wr_process_generation();
 }
 
-static bool is_any(const struct weir_session *session, const void *unused)
+WR_COLD static bool is_any(const struct weir_session *session, const void *unused)
 {
     (void)unused;
     return !is_inherited(session);
 }
 
-static bool is_this(const struct weir_session *session, const void *this)
+WR_COLD static bool is_this(const struct weir_session *session, const void *this)
 {
     return session == this;
 }
 
 /* Somebody has stopped it by its id. */
-static bool is_closed(const struct weir_session *session, const void *unused)
+WR_COLD static bool is_closed(const struct weir_session *session, const void *unused)
 {
     (void)unused;
     return !is_inherited(session) && wr_u32_load_acquire(&session->state) == WR_SESSION_CLOSED;
@@ -61,7 +61,7 @@ static void configured_add(struct weir_session *session)
 
 /* Each session has its stop_ms_max; one that is not done by then is left as it is. The host's hooks
  * are not called: what they are for may be gone. */
-static void stop_all(void)
+WR_COLD static void stop_all(void)
 {
     struct weir_session *session;
     wr_self.has_let_go = true;
@@ -73,7 +73,7 @@ static void stop_all(void)
     wr_self.has_let_go = false;
 }
 
-static void stop_all_at_exit(void)
+WR_COLD static void stop_all_at_exit(void)
 {
     atexit(stop_all);
 }
@@ -94,8 +94,9 @@ static void closed_destroy(void)
     }
 }
 
-enum weir_result wr_described_create(struct wr_described *described, struct wr_described_list *list,
-                                     struct weir_error *error)
+WR_COLD enum weir_result wr_described_create(struct wr_described *described,
+                                             struct wr_described_list *list,
+                                             struct weir_error *error)
 {
     struct weir_session *session = NULL;
     described->config.sink.file = described->file;
@@ -121,8 +122,8 @@ static enum weir_result configured_start(struct weir_session *session, struct we
     return result;
 }
 
-enum weir_result wr_described_start(struct wr_described_list *list, enum weir_result created,
-                                    struct weir_error *error)
+WR_COLD enum weir_result wr_described_start(struct wr_described_list *list,
+                                            enum weir_result created, struct weir_error *error)
 {
     static pthread_once_t once = PTHREAD_ONCE_INIT;
     enum weir_result first_result = created;
@@ -143,7 +144,7 @@ enum weir_result wr_described_start(struct wr_described_list *list, enum weir_re
 }
 
 #ifdef WEIR_SINGLE_THREADED
-enum weir_result wr_configured_poll(struct weir_error *error)
+WR_COLD enum weir_result wr_configured_poll(struct weir_error *error)
 {
     enum weir_result first_result = WEIR_OK;
     for (struct weir_session *session = configured; session; session = session->next_configured) {

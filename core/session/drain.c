@@ -23,7 +23,7 @@
 /* --- The sink. ------------------------------------------------------------------------------- */
 
 /* The sink may block: give free segments to threads that wait first. */
-static void leave(void *context)
+WR_COLD static void leave(void *context)
 {
     struct weir_session *session = context;
     session->buffers.mode->before_sink(&session->buffers);
@@ -31,7 +31,7 @@ static void leave(void *context)
 
 /* When the sink fails, the events in the buffer and all later ones count as lost, even if a part of
  * the buffer has reached the file. */
-void wr_drain_settle(void *context, bool is_sent)
+WR_COLD void wr_drain_settle(void *context, bool is_sent)
 {
     struct weir_session *session = context;
     struct wr_drain *drain = &session->drain;
@@ -77,7 +77,7 @@ static void lanes_release(struct weir_session *session)
     pthread_mutex_unlock(&session->buffers.lock);
 }
 
-void wr_drain_flush(struct weir_session *session)
+WR_COLD void wr_drain_flush(struct weir_session *session)
 {
     struct wr_drain *drain = &session->drain;
     wr_nettrace_flush(&drain->nettrace);
@@ -159,7 +159,7 @@ static bool is_revocable(struct weir_session *session, struct wr_lane *lane, boo
     return is_revocable;
 }
 
-void wr_drain_sweep(struct weir_session *session, bool others_wait)
+WR_COLD void wr_drain_sweep(struct weir_session *session, bool others_wait)
 {
     uint64_t attached;
     struct wr_lane *first = wr_session_lanes(session, &attached);
@@ -209,7 +209,7 @@ static void read_before_step(struct weir_session *session)
     wr_step_pass(session, latest);
 }
 
-static void look(struct weir_session *session, bool is_timed)
+WR_COLD static void look(struct weir_session *session, bool is_timed)
 {
     struct wr_drain *drain = &session->drain;
     if (wr_step_is_back(session))
@@ -249,19 +249,19 @@ static void tell_membarrier_error(struct weir_session *session)
     session->config.on_error(session->config.on_error_context, WEIR_SYSTEM, text);
 }
 
-void wr_drain_look(struct weir_session *session, bool is_timed)
+WR_COLD void wr_drain_look(struct weir_session *session, bool is_timed)
 {
     tell_membarrier_error(session);
     session->drain.way->look(session, is_timed);
 }
 
-void wr_drain_end(struct weir_session *session)
+WR_COLD void wr_drain_end(struct weir_session *session)
 {
     session->drain.way->end(session);
     tell_membarrier_error(session);
 }
 
-void wr_drain_finish_stream(struct weir_session *session)
+WR_COLD void wr_drain_finish_stream(struct weir_session *session)
 {
     struct wr_drain *drain = &session->drain;
     uint64_t attached, read = 0, latest = wr_step_ticks_now(session);
@@ -287,7 +287,7 @@ void wr_drain_finish_stream(struct weir_session *session)
     wr_drain_flush(session);
 }
 
-static void begin(struct weir_session *session)
+WR_COLD static void begin(struct weir_session *session)
 {
     struct wr_drain *drain = &session->drain;
     struct wr_nettrace_header header = {.frequency_hz = session->frequency_hz,
@@ -310,20 +310,20 @@ static void begin(struct weir_session *session)
         wr_rundown_greet(session);
 }
 
-static void end(struct weir_session *session)
+WR_COLD static void end(struct weir_session *session)
 {
     look(session, true);
     wr_drain_finish_stream(session);
 }
 
 /* The drain reads every record of a lane, so only counted losses are missing before a segment. */
-static uint64_t nothing_gone(const struct wr_lane *lane)
+WR_COLD static uint64_t nothing_gone(const struct wr_lane *lane)
 {
     (void)lane;
     return 0;
 }
 
-static void enter(struct weir_session *session, struct wr_lane *lane)
+WR_COLD static void enter(struct weir_session *session, struct wr_lane *lane)
 {
     (void)session;
     (void)lane;
@@ -337,7 +337,7 @@ static const struct wr_drain_way reader = {.begin = begin,
                                            .admits_given = wr_given_admits,
                                            .gone_before = nothing_gone};
 
-void wr_drain_begin(struct weir_session *session)
+WR_COLD void wr_drain_begin(struct weir_session *session)
 {
     session->drain.way = session->buffers.mode->keeps ? &wr_recorder : &reader;
     session->drain.way->begin(session);

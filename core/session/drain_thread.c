@@ -117,7 +117,7 @@ static void set_and_wake(struct wr_u32 *word, uint32_t value)
     wr_os_futex_wake_all(word);
 }
 
-static void *run(void *argument)
+WR_COLD static void *run(void *argument)
 {
     struct weir_session *session = argument;
     /* This thread is inside the library for its whole life: events of its callbacks count as
@@ -152,7 +152,7 @@ static void drain_go(struct weir_session *session, enum wr_drain_go how)
 }
 
 /* The file gets its name last, when only the events remain to be enabled. */
-enum weir_result wr_drain_start(struct weir_session *session, struct weir_error *error)
+WR_COLD enum weir_result wr_drain_start(struct weir_session *session, struct weir_error *error)
 {
     int failure = wr_os_thread_start("weir-drain", run, session);
     if (failure)
@@ -166,14 +166,14 @@ enum weir_result wr_drain_start(struct weir_session *session, struct weir_error 
     return result;
 }
 
-bool wr_drain_finish(struct weir_session *session, uint64_t deadline_ns)
+WR_COLD bool wr_drain_finish(struct weir_session *session, uint64_t deadline_ns)
 {
     wr_u32_store_release(&session->stop_requested, 1); /* edge STOP.release */
     wr_bell_ring(&session->buffers.bell);
     return wr_session_wait_while(&session->drain_is_gone, 0, deadline_ns); /* edge GONE.acquire */
 }
 
-void wr_drain_take_snapshot(struct weir_session *session)
+WR_COLD void wr_drain_take_snapshot(struct weir_session *session)
 {
     struct wr_snapshot *snapshot = &session->snapshot;
     wr_bell_ring(&session->buffers.bell);
@@ -181,19 +181,19 @@ void wr_drain_take_snapshot(struct weir_session *session)
                            UINT64_MAX); /* edge ANSWER.acquire */
 }
 
-void wr_drain_take_rundown(struct weir_session *session)
+WR_COLD void wr_drain_take_rundown(struct weir_session *session)
 {
     wr_bell_ring(&session->buffers.bell);
 }
 
-bool wr_drain_is_self(const struct weir_session *session)
+WR_COLD bool wr_drain_is_self(const struct weir_session *session)
 {
     return wr_u32_load_acquire(&session->drain_runs) &&
            !wr_u32_load_acquire(&session->drain_is_gone) &&
            pthread_equal(pthread_self(), session->drain_thread);
 }
 
-enum weir_result weir_session_poll(struct weir_session *session, struct weir_error *error)
+WR_COLD enum weir_result weir_session_poll(struct weir_session *session, struct weir_error *error)
 {
     (void)session;
     (void)error;

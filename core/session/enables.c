@@ -204,8 +204,8 @@ static enum weir_result list_take(const struct weir_session_config *config,
     return result;
 }
 
-enum weir_result wr_enables_take(const struct weir_session_config *config,
-                                 struct wr_interest **interest, struct weir_error *error)
+WR_COLD enum weir_result wr_enables_take(const struct weir_session_config *config,
+                                         struct wr_interest **interest, struct weir_error *error)
 {
     if (config->providers && config->enables)
         return wr_fail(error, WEIR_BAD_ARGUMENT, "set providers or enables, not both");
@@ -213,9 +213,10 @@ enum weir_result wr_enables_take(const struct weir_session_config *config,
                              : array_take(config, interest, error);
 }
 
-enum weir_result weir_session_update(struct weir_session *session,
-                                     const struct weir_enable *enables, uint32_t enable_count,
-                                     uint32_t enable_bytes, struct weir_error *error)
+WR_COLD enum weir_result weir_session_update(struct weir_session *session,
+                                             const struct weir_enable *enables,
+                                             uint32_t enable_count, uint32_t enable_bytes,
+                                             struct weir_error *error)
 {
     WR_OS_NO_CANCEL;
     if (!session || session->generation != wr_process_generation())

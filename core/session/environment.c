@@ -139,7 +139,7 @@ static void complain(enum weir_result result, const struct weir_error *error)
         fprintf(stderr, "weir: %s\n", error->text);
 }
 
-void wr_environment_read(void)
+WR_COLD void wr_environment_read(void)
 {
     struct weir_error error = {""};
     if (!reading_begin(false))
@@ -149,7 +149,7 @@ void wr_environment_read(void)
     reading_end();
 }
 
-enum weir_result weir_configure(const char *text, struct weir_error *error)
+WR_COLD enum weir_result weir_configure(const char *text, struct weir_error *error)
 {
     WR_OS_NO_CANCEL;
     wr_init();

@@ -87,8 +87,8 @@ static bool waits_kept(const struct weir_session *session, uint64_t stamp, uint6
 
 /* A snapshot may read the record long after it was written. So here every stamp is in the future
  * that is later than the bound. */
-bool wr_given_admits_kept(struct weir_session *session, struct wr_lane *lane, uint64_t stamp,
-                          uint64_t bound, uint64_t limit, uint64_t *ticks)
+WR_COLD bool wr_given_admits_kept(struct weir_session *session, struct wr_lane *lane,
+                                  uint64_t stamp, uint64_t bound, uint64_t limit, uint64_t *ticks)
 {
     const struct wr_drain *drain = &session->drain;
     uint64_t stamped = wr_step_ticks_kept(session, lane->oldest, stamp);
@@ -100,7 +100,8 @@ bool wr_given_admits_kept(struct weir_session *session, struct wr_lane *lane, ui
     return true;
 }
 
-uint64_t wr_given_now(struct weir_session *session, const struct wr_track *track, uint64_t stamp)
+WR_COLD uint64_t wr_given_now(struct weir_session *session, const struct wr_track *track,
+                              uint64_t stamp)
 {
     uint64_t stamped = (stamp < WR_STAMP_MAX ? stamp : WR_STAMP_MAX) + session->drain.offset;
     return place(session, track, stamped, wr_step_ticks_now(session) + 1);

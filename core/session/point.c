@@ -59,7 +59,7 @@ static uint64_t lost_told(const struct wr_track *track)
     return told;
 }
 
-bool wr_point_has_losses(struct weir_session *session)
+WR_COLD bool wr_point_has_losses(struct weir_session *session)
 {
     const struct wr_drain *drain = &session->drain;
     pthread_mutex_lock(&session->buffers.lock);
@@ -99,7 +99,7 @@ static void row_add(struct weir_session *session, uint64_t ticks, struct wr_trac
     }
 }
 
-bool wr_point_is_due(const struct weir_session *session)
+WR_COLD bool wr_point_is_due(const struct weir_session *session)
 {
     const struct wr_drain *drain = &session->drain;
     return drain->nettrace.offset + drain->nettrace.length - drain->point_offset >= POINT_BYTES_MAX;
@@ -114,7 +114,7 @@ static void lanes_tell(struct weir_session *session, struct wr_lane *first, uint
         wr_report_unattributed(session);
 }
 
-void wr_point_write(struct weir_session *session, uint64_t ticks)
+WR_COLD void wr_point_write(struct weir_session *session, uint64_t ticks)
 {
     struct wr_drain *drain = &session->drain;
     uint64_t attached;
@@ -148,7 +148,7 @@ static bool half_is_full(const struct weir_session *session)
     return wr_u32_load_relaxed(&session->buffers.retired) >= session->buffers.segment_count / 2;
 }
 
-void wr_point_settle(struct weir_session *session)
+WR_COLD void wr_point_settle(struct weir_session *session)
 {
     uint64_t attached;
     struct wr_lane *first = wr_session_lanes(session, &attached);

@@ -337,7 +337,7 @@ static uint64_t kept_ticks(struct weir_session *session, const struct wr_segment
     return ticks < bound ? ticks : bound;
 }
 
-void wr_read_skip(struct weir_session *session, struct wr_lane *lane, uint64_t since)
+WR_COLD void wr_read_skip(struct weir_session *session, struct wr_lane *lane, uint64_t since)
 {
     bool is_final;
     uint32_t end = wr_commit_offset(wr_lane_readable(lane, &is_final)), count = 0;

@@ -15,7 +15,7 @@
 
 /* Notes the lane's current segment. True if it is the same as at the last visit; `is_idle` if the
  * lane has no new records in it either. */
-static bool is_same(struct wr_lane *lane, bool *is_idle)
+WR_COLD static bool is_same(struct wr_lane *lane, bool *is_idle)
 {
     struct wr_segment_view view = wr_overwrite_visit(lane);
     bool is_same =
@@ -100,7 +100,7 @@ static void lanes_release(struct weir_session *session)
 
 /* --- Visits. --------------------------------------------------------------------------------- */
 
-void wr_recorder_fold(struct weir_session *session)
+WR_COLD void wr_recorder_fold(struct weir_session *session)
 {
     struct wr_drain *drain = &session->drain;
     struct wr_unattributed *unattributed = &wr_unattributed[session->slot];
@@ -114,7 +114,7 @@ void wr_recorder_fold(struct weir_session *session)
     drain->self.lost_told[WR_LANE_NO_SEGMENT] = no_segment;
 }
 
-static void visit(struct weir_session *session, bool is_timed)
+WR_COLD static void visit(struct weir_session *session, bool is_timed)
 {
     wr_snapshot_answer(session);
     ready_discard(session);
@@ -131,7 +131,7 @@ static void visit(struct weir_session *session, bool is_timed)
     wr_u32_exchange_acq_rel(&session->buffers.is_starved, 0);
 }
 
-static void begin(struct weir_session *session)
+WR_COLD static void begin(struct weir_session *session)
 {
     struct wr_drain *drain = &session->drain;
     struct wr_snapshot *snapshot = &session->snapshot;
@@ -147,14 +147,14 @@ static void begin(struct weir_session *session)
     pthread_mutex_unlock(&session->buffers.lock);
 }
 
-static void end(struct weir_session *session)
+WR_COLD static void end(struct weir_session *session)
 {
     wr_snapshot_close(session);
     wr_snapshot_last(session);
 }
 
 /* Records that were overwritten, or left out because they are older than the snapshot asked for. */
-static uint64_t gone_before(const struct wr_lane *lane)
+WR_COLD static uint64_t gone_before(const struct wr_lane *lane)
 {
     const struct wr_segment *segment = lane->oldest;
     return segment->first_number - 1 - wr_segment_lost_before(segment) - lane->records_read;

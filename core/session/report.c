@@ -13,8 +13,8 @@
 
 /* --- The drain's own events. ----------------------------------------------------------------- */
 
-void wr_report_own_event(struct weir_session *session, uint32_t metadata_id, uint64_t ticks,
-                         const void *payload, uint32_t payload_bytes)
+WR_COLD void wr_report_own_event(struct weir_session *session, uint32_t metadata_id, uint64_t ticks,
+                                 const void *payload, uint32_t payload_bytes)
 {
     struct wr_drain *drain = &session->drain;
     drain->self.ticks = wr_max_u64(wr_max_u64(ticks, drain->self.ticks), drain->point_ticks);
@@ -53,7 +53,7 @@ static uint32_t loss_payload(const struct wr_told_loss *loss, unsigned char *out
     return (uint32_t)(end + 8 - out);
 }
 
-void wr_report_write(struct weir_session *session, uint64_t ticks)
+WR_COLD void wr_report_write(struct weir_session *session, uint64_t ticks)
 {
     struct wr_drain *drain = &session->drain;
     unsigned char payload[128];
@@ -87,7 +87,7 @@ static const char *mode_word(enum weir_mode mode)
     return words[mode];
 }
 
-void wr_report_session(struct weir_session *session, uint64_t ticks)
+WR_COLD void wr_report_session(struct weir_session *session, uint64_t ticks)
 {
     struct wr_drain *drain = &session->drain;
     const uint64_t budgets[] = {session->buffers.arena_bytes, session->requested_bytes};
@@ -110,8 +110,8 @@ void wr_report_late(struct weir_session *session)
 
 /* Loss events precede the next point. If the list is full between points, they get the time of the
  * last point. */
-void wr_report_loss(struct weir_session *session, struct wr_track *track, enum weir_loss cause,
-                    uint64_t count)
+WR_COLD void wr_report_loss(struct weir_session *session, struct wr_track *track,
+                            enum weir_loss cause, uint64_t count)
 {
     struct wr_drain *drain = &session->drain;
     if (count == 0)
@@ -123,7 +123,7 @@ void wr_report_loss(struct weir_session *session, struct wr_track *track, enum w
     track->number += count;
 }
 
-void wr_report_own_loss(struct weir_session *session, enum weir_loss cause, uint64_t count)
+WR_COLD void wr_report_own_loss(struct weir_session *session, enum weir_loss cause, uint64_t count)
 {
     struct wr_drain *drain = &session->drain;
     wr_report_loss(session, &drain->self, cause, count);
@@ -145,14 +145,14 @@ static void report_up_to(struct weir_session *session, struct wr_track *track, u
     *told = lost;
 }
 
-void wr_report_lost(struct weir_session *session, struct wr_track *track,
-                    const uint64_t lost[WR_LANE_CAUSES])
+WR_COLD void wr_report_lost(struct weir_session *session, struct wr_track *track,
+                            const uint64_t lost[WR_LANE_CAUSES])
 {
     for (unsigned cause = 0; cause < WR_LANE_CAUSES; cause++)
         report_up_to(session, track, cause, lost[cause]);
 }
 
-void wr_report_nested(struct weir_session *session, struct wr_track *track, uint64_t nested)
+WR_COLD void wr_report_nested(struct weir_session *session, struct wr_track *track, uint64_t nested)
 {
     if (nested <= track->nested_told)
         return;
@@ -160,7 +160,7 @@ void wr_report_nested(struct weir_session *session, struct wr_track *track, uint
     track->nested_told = nested;
 }
 
-void wr_report_gone(struct weir_session *session, struct wr_lane *lane, uint64_t count)
+WR_COLD void wr_report_gone(struct weir_session *session, struct wr_lane *lane, uint64_t count)
 {
     if (count == 0)
         return;
@@ -170,7 +170,7 @@ void wr_report_gone(struct weir_session *session, struct wr_lane *lane, uint64_t
     pthread_mutex_unlock(&session->buffers.lock);
 }
 
-bool wr_report_gap(struct weir_session *session, struct wr_lane *lane, bool at_point)
+WR_COLD bool wr_report_gap(struct weir_session *session, struct wr_lane *lane, bool at_point)
 {
     const struct wr_segment *segment = lane->oldest;
     uint64_t gone = session->drain.way->gone_before(lane), gap = gone;
@@ -188,8 +188,8 @@ bool wr_report_gap(struct weir_session *session, struct wr_lane *lane, bool at_p
     return true;
 }
 
-void wr_report_mark(struct weir_session *session, struct wr_lane *lane,
-                    const unsigned char *extension)
+WR_COLD void wr_report_mark(struct weir_session *session, struct wr_lane *lane,
+                            const unsigned char *extension)
 {
     uint64_t word;
     memcpy(&word, extension, sizeof word);
@@ -198,7 +198,7 @@ void wr_report_mark(struct weir_session *session, struct wr_lane *lane,
     report_up_to(session, &lane->track, wr_lane_cause(cause), lost);
 }
 
-void wr_report_unattributed(struct weir_session *session)
+WR_COLD void wr_report_unattributed(struct weir_session *session)
 {
     struct wr_drain *drain = &session->drain;
     struct wr_unattributed *unattributed = &wr_unattributed[session->slot];

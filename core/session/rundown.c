@@ -84,8 +84,8 @@ static void item_encode(struct weir_session *session, const struct item *item,
 
 /* --- On the drain thread. -------------------------------------------------------------------- */
 
-static bool encode(struct weir_session *session, const struct weir_event *event,
-                   const void *payload, const struct wr_stamp *stamp)
+WR_COLD static bool encode(struct weir_session *session, const struct weir_event *event,
+                           const void *payload, const struct wr_stamp *stamp)
 {
     struct item item;
     struct wr_payload_size size;
@@ -101,8 +101,8 @@ static bool encode(struct weir_session *session, const struct weir_event *event,
 }
 
 /* What the sink's function emits meanwhile is not part of the rundown: it is counted as nested. */
-static bool capture(void *context, const struct weir_event *event, const void *payload,
-                    const struct wr_stamp *stamp)
+WR_COLD static bool capture(void *context, const struct weir_event *event, const void *payload,
+                            const struct wr_stamp *stamp)
 {
     wr_self.capture = NULL;
     bool is_written = encode(context, event, payload, stamp);
@@ -162,7 +162,7 @@ static void sources_run(struct weir_session *session, enum weir_rundown_moment m
         wr_sources_run(&rundown);
 }
 
-void wr_rundown_in_snapshot(struct weir_session *session)
+WR_COLD void wr_rundown_in_snapshot(struct weir_session *session)
 {
     struct wr_drain *drain = &session->drain;
     uint64_t number = drain->self.number;
@@ -177,7 +177,7 @@ void wr_rundown_in_snapshot(struct weir_session *session)
         wr_point_write(session, wr_max_u64(drain->self.ticks, drain->point_ticks) + 1);
 }
 
-void wr_rundown_greet(struct weir_session *session)
+WR_COLD void wr_rundown_greet(struct weir_session *session)
 {
     struct wr_drain *drain = &session->drain;
     wr_report_session(session, drain->horizon);
@@ -204,7 +204,7 @@ static bool box_is_full(const struct weir_session *session)
     return wr_u32_load_acquire(&session->box.state) == WR_BOX_FULL; /* edges OFFER, TAKEN */
 }
 
-void wr_rundown_take(struct weir_session *session, uint64_t ticks)
+WR_COLD void wr_rundown_take(struct weir_session *session, uint64_t ticks)
 {
     struct wr_rundown_box *box = &session->box;
     if (!box_is_full(session)) /* edge OFFER.acquire */
@@ -230,7 +230,7 @@ static void box_close(struct weir_session *session)
     }
 }
 
-void wr_rundown_at_stop(struct weir_session *session)
+WR_COLD void wr_rundown_at_stop(struct weir_session *session)
 {
     box_close(session);
     const struct captured now = {capture, session, session->id};
@@ -328,8 +328,8 @@ static bool collect(struct starter *starter, const struct weir_event *event, con
 }
 
 /* What the host's hooks emit while the starter waits is counted as nested. */
-static bool capture_at_start(void *context, const struct weir_event *event, const void *payload,
-                             const struct wr_stamp *stamp)
+WR_COLD static bool capture_at_start(void *context, const struct weir_event *event,
+                                     const void *payload, const struct wr_stamp *stamp)
 {
     wr_self.capture = NULL;
     bool is_written = collect(context, event, payload, stamp);
@@ -337,7 +337,7 @@ static bool capture_at_start(void *context, const struct weir_event *event, cons
     return is_written;
 }
 
-void wr_rundown_at_start(struct weir_session *session)
+WR_COLD void wr_rundown_at_start(struct weir_session *session)
 {
     if (!session->config.rundown_at_start)
         return;

@@ -89,8 +89,8 @@ static enum weir_result session_build(struct weir_session *session,
     return result;
 }
 
-enum weir_result weir_session_create(const struct weir_session_config *host_config,
-                                     struct weir_session **out, struct weir_error *error)
+WR_COLD enum weir_result weir_session_create(const struct weir_session_config *host_config,
+                                             struct weir_session **out, struct weir_error *error)
 {
     WR_OS_NO_CANCEL;
     wr_init();
@@ -117,8 +117,8 @@ enum weir_result weir_session_create(const struct weir_session_config *host_conf
     return WEIR_OK;
 }
 
-void wr_session_set_greeting(struct weir_session *session, void (*greet)(void),
-                             uint64_t requested_bytes)
+WR_COLD void wr_session_set_greeting(struct weir_session *session, void (*greet)(void),
+                                     uint64_t requested_bytes)
 {
     session->greet = greet;
     session->requested_bytes = requested_bytes;
@@ -145,7 +145,7 @@ static bool state_change(struct weir_session *session, enum wr_session_state fro
     return wr_u32_cas_acq_rel(&session->state, &expected, to);
 }
 
-bool wr_session_wait_while(const struct wr_u32 *word, uint32_t value, uint64_t deadline_ns)
+WR_COLD bool wr_session_wait_while(const struct wr_u32 *word, uint32_t value, uint64_t deadline_ns)
 {
     while (wr_u32_load_acquire(word) == value) {
         uint64_t now = wr_os_monotonic_ns();
@@ -156,7 +156,7 @@ bool wr_session_wait_while(const struct wr_u32 *word, uint32_t value, uint64_t d
     return true;
 }
 
-bool wr_session_wait_hooked(const struct wr_u32 *word, uint32_t value, uint64_t deadline_ns)
+WR_COLD bool wr_session_wait_hooked(const struct wr_u32 *word, uint32_t value, uint64_t deadline_ns)
 {
     if (wr_u32_load_acquire(word) != value)
         return true;
@@ -191,7 +191,7 @@ static enum weir_result start(struct weir_session *session, struct weir_error *e
     return result;
 }
 
-enum weir_result weir_session_start(struct weir_session *session, struct weir_error *error)
+WR_COLD enum weir_result weir_session_start(struct weir_session *session, struct weir_error *error)
 {
     WR_OS_NO_CANCEL;
     if (!session || session->generation != wr_process_generation())
@@ -474,8 +474,8 @@ static enum weir_result stop_check(const struct weir_session *session, struct we
     return WEIR_OK;
 }
 
-enum weir_result wr_session_stop(struct weir_session *session, struct wr_stop *stop,
-                                 struct weir_error *error)
+WR_COLD enum weir_result wr_session_stop(struct weir_session *session, struct wr_stop *stop,
+                                         struct weir_error *error)
 {
     *stop = (struct wr_stop){0, NULL};
     enum weir_result result = stop_check(session, error);
@@ -490,14 +490,14 @@ enum weir_result wr_session_stop(struct weir_session *session, struct wr_stop *s
     return stop_of_other(session, stop, error);
 }
 
-void wr_session_stop_end(const struct wr_stop *stop)
+WR_COLD void wr_session_stop_end(const struct wr_stop *stop)
 {
     wr_hooks_after(stop->hooks);
     if (stop->deadline_ns)
         wr_registry_run_callbacks(ns_until(stop->deadline_ns));
 }
 
-enum weir_result weir_session_stop(struct weir_session *session, struct weir_error *error)
+WR_COLD enum weir_result weir_session_stop(struct weir_session *session, struct weir_error *error)
 {
     WR_OS_NO_CANCEL;
     struct wr_stop stop;
@@ -522,8 +522,8 @@ static bool polled_take(struct weir_session *session, bool *is_done)
     return session->is_polled = true;
 }
 
-enum weir_result wr_session_stop_try(struct weir_session *session, uint64_t deadline_ns,
-                                     struct weir_error *error)
+WR_COLD enum weir_result wr_session_stop_try(struct weir_session *session, uint64_t deadline_ns,
+                                             struct weir_error *error)
 {
     enum weir_result result = stop_check(session, error);
     if (result != WEIR_OK)
@@ -555,7 +555,7 @@ static void destroy_inherited(struct weir_session *session)
     wr_stream_close_inherited(&session->snapshot.stream);
 }
 
-enum weir_result weir_session_destroy(struct weir_session *session)
+WR_COLD enum weir_result weir_session_destroy(struct weir_session *session)
 {
     WR_OS_NO_CANCEL;
     if (!session)
@@ -587,8 +587,8 @@ enum weir_result weir_session_destroy(struct weir_session *session)
     return WEIR_OK;
 }
 
-enum weir_result weir_session_memory(struct weir_session *session, const void **bytes,
-                                     uint64_t *count)
+WR_COLD enum weir_result weir_session_memory(struct weir_session *session, const void **bytes,
+                                             uint64_t *count)
 {
     if (!session || !bytes || !count || session->config.memory_bytes_max == 0)
         return WEIR_BAD_ARGUMENT;

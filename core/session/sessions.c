@@ -16,7 +16,7 @@ static struct weir_session *sessions;
 static uint64_t last_id;
 static struct wr_u32 uses_ended; /* raised under the lock; slept on without it */
 
-void wr_sessions_add(struct weir_session *session)
+WR_COLD void wr_sessions_add(struct weir_session *session)
 {
     wr_registry_lock();
     session->id = ++last_id;
@@ -25,7 +25,7 @@ void wr_sessions_add(struct weir_session *session)
     wr_registry_unlock();
 }
 
-bool wr_sessions_remove(struct weir_session *session, uint64_t deadline_ns)
+WR_COLD bool wr_sessions_remove(struct weir_session *session, uint64_t deadline_ns)
 {
     wr_registry_lock();
     struct weir_session **link = &sessions;
@@ -44,7 +44,7 @@ bool wr_sessions_remove(struct weir_session *session, uint64_t deadline_ns)
     return is_free;
 }
 
-void wr_sessions_set_starting(struct weir_session *session, bool is_starting)
+WR_COLD void wr_sessions_set_starting(struct weir_session *session, bool is_starting)
 {
     wr_registry_lock();
     session->is_starting = is_starting;
@@ -52,7 +52,7 @@ void wr_sessions_set_starting(struct weir_session *session, bool is_starting)
     wr_registry_unlock();
 }
 
-bool wr_sessions_is_starting(struct weir_session *session)
+WR_COLD bool wr_sessions_is_starting(struct weir_session *session)
 {
     bool is_called = wr_self.callbacks || wr_self.depth > 0; /* a rundown is inside the library */
     wr_registry_lock();
@@ -91,7 +91,7 @@ uint64_t weir_session_id(const struct weir_session *session)
     return session ? session->id : 0;
 }
 
-enum weir_result weir_session_stop_id(uint64_t session_id, struct weir_error *error)
+WR_COLD enum weir_result weir_session_stop_id(uint64_t session_id, struct weir_error *error)
 {
     WR_OS_NO_CANCEL;
     struct weir_session *session = use_from(session_id);
@@ -156,7 +156,7 @@ static bool table_take(struct weir_session_table *own, const struct weir_session
            own->reserved == 0 && (own->sessions || own->sessions_max == 0);
 }
 
-enum weir_result weir_session_list(struct weir_session_table *table)
+WR_COLD enum weir_result weir_session_list(struct weir_session_table *table)
 {
     WR_OS_NO_CANCEL;
     struct weir_session_table own = WEIR_SESSION_TABLE_INIT;

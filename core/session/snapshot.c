@@ -216,7 +216,7 @@ static void read_held(struct weir_session *session, struct wr_segment_list held,
 
 /* Writes the records kept at this instant, but not the end of the stream. Returns the segments that
  * the caller must release. */
-static struct wr_segment_list write_kept(struct weir_session *session, uint64_t last_ticks)
+WR_COLD static struct wr_segment_list write_kept(struct weir_session *session, uint64_t last_ticks)
 {
     uint64_t start = session->snapshot.start_ticks;
     wr_step_visit(session);
@@ -231,7 +231,7 @@ static struct wr_segment_list write_kept(struct weir_session *session, uint64_t 
 
 /* --- The last stream. ------------------------------------------------------------------------ */
 
-void wr_snapshot_last(struct weir_session *session)
+WR_COLD void wr_snapshot_last(struct weir_session *session)
 {
     wr_overwrite_close(&session->buffers);
     drain_reset(session, &session->stream, wr_drain_settle);
@@ -312,7 +312,7 @@ static void state_set(struct weir_session *session, enum wr_snapshot_state state
     wr_os_futex_wake_all(&session->snapshot.state);
 }
 
-void wr_snapshot_answer(struct weir_session *session)
+WR_COLD void wr_snapshot_answer(struct weir_session *session)
 {
     struct wr_snapshot *snapshot = &session->snapshot;
     if (state_of(snapshot) != WR_SNAPSHOT_ASKED)
@@ -327,7 +327,7 @@ static enum weir_result fail_closed(struct weir_error *error)
                    "the session is not running: not started, or being stopped");
 }
 
-void wr_snapshot_close(struct weir_session *session)
+WR_COLD void wr_snapshot_close(struct weir_session *session)
 {
     struct wr_snapshot *snapshot = &session->snapshot;
     pthread_mutex_lock(&session->buffers.lock);
@@ -398,8 +398,9 @@ static enum weir_result snapshot_take(struct weir_session *session, uint64_t las
     return sink_finish(snapshot, error);
 }
 
-enum weir_result weir_session_snapshot(struct weir_session *session, const struct weir_sink *sink,
-                                       uint64_t last_ns, struct weir_error *error)
+WR_COLD enum weir_result weir_session_snapshot(struct weir_session *session,
+                                               const struct weir_sink *sink, uint64_t last_ns,
+                                               struct weir_error *error)
 {
     WR_OS_NO_CANCEL;
     if (!session || session->generation != wr_process_generation())

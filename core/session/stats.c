@@ -85,7 +85,7 @@ static void figures_put(void *host, size_t bytes, uint32_t causes, const void *h
 
 /* --- Calls. ---------------------------------------------------------------------------------- */
 
-enum weir_result weir_session_stats(struct weir_session *session, struct weir_stats *stats)
+WR_COLD enum weir_result weir_session_stats(struct weir_session *session, struct weir_stats *stats)
 {
     WR_OS_NO_CANCEL;
     if (!session || !stats ||
@@ -142,8 +142,8 @@ static bool table_take(struct weir_thread_table *own, const struct weir_thread_t
            (own->threads || own->threads_max == 0);
 }
 
-enum weir_result weir_session_thread_stats(struct weir_session *session,
-                                           struct weir_thread_table *table)
+WR_COLD enum weir_result weir_session_thread_stats(struct weir_session *session,
+                                                   struct weir_thread_table *table)
 {
     WR_OS_NO_CANCEL;
     struct weir_thread_table own = WEIR_THREAD_TABLE_INIT;

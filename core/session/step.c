@@ -49,13 +49,13 @@ static uint64_t clock_read(struct weir_session *session)
     return expected;
 }
 
-uint64_t wr_step_begin(struct weir_session *session)
+WR_COLD uint64_t wr_step_begin(struct weir_session *session)
 {
     clock_read(session);
     return wr_step_ticks_of_look(session);
 }
 
-bool wr_step_is_back(struct weir_session *session)
+WR_COLD bool wr_step_is_back(struct weir_session *session)
 {
     struct wr_drain *drain = &session->drain;
     uint64_t last = drain->clock_ticks;
@@ -79,12 +79,12 @@ static struct wr_clock_step *step_note(struct wr_drain *drain, uint64_t ticks)
     return step;
 }
 
-uint64_t wr_step_ticks_of_look(const struct weir_session *session)
+WR_COLD uint64_t wr_step_ticks_of_look(const struct weir_session *session)
 {
     return session->drain.clock_ticks + session->drain.offset;
 }
 
-uint64_t wr_step_ticks_now(const struct weir_session *session)
+WR_COLD uint64_t wr_step_ticks_now(const struct weir_session *session)
 {
     return wr_clock_ticks_ordered() + session->drain.offset;
 }
@@ -112,8 +112,8 @@ static void tell(struct weir_session *session, uint64_t capture_id, uint64_t by,
     wr_report_own_event(session, WR_CLOCK_STEP_METADATA_ID, ticks, payload, sizeof payload);
 }
 
-void wr_step_tell_lane(struct weir_session *session, const struct wr_lane *lane, uint64_t by,
-                       uint64_t ticks)
+WR_COLD void wr_step_tell_lane(struct weir_session *session, const struct wr_lane *lane,
+                               uint64_t by, uint64_t ticks)
 {
     if (!session->drain.is_before_step) /* otherwise it is a step for all threads */
         tell(session, lane->track.capture_id, by, ticks);
@@ -121,7 +121,7 @@ void wr_step_tell_lane(struct weir_session *session, const struct wr_lane *lane,
 
 /* --- A step for all threads. ----------------------------------------------------------------- */
 
-void wr_step_pass(struct weir_session *session, uint64_t latest)
+WR_COLD void wr_step_pass(struct weir_session *session, uint64_t latest)
 {
     struct wr_drain *drain = &session->drain;
     uint64_t attached;
@@ -159,7 +159,7 @@ static void bring_back(struct wr_drain *drain, struct wr_lane *lane, uint64_t st
 }
 
 /* Points of the same horizon are one tick apart; a record between them is not late. */
-void wr_step_count_late(struct weir_session *session, uint64_t ticks)
+WR_COLD void wr_step_count_late(struct weir_session *session, uint64_t ticks)
 {
     if (ticks < session->drain.horizon)
         wr_report_late(session);
@@ -204,8 +204,8 @@ static bool admit_before_step(struct weir_session *session, struct wr_lane *lane
     return true;
 }
 
-bool wr_step_admits(struct weir_session *session, struct wr_lane *lane, uint64_t stamp,
-                    uint64_t limit)
+WR_COLD bool wr_step_admits(struct weir_session *session, struct wr_lane *lane, uint64_t stamp,
+                            uint64_t limit)
 {
     const struct wr_drain *drain = &session->drain;
     uint64_t least = least_ticks(drain, lane), straight = stamp + drain->offset;
@@ -224,7 +224,7 @@ bool wr_step_admits(struct weir_session *session, struct wr_lane *lane, uint64_t
 
 /* --- OVERWRITE: segments from before steps. -------------------------------------------------- */
 
-void wr_step_visit(struct weir_session *session)
+WR_COLD void wr_step_visit(struct weir_session *session)
 {
     struct wr_drain *drain = &session->drain;
     uint64_t opened_before = drain->openings;
@@ -254,14 +254,14 @@ static uint64_t offset_before(const struct wr_drain *drain, uint32_t step)
     return step < drain->step_count ? drain->steps[step].offset : drain->offset;
 }
 
-uint64_t wr_step_ticks_kept(const struct weir_session *session, const struct wr_segment *segment,
-                            uint64_t stamp)
+WR_COLD uint64_t wr_step_ticks_kept(const struct weir_session *session,
+                                    const struct wr_segment *segment, uint64_t stamp)
 {
     const struct wr_drain *drain = &session->drain;
     return stamp + offset_before(drain, step_after(drain, segment));
 }
 
-void wr_step_enter_kept(struct weir_session *session, struct wr_lane *lane)
+WR_COLD void wr_step_enter_kept(struct weir_session *session, struct wr_lane *lane)
 {
     const struct wr_drain *drain = &session->drain;
     if (drain->step_count == 0)
@@ -290,8 +290,8 @@ static bool pass_step(struct weir_session *session, struct wr_lane *lane, uint64
     return false;
 }
 
-bool wr_step_admits_kept(struct weir_session *session, struct wr_lane *lane, uint64_t stamp,
-                         uint64_t limit)
+WR_COLD bool wr_step_admits_kept(struct weir_session *session, struct wr_lane *lane, uint64_t stamp,
+                                 uint64_t limit)
 {
     struct wr_drain *drain = &session->drain;
     uint64_t least = least_ticks(drain, lane), ticks = wr_step_ticks(drain, lane, stamp);
@@ -309,7 +309,7 @@ bool wr_step_admits_kept(struct weir_session *session, struct wr_lane *lane, uin
     return true;
 }
 
-void wr_step_tell_kept(struct weir_session *session, uint64_t limit)
+WR_COLD void wr_step_tell_kept(struct weir_session *session, uint64_t limit)
 {
     struct wr_drain *drain = &session->drain;
     for (; drain->steps_told < drain->step_count; drain->steps_told++) {

@@ -6,14 +6,14 @@
 #include "base/error.h"
 #include "event/event.h"
 
-enum weir_result wr_text_fail(const struct wr_text *text, const char *field, const char *expected,
-                              struct weir_error *error)
+WR_COLD enum weir_result wr_text_fail(const struct wr_text *text, const char *field,
+                                      const char *expected, struct weir_error *error)
 {
     return wr_fail(error, WEIR_BAD_ARGUMENT, "%s, position %zu: '%.60s': expected %s", text->what,
                    (size_t)(field - text->start) + 1, field, expected);
 }
 
-bool wr_text_number(const char *text, bool is_hex, uint64_t *value)
+WR_COLD bool wr_text_number(const char *text, bool is_hex, uint64_t *value)
 {
     bool has_prefix = text[0] == '0' && (text[1] == 'x' || text[1] == 'X') && text[2];
     bool is_digit = text[0] >= '0' && text[0] <= '9';
@@ -40,7 +40,7 @@ static char end_at(struct wr_text *text, char *here)
     return end;
 }
 
-char wr_text_take(struct wr_text *text, const char *ends)
+WR_COLD char wr_text_take(struct wr_text *text, const char *ends)
 {
     char *here = text->at;
     while (!is_end(text, *here, ends))
@@ -48,7 +48,7 @@ char wr_text_take(struct wr_text *text, const char *ends)
     return end_at(text, here);
 }
 
-bool wr_text_take_quoted(struct wr_text *text, const char *ends, char **field, char *end)
+WR_COLD bool wr_text_take_quoted(struct wr_text *text, const char *ends, char **field, char *end)
 {
     char *to = text->at + 1, *from = to;
     *field = to;
@@ -114,8 +114,8 @@ static enum weir_result entry_take(struct wr_text *text, struct weir_enable *ent
     return *end == ':' ? arguments_take(text, entry, end, error) : WEIR_OK;
 }
 
-enum weir_result wr_text_take_enables(struct wr_text *text, struct weir_enable *entries,
-                                      uint32_t *count, char *end, struct weir_error *error)
+WR_COLD enum weir_result wr_text_take_enables(struct wr_text *text, struct weir_enable *entries,
+                                              uint32_t *count, char *end, struct weir_error *error)
 {
     *count = 0;
     do {

@@ -33,8 +33,8 @@ static enum weir_result fd_open(struct wr_stream *stream, int fd, struct weir_er
     return WEIR_OK;
 }
 
-enum weir_result wr_stream_open(struct wr_stream *stream, const struct weir_sink *sink,
-                                uint64_t memory_bytes_max, struct weir_error *error)
+WR_COLD enum weir_result wr_stream_open(struct wr_stream *stream, const struct weir_sink *sink,
+                                        uint64_t memory_bytes_max, struct weir_error *error)
 {
     stream->fd = -1;
     stream->sent = 0;
@@ -47,7 +47,7 @@ enum weir_result wr_stream_open(struct wr_stream *stream, const struct weir_sink
     return sink->descriptor >= 0 ? fd_open(stream, sink->descriptor, error) : WEIR_OK;
 }
 
-enum weir_result wr_stream_publish(struct wr_stream *stream, struct weir_error *error)
+WR_COLD enum weir_result wr_stream_publish(struct wr_stream *stream, struct weir_error *error)
 {
     if (!stream->temporary.name[0])
         return WEIR_OK;
@@ -88,7 +88,7 @@ static bool memory_append(struct wr_stream *stream, const void *bytes, uint64_t 
     return true;
 }
 
-bool wr_stream_write(struct wr_stream *stream, const void *bytes, uint64_t count)
+WR_COLD bool wr_stream_write(struct wr_stream *stream, const void *bytes, uint64_t count)
 {
     if (stream->has_failed)
         return false;
@@ -106,14 +106,14 @@ bool wr_stream_write(struct wr_stream *stream, const void *bytes, uint64_t count
     return true;
 }
 
-void wr_stream_finish(struct wr_stream *stream)
+WR_COLD void wr_stream_finish(struct wr_stream *stream)
 {
     int failure = wr_os_fd_close(&stream->fd);
     if (failure && !stream->has_failed)
         fail(stream, strerror(failure));
 }
 
-void wr_stream_close(struct wr_stream *stream)
+WR_COLD void wr_stream_close(struct wr_stream *stream)
 {
     wr_os_fd_close(&stream->fd);
     wr_os_file_discard(&stream->temporary);
@@ -121,7 +121,7 @@ void wr_stream_close(struct wr_stream *stream)
     stream->memory = NULL;
 }
 
-void wr_stream_close_inherited(struct wr_stream *stream)
+WR_COLD void wr_stream_close_inherited(struct wr_stream *stream)
 {
     wr_os_fd_close(&stream->fd);
 }

@@ -69,27 +69,27 @@ static const struct ck_ec_ops operations = {
     .busy_loop_iter = 1};
 static const struct ck_ec_mode mode = {.ops = &operations, .single_producer = false};
 
-void wr_bell_init(struct wr_bell *bell)
+WR_COLD void wr_bell_init(struct wr_bell *bell)
 {
     ck_ec32_init(count_of(bell), 0);
 }
 
-void wr_bell_ring(struct wr_bell *bell)
+WR_COLD void wr_bell_ring(struct wr_bell *bell)
 {
     ck_ec32_inc(count_of(bell), &mode);
 }
 
-uint64_t wr_bell_wakes(const struct wr_bell *bell)
+WR_COLD uint64_t wr_bell_wakes(const struct wr_bell *bell)
 {
     return wr_u64_load_relaxed(&bell->wakes); /* relaxed: a figure */
 }
 
-uint32_t wr_bell_ticket(const struct wr_bell *bell)
+WR_COLD uint32_t wr_bell_ticket(const struct wr_bell *bell)
 {
     return ck_ec32_value(count_of(bell));
 }
 
-void wr_bell_wait(struct wr_bell *bell, uint32_t ticket, uint64_t ns)
+WR_COLD void wr_bell_wait(struct wr_bell *bell, uint32_t ticket, uint64_t ns)
 {
     struct timespec deadline;
     bell->deadline_ns = wr_os_monotonic_ns() + ns;

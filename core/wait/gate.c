@@ -41,7 +41,7 @@ static uint32_t grant_units_of(const struct wr_gate *gate)
     return units ? (uint32_t)units : 1;
 }
 
-void wr_gate_tune(struct wr_gate *gate, uint64_t bytes, uint64_t ns)
+WR_COLD void wr_gate_tune(struct wr_gate *gate, uint64_t bytes, uint64_t ns)
 {
     gate->drained_bytes += bytes;
     gate->drained_ns += ns;
@@ -62,8 +62,8 @@ void wr_gate_tune(struct wr_gate *gate, uint64_t bytes, uint64_t ns)
 
 /* --- Life. ----------------------------------------------------------------------------------- */
 
-void wr_gate_init(struct wr_gate *gate, const struct wr_gate_config *config, unsigned char *area,
-                  uint32_t unit_bytes, uint32_t unit_count)
+WR_COLD void wr_gate_init(struct wr_gate *gate, const struct wr_gate_config *config,
+                          unsigned char *area, uint32_t unit_bytes, uint32_t unit_count)
 {
 #define ROW(name, table, word, is_ordered) [WEIR_WAKE_##name] = &wr_gate_##table,
     static const struct wr_gate_strategy *const strategies[] = {WR_WAKE_STRATEGIES(ROW)};
@@ -86,14 +86,14 @@ void wr_gate_init(struct wr_gate *gate, const struct wr_gate_config *config, uns
     gate->grant_units = grant_units_of(gate);
 }
 
-void wr_gate_ablate(struct wr_gate *gate, uint32_t flags)
+WR_COLD void wr_gate_ablate(struct wr_gate *gate, uint32_t flags)
 {
     WR_CHECK(gate->strategy == &wr_gate_relay);
     gate->flags = flags;
     gate->head_spins = !(flags & WR_WAKE_NO_SPIN);
 }
 
-void wr_gate_fini(struct wr_gate *gate)
+WR_COLD void wr_gate_fini(struct wr_gate *gate)
 {
     pthread_mutex_destroy(&gate->lock);
 }
@@ -136,7 +136,7 @@ static void units_push(struct wr_gate *gate, struct wr_unit *units)
     }
 }
 
-void wr_gate_take(struct wr_gate *gate, struct wr_waiter *waiter, uint32_t count)
+WR_COLD void wr_gate_take(struct wr_gate *gate, struct wr_waiter *waiter, uint32_t count)
 {
     for (; count > 0 && gate->free_count > 0; count--) {
         struct wr_unit *unit = unit_pop(gate);
@@ -164,7 +164,7 @@ static void enqueue(struct wr_gate *gate, struct wr_waiter *waiter)
     waiter->grant_number = 0;
 }
 
-void wr_gate_unlink(struct wr_gate *gate, struct wr_waiter *waiter)
+WR_COLD void wr_gate_unlink(struct wr_gate *gate, struct wr_waiter *waiter)
 {
     if (waiter->previous)
         waiter->previous->next = waiter->next;
@@ -187,27 +187,27 @@ static void run(struct wr_gate *gate, struct wr_waiter *waiter)
     gate->granted_units += waiter->unit_count;
 }
 
-void wr_gate_rest_locked(struct wr_gate *gate, struct wr_waiter *waiter)
+WR_COLD void wr_gate_rest_locked(struct wr_gate *gate, struct wr_waiter *waiter)
 {
     gate->running -= waiter->is_running;
     waiter->is_running = false;
 }
 
-void wr_gate_grant(struct wr_gate *gate, struct wr_waiter *waiter)
+WR_COLD void wr_gate_grant(struct wr_gate *gate, struct wr_waiter *waiter)
 {
     wr_gate_unlink(gate, waiter);
     waiter->grant_number = ++gate->grant_numbers;
     run(gate, waiter);
 }
 
-void wr_gate_units_leave(struct wr_gate *gate, struct wr_waiter *waiter)
+WR_COLD void wr_gate_units_leave(struct wr_gate *gate, struct wr_waiter *waiter)
 {
     units_push(gate, waiter->units);
     waiter->units = NULL;
     waiter->unit_count = 0;
 }
 
-void wr_gate_remove(struct wr_gate *gate, struct wr_waiter *waiter)
+WR_COLD void wr_gate_remove(struct wr_gate *gate, struct wr_waiter *waiter)
 {
     wr_gate_unlink(gate, waiter);
     wr_gate_units_leave(gate, waiter);
@@ -215,7 +215,7 @@ void wr_gate_remove(struct wr_gate *gate, struct wr_waiter *waiter)
 
 /* --- Leaving without the lock. --------------------------------------------------------------- */
 
-bool wr_waiter_leave(struct wr_gate *gate, struct wr_waiter *waiter, uint32_t *word)
+WR_COLD bool wr_waiter_leave(struct wr_gate *gate, struct wr_waiter *waiter, uint32_t *word)
 {
     /* edge LEAVE.release: the thread does not look at the waiter any more; edge GRANT.acquire: or it
      * has been granted units */
@@ -225,18 +225,18 @@ bool wr_waiter_leave(struct wr_gate *gate, struct wr_waiter *waiter, uint32_t *w
     return true;
 }
 
-bool wr_waiter_has_left(const struct wr_waiter *waiter)
+WR_COLD bool wr_waiter_has_left(const struct wr_waiter *waiter)
 {
     return wr_u32_load_acquire(&waiter->word) == WR_WAITER_LEFT; /* edge LEAVE.acquire */
 }
 
-void wr_waiter_release(struct wr_waiter *waiter)
+WR_COLD void wr_waiter_release(struct wr_waiter *waiter)
 {
     /* edge LEAVE.release, in the other direction: no other thread looks at the waiter any more */
     wr_u32_store_release(&waiter->word, WR_WAITER_AWAKE);
 }
 
-bool wr_waiter_stay(struct wr_waiter *waiter)
+WR_COLD bool wr_waiter_stay(struct wr_waiter *waiter)
 {
     uint32_t word = wr_u32_load_acquire(&waiter->word); /* edge LEAVE.acquire */
     while (word != WR_WAITER_LEFT)
@@ -271,7 +271,7 @@ static void note_shortage(struct wr_gate *gate)
         wr_u32_store_relaxed(&gate->is_short, is_short);
 }
 
-void wr_gate_serve(struct wr_gate *gate, enum wr_serve why, struct wr_wakes *wakes)
+WR_COLD void wr_gate_serve(struct wr_gate *gate, enum wr_serve why, struct wr_wakes *wakes)
 {
     clear_left(gate);
     gate->strategy->serve(gate, why, wakes);
@@ -280,7 +280,7 @@ void wr_gate_serve(struct wr_gate *gate, enum wr_serve why, struct wr_wakes *wak
 
 /* --- Wakes. ---------------------------------------------------------------------------------- */
 
-void wr_gate_wake_later(struct wr_wakes *wakes, struct wr_waiter *waiter)
+WR_COLD void wr_gate_wake_later(struct wr_wakes *wakes, struct wr_waiter *waiter)
 {
     waiter->next = NULL;
     if (wakes->last)
@@ -291,7 +291,7 @@ void wr_gate_wake_later(struct wr_wakes *wakes, struct wr_waiter *waiter)
     wakes->is_served = true;
 }
 
-enum wr_waiter_word wr_waiter_set(struct wr_waiter *waiter, enum wr_waiter_word word)
+WR_COLD enum wr_waiter_word wr_waiter_set(struct wr_waiter *waiter, enum wr_waiter_word word)
 {
     uint32_t before;
     /* edge GRANT.release: the units, or the counted loss; edge LEAVE, in both directions */
@@ -312,7 +312,7 @@ static bool event_set(struct wr_gate *gate)
     return true;
 }
 
-void wr_gate_wake_all(struct wr_gate *gate, const struct wr_wakes *wakes)
+WR_COLD void wr_gate_wake_all(struct wr_gate *gate, const struct wr_wakes *wakes)
 {
     uint64_t count = 0;
     for (struct wr_waiter *waiter = wakes->first, *next; waiter; waiter = next) {
@@ -336,7 +336,7 @@ void wr_gate_wake_all(struct wr_gate *gate, const struct wr_wakes *wakes)
 
 /* --- The lock. ------------------------------------------------------------------------------- */
 
-bool wr_gate_enter(struct wr_gate *gate, uint64_t deadline_ns, uint64_t *signals)
+WR_COLD bool wr_gate_enter(struct wr_gate *gate, uint64_t deadline_ns, uint64_t *signals)
 {
     uint64_t now = deadline_ns == UINT64_MAX ? 0 : wr_os_monotonic_ns();
     *signals = gate->blocks_signals ? wr_os_signals_block() : 0;
@@ -347,7 +347,7 @@ bool wr_gate_enter(struct wr_gate *gate, uint64_t deadline_ns, uint64_t *signals
     return false;
 }
 
-void wr_gate_leave(struct wr_gate *gate, const struct wr_wakes *wakes, uint64_t signals)
+WR_COLD void wr_gate_leave(struct wr_gate *gate, const struct wr_wakes *wakes, uint64_t signals)
 {
     pthread_mutex_unlock(&gate->lock);
     wr_gate_wake_all(gate, wakes);
@@ -364,7 +364,7 @@ static bool may_take(const struct wr_gate *gate, uint32_t needed)
     return older == 0 && gate->free_count >= needed;
 }
 
-bool wr_gate_has_room(struct wr_gate *gate)
+WR_COLD bool wr_gate_has_room(struct wr_gate *gate)
 {
     if (pthread_mutex_trylock(&gate->lock) != 0)
         return false;
@@ -419,8 +419,8 @@ static enum wr_asked ask(struct wr_gate *gate, struct wr_waiter *waiter, uint32_
     return WR_ASKED_PARKED;
 }
 
-enum wr_asked wr_gate_ask(struct wr_gate *gate, struct wr_waiter *waiter, uint32_t needed,
-                          uint64_t limit_ns)
+WR_COLD enum wr_asked wr_gate_ask(struct wr_gate *gate, struct wr_waiter *waiter, uint32_t needed,
+                                  uint64_t limit_ns)
 {
     struct wr_wakes wakes = {0};
     uint64_t begin_ns = 0; /* when the wait began, if the thread had to wait for the lock, too */
@@ -439,7 +439,7 @@ enum wr_asked wr_gate_ask(struct wr_gate *gate, struct wr_waiter *waiter, uint32
 
 /* --- Waiting. -------------------------------------------------------------------------------- */
 
-bool wr_gate_is_inherited(const struct wr_gate *gate)
+WR_COLD bool wr_gate_is_inherited(const struct wr_gate *gate)
 {
     return wr_os_process_id() != gate->process_id;
 }
@@ -454,7 +454,8 @@ static void recheck(struct wr_gate *gate)
     wr_gate_leave(gate, &wakes, signals);
 }
 
-enum wr_waited wr_waiter_sleep(struct wr_gate *gate, struct wr_waiter *waiter, uint64_t deadline_ns)
+WR_COLD enum wr_waited wr_waiter_sleep(struct wr_gate *gate, struct wr_waiter *waiter,
+                                       uint64_t deadline_ns)
 {
     bool may_spin = waiter->may_spin;
     for (;;) {
@@ -518,7 +519,7 @@ static enum wr_waited give_up(struct wr_gate *gate, struct wr_waiter *waiter)
     return is_queued ? WR_WAITED_DEADLINE : leave(gate, waiter);
 }
 
-enum wr_waited wr_gate_cancel(struct wr_gate *gate, struct wr_waiter *waiter)
+WR_COLD enum wr_waited wr_gate_cancel(struct wr_gate *gate, struct wr_waiter *waiter)
 {
     if (waiter->has_taken)
         return WR_WAITED_GRANTED;
@@ -535,7 +536,8 @@ static void figures_add(struct wr_gate *gate, uint64_t parked_ns)
     }
 }
 
-enum wr_waited wr_gate_wait(struct wr_gate *gate, struct wr_waiter *waiter, uint64_t deadline_ns)
+WR_COLD enum wr_waited wr_gate_wait(struct wr_gate *gate, struct wr_waiter *waiter,
+                                    uint64_t deadline_ns)
 {
     enum wr_waited waited = gate->strategy->sleep(gate, waiter, deadline_ns);
     if (waited == WR_WAITED_DEADLINE)
@@ -545,7 +547,7 @@ enum wr_waited wr_gate_wait(struct wr_gate *gate, struct wr_waiter *waiter, uint
     return waited;
 }
 
-void wr_gate_unpark(struct wr_gate *gate)
+WR_COLD void wr_gate_unpark(struct wr_gate *gate)
 {
     struct wr_u32 *parked = &gate->parked;
     /* edge UNPARK.release: all that this thread did with the gate */
@@ -555,24 +557,24 @@ void wr_gate_unpark(struct wr_gate *gate)
 
 /* --- The drain in its sink. ------------------------------------------------------------------ */
 
-void wr_gate_drain_leaves(struct wr_gate *gate)
+WR_COLD void wr_gate_drain_leaves(struct wr_gate *gate)
 {
     wr_u64_store_relaxed(&gate->away_since_ns, wr_os_monotonic_ns()); /* relaxed: a hint */
 }
 
-void wr_gate_drain_returns(struct wr_gate *gate)
+WR_COLD void wr_gate_drain_returns(struct wr_gate *gate)
 {
     wr_u64_store_relaxed(&gate->away_since_ns, 0); /* relaxed: a hint */
 }
 
-uint32_t wr_gate_grant_units(const struct wr_gate *gate)
+WR_COLD uint32_t wr_gate_grant_units(const struct wr_gate *gate)
 {
     return gate->strategy->grant_units(gate); /* without the lock: only the drain changes it */
 }
 
 /* --- Giving. --------------------------------------------------------------------------------- */
 
-bool wr_gate_give(struct wr_gate *gate, struct wr_unit *units, uint64_t limit_ns)
+WR_COLD bool wr_gate_give(struct wr_gate *gate, struct wr_unit *units, uint64_t limit_ns)
 {
     struct wr_wakes wakes = {0};
     if (!wr_os_mutex_lock_for(&gate->lock, limit_ns))
@@ -584,7 +586,7 @@ bool wr_gate_give(struct wr_gate *gate, struct wr_unit *units, uint64_t limit_ns
     return true;
 }
 
-void wr_gate_rest(struct wr_gate *gate, struct wr_waiter *waiter, uint64_t limit_ns)
+WR_COLD void wr_gate_rest(struct wr_gate *gate, struct wr_waiter *waiter, uint64_t limit_ns)
 {
     struct wr_wakes wakes = {0};
     if (!wr_os_mutex_lock_for(&gate->lock, limit_ns))
@@ -597,12 +599,12 @@ void wr_gate_rest(struct wr_gate *gate, struct wr_waiter *waiter, uint64_t limit
     wr_gate_wake_all(gate, &wakes);
 }
 
-bool wr_gate_is_done_with(const struct wr_waiter *waiter)
+WR_COLD bool wr_gate_is_done_with(const struct wr_waiter *waiter)
 {
     return !wr_waiter_has_left(waiter); /* LEFT: a granter still uses it, or it is in a list */
 }
 
-enum wr_gate_state wr_gate_idle(struct wr_gate *gate)
+WR_COLD enum wr_gate_state wr_gate_idle(struct wr_gate *gate)
 {
     struct wr_wakes wakes = {0};
     enum wr_gate_state state = WR_GATE_QUIET;
@@ -621,8 +623,8 @@ enum wr_gate_state wr_gate_idle(struct wr_gate *gate)
 
 /* --- The end. -------------------------------------------------------------------------------- */
 
-bool wr_gate_close(struct wr_gate *gate, uint64_t limit_ns, void (*lose)(struct wr_waiter *waiter),
-                   struct wr_waiter **waiters)
+WR_COLD bool wr_gate_close(struct wr_gate *gate, uint64_t limit_ns,
+                           void (*lose)(struct wr_waiter *waiter), struct wr_waiter **waiters)
 {
     if (!wr_os_mutex_lock_for(&gate->lock, limit_ns))
         return false;
@@ -641,7 +643,7 @@ bool wr_gate_close(struct wr_gate *gate, uint64_t limit_ns, void (*lose)(struct 
     return true;
 }
 
-void wr_gate_abort(struct wr_gate *gate, struct wr_waiter *waiter)
+WR_COLD void wr_gate_abort(struct wr_gate *gate, struct wr_waiter *waiter)
 {
     wr_waiter_set(waiter, WR_WAITER_ABORTED);
     if (!gate->strategy->has_event)
@@ -651,7 +653,7 @@ void wr_gate_abort(struct wr_gate *gate, struct wr_waiter *waiter)
     wr_os_futex_wake_all(&gate->event);
 }
 
-bool wr_gate_wait_unparked(struct wr_gate *gate, uint64_t deadline_ns)
+WR_COLD bool wr_gate_wait_unparked(struct wr_gate *gate, uint64_t deadline_ns)
 {
     uint32_t parked;
     bool is_over;
@@ -667,7 +669,8 @@ bool wr_gate_wait_unparked(struct wr_gate *gate, uint64_t deadline_ns)
     return is_over;
 }
 
-bool wr_gate_figures(struct wr_gate *gate, struct wr_gate_figures *figures, uint64_t limit_ns)
+WR_COLD bool wr_gate_figures(struct wr_gate *gate, struct wr_gate_figures *figures,
+                             uint64_t limit_ns)
 {
     if (!wr_os_mutex_lock_for(&gate->lock, limit_ns))
         return false;

@@ -30,7 +30,7 @@ static void outside_remove(struct wr_gate *gate, struct wr_waiter *waiter)
     waiter->is_outside = false;
 }
 
-void wr_outside_clear_left(struct wr_gate *gate)
+WR_COLD void wr_outside_clear_left(struct wr_gate *gate)
 {
     for (struct wr_waiter *waiter = gate->outside, *next; waiter; waiter = next) {
         next = waiter->next;
@@ -60,7 +60,8 @@ static void reclaim(struct wr_gate *gate, struct wr_waiter *waiter)
     gate->granted_units += waiter->unit_count;
 }
 
-enum wr_waited wr_gate_step_out(struct wr_gate *gate, struct wr_waiter *waiter, uint64_t limit_ns)
+WR_COLD enum wr_waited wr_gate_step_out(struct wr_gate *gate, struct wr_waiter *waiter,
+                                        uint64_t limit_ns)
 {
     struct wr_wakes wakes = {0};
     if (!wr_os_mutex_lock_for(&gate->lock, limit_ns))
@@ -103,8 +104,8 @@ static enum wr_stepped leave_outside(struct wr_gate *gate, struct wr_waiter *wai
     return WR_STEPPED_CLOSED;
 }
 
-enum wr_stepped wr_gate_step_in(struct wr_gate *gate, struct wr_waiter *waiter, bool is_wanted,
-                                uint64_t limit_ns)
+WR_COLD enum wr_stepped wr_gate_step_in(struct wr_gate *gate, struct wr_waiter *waiter,
+                                        bool is_wanted, uint64_t limit_ns)
 {
     struct wr_wakes wakes = {0};
     if (!wr_os_mutex_lock_for(&gate->lock, limit_ns))
@@ -116,7 +117,7 @@ enum wr_stepped wr_gate_step_in(struct wr_gate *gate, struct wr_waiter *waiter, 
     return stepped;
 }
 
-bool wr_gate_sweep_outside(struct wr_gate *gate)
+WR_COLD bool wr_gate_sweep_outside(struct wr_gate *gate)
 {
     struct wr_wakes wakes = {0};
     bool any = false;
@@ -135,7 +136,7 @@ bool wr_gate_sweep_outside(struct wr_gate *gate)
 }
 
 /* LOCK. A waiter's thread may be on its way in, but without the lock it counts no abort. */
-void wr_outside_close(struct wr_gate *gate, void (*lose)(struct wr_waiter *waiter))
+WR_COLD void wr_outside_close(struct wr_gate *gate, void (*lose)(struct wr_waiter *waiter))
 {
     for (struct wr_waiter *waiter = gate->outside, *next; waiter; waiter = next) {
         next = waiter->next;
@@ -147,7 +148,7 @@ void wr_outside_close(struct wr_gate *gate, void (*lose)(struct wr_waiter *waite
     gate->outside = NULL;
 }
 
-bool wr_gate_has_none_outside(struct wr_gate *gate, uint64_t limit_ns)
+WR_COLD bool wr_gate_has_none_outside(struct wr_gate *gate, uint64_t limit_ns)
 {
     if (!wr_os_mutex_lock_for(&gate->lock, limit_ns))
         return false;

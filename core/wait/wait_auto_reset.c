@@ -15,7 +15,7 @@
  * thread must find out that it waits for nothing. */
 #define SLEEP_NS_MAX 1000000000u
 
-static uint32_t grant_units(const struct wr_gate *gate)
+WR_COLD static uint32_t grant_units(const struct wr_gate *gate)
 {
     (void)gate;
     return 1;
@@ -29,7 +29,7 @@ static struct wr_waiter *first_large(const struct wr_gate *gate)
     return waiter;
 }
 
-static void serve(struct wr_gate *gate, enum wr_serve why, struct wr_wakes *wakes)
+WR_COLD static void serve(struct wr_gate *gate, enum wr_serve why, struct wr_wakes *wakes)
 {
     (void)why;
     struct wr_waiter *large;
@@ -86,8 +86,8 @@ static enum wr_waited sleep_on_event(struct wr_gate *gate, struct wr_waiter *wai
     }
 }
 
-static enum wr_waited sleep_until_set(struct wr_gate *gate, struct wr_waiter *waiter,
-                                      uint64_t deadline_ns)
+WR_COLD static enum wr_waited sleep_until_set(struct wr_gate *gate, struct wr_waiter *waiter,
+                                              uint64_t deadline_ns)
 {
     return waiter->needed > 1 ? wr_waiter_sleep(gate, waiter, deadline_ns)
                               : sleep_on_event(gate, waiter, deadline_ns);

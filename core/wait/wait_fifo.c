@@ -10,13 +10,13 @@
 #include "os/os.h"
 #include "wait/strategy.h"
 
-static uint32_t grant_units(const struct wr_gate *gate)
+WR_COLD static uint32_t grant_units(const struct wr_gate *gate)
 {
     (void)gate;
     return 1;
 }
 
-static void serve(struct wr_gate *gate, enum wr_serve why, struct wr_wakes *wakes)
+WR_COLD static void serve(struct wr_gate *gate, enum wr_serve why, struct wr_wakes *wakes)
 {
     (void)why;
     struct wr_waiter *head;
@@ -61,8 +61,8 @@ static bool take(struct wr_gate *gate, struct wr_waiter *waiter, uint64_t deadli
     return is_granted;
 }
 
-static enum wr_waited sleep_until_head(struct wr_gate *gate, struct wr_waiter *waiter,
-                                       uint64_t deadline_ns)
+WR_COLD static enum wr_waited sleep_until_head(struct wr_gate *gate, struct wr_waiter *waiter,
+                                               uint64_t deadline_ns)
 {
     for (;;) {
         enum wr_waited waited = wr_waiter_sleep(gate, waiter, deadline_ns);

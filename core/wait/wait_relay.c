@@ -18,7 +18,7 @@
 #include <weir/session.h>
 #include "os/os.h"
 
-static uint32_t grant_units(const struct wr_gate *gate)
+WR_COLD static uint32_t grant_units(const struct wr_gate *gate)
 {
     return gate->grant_units;
 }
@@ -72,7 +72,7 @@ static void rouse(struct wr_waiter *head, struct wr_wakes *wakes)
         wakes->word = &head->word;
 }
 
-static void serve(struct wr_gate *gate, enum wr_serve why, struct wr_wakes *wakes)
+WR_COLD static void serve(struct wr_gate *gate, enum wr_serve why, struct wr_wakes *wakes)
 {
     while (gate->head && gate->free_count > 0 && may_grant(gate, why)) {
         struct wr_waiter *head = gate->head;
@@ -99,8 +99,8 @@ static void note_hand_off(struct wr_gate *gate, const struct wr_waiter *waiter)
     wr_u64_store_relaxed(&gate->hand_off_ns, cost > median ? median + step : median - median / 16);
 }
 
-static enum wr_waited sleep_until_granted(struct wr_gate *gate, struct wr_waiter *waiter,
-                                          uint64_t deadline_ns)
+WR_COLD static enum wr_waited sleep_until_granted(struct wr_gate *gate, struct wr_waiter *waiter,
+                                                  uint64_t deadline_ns)
 {
     enum wr_waited waited = wr_waiter_sleep(gate, waiter, deadline_ns);
     if (waited == WR_WAITED_GRANTED && waiter->is_handed_on)
