@@ -10,7 +10,7 @@
 
 #define BUDGET_BYTES   (UINT64_C(1) << 20)
 #define BATCH_EVENTS   64u
-#define PARK_LOOKS_MAX 5000
+#define PARK_LOOKS_MAX 60000 /* a minute: processors may be busy with others */
 #define NS_PER_MS      1000000
 
 struct crowd {

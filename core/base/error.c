@@ -19,20 +19,31 @@ WR_COLD enum weir_result wr_fail(struct weir_error *error, enum weir_result resu
 
 WR_COLD const char *weir_result_text(enum weir_result result)
 {
-    static const char *const texts[] = {
-        [WEIR_OK] = "ok",
-        [WEIR_BAD_ARGUMENT] = "bad argument",
-        [WEIR_NO_MEMORY] = "no memory",
-        [WEIR_BAD_STATE] = "bad state",
-        [WEIR_NOT_FOUND] = "not found",
-        [WEIR_EXISTS] = "already exists",
-        [WEIR_LIMIT] = "limit reached",
-        [WEIR_IO] = "input/output error",
-        [WEIR_TIMEOUT] = "deadline passed",
-        [WEIR_SYSTEM] = "system error",
-        [WEIR_BUSY] = "busy",
-    };
-    return (unsigned)result < sizeof texts / sizeof texts[0] ? texts[result] : "unknown result";
+    switch (result) {
+    case WEIR_OK:
+        return "ok";
+    case WEIR_BAD_ARGUMENT:
+        return "bad argument";
+    case WEIR_NO_MEMORY:
+        return "no memory";
+    case WEIR_BAD_STATE:
+        return "bad state";
+    case WEIR_NOT_FOUND:
+        return "not found";
+    case WEIR_EXISTS:
+        return "already exists";
+    case WEIR_LIMIT:
+        return "limit reached";
+    case WEIR_IO:
+        return "input/output error";
+    case WEIR_TIMEOUT:
+        return "deadline passed";
+    case WEIR_SYSTEM:
+        return "system error";
+    case WEIR_BUSY:
+        return "busy";
+    }
+    return "unknown result";
 }
 
 #define TEXT(number)  TEXT2(number)

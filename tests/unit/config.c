@@ -201,10 +201,24 @@ static void test_null(void **state)
     assert_int_equal(weir_session_thread_stats(NULL, NULL), WEIR_BAD_ARGUMENT);
     assert_string_equal(weir_version(), "0.4.0");
     assert_int_equal(weir_version_number(), WEIR_VERSION_NUMBER);
-    assert_string_equal(weir_result_text(WEIR_IO), "input/output error");
-    assert_string_equal(weir_result_text((enum weir_result)99), "unknown result");
     assert_string_equal(weir_loss_name(WEIR_LOSS_NO_SEGMENT), "NO_SEGMENT");
     assert_null(weir_loss_name(WEIR_LOSS_COUNT));
+}
+
+static const char *text_of(int result)
+{
+    return weir_result_text((enum weir_result)result);
+}
+
+static void test_result_texts(void **state)
+{
+    (void)state;
+    assert_string_equal(weir_result_text(WEIR_IO), "input/output error");
+    assert_string_equal(text_of(-1), "unknown result");
+    assert_string_equal(text_of(WEIR_BUSY + 1), "unknown result");
+    for (int i = 0; i <= WEIR_BUSY; i++)
+        for (int other = -1; other < i; other++)
+            assert_string_not_equal(text_of(i), text_of(other));
 }
 
 int main(void)
@@ -214,7 +228,7 @@ int main(void)
         cmocka_unit_test(test_good_providers),    cmocka_unit_test(test_sizes),
         cmocka_unit_test(test_tiny_budget_works), cmocka_unit_test(test_sinks),
         cmocka_unit_test(test_allocator),         cmocka_unit_test(test_null),
-        cmocka_unit_test(test_newer_hosts),
+        cmocka_unit_test(test_newer_hosts),       cmocka_unit_test(test_result_texts),
     };
     return cmocka_run_group_tests(tests, unit_setup, NULL);
 }

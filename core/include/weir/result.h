@@ -91,8 +91,9 @@ WEIR_API const char *weir_loss_name(enum weir_loss cause);
  * neither blocks nor allocates. */
 WEIR_API enum weir_loss weir_last_loss(void);
 
-/* A short name of a result code, such as "bad argument". Never NULL. Any thread; does not block or
- * allocate. */
+/* A short name of a result code, such as "bad argument", its own for each; "unknown result" for any
+ * other number, such as a code of a later version. Never NULL. Any thread, any context; neither
+ * blocks nor allocates. */
 WEIR_API const char *weir_result_text(enum weir_result result);
 
 #ifdef __cplusplus
