@@ -2,7 +2,8 @@
 with the committed baseline of the same compiler, or with another revision.
 
 One instruction more per event of the emit and drain kernels is red; so is one locked instruction, fence, call, system
-call, allocation or byte more, and a changed list of exported names. Code size and the reader only warn.
+call, allocation or byte more, a changed list of exported names, and 1 % more code or any more bss in a minimal program.
+Other code sizes and the reader only warn.
 
 Exit code: 0 nothing is worse, or nothing was compared (and it says so); 1 something is; 2 usage.
 """

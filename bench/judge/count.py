@@ -3,7 +3,7 @@
     events     instructions, locked instructions, calls, clock readings per event; allocations and system calls per
                10^6 events
     bytes      per event in the lane and in the file
-    code       the emit function and the library
+    code       the emit function, the library, and a minimal program with it
     exports    the names that the shared library exports
 
 All of it is exact: the same build counts the same, on every machine with the same C library. measure() counts
@@ -18,6 +18,7 @@ from bench.judge.command import runs
 
 TARGETS = ["weir-count"]
 PROGRAMS = ("weir-count-emit", "weir-count-drain")
+MINIMAL = "weir-count-minimal"  # the README's program
 EVENTS = 20000
 
 # Of each work: (figure, unit, per how many events).
@@ -28,7 +29,7 @@ READER_FIGURES = FIGURES[:1]  # a reader may allocate as it likes
 # Of the one program whose clock is the processor's counter.
 CLOCK_FIGURES = (("clock_readings", "clock readings/event", 1),)
 
-# Where the machine has no invariant counter or no membarrier, each event takes the slow way.
+# Where the processor has no invariant counter, or the system no membarrier, each event takes the slow way.
 SLOW_WAY = "wr_emit_slow"
 NEVER_SLOW = "emit/enabled/payload:32"
 
@@ -83,7 +84,7 @@ def executed(folder, events):
         if name.startswith("bytes/"):
             values[name] = (float(value), "bytes/event")
     if is_slow:
-        values = {name: value for name, value in values.items() if not name.startswith("emit/enabled")}
+        values = {name: value for name, value in values.items() if not name.startswith("emit/")}
     return values, facts, is_slow
 
 
@@ -101,8 +102,15 @@ def code(folder):
     return {"code/weir_emit/locked": (locked, "locked instructions"), "code/weir_emit/calls": (calls, "calls"),
             "code/weir_emit/fences": (fences, "fences"),
             "code/weir_emit/size": (symbol_bytes(library, "weir_emit"), "bytes"),
-            "code/libweir/text": (text_bytes(library), "bytes"),
-            "code/libweir/exports": (len(exports), "names")}, exports
+            "code/libweir/text": (section_bytes(library, ".text"), "bytes"),
+            "code/libweir/exports": (len(exports), "names"), **minimal(folder)}, exports
+
+
+def minimal(folder):
+    """An older revision has no such program."""
+    program = os.path.join(folder, "bin", MINIMAL)
+    return {f"code/minimal/{section}": (section_bytes(program, f".{section}"), "bytes")
+            for section in ("text", "bss") if os.path.exists(program)}
 
 
 def symbol_bytes(path, name):
@@ -113,12 +121,12 @@ def symbol_bytes(path, name):
     raise runs.Failed(f"{path} does not say how large {name} is")
 
 
-def text_bytes(path):
+def section_bytes(path, section):
     for line in disassembly.output_of([disassembly.tool("size"), "-A", path]).splitlines():
         words = line.split()
-        if len(words) >= 2 and words[0] == ".text":
+        if len(words) >= 2 and words[0] == section:
             return int(words[1])
-    raise runs.Failed(f"{path} has no .text")
+    raise runs.Failed(f"{path} has no {section}")
 
 
 def measure(folder, events=EVENTS):
@@ -129,5 +137,5 @@ def measure(folder, events=EVENTS):
                  for name in first.keys() & second.keys() if first[name] != second[name]}
     static, exports = code(folder)
     values = {name: value for name, value in {**first, **static}.items() if name not in differing}
-    note = "this machine has no invariant counter or no membarrier: the fast path was not counted" if is_slow else ""
+    note = "this machine has no invariant counter or no membarrier: what an emit executes was not counted" if is_slow else ""
     return Figures(facts["compiler"], facts["libc"], values, exports, note, differing)

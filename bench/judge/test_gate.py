@@ -26,6 +26,7 @@ def figures():
               "reader/read/payload:32/instructions": (160.0, "instructions/event"),
               "code/weir_emit/locked": (0, "locked instructions"), "code/weir_emit/fences": (0, "fences"),
               "code/libweir/text": (77000, "bytes"),
+              "code/minimal/text": (100000, "bytes"), "code/minimal/bss": (5000, "bytes"),
               "code/libweir/exports": (2, "names")}
     return count.Figures("GNU 12.2.0", "2.36", values, ["weir_emit", "weir_poll"])
 
@@ -79,6 +80,13 @@ class Rules(unittest.TestCase):
                 self.assertEqual(verdict, "same")
                 self.assertIn("warning: +1.", note)
                 self.assertEqual(self.verdict(changed(name, by / 3), name), ("same", ""))
+
+    def test_a_minimal_program_may_not_grow(self):
+        for name, by in (("code/minimal/text", 1000), ("code/minimal/bss", 8)):
+            with self.subTest(name):
+                self.assertEqual(self.verdict(changed(name, by), name)[0], "regressed")
+                self.assertEqual(self.verdict(changed(name, -by), name)[0], "improved")
+        self.assertEqual(self.verdict(changed("code/minimal/text", 999), "code/minimal/text"), ("same", ""))
 
     def test_a_name_more_or_less_is_red(self):
         head = figures()

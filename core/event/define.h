@@ -32,4 +32,11 @@ enum weir_result wr_definition_new(const char *provider_name, const void *host_s
 bool wr_definitions_equal(const struct wr_event_definition *a, const struct wr_event_definition *b);
 void wr_definition_free(struct wr_event_definition *definition);
 
+/* Makes the Weir/Enum events of a definition, whose fields are there. `host`: as in struct
+ * weir_schema. On failure the rest is for wr_enums_free(). */
+enum weir_result wr_enums_make(struct wr_event_definition *definition,
+                               const struct weir_enum *const *host, struct weir_error *error);
+bool wr_enums_are_equal(const struct wr_event_definition *a, const struct wr_event_definition *b);
+void wr_enums_free(struct wr_event_definition *definition);
+
 #endif

@@ -7,14 +7,17 @@
 
 #include "os/os.h"
 
-struct wr_ptr wr_definitions[WR_EVENT_INDEX_MAX + 1];
+#define TABLE_BYTES ((WR_EVENT_INDEX_MAX + 1) * sizeof(struct wr_ptr))
+
+struct wr_ptr wr_definitions;
 static uint32_t definition_count;           /* LOCK */
 static struct wr_event_definition *orphans; /* LOCK: of providers that are gone */
 
 const struct wr_event_definition *wr_event_definition(uint32_t index)
 {
+    const struct wr_ptr *table = wr_ptr_load_acquire(&wr_definitions);
     /* edge DEFINE.acquire */
-    return index <= WR_EVENT_INDEX_MAX ? wr_ptr_load_acquire(&wr_definitions[index]) : NULL;
+    return index <= WR_EVENT_INDEX_MAX && table ? wr_ptr_load_acquire(&table[index]) : NULL;
 }
 
 /* Takes the orphan that defines the same event, if there is one, so that a plug-in that is loaded
@@ -30,11 +33,25 @@ static struct wr_event_definition *orphan_take_locked(const struct wr_event_defi
     return orphan;
 }
 
-enum weir_result wr_definition_insert_locked(struct weir_provider *provider,
-                                             struct wr_event_definition **definition,
-                                             struct weir_error *error)
+/* The table, made for the first definition: most of its pages are never touched. NULL: no memory. */
+static struct wr_ptr *table_locked(void)
+{
+    struct wr_ptr *table = wr_ptr_load_relaxed(&wr_definitions); /* relaxed: under the lock */
+    if (!table) {
+        table = wr_os_pages_map(TABLE_BYTES);
+        wr_ptr_store_release(&wr_definitions, table);
+    }
+    return table;
+}
+
+WR_COLD enum weir_result wr_definition_insert_locked(struct weir_provider *provider,
+                                                     struct wr_event_definition **definition,
+                                                     struct weir_error *error)
 {
     struct wr_event_definition *new = *definition;
+    struct wr_ptr *table = table_locked();
+    if (!table)
+        return wr_fail(error, WEIR_NO_MEMORY, "no memory for the table of events");
     for (struct wr_event_definition *d = provider->definitions; d; d = d->next)
         if (d->schema.event_id == new->schema.event_id && d->schema.version == new->schema.version)
             return wr_fail(error, WEIR_EXISTS,
@@ -49,7 +66,7 @@ enum weir_result wr_definition_insert_locked(struct weir_provider *provider,
     } else {
         new->index = definition_count + 1;
         /* edge DEFINE.release: the definition, before any record can carry its index */
-        wr_ptr_store_release(&wr_definitions[new->index], new);
+        wr_ptr_store_release(&table[new->index], new);
         definition_count++;
     }
     new->next = provider->definitions;
@@ -81,8 +98,10 @@ WR_COLD void wr_definitions_orphan_locked(struct weir_provider *provider)
 
 WR_COLD void wr_definitions_after_fork(void)
 {
+    /* relaxed, twice: the only thread */
+    const struct wr_ptr *table = wr_ptr_load_relaxed(&wr_definitions);
     for (uint32_t i = 1; i <= definition_count; i++)
-        wr_mask_store(wr_ptr_load_relaxed(&wr_definitions[i]), 0); /* relaxed: the only thread */
+        wr_mask_store(wr_ptr_load_relaxed(&table[i]), 0);
 }
 
 WR_COLD enum weir_result weir_event_define(struct weir_provider *provider,

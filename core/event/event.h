@@ -42,7 +42,10 @@ struct wr_event_definition {
     struct wr_event_definition *next;
 };
 
-extern struct wr_ptr wr_definitions[WR_EVENT_INDEX_MAX + 1]; /* edge DEFINE; entries never change */
+/* An array of WR_EVENT_INDEX_MAX + 1 struct wr_ptr, in pages that are mapped for the first definition:
+ * edge DEFINE; entries never change. */
+extern struct wr_ptr wr_definitions
+    __attribute__((visibility("hidden"))); /* no load of its address */
 
 /* Finds a definition by index; NULL if there is none. Any thread. */
 const struct wr_event_definition *wr_event_definition(uint32_t index);
@@ -56,8 +59,9 @@ static inline const struct wr_event_definition *wr_definition_of(const struct we
 /* The same without a call, for a registered event. */
 static inline const struct wr_event_definition *wr_definition_here(const struct weir_event *event)
 {
+    const struct wr_ptr *table = wr_ptr_load_acquire(&wr_definitions);
     /* edge DEFINE.acquire */
-    return wr_ptr_load_acquire(&wr_definitions[event->header >> WR_RECORD_TICK_BITS]);
+    return wr_ptr_load_acquire(&table[event->header >> WR_RECORD_TICK_BITS]);
 }
 
 /* Stores which sessions want the event, and its route. Without a route all events go by the mask, so

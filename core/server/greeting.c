@@ -27,5 +27,5 @@ enum weir_result wr_greeting_register(struct weir_error *error)
 
 void wr_greet(void)
 {
-    EventPipe_ProcessInfo(wr_server.command_line, "Linux", wr_architecture);
+    EventPipe_ProcessInfo(wr_server.texts->command_line, "Linux", wr_architecture);
 }

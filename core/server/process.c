@@ -42,12 +42,12 @@ void wr_process_info(struct wr_reply *reply, uint32_t request)
         wr_reply_u32(reply, INFO_VERSION);
     wr_reply_u64(reply, wr_os_process_id());
     wr_reply_bytes(reply, wr_server.cookie, WR_COOKIE_BYTES);
-    text_write(reply, wr_server.command_line);
+    text_write(reply, wr_server.texts->command_line);
     text_write(reply, "Linux");
     text_write(reply, wr_architecture);
     if (request != WR_REQUEST_PROCESS_INFO) {
-        text_write(reply, wr_server.entrypoint);
-        text_write(reply, wr_server.version);
+        text_write(reply, wr_server.texts->entrypoint);
+        text_write(reply, wr_server.texts->version);
     }
     if (request == WR_REQUEST_PROCESS_INFO_3)
         text_write(reply, "linux-" ARCHITECTURE);

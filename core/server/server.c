@@ -14,7 +14,7 @@
 #define SUSPEND_MESSAGE_NS (UINT64_C(5000) * WR_NS_PER_MS)
 #define SETTLE_NS          (UINT64_C(10000) * WR_NS_PER_MS) /* for a start to be over */
 
-struct wr_server wr_server = {.lock = PTHREAD_MUTEX_INITIALIZER, .alarm = -1};
+struct wr_server wr_server = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
 /* --- The lock. ------------------------------------------------------------------------------- */
 
@@ -187,6 +187,7 @@ static void stop_at_exit(void)
 
 static void init_once(void)
 {
+    wr_server.alarm = -1;
     pthread_atfork(NULL, NULL, after_fork_child);
     atexit(stop_at_exit);
 }

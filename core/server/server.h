@@ -118,6 +118,14 @@ enum wr_server_state {
     WR_SERVER_RUNNING   /* until a stop has seen both threads end */
 };
 
+/* What the host has set, or what is so without that. */
+struct wr_server_texts {
+    char command_line[WR_SERVER_TEXT_MAX];
+    char entrypoint[WR_SERVER_TEXT_MAX];
+    char version[WR_SERVER_TEXT_MAX];
+    char default_providers[WR_SERVER_TEXT_MAX];
+};
+
 struct wr_server {
     pthread_mutex_t lock;
     struct wr_u32 work;    /* raised under the lock; the worker sleeps on it without */
@@ -125,10 +133,7 @@ struct wr_server {
 
     /* CONST while it runs */
     struct weir_server_config config;
-    char command_line[WR_SERVER_TEXT_MAX];
-    char entrypoint[WR_SERVER_TEXT_MAX];
-    char version[WR_SERVER_TEXT_MAX];
-    char default_providers[WR_SERVER_TEXT_MAX];
+    struct wr_server_texts *texts;         /* pages, mapped by the first start for good */
     unsigned char cookie[WR_COOKIE_BYTES]; /* of the process */
     uint32_t generation;                   /* of the process that it serves */
     uint32_t slot_count;                   /* of connections */

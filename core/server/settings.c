@@ -150,24 +150,29 @@ static enum weir_result version_check(const char *text, struct weir_error *error
 static enum weir_result texts_take(const struct weir_server_config *config,
                                    struct weir_error *error)
 {
+    if (!wr_server.texts)
+        wr_server.texts = wr_os_pages_map(sizeof *wr_server.texts);
+    struct wr_server_texts *texts = wr_server.texts;
+    if (!texts)
+        return wr_fail(error, WEIR_NO_MEMORY, "no memory for the server's configuration");
     enum weir_result result =
-        text_take("command_line", config->command_line, wr_server.command_line, error);
+        text_take("command_line", config->command_line, texts->command_line, error);
     if (result == WEIR_OK)
-        result = text_take("entrypoint", config->entrypoint, wr_server.entrypoint, error);
+        result = text_take("entrypoint", config->entrypoint, texts->entrypoint, error);
     if (result == WEIR_OK)
         result = text_take("version", config->version ? config->version : weir_version(),
-                           wr_server.version, error);
+                           texts->version, error);
     if (result == WEIR_OK)
-        result = text_take("default_providers", config->default_providers,
-                           wr_server.default_providers, error);
+        result = text_take("default_providers", config->default_providers, texts->default_providers,
+                           error);
     if (result == WEIR_OK)
         result = default_providers_check(config->default_providers, error);
     if (result == WEIR_OK)
         result = version_check(config->version, error);
     if (result == WEIR_OK && !config->command_line)
-        wr_process_command_line(wr_server.command_line, sizeof wr_server.command_line);
+        wr_process_command_line(texts->command_line, sizeof texts->command_line);
     if (result == WEIR_OK && !config->entrypoint)
-        wr_os_program_name(wr_server.entrypoint, sizeof wr_server.entrypoint);
+        wr_os_program_name(texts->entrypoint, sizeof texts->entrypoint);
     return result;
 }
 

@@ -44,11 +44,11 @@ static void providers_choose(struct weir_session_config *config, const struct wr
     config->enables = collect->enables;
     config->enable_count = collect->enable_count;
     config->unknown_providers_allowed = true;
-    if (!wr_server.default_providers[0] || any_provider_exists(collect))
+    if (!wr_server.texts->default_providers[0] || any_provider_exists(collect))
         return;
     config->enables = NULL;
     config->enable_count = 0;
-    config->providers = wr_server.default_providers;
+    config->providers = wr_server.texts->default_providers;
 }
 
 static enum weir_result session_create(struct wr_connection *connection, const char *name)

@@ -12,7 +12,8 @@ static bool sink_fails;
 static void (*sink_shows)(const void *bytes, uint64_t count);
 static pthread_mutex_t registry_lock;
 struct wr_u64 wr_mask_marker;
-struct wr_ptr wr_definitions[WR_EVENT_INDEX_MAX + 1];
+struct wr_ptr wr_definitions;
+static struct wr_ptr definitions[WR_EVENT_INDEX_MAX + 1];
 struct wr_u64 wr_slot_ids[WR_SESSIONS_MAX];
 struct wr_u64 wr_slots_lingering;
 
@@ -33,9 +34,12 @@ void product_event(struct weir_event *event, const struct wr_event_definition *d
     model_lend(&wr_slots_lingering, sizeof wr_slots_lingering);
     model_name(&registry_lock, "registry lock");
     model_name(&wr_slots_lingering, "lingering");
-    struct wr_ptr *entry = &wr_definitions[definition->index];
+    struct wr_ptr *entry = &definitions[definition->index];
     model_lend(entry, sizeof *entry);
-    wr_ptr_store_relaxed(entry, (void *)(uintptr_t)definition); /* relaxed: no thread runs yet */
+    model_lend(&wr_definitions, sizeof wr_definitions);
+    /* relaxed, twice: no thread runs yet */
+    wr_ptr_store_relaxed(entry, (void *)(uintptr_t)definition);
+    wr_ptr_store_relaxed(&wr_definitions, definitions);
     the_event = event;
     the_definition = definition;
     sink_fails = false;

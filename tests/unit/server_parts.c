@@ -473,10 +473,12 @@ static void test_process_info(void **state)
     static const uint32_t requests[] = {WR_REQUEST_PROCESS_INFO, WR_REQUEST_PROCESS_INFO_2,
                                         WR_REQUEST_PROCESS_INFO_3};
     static const char cookie[] = "67453E129BE8D312A456426614174000";
+    static struct wr_server_texts texts;
+    wr_server.texts = &texts;
     memcpy(wr_server.cookie, hex(cookie)->at, WR_COOKIE_BYTES);
-    strcpy(wr_server.command_line, "/bin/app -x");
-    strcpy(wr_server.entrypoint, "app");
-    strcpy(wr_server.version, "1.0.0");
+    strcpy(texts.command_line, "/bin/app -x");
+    strcpy(texts.entrypoint, "app");
+    strcpy(texts.version, "1.0.0");
     bool is_x64 = strcmp(wr_architecture, "x64") == 0;
     for (int i = 0; i < 3; i++) {
         struct wr_reply reply;
