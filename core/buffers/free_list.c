@@ -6,6 +6,10 @@
 
 #include <ck_pr.h>
 
+#if defined(CK_MD_TSO) && !defined(__x86_64__)
+#error "these headers of ck are configured for x86: give the compiler those for this processor"
+#endif
+
 /* ck's dequeue reads a node's value and then moves the head past the node, with no order between
  * the two. If the processor moves the head first, the node can come back with another value before
  * it is read, and two threads take the same segment. On x86 the fence emits no instruction. */

@@ -10,7 +10,8 @@
 /* Copies `bytes` bytes. Both pointers point at the end of their data, so one register is both
  * counter and index. Payloads are readable up to a multiple of eight bytes. Not memcpy: a call
  * costs more than the copy of a typical event. Never two words at a time: the processor cannot
- * forward two words that the emitter has just stored one by one to a single load. */
+ * forward two words that the emitter has just stored one by one to a single load. The loop itself says
+ * so, since a host may compile it with any options. */
 WR_INLINE void wr_words_copy_before(unsigned char *to_end, const unsigned char *from_end,
                                     int64_t bytes)
 {

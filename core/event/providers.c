@@ -1,10 +1,16 @@
 /* The set of providers: a list, and a ck_hs that finds them by name. */
 #include "event/registry.h"
+#include "base/ck.h"
 
 #include <ck_hs.h>
 #include <stdlib.h>
 #include <string.h>
 #include "os/os.h"
+
+WR_CK_HIDDEN(ck_hs_get);
+WR_CK_HIDDEN(ck_hs_init);
+WR_CK_HIDDEN(ck_hs_put);
+WR_CK_HIDDEN(ck_hs_remove);
 
 static struct weir_provider *providers; /* LOCK */
 static ck_hs_t providers_by_name;       /* LOCK */

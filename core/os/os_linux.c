@@ -4,10 +4,9 @@
 #include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <inttypes.h>
 #include <limits.h>
 #include <link.h>
-#include <linux/futex.h>
-#include <linux/membarrier.h>
 #include <poll.h>
 #include <sched.h>
 #include <signal.h>
@@ -21,6 +20,15 @@
 #include <time.h>
 #include <unistd.h>
 #include "base/compiler.h"
+
+/* The kernel's numbers, as in linux/futex.h and linux/membarrier.h, which not every C library comes
+ * with. */
+enum {
+    OS_FUTEX_WAIT_PRIVATE = 0 | 128,
+    OS_FUTEX_WAKE_PRIVATE = 1 | 128,
+    OS_MEMBARRIER_PRIVATE_EXPEDITED = 1 << 3,
+    OS_MEMBARRIER_REGISTER_PRIVATE_EXPEDITED = 1 << 4,
+};
 
 #define PROMPT_SLICE_NS 100000u
 
@@ -55,12 +63,12 @@ WR_COLD void wr_os_futex_wait(const struct wr_u32 *word, uint32_t expected, uint
     bool is_limited = ns < (uint64_t)INT64_MAX;
     struct timespec limit = {.tv_sec = (time_t)(ns / 1000000000u),
                              .tv_nsec = (long)(ns % 1000000000u)};
-    syscall(SYS_futex, word, FUTEX_WAIT_PRIVATE, expected, is_limited ? &limit : NULL, NULL, 0);
+    syscall(SYS_futex, word, OS_FUTEX_WAIT_PRIVATE, expected, is_limited ? &limit : NULL, NULL, 0);
 }
 
 WR_COLD void wr_os_futex_wake(struct wr_u32 *word, uint32_t count)
 {
-    syscall(SYS_futex, word, FUTEX_WAKE_PRIVATE, count, NULL, NULL, 0);
+    syscall(SYS_futex, word, OS_FUTEX_WAKE_PRIVATE, count, NULL, NULL, 0);
 }
 
 WR_COLD void wr_os_futex_wake_all(struct wr_u32 *word)
@@ -101,17 +109,18 @@ WR_COLD void wr_os_mutex_init(pthread_mutex_t *mutex)
 #endif
 #endif
 
-/* ThreadSanitizer does not know pthread_mutex_clocklock(). */
+/* ThreadSanitizer does not know pthread_mutex_clocklock(), and musl does not have it. There the limit
+ * moves with the system's clock. */
 static int mutex_lock_until(pthread_mutex_t *mutex, uint64_t limit_ns)
 {
-#ifdef UNDER_TSAN
+#if defined(UNDER_TSAN) || !defined(__GLIBC__)
     uint64_t end_ns = wr_os_realtime_ns() + limit_ns;
 #else
     uint64_t end_ns = wr_os_monotonic_ns() + limit_ns;
 #endif
     struct timespec end = {.tv_sec = (time_t)(end_ns / 1000000000u),
                            .tv_nsec = (long)(end_ns % 1000000000u)};
-#ifdef UNDER_TSAN
+#if defined(UNDER_TSAN) || !defined(__GLIBC__)
     return pthread_mutex_timedlock(mutex, &end);
 #else
     return pthread_mutex_clocklock(mutex, CLOCK_MONOTONIC, &end);
@@ -170,12 +179,12 @@ WR_COLD void wr_os_cancel_restore(const int *before)
 
 WR_COLD bool wr_os_membarrier_register(void)
 {
-    return syscall(SYS_membarrier, MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED, 0, 0) == 0;
+    return syscall(SYS_membarrier, OS_MEMBARRIER_REGISTER_PRIVATE_EXPEDITED, 0, 0) == 0;
 }
 
 WR_COLD int wr_os_membarrier(void)
 {
-    return syscall(SYS_membarrier, MEMBARRIER_CMD_PRIVATE_EXPEDITED, 0, 0) == 0 ? 0 : errno;
+    return syscall(SYS_membarrier, OS_MEMBARRIER_PRIVATE_EXPEDITED, 0, 0) == 0 ? 0 : errno;
 }
 
 WR_COLD uint64_t wr_os_thread_id(void)

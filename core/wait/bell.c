@@ -1,4 +1,5 @@
 #include "wait/bell.h"
+#include "base/ck.h"
 
 #include <time.h>
 #include <ck_ec.h>
@@ -6,6 +7,9 @@
 #include "base/compiler.h"
 #include "os/os.h"
 
+WR_CK_HIDDEN(ck_ec32_wait_slow);
+WR_CK_HIDDEN(ck_ec32_wake);
+WR_CK_ABSENT(ck_ec64_wake);
 _Static_assert(sizeof(struct ck_ec32) <= sizeof(((struct wr_bell *)0)->event_count), "it fits");
 
 static struct ck_ec32 *count_of(const struct wr_bell *bell)

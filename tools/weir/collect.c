@@ -42,7 +42,7 @@ static const char help[] =
     "and\n"
     "                     samples. A host of Weir that has none of the providers may\n"
     "                     give its own default instead\n"
-    "  --mode MODE        drop: an event that finds no room is lost (default). block: its thread\n"
+    "  --mode drop|block  drop: an event that finds no room is lost (default). block: its thread\n"
     "                     waits, and nothing is lost; hosts of Weir, and .NET from 11 on\n"
     "  --budget MB        memory for events in the process; default 256. A host of Weir may\n"
     "                     give less: event Weir/Session has what it gave\n"
