@@ -158,23 +158,27 @@ WR_COLD enum weir_result wr_definition_new(const char *provider_name, const void
         return wr_fail(error, WEIR_NO_MEMORY, "no memory for event '%s'", schema->name);
     definition->schema = *schema;
     definition->provider_hash = wr_name_hash(provider_name);
-    if (!copy_names(definition, provider_name, schema) || !describe(definition)) {
+    definition->schema.enums = NULL; /* the host's; not kept */
+    if (!copy_names(definition, provider_name, schema) || !describe(definition))
+        result = wr_fail(error, WEIR_NO_MEMORY, "no memory for event '%s'", schema->name);
+    else
+        result = wr_enums_make(definition, schema->enums, error);
+    if (result == WEIR_OK)
+        *out = definition;
+    else
         wr_definition_free(definition);
-        return wr_fail(error, WEIR_NO_MEMORY, "no memory for event '%s'", schema->name);
-    }
-    *out = definition;
-    return WEIR_OK;
+    return result;
 }
 
 WR_COLD bool wr_definitions_equal(const struct wr_event_definition *a,
                                   const struct wr_event_definition *b)
 {
     const struct weir_schema *x = &a->schema, *y = &b->schema;
-    bool is_equal = strcmp(a->provider_name, b->provider_name) == 0 &&
-                    strcmp(x->name, y->name) == 0 && x->keywords == y->keywords &&
-                    x->event_id == y->event_id && x->version == y->version &&
-                    x->level == y->level && a->is_ordered == b->is_ordered &&
-                    x->opcode == y->opcode && x->field_count == y->field_count;
+    bool is_equal =
+        strcmp(a->provider_name, b->provider_name) == 0 && strcmp(x->name, y->name) == 0 &&
+        x->keywords == y->keywords && x->event_id == y->event_id && x->version == y->version &&
+        x->level == y->level && a->is_ordered == b->is_ordered && x->opcode == y->opcode &&
+        x->field_count == y->field_count && wr_enums_are_equal(a, b);
     for (uint32_t i = 0; is_equal && i < x->field_count; i++)
         is_equal = x->fields[i].type == y->fields[i].type &&
                    strcmp(x->fields[i].name, y->fields[i].name) == 0;
@@ -184,6 +188,7 @@ WR_COLD bool wr_definitions_equal(const struct wr_event_definition *a,
 WR_COLD void wr_definition_free(struct wr_event_definition *definition)
 {
     struct weir_field *fields = (struct weir_field *)(uintptr_t)definition->schema.fields;
+    wr_enums_free(definition);
     for (uint32_t i = 0; fields && i < definition->schema.field_count; i++)
         free((char *)(uintptr_t)fields[i].name);
     free(fields);

@@ -24,6 +24,12 @@ struct wr_segment;
  * event to the slow path without a separate test. */
 #define WR_RECORD_BYTES_VARIABLE (UINT32_MAX / 2)
 
+/* The names of a field's values, as payload of Weir/Enum. */
+struct wr_enum_event {
+    uint32_t payload_bytes;
+    unsigned char payload[];
+};
+
 /* What the drain needs to write an event's records. Lives until the process ends. */
 struct wr_event_definition {
     struct weir_event *event; /* LOCK(registry): NULL once its provider is gone */
@@ -38,6 +44,7 @@ struct wr_event_definition {
     bool has_strings;       /* the drain converts them */
     bool has_arrays;
     struct wr_payload_step *steps; /* owned */
+    struct wr_enum_event **enums;  /* owned; one for each field, or NULL; NULL: none has names */
     /* LOCK(registry): the provider's next definition, or the next orphan. */
     struct wr_event_definition *next;
 };

@@ -37,7 +37,7 @@ WR_INLINE uint64_t wr_reference_next(const struct wr_payload_step *step, const u
     memcpy(data, *from, sizeof *data);
     *from += sizeof *data;
     uint32_t count = 0;
-    if (step->kind == WR_STEP_ARRAY) {
+    if (step->kind >= WR_STEP_ARRAY) {
         memcpy(&count, *from, sizeof count);
         *from += sizeof count;
     }
@@ -154,7 +154,7 @@ WR_INLINE void wr_payload_put_steps(const struct wr_event_definition *definition
         }
         const void *data;
         memcpy(&data, from, sizeof data);
-        from += sizeof data + (step->kind == WR_STEP_ARRAY ? sizeof(uint32_t) : 0);
+        from += sizeof data + (step->kind >= WR_STEP_ARRAY ? sizeof(uint32_t) : 0);
         uint16_t count = (uint16_t)*counts++;
         wr_payload_put_bytes(out, &count, sizeof count, spans);
         if (count)

@@ -23,8 +23,8 @@ static uint32_t append_reference(struct built_payload *built, uint32_t at,
                                  const struct weir_value *value)
 {
     at = append(built, at, &value->pointer, sizeof value->pointer);
-    return wr_type_is_array(value->type) ? append(built, at, &value->count, sizeof value->count)
-                                         : at;
+    bool has_count = wr_type_is_array(value->type) || value->type == WEIR_TYPE_strn;
+    return has_count ? append(built, at, &value->count, sizeof value->count) : at;
 }
 
 /* Little-endian, like the wire format: the low bytes of an integer are its narrower value. */
@@ -38,6 +38,10 @@ static uint32_t append_value(struct built_payload *built, uint32_t at,
         return append(built, at, value->pointer ? value->pointer : &no_guid, sizeof no_guid);
     if (value->type == WEIR_TYPE_bool) {
         uint32_t flag = value->boolean;
+        return append(built, at, &flag, sizeof flag);
+    }
+    if (value->type == WEIR_TYPE_bool8) {
+        uint8_t flag = value->boolean;
         return append(built, at, &flag, sizeof flag);
     }
     if (value->type == WEIR_TYPE_f32) {

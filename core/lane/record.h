@@ -17,7 +17,7 @@
  * segment, and its payload continues in the lane's next segments (lane_span.h).
  *
  * A payload has the bytes of the file format, except strings, which stay as the host passed them: a
- * u16 length and UTF-8 bytes for str, a u16 length and UTF-16 units for str16, both without a
+ * u16 length and UTF-8 bytes for str and strn, a u16 length and UTF-16 units for str16, both without a
  * terminator. The drain converts them, so that the emitter does not pay for it.
  *
  * Event index 0 is not an event but a gap mark: a header and an extension. The extension has a

@@ -13,6 +13,8 @@ static struct wr_payload_step step_of(enum weir_type type)
     uint8_t bytes = (uint8_t)wr_type_bytes(type);
     if (type == WEIR_TYPE_str) /* each byte becomes at most one UTF-16 unit */
         return (struct wr_payload_step){WR_STEP_STR, 1, 2, 0};
+    if (type == WEIR_TYPE_strn)
+        return (struct wr_payload_step){WR_STEP_STRN, 1, 2, 0};
     if (type == WEIR_TYPE_str16)
         return (struct wr_payload_step){WR_STEP_STR16, 2, 2, 0};
     return (struct wr_payload_step){WR_STEP_ARRAY, bytes, bytes, 0};
@@ -93,6 +95,10 @@ uint32_t wr_nettrace_payload(const struct wr_payload_step *step, const unsigned 
             copy(&cursor, step->fixed_bytes);
         } else if (step->kind == WR_STEP_ARRAY) {
             copy(&cursor, (uint32_t)sizeof(uint16_t) + count_at(cursor.from) * step->element_bytes);
+        } else if (step->kind == WR_STEP_STRN) {
+            uint32_t count = count_at(cursor.from);
+            cursor.to = wr_utf16_from_counted(cursor.from + sizeof(uint16_t), count, cursor.to);
+            cursor.from += sizeof(uint16_t) + count;
         } else {
             uint32_t count = count_at(cursor.from);
             cursor.from += sizeof(uint16_t);

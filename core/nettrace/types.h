@@ -43,14 +43,19 @@ static inline bool wr_type_is_array(enum weir_type type)
     return ((int)type & ~255) == WR_TYPE_ARRAY && code >= WEIR_TYPE_i8 && code <= WEIR_TYPE_u64;
 }
 
+static inline bool wr_type_is_integer(enum weir_type type)
+{
+    return (type >= WEIR_TYPE_i8 && type <= WEIR_TYPE_u64) || type == WEIR_TYPE_bool8;
+}
+
 static inline bool wr_type_is_string(enum weir_type type)
 {
-    return type == WEIR_TYPE_str || type == WEIR_TYPE_str16;
+    return type == WEIR_TYPE_str || type == WEIR_TYPE_str16 || type == WEIR_TYPE_strn;
 }
 
 static inline bool wr_type_is_fixed(enum weir_type type)
 {
-    return (int)type < WR_TYPE_ARRAY && wr_type_bytes(type) != 0;
+    return ((int)type < WR_TYPE_ARRAY && wr_type_bytes(type) != 0) || type == WEIR_TYPE_bool8;
 }
 
 /* A payload of variable size is a list of steps: each string, each array, and the bytes of the fixed
@@ -60,7 +65,9 @@ enum wr_step {
     WR_STEP_FIXED,
     WR_STEP_STR,
     WR_STEP_STR16,
+    /* Those from here on have a count in the emitter's payload. */
     WR_STEP_ARRAY,
+    WR_STEP_STRN,
     WR_STEP_WHOLE /* the only step of a payload that has neither strings nor arrays */
 };
 struct wr_payload_step {

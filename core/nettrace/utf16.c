@@ -1,5 +1,5 @@
-/* UTF-8 to UTF-16LE, without tables. Overlong forms, surrogates and bytes that begin nothing are
- * invalid; each invalid byte becomes one U+FFFD. */
+/* UTF-8 to UTF-16LE, without tables. Overlong forms, surrogates, bytes that begin nothing and zeros,
+ * which would end a string in the file, are invalid; each invalid byte becomes one U+FFFD. */
 #include "nettrace/writer.h"
 
 #include <string.h>
@@ -38,11 +38,6 @@ static inline bool is_plain(const unsigned char *text)
 #else
     return half_is_plain(text) && half_is_plain(text + HALF);
 #endif
-}
-
-static inline bool is_ascii(const unsigned char *text)
-{
-    return ((half_at(text) | half_at(text + HALF)) & HIGHS) == 0;
 }
 
 /* Each byte of an ASCII text is the low byte of its unit. */
@@ -97,12 +92,12 @@ uint32_t wr_utf16_from_utf8(const unsigned char *text, uint32_t count, unsigned 
 {
     unsigned char *start = out;
     for (uint32_t at = 0; at < count;) {
-        for (; count - at >= BLOCK && is_ascii(text + at); at += BLOCK, out += 2 * BLOCK)
+        for (; count - at >= BLOCK && is_plain(text + at); at += BLOCK, out += 2 * BLOCK)
             widen(text + at, out);
         if (at == count)
             break;
         uint32_t code_point = text[at], length = 1;
-        if (code_point >= 0x80) {
+        if (code_point - 1 >= 0x7F) {
             length = decode(text + at, count - at, &code_point);
             if (length == 0) {
                 code_point = 0xFFFD;
@@ -174,4 +169,11 @@ unsigned char *wr_utf16_from_text(const unsigned char *text, uint32_t count, uns
         return terminate(out + 2 * (size_t)count);
     const unsigned char *zero = memchr(text, 0, count);
     return terminate(out + wr_utf16_from_utf8(text, zero ? (uint32_t)(zero - text) : count, out));
+}
+
+unsigned char *wr_utf16_from_counted(const unsigned char *text, uint32_t count, unsigned char *out)
+{
+    if (WR_LIKELY(widen_plain(text, count, out)))
+        return terminate(out + 2 * (size_t)count);
+    return terminate(out + wr_utf16_from_utf8(text, count, out));
 }

@@ -88,16 +88,18 @@ void wr_nettrace_end(struct wr_nettrace *nettrace);
 bool wr_nettrace_flush(struct wr_nettrace *nettrace);
 
 /* A payload as a record has it, as the file wants it: strings become zero-terminated UTF-16, an
- * invalid UTF-8 byte one U+FFFD. `steps`: of the schema, which has strings or arrays. Returns the
- * bytes, at most WR_PAYLOAD_BYTES_MAX. */
+ * invalid UTF-8 byte one U+FFFD, and so a zero in a string with a length. `steps`: of the schema, which
+ * has strings or arrays. Returns the bytes, at most WR_PAYLOAD_BYTES_MAX. */
 uint32_t wr_nettrace_payload(const struct wr_payload_step *steps, const unsigned char *record,
                              unsigned char *out);
 
-/* UTF-8 to UTF-16LE; returns bytes written, at most 2 * count. */
+/* UTF-8 to UTF-16LE, zeros as U+FFFD; returns bytes written, at most 2 * count. */
 uint32_t wr_utf16_from_utf8(const unsigned char *text, uint32_t count, unsigned char *out);
 /* The same for a text that ends at its first zero, with a zero behind it. Returns the end of what it
  * has written. */
 unsigned char *wr_utf16_from_text(const unsigned char *text, uint32_t count, unsigned char *out);
+/* The same for all of a text. */
+unsigned char *wr_utf16_from_counted(const unsigned char *text, uint32_t count, unsigned char *out);
 
 /*
  * Runs.

@@ -30,10 +30,12 @@ struct wr_told_loss {
     enum weir_loss cause;
 };
 
-#define WR_TOLD_LOSSES_MAX        256
-#define WR_LOSS_METADATA_ID       (WR_EVENT_INDEX_MAX + 1)
-#define WR_CLOCK_STEP_METADATA_ID (WR_EVENT_INDEX_MAX + 2)
-#define WR_SESSION_METADATA_ID    (WR_EVENT_INDEX_MAX + 3)
+#define WR_TOLD_LOSSES_MAX         256
+#define WR_LOSS_METADATA_ID        (WR_EVENT_INDEX_MAX + 1)
+#define WR_CLOCK_STEP_METADATA_ID  (WR_EVENT_INDEX_MAX + 2)
+#define WR_SESSION_METADATA_ID     (WR_EVENT_INDEX_MAX + 3)
+#define WR_THREAD_NAME_METADATA_ID (WR_EVENT_INDEX_MAX + 4)
+#define WR_ENUM_METADATA_ID        (WR_EVENT_INDEX_MAX + 5)
 
 /* A step back of the clock. OVERWRITE keeps the last ones, because it may keep older segments. */
 struct wr_clock_step {
@@ -118,7 +120,7 @@ struct wr_drain {
     struct wr_clock_step steps[WR_CLOCK_STEPS_MAX];
     uint32_t step_count, steps_told;
     uint64_t openings; /* segments opened when the clock was last read */
-    unsigned char metadata_written[(WR_CLOCK_STEP_METADATA_ID + 1 + 7) / 8];
+    unsigned char metadata_written[(WR_ENUM_METADATA_ID + 1 + 7) / 8];
 
     struct weir_counts own; /* LOCK(buffers.lock): rundown events, and losses without a lane */
     uint64_t late_records;  /* LOCK */

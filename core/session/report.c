@@ -35,8 +35,7 @@ static const struct weir_schema loss_schema = {.name = "Loss",
                                                .fields = loss_fields,
                                                .field_count = 4};
 
-/* With its zero. Returns where it ends. */
-static unsigned char *put_string(unsigned char *out, const char *text)
+WR_COLD unsigned char *wr_report_put_string(unsigned char *out, const char *text)
 {
     out += wr_utf16_from_utf8((const unsigned char *)text, (uint32_t)strlen(text), out);
     memset(out, 0, 2);
@@ -48,7 +47,7 @@ static uint32_t loss_payload(const struct wr_told_loss *loss, unsigned char *out
     uint32_t after = (uint32_t)loss->after;
     memcpy(out, &loss->capture_id, 8);
     memcpy(out + 8, &after, 4);
-    unsigned char *end = put_string(out + 12, weir_loss_name(loss->cause));
+    unsigned char *end = wr_report_put_string(out + 12, weir_loss_name(loss->cause));
     memcpy(end, &loss->count, 8);
     return (uint32_t)(end + 8 - out);
 }
@@ -92,7 +91,7 @@ WR_COLD void wr_report_session(struct weir_session *session, uint64_t ticks)
     struct wr_drain *drain = &session->drain;
     const uint64_t budgets[] = {session->buffers.arena_bytes, session->requested_bytes};
     unsigned char payload[64];
-    unsigned char *end = put_string(payload, mode_word(session->config.mode));
+    unsigned char *end = wr_report_put_string(payload, mode_word(session->config.mode));
     memcpy(end, budgets, sizeof budgets);
     wr_nettrace_metadata(&drain->nettrace, WR_SESSION_METADATA_ID, "Weir", &session_schema, false,
                          ticks);
@@ -101,7 +100,38 @@ WR_COLD void wr_report_session(struct weir_session *session, uint64_t ticks)
                         (uint32_t)(end + sizeof budgets - payload));
 }
 
-void wr_report_late(struct weir_session *session)
+/* Weir/Enum: names for the values of a field, "number=name;number=name". */
+static const struct weir_field enum_fields[] = {
+    {"Provider", WEIR_TYPE_str}, {"EventId", WEIR_TYPE_u32}, {"Version", WEIR_TYPE_u32},
+    {"Field", WEIR_TYPE_str},    {"Enum", WEIR_TYPE_str},    {"Values", WEIR_TYPE_str}};
+static const struct weir_schema enum_schema = {.name = "Enum",
+                                               .event_id = 5,
+                                               .level = WEIR_LEVEL_INFO,
+                                               .fields = enum_fields,
+                                               .field_count = 6};
+
+static void enum_write(struct weir_session *session, const struct wr_enum_event *event,
+                       uint64_t ticks)
+{
+    struct wr_drain *drain = &session->drain;
+    if (wr_report_is_first_use(drain, WR_ENUM_METADATA_ID))
+        wr_nettrace_metadata(&drain->nettrace, WR_ENUM_METADATA_ID, "Weir", &enum_schema, false,
+                             ticks);
+    wr_nettrace_block_begin(&drain->nettrace, drain->self.capture_id, drain->self.thread_id);
+    wr_report_own_event(session, WR_ENUM_METADATA_ID, ticks, event->payload, event->payload_bytes);
+}
+
+WR_COLD void wr_report_definition(struct weir_session *session,
+                                  const struct wr_event_definition *definition, uint64_t ticks)
+{
+    wr_nettrace_metadata(&session->drain.nettrace, definition->index, definition->provider_name,
+                         &definition->schema, definition->has_arrays, ticks);
+    for (uint32_t i = 0; definition->enums && i < definition->schema.field_count; i++)
+        if (definition->enums[i])
+            enum_write(session, definition->enums[i], ticks);
+}
+
+WR_COLD void wr_report_late(struct weir_session *session)
 {
     pthread_mutex_lock(&session->buffers.lock);
     session->drain.late_records++;

@@ -30,18 +30,25 @@ static inline bool wr_report_is_first_use(struct wr_drain *drain, uint32_t metad
     return is_first;
 }
 
-/* Writes the metadata of an event before its first record. */
+/* Writes the metadata of an event, and the names of its fields' values. */
+void wr_report_definition(struct weir_session *session,
+                          const struct wr_event_definition *definition, uint64_t ticks);
+
+/* The same before its first record, outside a thread's block. */
 static inline void wr_report_describe(struct weir_session *session,
                                       const struct wr_event_definition *definition, uint64_t ticks)
 {
     if (wr_report_is_first_use(&session->drain, definition->index))
-        wr_nettrace_metadata(&session->drain.nettrace, definition->index, definition->provider_name,
-                             &definition->schema, definition->has_arrays, ticks);
+        wr_report_definition(session, definition, ticks);
 }
 
 /* Writes an event of the drain's own capture thread, whose block has begun. */
 void wr_report_own_event(struct weir_session *session, uint32_t metadata_id, uint64_t ticks,
                          const void *payload, uint32_t payload_bytes);
+
+/* Writes the text in UTF-16, with its zero: at most two bytes for each of its own, and two. Returns
+ * where it ends. */
+unsigned char *wr_report_put_string(unsigned char *out, const char *text);
 
 /* Writes Weir/Session. */
 void wr_report_session(struct weir_session *session, uint64_t ticks);

@@ -7,11 +7,13 @@
 #include <weir/plugin.h>
 #include <string.h>
 
-#define NEWER_EVENTS(EVENT, P)                             \
-    EVENT(P, Number, 1, 0, WEIR_LEVEL_INFO, 0x1, (u64, A)) \
-    EVENT(P, Text, 2, 0, WEIR_LEVEL_INFO, 0x1, (str, Value))
+#define NEWER_KINDS(VALUE) VALUE(First, 1) VALUE(Second, 2)
+#define NEWER_EVENTS(EVENT, P)                                         \
+    EVENT(P, Number, 1, 0, WEIR_LEVEL_INFO, 0x1, (enum(u64, Kind), A)) \
+    EVENT(P, Text, 2, 0, WEIR_LEVEL_INFO, 0x1, (strn, Value))
 WEIR_PLUGIN_DEFINE
 WEIR_PROVIDER(Plugin, NEWER_EVENTS)
+WEIR_ENUM(Kind, NEWER_KINDS)
 WEIR_PROVIDER_DEFINE(Plugin, NEWER_EVENTS)
 
 static struct weir_provider *provider;
@@ -42,7 +44,7 @@ __attribute__((visibility("default"))) int plugin_run(const struct weir_function
     for (uint64_t i = 0; i < 16; i++)
         if (!WEIR_EMIT(Plugin, Number, i))
             return 4;
-    if (!WEIR_EMIT_TO(session_id, Plugin, Text, "text"))
+    if (!WEIR_EMIT_TO(session_id, Plugin, Text, "text", 2))
         return 5;
     bool is_written =
         weir_event_emit(&weir_events_Plugin.Number, NULL, 0, sizeof(struct weir_value));

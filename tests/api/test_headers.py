@@ -32,29 +32,44 @@ LETTERS = string.ascii_letters
 NAMES = [name for name in itertools.chain(LETTERS, map("".join, itertools.product(LETTERS, LETTERS + string.digits + "_")))
          if name not in NOT_DEFINED]
 
-# Uses every macro and type of the list.
+# Uses every macro and type of the list. The second provider's name is itself one of the macros of two letters.
 HOST = """
 #define HOST_EVENTS(EVENT, P)                                                                                   \\
     EVENT(P, Bare, 1, 0, WEIR_LEVEL_INFO, 0)                                                                    \\
     EVENT(P, Numbers, 2, 0, WEIR_LEVEL_INFO, 0x1, (bool, Bool), (i8, Int8), (u8, Uint8), (i16, Int16),          \\
           (u16, Uint16), (i32, Int32), (u32, Uint32), (i64, Int64), (u64, Uint64), (f32, Float), (f64, Double), \\
-          (guid, Guid), (str, Text), (str16, Wide))                                                             \\
+          (guid, Guid), (str, Text), (enum(u8, Kind), Kind))                                                             \\
     EVENT(P, Arrays, 3, 0, WEIR_LEVEL_INFO, 0x2, (array_i8, Int8), (array_u8, Uint8), (array_i16, Int16),       \\
           (array_u16, Uint16), (array_i32, Int32), (array_u32, Uint32), (array_i64, Int64), (array_u64, Uint64))\\
-    EVENT(P, Counted, 4, 0, WEIR_LEVEL_INFO, 0x4, (array_u8, Data), (u32, Data_count))                          \\
+    EVENT(P, Counted, 4, 0, WEIR_LEVEL_INFO, 0x4, (array_u8, Data), (u32, Data_count), (strn, Name),        \\
+          (bool8, Flag), (str16, Wide))                                                                         \\
     EVENT(P, Full, 5, 0, WEIR_LEVEL_INFO, 0x8, ARRAYS_OF_EIGHT(One), ARRAYS_OF_EIGHT(Two))
 #define ARRAYS_OF_EIGHT(Name)                                                                                   \\
     (array_u8, Name##1), (array_u8, Name##2), (array_u8, Name##3), (array_u8, Name##4), (array_u8, Name##5),    \\
     (array_u8, Name##6), (array_u8, Name##7), (array_u8, Name##8)
+#define HOST_KINDS(VALUE) VALUE(First, 0) VALUE(Last, -1)
+WEIR_ENUM(Kind, HOST_KINDS)
 WEIR_PROVIDER(Host, HOST_EVENTS)
 WEIR_PROVIDER_DEFINE(Host, HOST_EVENTS)
+#define VM_EVENTS(EVENT, P)                                                                                     \\
+    EVENT(P, Bare, 1, 0, WEIR_LEVEL_INFO, 0) EVENT(P, Count, 2, 0, WEIR_LEVEL_INFO, 0, (u32, Count))
+WEIR_PROVIDER(VM, VM_EVENTS)
+WEIR_PROVIDER_DEFINE(VM, VM_EVENTS)
+
+bool vm_emits(void);
+bool vm_emits(void)
+{
+    return WEIR_EMIT(VM, Bare) && WEIR_EMIT_TO(1, VM, Bare) && WEIR_EMIT_AT(0, VM, Bare) && WEIR_EMIT(VM, Count, 1) &&
+           WEIR_EMIT_TO(1, VM, Count, 1) && WEIR_EMIT_AT(0, VM, Count, 1) && weir_provider_VM.name &&
+           weir_event_is_enabled(&weir_events_VM.Bare) && VM_Bare() && VM_Bare_at(0) && VM_Count_to(1, 2);
+}
 
 bool host_emits(const uint8_t *data, uint32_t count);
 bool host_emits(const uint8_t *data, uint32_t count)
 {
-    return WEIR_EMIT(Host, Bare) && WEIR_EMIT(Host, Counted, data, count, count) &&
-           WEIR_EMIT_TO(1, Host, Bare) && WEIR_EMIT_TO(1, Host, Counted, data, count, count) &&
-           WEIR_EMIT_AT(weir_clock(), Host, Bare) && WEIR_EMIT_AT(0, Host, Counted, data, count, count) &&
+    return WEIR_EMIT(Host, Bare) && WEIR_EMIT(Host, Counted, data, count, count, "name", 4, true, WEIR_NULL_) &&
+           WEIR_EMIT_TO(1, Host, Bare) && WEIR_EMIT_TO(1, Host, Counted, data, count, count, "n", 1, true, WEIR_NULL_) &&
+           WEIR_EMIT_AT(weir_clock(), Host, Bare) && WEIR_EMIT_AT(0, Host, Counted, data, count, count, "n", 1, true, WEIR_NULL_) &&
            WEIR_EMIT(Host, Full, data, count, data, count, data, count, data, count, data, count, data, count,
                      data, count, data, count, data, count, data, count, data, count, data, count, data, count,
                      data, count, data, count, data, count);

@@ -364,6 +364,107 @@ class Dump(unittest.TestCase):
         self.assertEqual(rules(data, 0), [])
 
 
+ENUM_FIELDS = [("Provider", STRING), ("EventId", U32), ("Version", U32), ("Field", STRING), ("Enum", STRING), ("Values", STRING)]
+
+
+class Enums(unittest.TestCase):
+    """Weir/Enum gives names to the values of fields of the events that follow it."""
+
+    def stream(self, *enums):
+        stream = Stream()
+        stream.define("Demo", 1, "Old", [("Cause", U32)])
+        demo = stream.define("Demo", 1, "New", [("Cause", U32), ("Flag", 6), ("Number", I32)], version=1)
+        enum = stream.define("Weir", 5, "Enum", ENUM_FIELDS)
+        stream.point(1, 1, 7)
+        stream.events(*((enum, 7, 10 + i, *values) for i, values in enumerate(enums)))
+        stream.events((demo, 1, 20, 1, 1, -1), (demo, 1, 21, 2, 0, 5))
+        return stream.end()
+
+    GOOD = [("Demo", 1, 1, "Cause", "Causes", "0=Full;1=Asked \"x\""), ("Demo", 1, 1, "Flag", "bool8", "0=false;1=true"),
+            ("Demo", 1, 1, "Number", "Signs", "-1=Minus")]
+
+    def test_dump(self):
+        data = self.stream(*self.GOOD)
+        rows = [json.loads(row) for row in run("dump", "--json", "--provider", "Demo", "-", data=data).stdout.splitlines()]
+        self.assertEqual([row["fields"] for row in rows], [{"Cause": 'Asked "x"', "Flag": True, "Number": "Minus"},
+                                                           {"Cause": 2, "Flag": False, "Number": 5}])
+        text = run("dump", "--sorted", "-", data=data).stdout.decode()
+        self.assertIn("Flag=true Number=Minus", text)
+        self.assertIn("Cause=2 Flag=false Number=5", text)
+        self.assertEqual(rules(data, 0), [])
+
+    def test_check(self):
+        for bad in (("Demo", 1, 2, "Cause", "E", "0=a"), ("Other", 1, 1, "Cause", "E", "0=a"), ("Demo", 1, 1, "None", "E", "0=a"),
+                    ("Demo", 1, 1, "Cause", "E", "0"), ("Demo", 1, 1, "Cause", "E", "=a"), ("Demo", 1, 1, "Cause", "E", "0=a;x=b")):
+            self.assertEqual(rules(self.stream(bad), 1), ["enum-event"], bad)
+        self.assertEqual(rules(self.stream(("Weir", 5, 0, "Field", "E", "0=a")), 1), ["enum-event"], "a string")
+
+    def test_report(self):
+        stream = Stream()
+        function = stream.define("Demo", 1, "Function", [("FunctionId", U64), ("Name", STRING), ("Kind", U32)])
+        call = stream.define("Demo", 2, "Call", [("FunctionId", U64)])
+        enum = stream.define("Weir", 5, "Enum", ENUM_FIELDS)
+        stream.point(1, 1, 7)
+        stream.events((enum, 7, 2, "Demo", 1, 0, "Kind", "Kinds", "3=native"))
+        stream.events((function, 1, 3, 1, "main", 3), (call, 1, 4, 1), (function, 1, 5, 2, "none", 4))
+        functions = run_json("report", stream.end())["providers"][0]["functions"]
+        self.assertEqual([(f["name"], f["kind"]) for f in functions if f["calls"]], [("main", "native")])
+
+
+NAME_FIELDS = [("CaptureThread", U64), ("ThreadId", U64), ("Name", STRING)]
+
+
+class ThreadNames(unittest.TestCase):
+    """Weir/ThreadName names a thread, from then on; the last name counts."""
+
+    def stream(self, *names):
+        stream = Stream()
+        tick = stream.define("Demo", 1, "Tick", [("n", U32)])
+        name = stream.define("Weir", 4, "ThreadName", NAME_FIELDS)
+        stream.point(1, 1, 2, 7)
+        if names:
+            stream.events(*((name, 7, 10 + i, *values) for i, values in enumerate(names)))
+        stream.events((tick, 1, 20, 5), (tick, 2, 21, 6))
+        return stream.end()
+
+    GOOD = [(7, 70, "Weir"), (1, 10, "first"), (1, 10, 'Gr\u00fc\u00dfe "\x1b[31m"'), (1, 10, "\ufffd" * 47)]
+
+    def test_stat(self):
+        stat = run_json("stat", self.stream(*self.GOOD[:3]))
+        self.assertEqual([(t["captureThread"], t["name"]) for t in stat["threads"]],
+                         [(1, 'Gr\u00fc\u00dfe "\x1b[31m"'), (2, None), (7, "Weir")])
+        text = run("stat", "-", data=self.stream(*self.GOOD[:3])).stdout.decode()
+        self.assertRegex(text, r"capture thread +OS thread +name +events")
+        self.assertIn("Gr\u00fc\u00dfe", text)
+        self.assertNotIn("\x1b", text)
+        self.assertNotRegex(run("stat", "-", data=self.stream()).stdout.decode(), r"OS thread +name")
+
+    def test_dump(self):
+        data = self.stream(*self.GOOD[:2])
+        rows = [json.loads(row) for row in run("dump", "--json", "--provider", "Demo", "-", data=data).stdout.splitlines()]
+        self.assertEqual([row.get("threadName") for row in rows], ["first", None])
+        lines = run("dump", "--provider", "Demo", "-", data=data).stdout.decode().splitlines()
+        self.assertRegex(lines[0], r" 1(/\d+)? \[first\] #2 Demo/Tick\(1\) n=5$")
+        self.assertRegex(lines[1], r" 2(/\d+)? #2 Demo/Tick\(1\) n=6$")
+
+    def test_report(self):
+        stream = Stream()
+        call = stream.define("Demo", 1, "Call", [("FunctionId", U64)])
+        name = stream.define("Weir", 4, "ThreadName", NAME_FIELDS)
+        stream.point(1, 1, 2, 3, 7)
+        stream.events((name, 7, 10, 2, 20, "worker"), (call, 1, 11, 5), (call, 2, 12, 5), (call, 2, 13, 5), (name, 7, 14, 3, 30, "idle"))
+        data = stream.end()
+        self.assertEqual(run_json("report", data)["providers"][0]["threads"],
+                         [{"captureThread": 2, "name": "worker", "calls": 2}, {"captureThread": 1, "name": None, "calls": 1}])
+        top = run("report", "--top", "1", "-", data=data).stdout.decode().splitlines()
+        self.assertEqual([line.split() for line in top[-2:]], [["capture", "thread", "name", "calls"], ["2", "worker", "2"]])
+
+    def test_check(self):
+        self.assertEqual(rules(self.stream(*self.GOOD), 0), [])
+        for bad in ((3, 30, "unknown thread"), (1, 10, ""), (1, 10, "x" * 142)):
+            self.assertEqual(rules(self.stream(bad), 1), ["name-event"], bad)
+
+
 class Report(unittest.TestCase):
     def setUp(self):
         self.stream = Stream()

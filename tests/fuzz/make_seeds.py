@@ -29,6 +29,17 @@ def losses():
     return stream.end()
 
 
+def enums():
+    stream = Stream()
+    tick = stream.define("Demo", 1, "Tick", [("n", U32), ("flag", 6)])
+    texts = [(name, STRING) for name in ("Field", "Enum", "Values")]
+    enum = stream.define("Weir", 5, "Enum", [("Provider", STRING), ("EventId", U32), ("Version", U32), *texts])
+    stream.point(1, 1, 7)
+    stream.events((enum, 7, 2, "Demo", 1, 0, "n", "Kinds", "0=none;-1=all"), (enum, 7, 3, "Demo", 1, 0, "flag", "bool8", "0=false"))
+    stream.events((tick, 1, 4, 0, 1), (tick, 1, 5, 2**32 - 1, 0))
+    return stream.end()
+
+
 def fields_v2(stream, number, fields):
     """A definition with a V2Params tag; fields are ready-made descriptions after their names."""
     described = b""
@@ -147,7 +158,7 @@ def write(folder, files):
 def main():
     folder, traces, recordings = map(pathlib.Path, sys.argv[1:])
     reader = {path.name: path.read_bytes()[:FRONT_BYTES] for path in traces.glob("*.nettrace")}
-    reader.update((f"{make.__name__}.nettrace", make()) for make in (losses, arrays, uncompressed))
+    reader.update((f"{make.__name__}.nettrace", make()) for make in (losses, enums, arrays, uncompressed))
     write(folder / "reader", reader)
     requests = starts()
     conversations = {f"misbehaving_{i}": conversation for i, conversation in enumerate(misbehaving(requests["collect_6"]))}

@@ -22,12 +22,15 @@
 #include <unistd.h>
 #include <weir/weir.h>
 
+#define INTEROP_COLORS(VALUE) VALUE(Red, 1) VALUE(Green, 300)
+WEIR_ENUM(Color, INTEROP_COLORS)
 #define INTEROP_EVENTS(EVENT, P)                                                               \
     EVENT(P, Numbers, 1, 3, WEIR_LEVEL_INFO, 0x1, (bool, Yes), (bool, No), (i8, I8), (u8, U8), \
           (i16, I16), (u16, U16), (i32, I32), (u32, U32), (i64, I64), (u64, U64), (f32, F32),  \
           (f64, F64), (guid, Guid))                                                            \
     EVENT(P, Texts, 2, 0, WEIR_LEVEL_WARNING, 0x2, (str, Ascii), (u32, Between), (str, Wide),  \
-          (str, Broken), (str16, Units), (str, Empty))                                         \
+          (str, Broken), (str16, Units), (str, Empty), (strn, Part), (bool8, Is),              \
+          (enum(u16, Color), Color))                                                           \
     EVENT(P, Arrays, 3, 0, WEIR_LEVEL_INFO, 0x4, (array_u8, Bytes), (array_i8, I8),            \
           (array_i16, I16), (array_u16, U16), (array_i32, I32), (array_u32, U32),              \
           (array_i64, I64), (array_u64, U64), (array_i32, Nothing), (str, Last))               \
@@ -115,7 +118,8 @@ static void emit_fields(void)
     static const uint64_t u64[] = {UINT64_MAX};
     Interop_Numbers(true, false, INT8_MIN, UINT8_MAX, INT16_MIN, UINT16_MAX, INT32_MIN, UINT32_MAX,
                     INT64_MIN, UINT64_MAX, 0.1f, -0.0, &guid);
-    Interop_Texts("plain", 7, "gr\xC3\xBC\xC3\x9F \xF0\x9F\x98\x80", "a\xFF\xC3(b", units, NULL);
+    Interop_Texts("plain", 7, "gr\xC3\xBC\xC3\x9F \xF0\x9F\x98\x80", "a\xFF\xC3(b", units, NULL,
+                  "part\0ition", 6, true, 300);
     Interop_Arrays(bytes, 4, i8, 3, i16, 2, u16, 2, i32, 3, u32, 2, i64, 2, u64, 1, NULL, 0, "end");
     Interop_Plain();
 }
@@ -166,7 +170,7 @@ static void write_fields(void)
     FILE *file = session_end(session, "fields");
     fprintf(file,
             "{\n \"events\": {\"Interop/1\": 1, \"Interop/2\": 1, \"Interop/3\": 1, \"Interop/4\": "
-            "1, \"InteropDynamic/9\": 1},\n"
+            "1, \"InteropDynamic/9\": 1, \"Weir/5\": 2},\n"
             " \"events_lost\": 0,\n \"rising\": true,\n \"fields\": {\n"
             "  \"Interop/1\": {\"Yes\": true, \"No\": false, \"I8\": -128, \"U8\": 255, \"I16\": "
             "-32768, \"U16\": 65535,\n"
@@ -176,7 +180,7 @@ static void write_fields(void)
             "  \"Interop/2\": {\"Ascii\": \"plain\", \"Between\": 7, \"Wide\": \"gr\\u00fc\\u00df "
             "\\ud83d\\ude00\",\n"
             "   \"Broken\": \"a\\ufffd\\ufffd(b\", \"Units\": \"u\\u20ac\\ud83d\\ude00\", "
-            "\"Empty\": \"\"},\n"
+            "\"Empty\": \"\", \"Part\": \"part\\ufffdi\", \"Is\": 1, \"Color\": 300},\n"
             "  \"Interop/3\": {\"Bytes\": \"0001feff\", \"I8\": [-128, -1, 127], \"I16\": [-32768, "
             "32767], \"U16\": [0, 65535],\n"
             "   \"I32\": [-2147483648, 0, 2147483647], \"U32\": [1, 4294967295],\n"

@@ -393,11 +393,15 @@ static enum weir_result define(void)
 {
     static const struct weir_field fields[] = {
         {"Number", WEIR_TYPE_u32}, {"Text", WEIR_TYPE_str}, {"Wide", WEIR_TYPE_str16}};
+    static const struct weir_enum_value values[] = {{"One", 1}};
+    static const struct weir_enum names = {sizeof names, "Names", values, 1, sizeof values[0]};
+    static const struct weir_enum *const enums[] = {&names, NULL, NULL};
     struct weir_schema schema = WEIR_SCHEMA_INIT;
     schema.name = "Defined";
     schema.event_id = 1;
     schema.fields = fields;
     schema.field_count = 3;
+    schema.enums = enums;
     enum weir_result result = weir_event_define(provider, &schema, &defined, &error);
     CHECK((result == WEIR_OK) == (defined != NULL));
     return with_text(result);

@@ -2,6 +2,7 @@
 #include "unit.h"
 
 #include <pthread.h>
+#include <fields.h>
 #include <reader.h>
 #include <stdlib.h>
 
@@ -11,7 +12,8 @@ WEIR_PROVIDER_DEFINE(Unit, UNIT_EVENTS)
 #define VALUES_EVENTS(EVENT, P)                                                          \
     EVENT(P, All, 1, 0, WEIR_LEVEL_INFO, 0x1, (bool, Flag), (i8, Small), (str, Narrow),  \
           (f32, Single), (array_u16, Numbers), (f64, Double), (guid, Id), (str16, Wide), \
-          (u8, Last))
+          (strn, Part), (u8, Last))                                                      \
+    EVENT(P, Named, 2, 0, WEIR_LEVEL_INFO, 0x2, (u32, Number), (strn, Name))
 WEIR_PROVIDER(Values, VALUES_EVENTS)
 WEIR_PROVIDER_DEFINE(Values, VALUES_EVENTS)
 
@@ -155,12 +157,22 @@ static struct {
     uint32_t size, count;
 } payload;
 
-/* Each event equals the first one. */
+static char names[512];
+
+/* Each event All equals the first one. The names are kept. */
 static void on_values(void *context, const struct wt_event *event)
 {
     (void)context;
+    size_t length = strlen(names);
     if (strcmp(event->metadata->provider_name, "Values") != 0)
         return;
+    if (event->metadata->event_id == 2) {
+        assert_true(event->payload_size >= 6 && event->payload_size % 2 == 0);
+        length += wt_utf16_to_utf8(event->payload + 4, event->payload_size - 6, names + length,
+                                   sizeof names - length - 1);
+        names[length] = '|';
+        return;
+    }
     if (payload.count++ == 0) {
         assert_in_range(event->payload_size, 1, sizeof payload.bytes);
         payload.size = (uint32_t)event->payload_size;
@@ -168,6 +180,19 @@ static void on_values(void *context, const struct wt_event *event)
     }
     assert_int_equal(event->payload_size, payload.size);
     assert_memory_equal(event->payload, payload.bytes, payload.size);
+}
+
+static void read_values(struct weir_session *session)
+{
+    struct wt_handlers handlers = {.event = on_values};
+    struct wt_memory_source memory = {0};
+    assert_int_equal(weir_session_memory(session, (const void **)&memory.bytes, &memory.size),
+                     WEIR_OK);
+    struct wt_source source = wt_source_memory(&memory);
+    struct wt_reader *reader;
+    assert_int_equal(wt_reader_create(&reader, &source, NULL, &handlers, NULL), WT_OK);
+    assert_int_equal(wt_reader_run(reader), WT_END);
+    wt_reader_destroy(reader);
 }
 
 /* An array of values gives the same bytes in the file as the event's typed emitter. */
@@ -185,29 +210,78 @@ static void test_values(void **state)
         {.type = WEIR_TYPE_f64, .float_value = -2.25},
         {.type = WEIR_TYPE_guid, .pointer = &id},
         {.type = WEIR_TYPE_str16, .pointer = wide},
+        {.type = WEIR_TYPE_strn, .count = 4, .pointer = "particular"},
         {.type = WEIR_TYPE_u8, .unsigned_value = 200},
     };
     values[0].boolean = true; /* one byte of eight */
-    struct wt_handlers handlers = {.event = on_values};
-    struct wt_memory_source memory = {0};
     struct weir_session_config config = unit_config();
     config.providers = "Values";
-    assert_int_equal(weir_provider_register(&weir_provider_Values, NULL, NULL, NULL, NULL),
-                     WEIR_OK);
     struct weir_session *session = unit_start(&config);
-    assert_true(
-        WEIR_EMIT(Values, All, true, -5, "narrow", 1.5f, numbers, 3, -2.25, &id, wide, 200));
-    assert_true(weir_event_emit(&weir_events_Values.All, values, 9, sizeof values[0]));
+    assert_true(WEIR_EMIT(Values, All, true, -5, "narrow", 1.5f, numbers, 3, -2.25, &id, wide,
+                          "particle", 4, 200));
+    assert_true(weir_event_emit(&weir_events_Values.All, values, 10, sizeof values[0]));
     assert_int_equal(weir_session_stop(session, NULL), WEIR_OK);
-    assert_int_equal(weir_session_memory(session, (const void **)&memory.bytes, &memory.size),
-                     WEIR_OK);
-    struct wt_source source = wt_source_memory(&memory);
-    struct wt_reader *reader;
-    assert_int_equal(wt_reader_create(&reader, &source, NULL, &handlers, NULL), WT_OK);
-    assert_int_equal(wt_reader_run(reader), WT_END);
+    read_values(session);
     assert_int_equal(payload.count, 2);
-    wt_reader_destroy(reader);
     weir_session_destroy(session);
+}
+
+/* With one session on the fast way, and with two on the other one. */
+static void emit_names(void)
+{
+    static const char name[] = "all of it, and a\0zero, \xC3\xBC, \xFF";
+    assert_true(WEIR_EMIT(Values, Named, 1, name, sizeof name - 1));
+    assert_true(WEIR_EMIT(Values, Named, 1, name, 3));
+    assert_true(WEIR_EMIT(Values, Named, 1, name, 0));
+    assert_true(WEIR_EMIT(Values, Named, 1, NULL, 5)); /* no text: an empty one */
+}
+
+#define NAMES "all of it, and a\xEF\xBF\xBDzero, \xC3\xBC, \xEF\xBF\xBD|all|||"
+
+static void test_strings_with_a_length(void **state)
+{
+    (void)state;
+    struct weir_session_config config = unit_config();
+    config.providers = "Values";
+    struct weir_session *session = unit_start(&config);
+    emit_names();
+    struct weir_session *second = unit_start(&config);
+    emit_names();
+    assert_int_equal(weir_session_stop(second, NULL), WEIR_OK);
+    assert_int_equal(weir_session_stop(session, NULL), WEIR_OK);
+    read_values(second);
+    assert_string_equal(names, NAMES);
+    read_values(session);
+    assert_string_equal(names, NAMES NAMES NAMES);
+    weir_session_destroy(second);
+    weir_session_destroy(session);
+}
+
+/* Also a record that spans segments. */
+static void test_length_at_the_limit(void **state)
+{
+    (void)state;
+    static char text[32767];
+    struct weir_session_config config = unit_config();
+    config.providers = "Values";
+    config.segment_bytes = 4096;
+    struct weir_session *session = unit_start(&config);
+    memset(text, 'x', sizeof text);
+    assert_true(WEIR_EMIT(Values, Named, 1, text, sizeof text - 3)); /* the number takes four */
+    assert_false(WEIR_EMIT(Values, Named, 1, text, sizeof text - 2));
+    assert_false(WEIR_EMIT(Values, Named, 1, text, ((size_t)1 << 32) + 1));
+    assert_int_equal(weir_last_loss(), WEIR_LOSS_TOO_LARGE);
+    assert_int_equal(weir_session_stop(session, NULL), WEIR_OK);
+    assert_int_equal(unit_counts(session).written, 1);
+    assert_int_equal(unit_counts(session).lost[WEIR_LOSS_TOO_LARGE], 2);
+    weir_session_destroy(session);
+}
+
+static int setup(void **state)
+{
+    return weir_provider_register(&weir_provider_Values, NULL, NULL, NULL, NULL) == WEIR_OK
+               ? unit_setup(state)
+               : -1;
 }
 
 int main(void)
@@ -221,6 +295,8 @@ int main(void)
 #endif
         cmocka_unit_test(test_two_sessions_have_a_copy_each),
         cmocka_unit_test(test_values),
+        cmocka_unit_test(test_strings_with_a_length),
+        cmocka_unit_test(test_length_at_the_limit),
     };
-    return cmocka_run_group_tests(tests, unit_setup, NULL);
+    return cmocka_run_group_tests(tests, setup, NULL);
 }

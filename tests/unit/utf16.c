@@ -12,6 +12,32 @@ struct conversion {
     uint32_t count;
 };
 
+/* A zero is like an invalid byte, also among ASCII that is converted at once. */
+static void test_zeros(void **state)
+{
+    (void)state;
+    static const unsigned char text[] = "\0a\0\xC3\xBC\0seventeen bytes here, and \0more\0";
+    unsigned char out[128];
+    uint16_t units[64];
+    uint32_t zeros = 0, count = sizeof text - 1;
+    const unsigned char *end = wr_utf16_from_counted(text, count, out);
+    assert_ptr_equal(end, out + 2 * count); /* a unit less for the umlaut, one more for the end */
+    memcpy(units, out, (size_t)(end - out));
+    for (uint32_t i = 0; i < count - 1; i++)
+        zeros += units[i] == 0xFFFD;
+    assert_int_equal(zeros, 5);
+    assert_int_equal(units[0], 0xFFFD);
+    assert_int_equal(units[3], 0xFC);
+    assert_int_equal(units[count - 1], 0);
+    for (uint32_t length = 0; length < 40; length++) {
+        memset(units, 0xEE, sizeof units);
+        end = wr_utf16_from_counted(
+            (const unsigned char *)"seventeen bytes here, and no zero at all", length, out);
+        assert_int_equal(end - out, 2 * length + 2);
+        assert_true(out[2 * length] == 0 && (length == 0 || out[2 * length - 2] != 0));
+    }
+}
+
 static void test_table(void **state)
 {
     (void)state;
@@ -130,7 +156,8 @@ static void test_texts(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_table), cmocka_unit_test(test_bound),
-                                       cmocka_unit_test(test_blocks), cmocka_unit_test(test_texts)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_table), cmocka_unit_test(test_zeros),
+                                       cmocka_unit_test(test_bound), cmocka_unit_test(test_blocks),
+                                       cmocka_unit_test(test_texts)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

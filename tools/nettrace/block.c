@@ -193,6 +193,8 @@ static enum wt_status take_event(struct wt_reader *reader, struct wt_event *even
     event->number = thread->number;
     reader->totals.events++;
     reader->totals.payload_bytes += event->payload_size;
+    if (__builtin_expect(event->metadata->is_naming, 0))
+        wt_names_take(reader, event);
     return wt_deliver_event(reader, event);
 }
 

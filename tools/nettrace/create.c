@@ -76,6 +76,8 @@ void wt_reader_destroy(struct wt_reader *reader)
     wt_map_fini(&reader->stack_map);
     free(reader->metadata);
     free(reader->stacks);
+    for (uint32_t i = 0; i < reader->thread_count; i++)
+        free(wt_reader_thread(reader, i)->name);
     for (uint32_t i = 0; i < reader->thread_piece_count; i++)
         free(reader->thread_pieces[i]);
     free(reader->thread_pieces);

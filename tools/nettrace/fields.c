@@ -43,6 +43,7 @@ static void set_bytes(struct wt_value *value, enum wt_value_kind kind, const uin
 {
     value->kind = kind;
     value->bytes = bytes;
+    value->name = NULL;
     value->size = size;
 }
 
@@ -62,6 +63,7 @@ static void set_double(struct wt_value *value, uint64_t bits)
 static bool take_simple(struct wt_cursor *cursor, enum wt_type type, struct wt_value *value)
 {
     value->bytes = NULL;
+    value->name = NULL;
     value->size = 0;
     switch (type) {
     case WT_TYPE_BOOLEAN:
@@ -116,6 +118,29 @@ static bool take_simple(struct wt_cursor *cursor, enum wt_type type, struct wt_v
         return false;
     }
     return cursor->fault == WT_FAULT_NONE;
+}
+
+/* Numbers are compared in the field's width. */
+static void name_value(const struct wt_field *field, struct wt_value *value)
+{
+    uint64_t mask = UINT64_MAX >> (64 - 8 * field->min_size);
+    if (field->is_bool && value->kind == WT_VALUE_UNSIGNED) {
+        value->kind = WT_VALUE_BOOLEAN;
+        return;
+    }
+    for (uint32_t i = 0; i < field->value_count && !value->name; i++)
+        if ((((uint64_t)field->values[i].value ^ value->as.u) & mask) == 0)
+            value->name = field->values[i].name;
+}
+
+/* A value of a field that is neither an object nor an array. */
+static bool take_value(struct wt_cursor *cursor, const struct wt_field *field,
+                       struct wt_value *value)
+{
+    bool good = take_simple(cursor, field->type, value);
+    if (good && field->value_count > 0)
+        name_value(field, value);
+    return good;
 }
 
 static bool is_byte_array(const struct wt_field *field)
@@ -175,7 +200,7 @@ static bool walk_field(struct walk *walk, const struct wt_field *field, const ch
     else if (field->type == WT_TYPE_ARRAY)
         return walk_array(walk, field, name);
     else
-        good = take_simple(&walk->cursor, field->type, &value);
+        good = take_value(&walk->cursor, field, &value);
     if (good && walk->visitor)
         walk->visitor->value(walk->context, name, &value);
     return good;
@@ -218,5 +243,5 @@ bool wt_field_get(const struct wt_metadata *metadata, int index, const uint8_t *
     const struct wt_field *field = &metadata->fields[index];
     if (is_byte_array(field))
         return take_byte_array(&walk.cursor, value);
-    return take_simple(&walk.cursor, field->type, value);
+    return take_value(&walk.cursor, field, value);
 }

@@ -14,7 +14,8 @@ extern "C" {
 enum wt_value_kind {
     WT_VALUE_SIGNED,   /* i */
     WT_VALUE_UNSIGNED, /* u */
-    WT_VALUE_BOOLEAN,  /* u, as stored: 0, 1 or whatever the writer left there */
+    WT_VALUE_BOOLEAN,  /* u, as stored: 0, 1 or whatever the writer left there; also a Byte that
+                        * Weir/Enum says is one */
     WT_VALUE_CHAR,     /* u, one UTF-16 unit */
     WT_VALUE_SINGLE,   /* f */
     WT_VALUE_DOUBLE,   /* d */
@@ -33,7 +34,8 @@ struct wt_value {
         double d;
     } as;
     const uint8_t *bytes;
-    uint32_t size; /* of bytes */
+    uint32_t size;    /* of bytes */
+    const char *name; /* of an integer that has one, UTF-8; otherwise NULL */
 };
 
 /* Called for each value in order. `name` is NULL for the elements of an array. An array of Byte is

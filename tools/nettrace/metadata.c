@@ -341,6 +341,9 @@ enum wt_status wt_metadata_add(struct wt_reader *reader, const uint8_t *payload,
                 "the fields of definition %" PRIu32 " (%.60s/%.60s) do not decode", id,
                 metadata->provider_name, metadata->event_name);
     }
+    metadata->is_naming = strcmp(metadata->provider_name, "Weir") == 0 &&
+                          (strcmp(metadata->event_name, "Enum") == 0 ||
+                           strcmp(metadata->event_name, "ThreadName") == 0);
     return keep(reader, metadata);
 }
 

@@ -67,6 +67,8 @@ enum wt_rule {
     WT_RULE_END_TAG,
     WT_RULE_TRAILING,
     WT_RULE_LIMIT,
+    WT_RULE_ENUM_EVENT,
+    WT_RULE_NAME_EVENT,
     /* Reported by `weir check`. */
     WT_RULE_TRACE_OBJECT,
     WT_RULE_TIME_ORDER,
@@ -110,6 +112,12 @@ enum wt_type {
     WT_TYPE_ARRAY = 19,  /* 16-bit count, then the elements; V5 descriptions only */
 };
 
+/* A name for a value of an integer field; of a UInt64, the same 64 bits. */
+struct wt_named_value {
+    int64_t value;
+    const char *name; /* UTF-8 */
+};
+
 /* What one field of a payload looks like. */
 struct wt_field {
     const char *name; /* UTF-8; "" for the element of an array */
@@ -118,6 +126,10 @@ struct wt_field {
     const struct wt_field *fields; /* NULL if field_count is 0 */
     uint32_t min_size;             /* least bytes of a value */
     bool fixed;                    /* every value takes min_size bytes */
+    /* From an event Weir/Enum of the file, which comes before the events with the field. */
+    bool is_bool; /* the integer is a boolean */
+    const struct wt_named_value *values;
+    uint32_t value_count;
 };
 
 /* One definition of an event. */
@@ -134,6 +146,7 @@ struct wt_metadata {
     bool v2_params;  /* the fields come from a V5 tag */
     bool fields_bad; /* the description could not be decoded: field_count is 0 */
     bool undefined;  /* no such definition in the file: names are "" */
+    bool is_naming;  /* Weir/Enum or Weir/ThreadName */
     uint64_t keywords;
     uint64_t offset; /* of the blob in the stream */
     uint32_t field_count;
@@ -143,6 +156,7 @@ struct wt_metadata {
 /* What is known about a capture thread: the thread that wrote the events. */
 struct wt_thread {
     uint64_t capture_thread;
+    char *name;               /* UTF-8, of its last Weir/ThreadName so far; NULL: none */
     uint32_t index;           /* 0, 1, 2, ... in order of first appearance */
     uint32_t sequence;        /* last number seen, as on the wire */
     uint64_t number;          /* the same, extended over the 32-bit wrap */

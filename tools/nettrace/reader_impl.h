@@ -70,6 +70,10 @@ enum wt_status wt_metadata_add(struct wt_reader *reader, const uint8_t *payload,
                                uint64_t offset);
 struct wt_metadata *wt_metadata_find(struct wt_reader *reader, uint32_t id);
 
+/* Gives a field the names that an event Weir/Enum has for its values, and a thread the one of
+ * Weir/ThreadName. */
+void wt_names_take(struct wt_reader *reader, const struct wt_event *event);
+
 enum wt_status wt_stack_block(struct wt_reader *reader, const uint8_t *body, size_t size);
 void wt_stacks_forget(struct wt_reader *reader);
 

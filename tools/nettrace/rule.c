@@ -36,6 +36,9 @@ static const struct rule rules[WT_RULE_COUNT] = {
     [WT_RULE_END_TAG] = {"end-tag", "the stream ends with the end tag"},
     [WT_RULE_TRAILING] = {"trailing", "nothing follows the end tag"},
     [WT_RULE_LIMIT] = {"limit", "the stream stays within the reader's limits"},
+    [WT_RULE_ENUM_EVENT] = {"enum-event", "Weir/Enum names values of an integer field"},
+    [WT_RULE_NAME_EVENT] = {"name-event", "Weir/ThreadName names a thread that a point or event "
+                                          "has introduced"},
     [WT_RULE_TRACE_OBJECT] = {"trace-object", "frequency, pid, pointer size and date are valid"},
     [WT_RULE_TIME_ORDER] = {"time-order", "times of a capture thread do not decrease"},
     [WT_RULE_THREAD_SWITCH] = {"thread-switch",

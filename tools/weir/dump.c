@@ -76,6 +76,10 @@ static void json_value(void *context, const char *name, const struct wt_value *v
     struct dump *dump = context;
     struct wt_json *json = &dump->writer;
     char text[40];
+    if (value->name) {
+        wt_json_string(json, name, value->name);
+        return;
+    }
     switch (value->kind) {
     case WT_VALUE_SIGNED:
         wt_json_i64(json, name, value->as.i);
@@ -151,6 +155,10 @@ static void text_value(void *context, const char *name, const struct wt_value *v
     struct dump *dump = context;
     char text[40];
     text_start(dump, name);
+    if (value->name) {
+        wt_print_escaped(stdout, value->name, 0);
+        return;
+    }
     switch (value->kind) {
     case WT_VALUE_SIGNED:
         printf("%" PRId64, value->as.i);

@@ -46,6 +46,12 @@ WEIR_INLINE_ void weir_pack_guid_(struct weir_packed_ *packed, const struct weir
     weir_pack_(packed, half[1], sizeof half[1]);
 }
 
+/* A string of 4 GiB is too large as well. */
+WEIR_INLINE_ uint32_t weir_length_(size_t bytes)
+{
+    return bytes < UINT32_MAX ? WEIR_CAST_(uint32_t, bytes) : UINT32_MAX;
+}
+
 WEIR_INLINE_ uint64_t weir_bits_f32_(float value)
 {
     uint32_t bits;
@@ -154,6 +160,7 @@ WEIR_INLINE_ bool weir_emit_packed_at_(const struct weir_event *event, uint64_t 
 #define WEIR_STORE_(type, name)  WEIR_STORE_##type(name)
 #define WEIR_PACK_(type, name)   WEIR_PACK_##type(name)
 #define WEIR_FIELD_(type, name)  { #name, WEIR_TYPE_##type },
+#define WEIR_NAMES_(type, name)  WEIR_PICK4_(WEIR_NAMES_##type, WEIR_NULL_, ~),
 #define WEIR_STORE1_(name) weir_payload_.name = name;
 #define WEIR_STORE2_(name) \
     weir_payload_.name = name; weir_payload_.weir_count_of_##name = weir_count_of_##name;
@@ -170,6 +177,16 @@ WEIR_INLINE_ bool weir_emit_packed_at_(const struct weir_event *event, uint64_t 
 #define WEIR_MEMBER_bool(name) uint32_t name;
 #define WEIR_STORE_bool(name) weir_payload_.name = name ? 1u : 0u;
 #define WEIR_PACK_bool(name) weir_pack_(&weir_packed_, name ? 1u : 0u, sizeof(uint32_t));
+#define WEIR_PARAM_bool8(name) bool name
+#define WEIR_MEMBER_bool8(name) uint8_t name;
+#define WEIR_STORE_bool8(name) weir_payload_.name = name ? 1u : 0u;
+#define WEIR_PACK_bool8(name) weir_pack_(&weir_packed_, name ? 1u : 0u, sizeof(uint8_t));
+#define WEIR_PARAM_enum(type, names) WEIR_PARAM_##type /* the field's name follows */
+#define WEIR_MEMBER_enum(type, names) WEIR_MEMBER_##type
+#define WEIR_STORE_enum(type, names) WEIR_STORE_##type
+#define WEIR_PACK_enum(type, names) WEIR_PACK_##type
+#define WEIR_TYPE_enum(type, names) WEIR_TYPE_##type
+#define WEIR_NAMES_enum(type, names) ~, &weir_enum_##names
 #define WEIR_PARAM_guid(name) const struct weir_guid *name
 #define WEIR_MEMBER_guid(name) struct weir_guid name;
 #define WEIR_STORE_guid(name) weir_payload_.name = *name;
@@ -218,6 +235,12 @@ WEIR_INLINE_ bool weir_emit_packed_at_(const struct weir_event *event, uint64_t 
 #define WEIR_MEMBER_str(name) const char *name;
 #define WEIR_STORE_str WEIR_STORE1_
 #define WEIR_PACK_str WEIR_PACK0_
+#define WEIR_PARAM_strn(name) const char *name, size_t weir_count_of_##name
+#define WEIR_MEMBER_strn(name) const char *name; uint32_t weir_count_of_##name;
+#define WEIR_STORE_strn(name) \
+    weir_payload_.name = name; \
+    weir_payload_.weir_count_of_##name = weir_length_(weir_count_of_##name);
+#define WEIR_PACK_strn WEIR_PACK0_
 #define WEIR_PARAM_str16(name) const uint16_t *name
 #define WEIR_MEMBER_str16(name) const uint16_t *name;
 #define WEIR_STORE_str16 WEIR_STORE1_
@@ -259,30 +282,34 @@ WEIR_INLINE_ bool weir_emit_packed_at_(const struct weir_event *event, uint64_t 
 #define WEIR_EVENT_NONE(P, N, ...) struct weir_event N;
 #define WEIR_EVENT_SOME(P, N, ...) struct weir_event N;
 #define WEIR_EVENT_MANY(P, N, ...) \
-    struct weir_event N; WEIR_STATIC_ASSERT_(0, #P "_" #N ": an event has at most 16 fields");
+    struct weir_event N; WEIR_STATIC_ASSERT_(0, #P #N ": an event has at most 16 fields");
 
 #define WEIR_EMITTER_(...)                                                                     \
     __attribute__((unused)) static inline bool                                                 \
-    WEIR_EMITTER_NAME_(__VA_ARGS__)(                                                        \
+    WEIR_EMITTER_NAME_(__VA_ARGS__)(                                                           \
         WEIR_CAT_(WEIR_PARAMS_, WEIR_KIND_(__VA_ARGS__))(__VA_ARGS__))                         \
     {                                                                                          \
-        WEIR_CAT_(WEIR_BODY_, WEIR_KIND_(__VA_ARGS__))(__VA_ARGS__)                         \
+        WEIR_CAT_(WEIR_BODY_, WEIR_KIND_(__VA_ARGS__))(__VA_ARGS__)                            \
     }                                                                                          \
     __attribute__((unused)) static inline bool                                                 \
-    WEIR_EMITTER_AT_NAME_(__VA_ARGS__)(                                                     \
+    WEIR_EMITTER_AT_NAME_(__VA_ARGS__)(                                                        \
         WEIR_CAT_(WEIR_PARAMS_AT_, WEIR_KIND_(__VA_ARGS__))(__VA_ARGS__))                      \
     {                                                                                          \
-        WEIR_CAT_(WEIR_BODY_AT_, WEIR_KIND_(__VA_ARGS__))(__VA_ARGS__)                      \
+        WEIR_CAT_(WEIR_BODY_AT_, WEIR_KIND_(__VA_ARGS__))(__VA_ARGS__)                         \
     }                                                                                          \
     __attribute__((unused)) static inline bool                                                 \
-    WEIR_EMITTER_TO_NAME_(__VA_ARGS__)(                                                     \
+    WEIR_EMITTER_TO_NAME_(__VA_ARGS__)(                                                        \
         WEIR_CAT_(WEIR_PARAMS_TO_, WEIR_KIND_(__VA_ARGS__))(__VA_ARGS__))                      \
     {                                                                                          \
-        WEIR_CAT_(WEIR_BODY_TO_, WEIR_KIND_(__VA_ARGS__))(__VA_ARGS__)                      \
+        WEIR_CAT_(WEIR_BODY_TO_, WEIR_KIND_(__VA_ARGS__))(__VA_ARGS__)                         \
     }
-#define WEIR_EMITTER_NAME_(P, N, ...) P##_##N
-#define WEIR_EMITTER_AT_NAME_(P, N, ...) P##_##N##_at
-#define WEIR_EMITTER_TO_NAME_(P, N, ...) P##_##N##_to
+/* An emitter's P is a pair, (MyVM_, weir_events_MyVM), and that of the others MyVM_: the provider's
+ * name would be expanded on its way through the list, if it is a macro too. */
+#define WEIR_EMITTER_NAME_(P, N, ...) WEIR_CAT_(WEIR_PREFIX_ P, N)
+#define WEIR_EMITTER_AT_NAME_(P, N, ...) WEIR_CAT_(WEIR_PREFIX_ P, N##_at)
+#define WEIR_EMITTER_TO_NAME_(P, N, ...) WEIR_CAT_(WEIR_PREFIX_ P, N##_to)
+#define WEIR_PREFIX_(prefix, events) prefix
+#define WEIR_EVENTS_(prefix, events) events
 #define WEIR_PARAMS_NONE(...) void
 #define WEIR_PARAMS_SOME(...) WEIR_EACH_(WEIR_PARAM_, WEIR_COMMA_, __VA_ARGS__)
 #define WEIR_PARAMS_MANY(...) void
@@ -294,42 +321,45 @@ WEIR_INLINE_ bool weir_emit_packed_at_(const struct weir_event *event, uint64_t 
 #define WEIR_PARAMS_TO_MANY(...) void
 #define WEIR_BODY_NONE(P, N, I, V, L, ...)                                                     \
     WEIR_ORDER_(L)                                                                             \
-    return weir_emit_words0(&weir_events_##P.N);
-#define WEIR_BODY_AT_NONE(P, N, ...) return weir_emit_words0_at(&weir_events_##P.N, weir_stamp_);
+    return weir_emit_words0(&WEIR_EVENTS_ P.N);
+#define WEIR_BODY_AT_NONE(P, N, ...) return weir_emit_words0_at(&WEIR_EVENTS_ P.N, weir_stamp_);
 #define WEIR_BODY_MANY(...) return false;
 #define WEIR_BODY_AT_MANY(...) return false;
 #define WEIR_BODY_TO_NONE(P, N, I, V, L, ...)                                                  \
     WEIR_ORDER_(L)                                                                             \
-    return weir_session_emit(weir_session_, &weir_events_##P.N, WEIR_NULL_);
+    return weir_session_emit(weir_session_, &WEIR_EVENTS_ P.N, WEIR_NULL_);
 #define WEIR_BODY_TO_MANY(...) return false;
 
 #define WEIR_FIELD_ARRAY_(...)                                                                 \
-    static const struct weir_field WEIR_FIELDS_NAME_(__VA_ARGS__)[] = {                     \
-        WEIR_EACH_(WEIR_FIELD_, WEIR_NOTHING_, __VA_ARGS__){ WEIR_NULL_, WEIR_TYPE_bool } };
-#define WEIR_FIELDS_NAME_(P, N, ...) weir_fields_##P##_##N
+    static const struct weir_field WEIR_FIELDS_NAME_(__VA_ARGS__)[] = {                        \
+        WEIR_EACH_(WEIR_FIELD_, WEIR_NOTHING_, __VA_ARGS__){ WEIR_NULL_, WEIR_TYPE_bool } };   \
+    static const struct weir_enum *const WEIR_ENUMS_NAME_(__VA_ARGS__)[] = {                   \
+        WEIR_EACH_(WEIR_NAMES_, WEIR_NOTHING_, __VA_ARGS__) WEIR_NULL_ };
+#define WEIR_ENUMS_NAME_(P, N, ...) weir_enums_##P##N
+#define WEIR_FIELDS_NAME_(P, N, ...) weir_fields_##P##N
 #define WEIR_ORDER_(level) if (((level) & WEIR_EVENT_ORDERED) != 0) weir_order();
 #define WEIR_BODY_SOME(P, N, I, V, L, ...)                                                     \
     struct weir_packed_ weir_packed_ = { { 0, 0, 0, 0, 0, 0 }, 0 };                            \
     WEIR_ORDER_(L)                                                                             \
     WEIR_EACH_(WEIR_PACK_, WEIR_NOTHING_, P, N, I, V, L, __VA_ARGS__)                          \
     if (weir_packed_.bytes <= WEIR_PACKED_BYTES_MAX_)                                          \
-        return weir_emit_packed_(&weir_events_##P.N, &weir_packed_);                           \
+        return weir_emit_packed_(&WEIR_EVENTS_ P.N, &weir_packed_);                            \
     {                                                                                          \
         struct { WEIR_EACH_(WEIR_MEMBER_, WEIR_NOTHING_, P, N, I, V, L, __VA_ARGS__) }         \
             __attribute__((packed, aligned(8))) weir_payload_;                                 \
         WEIR_EACH_(WEIR_STORE_, WEIR_NOTHING_, P, N, I, V, L, __VA_ARGS__)                     \
-        return weir_emit(&weir_events_##P.N, &weir_payload_);                                  \
+        return weir_emit(&WEIR_EVENTS_ P.N, &weir_payload_);                                   \
     }
 #define WEIR_BODY_AT_SOME(P, N, ...)                                                           \
     struct weir_packed_ weir_packed_ = { { 0, 0, 0, 0, 0, 0 }, 0 };                            \
     WEIR_EACH_(WEIR_PACK_, WEIR_NOTHING_, P, N, __VA_ARGS__)                                   \
     if (weir_packed_.bytes <= WEIR_PACKED_BYTES_MAX_)                                          \
-        return weir_emit_packed_at_(&weir_events_##P.N, weir_stamp_, &weir_packed_);           \
+        return weir_emit_packed_at_(&WEIR_EVENTS_ P.N, weir_stamp_, &weir_packed_);            \
     {                                                                                          \
         struct { WEIR_EACH_(WEIR_MEMBER_, WEIR_NOTHING_, P, N, __VA_ARGS__) }                  \
             __attribute__((packed, aligned(8))) weir_payload_;                                 \
         WEIR_EACH_(WEIR_STORE_, WEIR_NOTHING_, P, N, __VA_ARGS__)                              \
-        return weir_emit_at(&weir_events_##P.N, weir_stamp_, &weir_payload_);                  \
+        return weir_emit_at(&WEIR_EVENTS_ P.N, weir_stamp_, &weir_payload_);                   \
     }
 
 #define WEIR_BODY_TO_SOME(P, N, I, V, L, ...)                                                  \
@@ -337,12 +367,13 @@ WEIR_INLINE_ bool weir_emit_packed_at_(const struct weir_event *event, uint64_t 
         __attribute__((packed, aligned(8))) weir_payload_;                                     \
     WEIR_ORDER_(L)                                                                             \
     WEIR_EACH_(WEIR_STORE_, WEIR_NOTHING_, P, N, I, V, L, __VA_ARGS__)                         \
-    return weir_session_emit(weir_session_, &weir_events_##P.N, &weir_payload_);
+    return weir_session_emit(weir_session_, &WEIR_EVENTS_ P.N, &weir_payload_);
 
 #define WEIR_SCHEMA_(P, N, number, version, level, keywords, ...)                              \
-    { sizeof(struct weir_schema), #N, weir_fields_##P##_##N,                                   \
-      sizeof weir_fields_##P##_##N / sizeof weir_fields_##P##_##N[0] - 1,                      \
-      sizeof(struct weir_field), keywords, number, version, level, 0, { 0, 0, 0 } },
+    { sizeof(struct weir_schema), #N, weir_fields_##P##N,                                      \
+      sizeof weir_fields_##P##N / sizeof weir_fields_##P##N[0] - 1,                            \
+      sizeof(struct weir_field), keywords, number, version, level, 0, { 0, 0, 0 },         \
+      weir_enums_##P##N },
 #define WEIR_SCHEMA_ARGUMENTS_(...) WEIR_SCHEMA_(__VA_ARGS__, ~)
 
 /*
@@ -357,20 +388,31 @@ WEIR_INLINE_ bool weir_emit_packed_at_(const struct weir_event *event, uint64_t 
  * its own, or calls a function of the first.
  */
 #define WEIR_PROVIDER(P, EVENTS)                                                               \
-    struct weir_events_##P { EVENTS(WEIR_EVENT_, P) };                                         \
+    struct weir_events_##P { EVENTS(WEIR_EVENT_, P##_) };                                      \
     extern __attribute__((visibility("hidden"))) struct weir_events_##P weir_events_##P;       \
     extern __attribute__((visibility("hidden")))                                               \
         const struct weir_provider_declaration weir_provider_##P;                              \
     _Pragma("GCC diagnostic push")                                                             \
     _Pragma("GCC diagnostic ignored \"-Wpacked\"") /* some payloads have no gaps anyway */     \
-    EVENTS(WEIR_EMITTER_, P)                                                                   \
+    EVENTS(WEIR_EMITTER_, (P##_, weir_events_##P))                                             \
     _Pragma("GCC diagnostic pop")
+
+/* Names for the values of fields: (enum(u8, Name), Field). VALUES(VALUE) is a list of VALUE(Name,
+ * number). In front of WEIR_PROVIDER_DEFINE; what it makes is the file's own. */
+#define WEIR_ENUM(Name, VALUES)                                                                \
+    static const struct weir_enum_value weir_values_##Name[] = { VALUES(WEIR_ENUM_VALUE_) };   \
+    __attribute__((unused)) static const struct weir_enum weir_enum_##Name = {                 \
+        sizeof(struct weir_enum), #Name, weir_values_##Name,                                   \
+        sizeof weir_values_##Name / sizeof weir_values_##Name[0],                              \
+        sizeof(struct weir_enum_value) };
+#define WEIR_ENUM_VALUE_(Name, number) { #Name, number },
 
 /* Defines what WEIR_PROVIDER declared; the provider's name is #P. */
 #define WEIR_PROVIDER_DEFINE(P, EVENTS)                                                        \
     struct weir_events_##P weir_events_##P;                                                    \
-    EVENTS(WEIR_FIELD_ARRAY_, P)                                                               \
-    static const struct weir_schema weir_schemas_##P[] = { EVENTS(WEIR_SCHEMA_ARGUMENTS_, P) };\
+    EVENTS(WEIR_FIELD_ARRAY_, P##_)                                                            \
+    static const struct weir_schema weir_schemas_##P[] = {                                     \
+        EVENTS(WEIR_SCHEMA_ARGUMENTS_, P##_) };                                                \
     const struct weir_provider_declaration weir_provider_##P = {                               \
         sizeof(struct weir_provider_declaration), WEIR_DECLARATION_VERSION,                    \
         sizeof weir_schemas_##P / sizeof weir_schemas_##P[0], sizeof(struct weir_event),       \
@@ -378,25 +420,28 @@ WEIR_INLINE_ bool weir_emit_packed_at_(const struct weir_event *event, uint64_t 
 
 /* WEIR_EMIT(P, Name, arguments...): emits if enabled; otherwise evaluates nothing. An event has up
  * to 32 arguments: two for each of 16 arrays. */
-#define WEIR_EMIT(P, ...) WEIR_CAT_(WEIR_EMIT_, WEIR_ARGUMENTS_(__VA_ARGS__))(P, __VA_ARGS__)
-#define WEIR_EMIT_NONE(P, N) (weir_event_is_enabled(&weir_events_##P.N) ? P##_##N() : false)
-#define WEIR_EMIT_SOME(P, N, ...) \
-    (weir_event_is_enabled(&weir_events_##P.N) ? P##_##N(__VA_ARGS__) : false)
+#define WEIR_EMIT(P, ...) \
+    WEIR_CAT_(WEIR_EMIT_, WEIR_ARGUMENTS_(__VA_ARGS__))(weir_events_##P, P##_, __VA_ARGS__)
+#define WEIR_EMIT_NONE(events, P, N) (weir_event_is_enabled(&events.N) ? P##N() : false)
+#define WEIR_EMIT_SOME(events, P, N, ...) \
+    (weir_event_is_enabled(&events.N) ? P##N(__VA_ARGS__) : false)
 /* WEIR_EMIT_AT(stamp, P, Name, arguments...): the same with a stamp of the caller's, see
  * weir_emit_at(). The stamp too is evaluated only if the event is enabled. */
 #define WEIR_EMIT_AT(stamp, P, ...) \
-    WEIR_CAT_(WEIR_EMIT_AT_, WEIR_ARGUMENTS_(__VA_ARGS__))(stamp, P, __VA_ARGS__)
-#define WEIR_EMIT_AT_NONE(stamp, P, N) \
-    (weir_event_is_enabled(&weir_events_##P.N) ? P##_##N##_at(stamp) : false)
-#define WEIR_EMIT_AT_SOME(stamp, P, N, ...) \
-    (weir_event_is_enabled(&weir_events_##P.N) ? P##_##N##_at(stamp, __VA_ARGS__) : false)
+    WEIR_CAT_(WEIR_EMIT_AT_, WEIR_ARGUMENTS_(__VA_ARGS__)) \
+        (stamp, weir_events_##P, P##_, __VA_ARGS__)
+#define WEIR_EMIT_AT_NONE(stamp, events, P, N) \
+    (weir_event_is_enabled(&events.N) ? P##N##_at(stamp) : false)
+#define WEIR_EMIT_AT_SOME(stamp, events, P, N, ...) \
+    (weir_event_is_enabled(&events.N) ? P##N##_at(stamp, __VA_ARGS__) : false)
 /* WEIR_EMIT_TO(session_id, P, Name, arguments...): the same to one session: weir_session_emit(). */
 #define WEIR_EMIT_TO(session_id, P, ...) \
-    WEIR_CAT_(WEIR_EMIT_TO_, WEIR_ARGUMENTS_(__VA_ARGS__))(session_id, P, __VA_ARGS__)
-#define WEIR_EMIT_TO_NONE(session_id, P, N) \
-    (weir_event_is_enabled(&weir_events_##P.N) ? P##_##N##_to(session_id) : false)
-#define WEIR_EMIT_TO_SOME(session_id, P, N, ...) \
-    (weir_event_is_enabled(&weir_events_##P.N) ? P##_##N##_to(session_id, __VA_ARGS__) : false)
+    WEIR_CAT_(WEIR_EMIT_TO_, WEIR_ARGUMENTS_(__VA_ARGS__)) \
+        (session_id, weir_events_##P, P##_, __VA_ARGS__)
+#define WEIR_EMIT_TO_NONE(session_id, events, P, N) \
+    (weir_event_is_enabled(&events.N) ? P##N##_to(session_id) : false)
+#define WEIR_EMIT_TO_SOME(session_id, events, P, N, ...) \
+    (weir_event_is_enabled(&events.N) ? P##N##_to(session_id, __VA_ARGS__) : false)
 #define WEIR_ARGUMENTS_(...) \
     WEIR_ARGUMENTS2_(__VA_ARGS__,SOME,SOME,SOME,SOME,SOME,SOME,SOME,SOME,SOME,SOME,SOME,SOME,  \
         SOME,SOME,SOME,SOME,SOME,SOME,SOME,SOME,SOME,SOME,SOME,SOME,SOME,SOME,SOME,SOME,SOME,  \

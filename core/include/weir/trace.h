@@ -19,13 +19,27 @@
  *     WEIR_EMIT_TO(change->session_id, MyVM, Loaded, name, lines, 3); // to one session
  *
  * EVENT(P, Name, id, version, level, keywords, fields...) has up to 16 fields, each (type, Name).
- * The emitter takes one argument for each field, and two for each array:
+ * The emitter takes one argument for each field, and two for each array and each strn:
  *
  *     bool i8 u8 i16 u16 i32 u32 i64 u64 f32 f64    the number
+ *     bool8                                         bool, one byte in the file instead of four
+ *     enum(u8, Name), of any integer type or bool8  the number, whose values have names
  *     guid                                          const struct weir_guid *
  *     str                                           const char *, UTF-8, ends with 0; NULL is empty
+ *     strn                                          const char * and size_t: UTF-8 and its bytes
  *     str16                                         const uint16_t *, UTF-16, ends with 0
  *     array_i8 .. array_u64                         pointer and uint32_t count; array_u8 for bytes
+ *
+ * In the file all strings are alike, UTF-16 up to a zero. Each byte that is not UTF-8 is U+FFFD
+ * there, and so is each zero within a strn; the largest has 32,766 bytes.
+ *
+ * Names for the values of an integer field are a list too. In the file the field stays a number,
+ * for any reader, and the tools of Weir show it by name. They show a bool8 as false or true, others
+ * as 0 or 1.
+ *
+ *     #define MYVM_CAUSES(VALUE) VALUE(Allocation, 0) VALUE(Explicit, 1)
+ *     WEIR_ENUM(Cause, MYVM_CAUSES)              // in front of WEIR_PROVIDER_DEFINE
+ *     EVENT(P, Collected, 3, 0, WEIR_LEVEL_INFO, 0x1, (enum(u8, Cause), Why))
  *
  * To add a field, put it last and raise the version: some readers read all versions of an event by
  * one list of fields. A list may have several versions of an event, with one id and different
@@ -34,7 +48,8 @@
  * A plug-in that is not linked with the library gets its functions from the host: weir/plugin.h.
  *
  * Macros that the host defines before it includes this header may have any name of one or two
- * letters. The types above, and the names that the list itself uses, must not be macros.
+ * letters. The types above, and the names that the list itself uses, must not be macros. The
+ * provider's name may be one, such as `linux`: it is not expanded where it stands in these macros.
  */
 #ifndef WEIR_TRACE_H
 #define WEIR_TRACE_H
@@ -75,6 +90,7 @@ enum weir_type {
     WEIR_TYPE_bool = 3,
     WEIR_TYPE_i8 = 5,
     WEIR_TYPE_u8 = 6,
+    WEIR_TYPE_bool8 = 6 | 2048,
     WEIR_TYPE_i16 = 7,
     WEIR_TYPE_u16 = 8,
     WEIR_TYPE_i32 = 9,
@@ -86,6 +102,7 @@ enum weir_type {
     WEIR_TYPE_guid = 17,
     WEIR_TYPE_str = 18,
     WEIR_TYPE_str16 = 18 | 512,
+    WEIR_TYPE_strn = 18 | 1024,
     WEIR_TYPE_array_i8 = 5 | 256,
     WEIR_TYPE_array_u8 = 6 | 256,
     WEIR_TYPE_array_i16 = 7 | 256,
@@ -107,6 +124,23 @@ struct weir_field {
     enum weir_type type;
 };
 
+/* A value of an integer field, and its name: UTF-8, 1 to 255 bytes without a semicolon. */
+struct weir_enum_value {
+    const char *name;
+    int64_t value; /* of a u64, the same 64 bits */
+};
+
+/* Names for the values of a field; WEIR_ENUM() makes one. All of it is copied when the event is
+ * defined. The names together with their numbers have room in 65,535 bytes of the file, where each
+ * byte of UTF-8 counts as two. */
+struct weir_enum {
+    size_t size; /* sizeof(struct weir_enum) */
+    const char *name;
+    const struct weir_enum_value *values;
+    uint32_t value_count;
+    uint32_t value_bytes; /* sizeof(struct weir_enum_value) */
+};
+
 /* What an event is. Names are UTF-8, up to 255 bytes. Start from WEIR_SCHEMA_INIT. */
 struct weir_schema {
     size_t size; /* sizeof(struct weir_schema); see weir/session.h on sizes */
@@ -120,13 +154,15 @@ struct weir_schema {
     uint8_t level;        /* enum weir_level; with WEIR_EVENT_ORDERED or without */
     uint8_t opcode;       /* 0: taken from a name that ends in Start (1) or Stop (2) */
     uint8_t reserved[3];  /* 0 */
+    /* NULL, or for each field the names of its values, or NULL. */
+    const struct weir_enum *const *enums;
 };
 
 /* clang-format off */
 #define WEIR_SCHEMA_INIT                                                                           \
     {                                                                                              \
         sizeof(struct weir_schema), WEIR_NULL_, WEIR_NULL_, 0, sizeof(struct weir_field), 0, 0, 0, \
-            WEIR_LEVEL_INFO, 0, {0, 0, 0}                                                          \
+            WEIR_LEVEL_INFO, 0, {0, 0, 0}, WEIR_NULL_                                              \
     }
 /* clang-format on */
 
@@ -362,8 +398,9 @@ WEIR_API void weir_provider_destroy(struct weir_provider *provider);
 
 /*
  * Writes an event to each session that wants it. `payload` is what the generated emitters build:
- * the fields in order without gaps, bool as uint32_t, guid inline, str and str16 as pointers,
- * arrays as pointer and uint32_t count; readable up to the next multiple of eight bytes.
+ * the fields in order without gaps, bool as uint32_t, bool8 as uint8_t, guid inline, str and str16
+ * as pointers, arrays and strn as pointer and uint32_t count; readable up to the next multiple of
+ * eight bytes.
  *
  * Returns true if each session that wants the event has it; false if none wants it or one could
  * not take it (the loss is counted there by cause). Any thread; from a signal handler too. Within
@@ -491,11 +528,11 @@ struct weir_value {
     enum weir_type type;
     uint32_t count;
     union {
-        bool boolean;
+        bool boolean;            /* bool and bool8 */
         int64_t signed_value;    /* i8 to i64 */
         uint64_t unsigned_value; /* u8 to u64 */
         double float_value;      /* f32 and f64 */
-        const void *pointer;     /* str, str16, guid, arrays */
+        const void *pointer;     /* str, str16, strn, guid, arrays */
     };
 };
 
