@@ -61,6 +61,8 @@ static void stand_still(const struct hs_pipe *pipe)
 static void on_event(void *context, const struct wt_event *event)
 {
     struct hs_pipe *pipe = context;
+    if (strcmp(event->metadata->event_name, "ThreadName") == 0)
+        return;
     if (strcmp(event->metadata->provider_name, "Stress") != 0) {
         pipe->losses++;
         return;

@@ -190,6 +190,26 @@ static void on_clock_step(struct hs_stream *stream, const struct wt_event *event
     stream->step_ticks += capture == 0 ? ticks : 0;
 }
 
+/* CaptureThread u64, ThreadId u64, Name. No event of the thread precedes its first name. */
+static void on_name(struct hs_stream *stream, const struct wt_event *event)
+{
+    uint64_t ids[2];
+    if (!hs_check(event->payload_size > 18, "a Weir/ThreadName event of %u bytes",
+                  event->payload_size))
+        return;
+    memcpy(ids, event->payload, sizeof ids);
+    struct hs_capture *of = capture_find(stream, ids[0]);
+    if (!hs_check(of != NULL,
+                  "a Weir/ThreadName event of thread %llu, which no point has introduced",
+                  (ull)ids[0]))
+        return;
+    hs_check(!of->thread_id || of->thread_id == ids[1], "thread %llu is named as %llu", (ull)of->id,
+             (ull)ids[1]);
+    hs_check(of->is_named || of->events == 0 || of->id == event->capture_thread,
+             "thread %llu gets its name after %llu events", (ull)of->id, (ull)of->events);
+    of->is_named = true;
+}
+
 static void check_time(struct hs_stream *stream, struct hs_capture *capture,
                        const struct wt_event *event)
 {
@@ -217,6 +237,8 @@ static void on_event(void *context, const struct wt_event *event)
     if (strcmp(event->metadata->provider_name, "Weir") == 0) {
         if (event->metadata->event_id == 2)
             on_clock_step(stream, event);
+        else if (event->metadata->event_id == 4)
+            on_name(stream, event);
         else
             on_loss(stream, event);
         return;

@@ -25,6 +25,7 @@ struct hs_capture {
     uint64_t lost; /* as counted by the gaps */
     uint64_t lost_by_cause[WEIR_LOSS_COUNT];
     int64_t last_time;
+    bool is_named; /* by a Weir/ThreadName event */
 };
 
 /* An event of the provider Stress. */

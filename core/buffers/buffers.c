@@ -225,7 +225,10 @@ static struct wr_lane *lane_attach(struct wr_thread *thread, uint32_t slot)
     struct wr_lane *lane;
     /* edge QUIESCE: set before the slot's bit was in the mask that this thread loaded */
     struct wr_buffers *buffers = wr_ptr_load_acquire(&wr_buffers_by_slot[slot]);
-    if (!buffers || !(lane = lane_take(buffers, thread)))
+    if (!buffers)
+        return NULL;
+    wr_thread_name_ask(thread); /* before the drain finds the lane */
+    if (!(lane = lane_take(buffers, thread)))
         return NULL;
     wr_u32_add_acq_rel(&thread->lane_count, 1);
     wr_ptr_store_release(wr_thread_lane(thread, slot), lane);

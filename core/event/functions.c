@@ -33,6 +33,7 @@ static const struct weir_functions functions = {
     .thread_reset = weir_thread_reset,
     .last_loss = weir_last_loss,
     .rundown_register = weir_rundown_register,
+    .thread_name_set = weir_thread_name_set,
 };
 
 const struct weir_functions *weir_functions_get(void)

@@ -66,6 +66,9 @@ struct wr_lane {
     /* CONST from attach to release */
     WR_ALIGNED_LINE struct wr_thread *thread;
     struct wr_buffers *buffers;
+    /* DRAIN; here because there is room */
+    uint64_t name_told; /* a hash of the name that the stream has; 0: none */
+    uint32_t name_turn; /* of the thread's name, when it was last read */
 
     /* LOCK(overwrite), see buffers/mode_overwrite.h. Beside the constants, which no hot path
      * reads. */

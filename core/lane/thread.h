@@ -17,6 +17,7 @@
 #include <stdint.h>
 #include "base/atomic.h"
 #include "base/compiler.h"
+#include "lane/name.h"
 
 #define WR_SESSIONS_MAX 64
 
@@ -28,6 +29,7 @@ struct wr_thread {
     /* By route: wr_thread_lane(). The writer attaches a lane inside a pin; the stopper clears the
      * word after QUIESCE. */
     WR_ALIGNED_LINE struct wr_ptr lanes[1 + WR_SESSIONS_MAX]; /* ANY(QUIESCE) */
+    uint64_t id;                                              /* the system's */
 
     WR_ALIGNED_LINE struct wr_u64 pin; /* WRITER; edges QUIESCE, REVOKE */
     /* WRITER: the one of its wr_self. For the fast path, which would otherwise need a register for
@@ -36,8 +38,8 @@ struct wr_thread {
 
     WR_ALIGNED_LINE struct wr_thread *next; /* ANY(RECORD): all records; the list never shrinks */
     struct wr_thread *free_next;            /* ANY(THREAD): free records */
-    uint64_t id;                            /* the system's */
     struct wr_u32 lane_count;               /* ANY(THREAD): its lanes, and 1 until it exits */
+    struct wr_name name;
 };
 
 /* The route of an event is the index of its lane in each thread's `lanes`. No thread has a lane at

@@ -118,6 +118,7 @@ static struct wr_thread *record_take(void)
         return NULL;
     thread->id = wr_os_thread_id();
     thread->last_loss = &wr_self.last_loss;
+    wr_thread_name_forget(thread);
     /* 1 for the thread itself, which its exit counts down. */
     wr_u32_store_release(&thread->lane_count, 1);
     return thread;
@@ -158,6 +159,7 @@ static void on_thread_exit(void *argument)
         wr_u64_store_release(&thread->pin, pin + 1); /* edge QUIESCE.release */
     wr_self_enter();
     wr_self.patience_ns = WR_PATIENCE_NS;
+    wr_thread_name_end(thread);
     if (wr_thread_on_exit)
         wr_thread_on_exit(thread);
     wr_self.thread = NULL;

@@ -62,6 +62,13 @@ void wr_os_cancel_restore(const int *before);
         wr_os_cancel_disable()
 /* Starts a detached thread that blocks all signals. Returns 0, or the system's error number. */
 int wr_os_thread_start(const char *name, void *(*run)(void *), void *argument);
+/* What the system calls the calling thread: in the host's encoding, up to 15 bytes and a zero. Does
+ * not set errno. */
+#define WR_OS_THREAD_NAME_BYTES 16
+void wr_os_thread_name(char *name);
+/* The same of the process's thread with this id. Opens a file of /proc. False, and `name` is as it was,
+ * if there is no such thread, or the system does not tell. */
+bool wr_os_thread_name_of(uint64_t thread_id, char *name);
 /* Asks Linux to run the calling thread soon after it is woken. Its timed waits end when they are due;
  * by default they may end 50 us later, so as to wake once for several timers. Its time slices are of
  * 100 us: from Linux 6.12 on, a thread with a shorter slice need not wait for the end of another

@@ -203,6 +203,28 @@ WR_COLD uint32_t wr_os_processor_count(void)
     return count < 1 ? 1 : (uint32_t)count;
 }
 
+WR_COLD void wr_os_thread_name(char *name)
+{
+    prctl(PR_GET_NAME, name, 0UL, 0UL, 0UL);
+}
+
+WR_COLD bool wr_os_thread_name_of(uint64_t thread_id, char *name)
+{
+    char path[64];
+    snprintf(path, sizeof path, "/proc/self/task/%" PRIu64 "/comm", thread_id);
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    if (fd < 0)
+        return false;
+    char line[WR_OS_THREAD_NAME_BYTES + 1];
+    ssize_t bytes = read(fd, line, sizeof line);
+    wr_os_fd_close(&fd);
+    if (bytes < 1 || bytes > WR_OS_THREAD_NAME_BYTES)
+        return false;
+    memset(name, 0, WR_OS_THREAD_NAME_BYTES);
+    memcpy(name, line, (size_t)bytes - 1); /* without the newline */
+    return true;
+}
+
 /* The first version of the kernel's struct sched_attr, which C libraries do not all have. */
 struct attributes {
     uint32_t size, policy;

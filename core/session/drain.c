@@ -14,6 +14,7 @@
 #include "os/clock.h"
 #include "os/os.h"
 #include "session/given.h"
+#include "session/names.h"
 #include "session/point.h"
 #include "session/read.h"
 #include "session/rundown.h"
@@ -226,6 +227,8 @@ WR_COLD static void look(struct weir_session *session, bool is_timed)
     bool is_due = is_timed || wr_point_is_due(session);
     if (is_due)
         read_all(session, horizon);
+    if (is_timed)
+        wr_names_look(session);
     drain->horizon = horizon;
     if (is_due && (drain->has_news || wr_point_has_losses(session)))
         wr_point_write(session, horizon);
@@ -268,6 +271,8 @@ WR_COLD void wr_drain_finish_stream(struct weir_session *session)
     drain->end_ticks = latest;
     if (has_new_lanes(session))
         introduce(session);
+    if (!session->buffers.mode->keeps)
+        wr_names_write(session, WR_NAMES_ASK_ALL);
     for (struct wr_lane *lane = wr_session_lanes(session, &attached); lane; lane = lane->next) {
         /* The gap is so large that only a point can report it; no record before it is younger. */
         while (wr_read_lane(session, lane, UINT64_MAX)) {

@@ -17,6 +17,7 @@
 #include "lane/lane_read.h"
 #include "os/clock.h"
 #include "os/os.h"
+#include "session/names.h"
 #include "session/read.h"
 #include "session/report.h"
 #include "session/session.h"
@@ -122,14 +123,18 @@ WR_COLD void wr_point_write(struct weir_session *session, uint64_t ticks)
     if (!drain->lanes_are_told)
         lanes_tell(session, first, ticks);
     wr_report_write(session, ticks ? ticks - 1 : 0);
+    wr_names_write(session, WR_NAMES_ASK_NONE); /* before a lane is released */
     for (struct wr_lane *lane = first; lane; lane = lane->next)
         row_add(session, ticks, &lane->track);
     row_add(session, ticks, &drain->self);
     rows_write(session, ticks);
     drain->point_ticks = ticks;
     drain->point_offset = drain->nettrace.offset + drain->nettrace.length;
-    drain->lanes_introduced = attached;
     drain->has_news = false;
+    if (attached != drain->lanes_introduced) /* before the events of the new lanes */
+        wr_names_write(session,
+                       session->buffers.mode->keeps ? WR_NAMES_ASK_ALL : WR_NAMES_ASK_NONE);
+    drain->lanes_introduced = attached;
     pthread_mutex_lock(&session->buffers.lock);
     drain->points++;
     pthread_mutex_unlock(&session->buffers.lock);

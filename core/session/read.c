@@ -159,11 +159,11 @@ static inline void record_write(struct weir_session *session, struct wr_lane *la
     const void *payload = record->payload;
     uint32_t bytes = record->payload_bytes;
     uint64_t ticks = ticks_of(session, lane, record);
-    /* Once per record, not per segment: between two records, losses may have been reported as
-     * events of the drain's own capture thread. */
-    wr_nettrace_block_begin(&drain->nettrace, lane->track.capture_id, lane->track.thread_id);
     const struct wr_event_definition *definition = record->definition;
     wr_report_describe(session, definition, ticks);
+    /* Once per record, not per segment: between two records, losses or names may have been reported
+     * as events of the drain's own capture thread. */
+    wr_nettrace_block_begin(&drain->nettrace, lane->track.capture_id, lane->track.thread_id);
     if (WR_UNLIKELY(definition->has_strings)) {
         bytes = wr_nettrace_payload(definition->steps, payload, drain->scratch);
         payload = drain->scratch;

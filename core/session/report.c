@@ -1,6 +1,6 @@
 /*
- * Losses, which a stream reports as Weir/Loss events of the drain's own capture thread, and what a
- * server's session begins with.
+ * What a stream reports as events of the drain's own capture thread: losses, the names of values, and
+ * what a server's session begins with.
  */
 #include "session/report.h"
 

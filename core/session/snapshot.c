@@ -43,6 +43,8 @@ static void lane_reset(struct wr_lane *lane)
     lane->is_touched = false;
     lane->last_stamp = 0;
     lane->skew = 0;
+    lane->name_told = 0;
+    lane->name_turn = 0;
 }
 
 /* Fixes the stream's lanes: those attached from here on are not in it. */

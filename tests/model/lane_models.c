@@ -5,6 +5,7 @@
 #include "lane_bench.h"
 #include "lane/lane_read.h"
 #include "lane/lane_write.h"
+#include "lane/name.h"
 
 /* --- PUBLISH: the drain reads a segment while it is written. --------------------------------- */
 
@@ -578,6 +579,42 @@ static void turn_exit(void)
     product_thread_exit(bench.writer[0].thread);
 }
 
+/* --- NAME: a drain reads a thread's name while the thread changes it, twice: the second time in the
+ * copy that may be being read. */
+
+static struct wr_name *name;
+static union wr_name_text name_read;
+static uint32_t name_turn;
+static bool name_is_read;
+
+static void name_setup(void)
+{
+    name = model_memory(sizeof *name);
+    model_name(name, "name");
+    name_is_read = false;
+}
+
+static void name_change_twice(void)
+{
+    for (uint64_t turn = 1; turn <= 2; turn++) {
+        union wr_name_text text;
+        for (uint32_t i = 0; i < WR_THREAD_NAME_WORDS; i++)
+            text.words[i] = turn;
+        wr_name_write(name, &text);
+    }
+}
+
+static void name_look(void)
+{
+    name_is_read = wr_name_read(name, &name_turn, &name_read);
+}
+
+static void name_check(void)
+{
+    for (uint32_t i = 0; name_is_read && i < WR_THREAD_NAME_WORDS; i++)
+        model_check(name_read.words[i] == name_turn);
+}
+
 #define TWO(name, about, setup, writer, other, finish)                                 \
     {                                                                                  \
         .model = { name, about, 2, setup, {writer, other, NULL, NULL}, finish, false } \
@@ -712,6 +749,8 @@ const struct lane_model lane_models[] = {
         turn_exit, turn_release, NULL),
     TWO("turn_exit_granted", "a thread exits while its grant is taken back", turn_granted_setup,
         turn_exit, turn_drain_sweeps, turn_check),
+    TWO("thread_name", "a name changes while it is read", name_setup, name_change_twice, name_look,
+        name_check),
     CANARY("canary_overwrite_revoke", "the drain ignores the opening of the segment",
            overwrite_one_setup, emit_three, overwrite_revoke_any, overwrite_check),
     CANARY("canary_overwrite_release", "the snapshot puts segments back before it has read them",

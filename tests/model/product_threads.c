@@ -12,6 +12,22 @@ bool wr_self_lock(pthread_mutex_t *mutex, struct wr_u32 *is_stuck)
     return wr_os_mutex_lock_for(mutex, WR_PATIENCE_NS);
 }
 
+/* The model thread_name has them; in the others nothing depends on names. */
+void wr_thread_name_ask(struct wr_thread *thread)
+{
+    (void)thread;
+}
+
+void wr_thread_name_end(struct wr_thread *thread)
+{
+    (void)thread;
+}
+
+void wr_thread_name_forget(struct wr_thread *thread)
+{
+    (void)thread;
+}
+
 /* The product's thread-local variables; all threads of the explorer run on one thread. */
 static struct wr_self selves[MODEL_THREADS_MAX + 1];
 

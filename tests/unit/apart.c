@@ -76,6 +76,8 @@ static void on_event(void *context, const struct wt_event *event)
 {
     static const struct wt_visitor visitor = {.value = on_value};
     size_t used;
+    if (strcmp(event->metadata->event_name, "ThreadName") == 0)
+        return;
     say(context, "%s/%s %d", event->metadata->provider_name, event->metadata->event_name,
         (int)event->metadata->version);
     assert_true(wt_fields_walk(event->metadata, event->payload, event->payload_size, &visitor,

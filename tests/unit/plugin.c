@@ -63,10 +63,12 @@ enum when {
     RUNNING,
     STOPPED,
     DESTROYED,
+    NAMED, /* there is no session, but a thread has a name */
 };
 
 struct emitter {
     bool (*emit)(uint64_t number);
+    enum weir_result (*name)(const char *thread);
     uint32_t emitted;
     sem_t has_emitted, may_end;
 };
@@ -76,6 +78,15 @@ static void *emit_and_stay(void *argument)
     struct emitter *emitter = argument;
     for (uint32_t i = 0; i < EVENTS; i++)
         emitter->emitted += emitter->emit(i);
+    sem_post(&emitter->has_emitted);
+    sem_wait(&emitter->may_end);
+    return NULL;
+}
+
+static void *name_and_stay(void *argument)
+{
+    struct emitter *emitter = argument;
+    emitter->emitted = emitter->name("named") == WEIR_OK;
     sem_post(&emitter->has_emitted);
     sem_wait(&emitter->may_end);
     return NULL;
@@ -113,6 +124,15 @@ static bool trace_until(const struct plugin *plugin, int fd, struct emitter *emi
     return true;
 }
 
+static bool name_one(const struct plugin *plugin, struct emitter *emitter, pthread_t *thread)
+{
+    emitter->name = plugin->name;
+    if (pthread_create(thread, NULL, name_and_stay, emitter) != 0)
+        return false;
+    sem_wait(&emitter->has_emitted);
+    return emitter->emitted == 1;
+}
+
 /* Runs in a child. If the session runs, its drain is blocked on a full pipe when the plug-in is
  * unloaded, so the rest of the stream is written by code that nothing refers to any longer. If the
  * plug-in links the shared library, only that library stays loaded, and the plug-in must unregister
@@ -127,7 +147,9 @@ static int unload(const char *path, bool is_shared, enum when when)
     if (!plugin || pipe(ends) != 0 || sem_init(&emitter.has_emitted, 0, 0) != 0 ||
         sem_init(&emitter.may_end, 0, 0) != 0)
         return 1;
-    if (!trace_until(plugin, when == RUNNING ? ends[1] : null, &emitter, &thread, when))
+    if (when == NAMED
+            ? !name_one(plugin, &emitter, &thread)
+            : !trace_until(plugin, when == RUNNING ? ends[1] : null, &emitter, &thread, when))
         return 2;
     if (is_shared)
         plugin->leave();
@@ -186,6 +208,12 @@ static void test_unload_destroyed(void **state)
     unload_each(DESTROYED);
 }
 
+static void test_unload_named(void **state)
+{
+    (void)state;
+    unload_each(NAMED);
+}
+
 /* --- Side by side. --------------------------------------------------------------------------- */
 
 struct found {
@@ -198,7 +226,7 @@ static void on_event(void *context, const struct wt_event *event)
     struct found *found = context;
     if (strcmp(event->metadata->provider_name, found->provider) == 0)
         found->own++;
-    else
+    else if (strcmp(event->metadata->event_name, "ThreadName") != 0)
         found->others++;
 }
 
@@ -283,8 +311,8 @@ int main(void)
         /* First: before this process has threads, or a plug-in that its children would find
          * loaded. */
         cmocka_unit_test(test_unload_running),   cmocka_unit_test(test_unload_stopped),
-        cmocka_unit_test(test_unload_destroyed), cmocka_unit_test(test_link_option),
-        cmocka_unit_test(test_side_by_side),
+        cmocka_unit_test(test_unload_destroyed), cmocka_unit_test(test_unload_named),
+        cmocka_unit_test(test_link_option),      cmocka_unit_test(test_side_by_side),
     };
     return cmocka_run_group_tests(tests, unit_setup, NULL);
 }

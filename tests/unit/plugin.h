@@ -17,6 +17,11 @@ struct plugin {
     void (*destroy)(void);
     /* Unregisters the provider. Required before a dlclose() that really unloads the plug-in. */
     void (*leave)(void);
+    /* Only registers the provider. */
+    bool (*join)(void);
+    enum weir_result (*configure)(const char *text, struct weir_error *error);
+    enum weir_result (*name)(const char *thread);
+    enum weir_result (*serve)(const struct weir_server_config *config, struct weir_error *error);
 };
 
 #endif

@@ -7,12 +7,15 @@ WEIR_PROVIDER_DEFINE(Plugin, PLUGIN_EVENTS)
 static struct weir_provider *provider;
 static struct weir_session *session;
 
+static bool join(void)
+{
+    return weir_provider_register(&weir_provider_Plugin, NULL, NULL, &provider, NULL) == WEIR_OK;
+}
+
 static struct weir_session *start(const struct weir_session_config *config)
 {
-    bool is_started =
-        weir_provider_register(&weir_provider_Plugin, NULL, NULL, &provider, NULL) == WEIR_OK &&
-        weir_session_create(config, &session, NULL) == WEIR_OK &&
-        weir_session_start(session, NULL) == WEIR_OK;
+    bool is_started = join() && weir_session_create(config, &session, NULL) == WEIR_OK &&
+                      weir_session_start(session, NULL) == WEIR_OK;
     return is_started ? session : NULL;
 }
 
@@ -42,4 +45,8 @@ __attribute__((visibility("default"))) const struct plugin plugin = {
     .stop = stop,
     .destroy = destroy,
     .leave = leave,
+    .join = join,
+    .configure = weir_configure,
+    .name = weir_thread_name_set,
+    .serve = weir_server_start,
 };

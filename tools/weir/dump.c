@@ -269,6 +269,8 @@ static void json_header(struct dump *dump, const struct wt_event *event)
     wt_json_u64(json, "metadataId", event->metadata_id);
     wt_json_u64(json, "captureThread", event->capture_thread);
     wt_json_u64(json, "thread", event->thread_id);
+    if (event->thread->name)
+        wt_json_string(json, "threadName", event->thread->name);
     wt_json_u64(json, "processor", event->processor);
     wt_json_u64(json, "number", event->number);
     wt_json_u64(json, "sequence", event->sequence);
@@ -318,6 +320,11 @@ static void print_text_header(struct dump *dump, const struct wt_event *event)
     printf("%16s %" PRIu64, text, event->capture_thread);
     if (event->thread_id != event->capture_thread)
         printf("/%" PRIu64, event->thread_id);
+    if (event->thread->name) {
+        fputs(" [", stdout);
+        wt_print_escaped(stdout, event->thread->name, 0);
+        putchar(']');
+    }
     printf(" #%" PRIu64 " ", event->number);
     wt_print_escaped(stdout, metadata->undefined ? "(undefined)" : metadata->provider_name, 0);
     putchar('/');
@@ -430,14 +437,16 @@ static void print_kept(struct dump *dump)
 static const char help[] =
     "usage: weir dump [OPTION]... FILE\n"
     "\n"
-    "Prints events, one per line: seconds since the start of the trace, capture thread (and the\n"
-    "thread it speaks of, if another), number, Provider/Event(id), or (id v2) if its version\n"
-    "is 2 and not 0, fields. Payloads without field descriptions, and arrays of bytes, are\n"
-    "printed in hexadecimal. FILE may be -.\n"
+    "Prints events, one per line: seconds since the start of the trace, capture thread (and its\n"
+    "id in the system, if another), [the thread's name, if known], number, Provider/Event(id), or "
+    "(id v2) if its version\n"
+    "is 2 and not 0, fields. A value that has a name (WEIR_ENUM) is shown by it. Payloads without\n"
+    "field descriptions, and arrays of bytes, are printed in hexadecimal. FILE may be -.\n"
     "\n"
     "  --json         print one JSON object per line: ticks, ns, utc, provider, name, id, version, "
     "level,\n"
-    "                 keywords, opcode, metadataId, captureThread, thread, processor, number,\n"
+    "                 keywords, opcode, metadataId, captureThread, thread, threadName, processor, "
+    "number,\n"
     "                 sequence, sorted, offset, stackId, stack, activityId, relatedActivityId,\n"
     "                 payloadBytes, fields; payload, rest or undecodable in hexadecimal.\n"
     "                 Integers are exact; NaN and infinities are strings. A trace without its end "

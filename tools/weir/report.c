@@ -54,6 +54,8 @@ struct provider {
     struct call_tree tree;
     struct function_info *infos; /* by function index */
     size_t info_capacity;
+    uint64_t *thread_calls; /* by thread index */
+    size_t thread_capacity;
 };
 
 enum order { BY_INCLUSIVE, BY_EXCLUSIVE, BY_CALLS };
@@ -124,10 +126,12 @@ static void on_metadata(void *context, const struct wt_metadata *metadata)
         return;
     binding->other = find(metadata, binding->kind == KIND_RESUME ? "From" : "To", WT_TYPE_UINT64);
     binding->finished = find(metadata, "Finished", WT_TYPE_BOOLEAN);
+    if (binding->finished < 0)
+        binding->finished = find(metadata, "Finished", WT_TYPE_BYTE); /* bool8 */
     binding->name = find(metadata, "Name", WT_TYPE_STRING);
     binding->file = find(metadata, "File", WT_TYPE_STRING);
     binding->line = find(metadata, "Line", WT_TYPE_INT32);
-    binding->function_kind = find(metadata, "Kind", WT_TYPE_STRING);
+    binding->function_kind = wt_field_index(metadata, "Kind"); /* a string, or an enum */
     binding->provider = provider_of(report, metadata->provider_name);
     if (binding->provider == PROVIDERS_MAX)
         binding->kind = KIND_OTHER;
@@ -147,9 +151,15 @@ static void take_text(const struct wt_event *event, int field, char **text)
     struct wt_value value;
     if (!wt_field_get(event->metadata, field, event->payload, event->payload_size, &value))
         return;
-    size_t capacity = 0;
-    char *copy = wt_grow(NULL, &capacity, (size_t)value.size * 3 / 2 + 4, 1);
-    wt_utf16_to_utf8(value.bytes, value.size, copy, capacity);
+    if (!value.name && value.kind != WT_VALUE_STRING)
+        return;
+    size_t capacity = 0,
+           bytes = value.name ? strlen(value.name) + 1 : (size_t)value.size * 3 / 2 + 4;
+    char *copy = wt_grow(NULL, &capacity, bytes, 1);
+    if (value.name)
+        strcpy(copy, value.name);
+    else
+        wt_utf16_to_utf8(value.bytes, value.size, copy, capacity);
     free(*text);
     *text = copy;
 }
@@ -190,6 +200,13 @@ static void note_switch(struct call_tree *tree, const struct binding *binding,
         call_tree_resume(tree, thread, other, event->time);
 }
 
+static void count_call(struct provider *provider, uint32_t thread)
+{
+    provider->thread_calls = wt_grow(provider->thread_calls, &provider->thread_capacity,
+                                     (size_t)thread + 1, sizeof(*provider->thread_calls));
+    provider->thread_calls[thread]++;
+}
+
 static void note_event(struct report *report, const struct binding *binding,
                        const struct wt_event *event)
 {
@@ -198,6 +215,8 @@ static void note_event(struct report *report, const struct binding *binding,
     uint32_t thread = event->thread->index;
     uint64_t function = 0, coroutine = 0;
     take_number(event, binding->coroutine, &coroutine);
+    if (binding->kind == KIND_CALL || binding->kind == KIND_TAIL_CALL)
+        count_call(provider, thread);
     if (binding->kind >= KIND_CREATE)
         note_switch(tree, binding, event, coroutine);
     else if (!take_number(event, binding->function, &function))
@@ -323,6 +342,59 @@ static void print_function(struct wt_table *table, const struct report *report,
         wt_table_text(table, info->file);
 }
 
+struct thread_line {
+    const struct wt_thread *thread;
+    uint64_t calls;
+};
+
+static int by_calls(const void *a, const void *b)
+{
+    const struct thread_line *left = a;
+    const struct thread_line *right = b;
+    if (left->calls != right->calls)
+        return left->calls < right->calls ? 1 : -1;
+    return (left->thread->index > right->thread->index) -
+           (left->thread->index < right->thread->index);
+}
+
+/* The threads that called something, in order; frees with free(). */
+static struct thread_line *sort_threads(const struct report *report,
+                                        const struct provider *provider, size_t *count)
+{
+    size_t capacity = 0;
+    struct thread_line *lines =
+        wt_grow(NULL, &capacity, provider->thread_capacity + 1, sizeof(*lines));
+    *count = 0;
+    for (uint32_t i = 0; i < provider->thread_capacity; i++)
+        if (provider->thread_calls[i])
+            lines[(*count)++] = (struct thread_line){wt_reader_thread(report->run.reader, i),
+                                                     provider->thread_calls[i]};
+    qsort(lines, *count, sizeof(*lines), by_calls);
+    if (report->top && *count > report->top)
+        *count = (size_t)report->top;
+    return lines;
+}
+
+static void print_threads(const struct report *report, const struct provider *provider)
+{
+    static const bool right[] = {true, false, true};
+    size_t count;
+    struct thread_line *lines = sort_threads(report, provider, &count);
+    struct wt_table table;
+    wt_table_init(&table, 3, right);
+    wt_table_text(&table, "capture thread");
+    wt_table_text(&table, "name");
+    wt_table_text(&table, "calls");
+    for (size_t i = 0; i < count; i++) {
+        wt_table_u64(&table, lines[i].thread->capture_thread);
+        wt_table_text(&table, lines[i].thread->name ? lines[i].thread->name : "-");
+        wt_table_u64(&table, lines[i].calls);
+    }
+    putchar('\n');
+    wt_table_print(&table, stdout);
+    free(lines);
+}
+
 static void print_provider(const struct report *report, const struct provider *provider)
 {
     static const bool right[] = {false, true, true, true, true, true, false};
@@ -348,6 +420,7 @@ static void print_provider(const struct report *report, const struct provider *p
         print_function(&table, report, &lines[i], total);
     wt_table_print(&table, stdout);
     free(lines);
+    print_threads(report, provider);
 }
 
 static void json_functions(struct wt_json *json, const struct report *report,
@@ -373,6 +446,26 @@ static void json_functions(struct wt_json *json, const struct report *report,
     free(lines);
 }
 
+static void json_threads(struct wt_json *json, const struct report *report,
+                         const struct provider *provider)
+{
+    size_t count;
+    struct thread_line *lines = sort_threads(report, provider, &count);
+    wt_json_array(json, "threads");
+    for (size_t i = 0; i < count; i++) {
+        wt_json_object(json, NULL);
+        wt_json_u64(json, "captureThread", lines[i].thread->capture_thread);
+        if (lines[i].thread->name)
+            wt_json_string(json, "name", lines[i].thread->name);
+        else
+            wt_json_null(json, "name");
+        wt_json_u64(json, "calls", lines[i].calls);
+        wt_json_end(json);
+    }
+    wt_json_end(json);
+    free(lines);
+}
+
 static void json_provider(struct wt_json *json, const struct report *report,
                           const struct provider *provider)
 {
@@ -388,6 +481,7 @@ static void json_provider(struct wt_json *json, const struct report *report,
     wt_json_u64(json, "closedByGap", tree->closed_by_gap);
     wt_json_i64(json, "totalNs", ns_of(report, total_of(provider)));
     json_functions(json, report, provider);
+    json_threads(json, report, provider);
     wt_json_end(json);
 }
 
@@ -438,6 +532,7 @@ static void free_report(struct report *report)
             free(provider->infos[f].kind);
         }
         free(provider->infos);
+        free(provider->thread_calls);
         call_tree_fini(&provider->tree);
     }
     free(report->providers);
@@ -449,7 +544,8 @@ static void free_report(struct report *report)
 static const char help[] =
     "usage: weir report [--top N] [--by inclusive|exclusive|calls] [--json] FILE\n"
     "\n"
-    "Calls, inclusive and exclusive time per function, for each provider with events Call\n"
+    "Calls, inclusive and exclusive time per function, and calls per thread with its name (tail\n"
+    "calls included), for each provider with events Call\n"
     "and Return that have a field FunctionId. TailCall, Frame (a function that was entered before\n"
     "calls were recorded: it has time and a return), Function (Name, File, Line, Kind),\n"
     "CoroutineCreate, CoroutineResume and CoroutineYield are used if they are there; a field\n"
@@ -462,12 +558,13 @@ static const char help[] =
     "the last event before the gap; returns of calls before it are unmatched. Frames open at the\n"
     "end last until the last event of the trace. Percentages are of the total time in functions.\n"
     "\n"
-    "  --top N    show N functions (20); 0 shows all\n"
+    "  --top N    show N functions and threads (20); 0 shows all\n"
     "  --by KEY   order by inclusive (the default) or exclusive time, or by calls\n"
     "  --json     print one JSON object: file, status, eventCount, lost (null if unknown),\n"
     "             lost_at_least, lost_unknown_after_ns, providers [{provider, calls, tailCalls,\n"
     "             returns, unmatchedReturns, unwoundFrames, closedAtEnd, closedByGap, totalNs,\n"
-    "             functions [{id, name, file, line, kind, calls, inclusiveNs, exclusiveNs}]}]\n"
+    "             functions [{id, name, file, line, kind, calls, inclusiveNs, exclusiveNs}],\n"
+    "             threads [{captureThread, name, calls}]}]\n"
     "  --help     print this help\n"
     "\n"
     "Exit codes: 0 fine, 1 failed, 2 usage, 3 read but events were lost,\n"

@@ -215,21 +215,33 @@ static uint64_t unknown_total(const struct stat *stat)
     return sum;
 }
 
-/* Only the causes that occur get a column. */
+static bool any_is_named(const struct stat *stat)
+{
+    const struct wt_thread *thread;
+    for (uint32_t i = 0; (thread = wt_reader_thread(stat->run.reader, i)); i++)
+        if (thread->name)
+            return true;
+    return false;
+}
+
+/* Only the causes that occur get a column, and names. */
 static void print_threads(const struct stat *stat)
 {
-    bool right[5 + WT_CAUSE_COUNT];
+    bool right[6 + WT_CAUSE_COUNT];
     const struct wt_told *all = &stat->tally.all;
     const bool is_known = wt_lost_is_known(stat->run.reader);
     size_t causes = 0;
     for (int c = 0; c < WT_CAUSE_COUNT; c++)
         causes += all->causes[c] > 0;
-    bool unknown = unknown_total(stat) > 0;
+    bool unknown = unknown_total(stat) > 0, named = any_is_named(stat);
     struct wt_table table;
     memset(right, true, sizeof right);
-    wt_table_init(&table, 4 + causes + unknown, right);
+    right[2] = !named;
+    wt_table_init(&table, 4 + causes + unknown + named, right);
     wt_table_text(&table, "capture thread");
     wt_table_text(&table, "OS thread");
+    if (named)
+        wt_table_text(&table, "name");
     wt_table_text(&table, "events");
     wt_table_text(&table, is_known ? "lost" : "lost at least");
     for (int c = 0; c < WT_CAUSE_COUNT; c++)
@@ -245,6 +257,8 @@ static void print_threads(const struct stat *stat)
             wt_table_u64(&table, thread_id_of(stat, thread));
         else
             wt_table_text(&table, "-");
+        if (named)
+            wt_table_text(&table, thread->name ? thread->name : "-");
         wt_table_u64(&table, thread->events);
         wt_table_u64(&table, is_known ? thread->lost : wt_lost_at_least(&stat->tally, thread));
         for (int c = 0; c < WT_CAUSE_COUNT; c++)
@@ -352,6 +366,10 @@ static void json_threads(struct wt_json *json, const struct stat *stat)
         wt_json_object(json, NULL);
         wt_json_u64(json, "captureThread", thread->capture_thread);
         wt_json_u64(json, "thread", thread_id_of(stat, thread));
+        if (thread->name)
+            wt_json_string(json, "name", thread->name);
+        else
+            wt_json_null(json, "name");
         wt_json_u64(json, "events", thread->events);
         json_thread_lost(json, stat, thread);
         wt_json_u64(json, "stepsBack", thread->steps_back);
@@ -406,7 +424,8 @@ static const char help[] =
                       "             events: [{provider, id, version, name, count, payloadBytes, "
                       "eventsPerSecond,\n"
                       "                       undefined}], the most frequent first;\n"
-                      "             threads: [{captureThread, thread, events, lost, lost_at_least, "
+                      "             threads: [{captureThread, thread, name, events, lost, "
+                      "lost_at_least, "
                       "stepsBack,\n"
                       "                        lastNumber, causes}]\n"
                       "  --help   print this help\n"

@@ -87,6 +87,7 @@ struct weir_functions {
     __typeof__(weir_thread_reset) *thread_reset;
     __typeof__(weir_last_loss) *last_loss;
     __typeof__(weir_rundown_register) *rundown_register;
+    __typeof__(weir_thread_name_set) *thread_name_set;
 };
 
 /* The table of this copy of the library, which lives as long as the process. Any thread, any
@@ -155,6 +156,7 @@ weir_plugin_init(const struct weir_functions *host, size_t bytes_needed, struct 
 #define weir_thread_reset      weir_plugin.thread_reset
 #define weir_last_loss         weir_plugin.last_loss
 #define weir_rundown_register  weir_plugin.rundown_register
+#define weir_thread_name_set   weir_plugin.thread_name_set
 
 #endif
 

@@ -32,6 +32,8 @@
  * of an emitter that was inside at that moment may be missing from the stream and is then counted
  * as SINK_FAILED, or may follow a sequence point that it should precede, with that point's time.
  * Sessions that start later work as before, but each event costs them a locked instruction.
+ * A sandbox must not kill the process either for what a session's thread does at any time: it opens
+ * /proc/self/task/TID/comm for the names of threads, and goes on if that fails.
  */
 #ifndef WEIR_SESSION_H
 #define WEIR_SESSION_H

@@ -523,7 +523,22 @@ static inline void weir_order(void)
  */
 WEIR_API void weir_thread_reset(void);
 
-/* One value for weir_event_emit(). `count` is for arrays, in elements. */
+/*
+ * Names the calling thread in all traces from then on, of sessions that run and of later ones. Without
+ * this call, or with NULL or "", it has the name that the system has for it, as pthread_setname_np()
+ * sets it. `name`: UTF-8, copied, cut to 47 bytes at the end of a character; bytes that are not UTF-8
+ * become U+FFFD in the trace. The system's name stays as it is. A forked child's thread keeps its
+ * name. Tools show the name that a thread had last.
+ *
+ * Any thread that belongs to the host, but no signal handler. Does not use the host's allocator: as a
+ * thread's first event does, the first call may map a page, and wait up to 1 ms for a thread that does
+ * so too; later ones do not wait. Only in a plug-in that could be unloaded does a thread's first call
+ * also ask the loader to keep it, which allocates. WEIR_NO_MEMORY; WEIR_BAD_STATE: in a callback on a
+ * session's own thread.
+ */
+WEIR_API enum weir_result weir_thread_name_set(const char *name);
+
+/* One value for weir_event_emit(). `count`: of an array's elements, or of the bytes of a strn. */
 struct weir_value {
     enum weir_type type;
     uint32_t count;
