@@ -7,6 +7,7 @@
 #include <string.h>
 #include "base/host_struct.h"
 #include "event/event.h"
+#include "os/copies.h"
 #include "server/asked.h"
 #include "server/greeting.h"
 #include "session/session.h"
@@ -365,6 +366,8 @@ enum weir_result weir_server_start(const struct weir_server_config *config,
     if (!change_begin_locked(is_free))
         return wr_fail(error, WEIR_EXISTS, "this process has a server");
     enum weir_result result = wr_server_configure(config, &is_wanted, error);
+    if (result == WEIR_OK && is_wanted)
+        result = wr_copies_check("only that one serves tools", error);
     if (result == WEIR_OK && is_wanted) {
         process_begin();
         result = build(&is_served, error);

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "base/error.h"
+#include "os/copies.h"
 #include "os/os.h"
 
 #define DOTNET_FILE_DEFAULT "trace.nettrace"
@@ -133,6 +134,21 @@ static enum weir_result own_configure(struct weir_error *error)
     return text && *text ? wr_configure_text("WEIR_SESSION", text, error) : WEIR_OK;
 }
 
+/* The message is for both: the one that asks, and the line on stderr. */
+static enum weir_result copy_check(struct weir_error *error)
+{
+    return wr_copies_check("only that one reads the environment, and sessions of one copy get no "
+                           "events of the other",
+                           error);
+}
+
+static enum weir_result both_configure(struct weir_error *error)
+{
+    enum weir_result result = own_configure(error);
+    enum weir_result dotnet = dotnet_configure(result == WEIR_OK ? error : NULL);
+    return result == WEIR_OK ? dotnet : result;
+}
+
 static void complain(enum weir_result result, const struct weir_error *error)
 {
     if (result != WEIR_OK)
@@ -142,10 +158,15 @@ static void complain(enum weir_result result, const struct weir_error *error)
 WR_COLD void wr_environment_read(void)
 {
     struct weir_error error = {""};
+    bool has_begun = wr_u32_load_acquire(&reading) != 0;
+    enum weir_result result = has_begun ? WEIR_OK : copy_check(&error);
     if (!reading_begin(false))
         return;
-    complain(own_configure(&error), &error);
-    complain(dotnet_configure(&error), &error);
+    complain(result, &error);
+    if (result == WEIR_OK) {
+        complain(own_configure(&error), &error);
+        complain(dotnet_configure(&error), &error);
+    }
     reading_end();
 }
 
@@ -155,10 +176,11 @@ WR_COLD enum weir_result weir_configure(const char *text, struct weir_error *err
     wr_init();
     if (text)
         return wr_configure_text("configuration", text, error);
+    enum weir_result result = copy_check(error);
     if (!reading_begin(true))
-        return WEIR_OK;
-    enum weir_result result = own_configure(error);
-    enum weir_result dotnet = dotnet_configure(result == WEIR_OK ? error : NULL);
+        return result;
+    if (result == WEIR_OK)
+        result = both_configure(error);
     reading_end();
-    return result == WEIR_OK ? dotnet : result;
+    return result;
 }

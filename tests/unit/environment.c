@@ -3,16 +3,13 @@
  * a process of its own, whose end and messages are looked at.
  */
 #define _GNU_SOURCE
+#include "child.h"
 #include "stream.h"
 
 #include <fcntl.h>
 #include <pthread.h>
 #include <semaphore.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <sys/stat.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 WEIR_PROVIDER_DEFINE(Unit, UNIT_EVENTS)
 
@@ -31,65 +28,6 @@ static int leave_directory(void **state)
     snprintf(command, sizeof command, "rm -r %s", directory);
     return chdir("/") == 0 ? system(command) : -1;
 }
-
-/* --- Processes. ------------------------------------------------------------------------------ */
-
-struct ended {
-    pid_t process;
-    int status;
-    char messages[1024]; /* its stderr */
-};
-
-/* Runs `body` in a child, which then exits with 7. */
-static struct ended run(void (*body)(void))
-{
-    int ends[2];
-    struct ended ended = {.status = -1};
-    assert_int_equal(pipe(ends), 0);
-    ended.process = fork();
-    if (ended.process == 0) {
-        dup2(ends[1], STDERR_FILENO);
-        close(ends[0]);
-        close(ends[1]);
-        alarm(60);
-        body();
-        exit(7);
-    }
-    close(ends[1]);
-    size_t used = 0;
-    for (ssize_t got;
-         (got = read(ends[0], ended.messages + used, sizeof ended.messages - 1 - used)) > 0;)
-        used += (size_t)got;
-    close(ends[0]);
-    assert_int_equal(waitpid(ended.process, &ended.status, 0), ended.process);
-    return ended;
-}
-
-static void succeeds(const struct ended *ended)
-{
-    if (ended->messages[0])
-        fail_msg("%s", ended->messages);
-    assert_true(WIFEXITED(ended->status));
-    assert_int_equal(WEXITSTATUS(ended->status), 7);
-}
-
-/* The process ends as ever, and says one line. */
-static void complains(const struct ended *ended, const char *line)
-{
-    assert_true(WIFEXITED(ended->status));
-    assert_int_equal(WEXITSTATUS(ended->status), 7);
-    assert_string_equal(ended->messages, line);
-}
-
-/* For children: a failed assertion of cmocka's would run the other tests there. */
-static void must(bool is_true, const char *what)
-{
-    if (is_true)
-        return;
-    fprintf(stderr, "child: %s\n", what);
-    _exit(1);
-}
-#define MUST(condition) must(condition, #condition)
 
 static void on_event(void *context, const struct wt_event *event)
 {
@@ -147,8 +85,8 @@ static void two_sessions(void)
 static void test_two_sessions(void **state)
 {
     (void)state;
-    struct ended ended = run(two_sessions);
-    succeeds(&ended);
+    struct unit_ended ended = unit_run(two_sessions);
+    unit_succeeds(&ended);
     assert_int_equal(events_in("first-%d", ended.process), 100);
     assert_int_equal(events_in("second", 0), 100);
 }
@@ -162,8 +100,8 @@ static void no_file(void)
 static void test_default_file(void **state)
 {
     (void)state;
-    struct ended ended = run(no_file);
-    succeeds(&ended);
+    struct unit_ended ended = unit_run(no_file);
+    unit_succeeds(&ended);
     assert_int_equal(events_in("weir-%d.nettrace", ended.process), 100);
 }
 
@@ -184,8 +122,8 @@ static void two_without_a_file(void)
 static void test_default_files(void **state)
 {
     (void)state;
-    struct ended ended = run(two_without_a_file);
-    succeeds(&ended);
+    struct unit_ended ended = unit_run(two_without_a_file);
+    unit_succeeds(&ended);
     assert_int_equal(events_in("weir-%d.nettrace", ended.process), 101);
     assert_int_equal(events_in("weir-%d-2.nettrace", ended.process), 0);
     assert_int_equal(events_in("weir-%d-3.nettrace", ended.process), 1);
@@ -237,14 +175,14 @@ static void test_mistakes(void **state)
     for (size_t i = 0; i < sizeof mistakes / sizeof mistakes[0]; i++) {
         char line[512];
         text = mistakes[i].text;
-        struct ended ended = run(text_of_environment);
+        struct unit_ended ended = unit_run(text_of_environment);
         snprintf(line, sizeof line, "weir: WEIR_SESSION, %s\n", mistakes[i].line);
         if (!mistakes[i].line)
             snprintf(line, sizeof line,
                      "weir: WEIR_SESSION, the session at position 1: cannot write '/none/%d': No "
                      "such file or directory\n",
                      ended.process);
-        complains(&ended, line);
+        unit_complains(&ended, line);
     }
 }
 
@@ -283,8 +221,8 @@ static void test_two_registrations_at_once(void **state)
 {
     (void)state;
     for (int i = 0; i < 10; i++) {
-        struct ended ended = run(two_at_once);
-        succeeds(&ended);
+        struct unit_ended ended = unit_run(two_at_once);
+        unit_succeeds(&ended);
     }
     assert_int_equal(events_in("at-once", 0), 100);
 }
@@ -317,8 +255,8 @@ static void test_dotnet(void **state)
     static const char *const modes[] = {NULL, "0", "1"};
     for (size_t i = 0; i < 3; i++) {
         buffering_mode = modes[i];
-        struct ended ended = run(dotnet);
-        succeeds(&ended);
+        struct unit_ended ended = unit_run(dotnet);
+        unit_succeeds(&ended);
         char format[64];
         snprintf(format, sizeof format, "dotnet-%d-%%d", ended.process);
         assert_int_equal(events_in(format, ended.process), 100);
@@ -335,8 +273,8 @@ static void dotnet_default(void)
 static void test_dotnet_defaults(void **state)
 {
     (void)state;
-    struct ended ended = run(dotnet_default);
-    succeeds(&ended);
+    struct unit_ended ended = unit_run(dotnet_default);
+    unit_succeeds(&ended);
     assert_int_equal(events_in("trace.nettrace", 0), 101);
 }
 
@@ -372,8 +310,8 @@ static void test_dotnet_mistakes(void **state)
         snprintf(line, sizeof line, "weir: %s, position %s\n", name, mistakes[i][2]);
         variable.name = name;
         variable.value = mistakes[i][1];
-        struct ended ended = run(dotnet_mistaken);
-        complains(&ended, line);
+        struct unit_ended ended = unit_run(dotnet_mistaken);
+        unit_complains(&ended, line);
     }
 }
 
@@ -413,8 +351,8 @@ static void test_forks(void **state)
 {
     (void)state;
     unit_skip_under_qemu("it aborts now and then in a child of a process with threads");
-    struct ended ended = run(forks);
-    succeeds(&ended);
+    struct unit_ended ended = unit_run(forks);
+    unit_succeeds(&ended);
     assert_int_equal(events_in("forked-%d", ended.process), 101);
     assert_int_equal(events_in("forked-child", 0), 1);
 }
@@ -444,7 +382,7 @@ static void stuck(void)
 static void test_exit_with_a_parked_thread(void **state)
 {
     (void)state;
-    struct ended ended = run(stuck);
+    struct unit_ended ended = unit_run(stuck);
     assert_true(WIFEXITED(ended.status));
     assert_int_equal(WEXITSTATUS(ended.status), 7);
     static const char begin[] = "weir: at exit: session stuck: after stop_ms_max (100 ms) ";
@@ -487,8 +425,8 @@ static void exit_in_a_start(void)
 static void test_exit_in_a_start(void **state)
 {
     (void)state;
-    struct ended ended = run(exit_in_a_start);
-    succeeds(&ended);
+    struct unit_ended ended = unit_run(exit_in_a_start);
+    unit_succeeds(&ended);
     assert_int_equal(events_in("starting", 0), 1);
 }
 
@@ -516,8 +454,8 @@ static void at_run_time(void)
 static void test_at_run_time(void **state)
 {
     (void)state;
-    struct ended ended = run(at_run_time);
-    succeeds(&ended);
+    struct unit_ended ended = unit_run(at_run_time);
+    unit_succeeds(&ended);
     assert_int_equal(events_in("one", 0), 1);
     assert_int_equal(events_in("two", 0), 3);
     assert_int_equal(events_in("three", 0), 1);

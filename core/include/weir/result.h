@@ -49,7 +49,7 @@ enum weir_result {
     WEIR_NO_MEMORY,    /* no memory or address space is available */
     WEIR_BAD_STATE,    /* the object is not in a state that allows the call */
     WEIR_NOT_FOUND,    /* a provider named in a configuration does not exist */
-    WEIR_EXISTS,       /* a provider, or a version of an event, is already defined */
+    WEIR_EXISTS,       /* a provider, a version of an event, a server or a copy is there already */
     WEIR_LIMIT,        /* 64 sessions or 16,383 events are in use */
     WEIR_IO,           /* the sink failed; the text holds the system's reason */
     WEIR_TIMEOUT,      /* the deadline passed; the rest goes on in the background */

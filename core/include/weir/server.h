@@ -12,8 +12,9 @@
  *     ... run the program ...
  *     weir_server_stop(&error);
  *
- * One server per process, with two threads. They sleep while no tool is attached, unless a port has
- * to be dialed. Each tool that starts a trace gets a session, whose stream goes through its connection.
+ * One server per process, of the library's first copy in it, with two threads. They sleep while no
+ * tool is attached, unless a port has to be dialed. Each tool that starts a trace gets a session,
+ * whose stream goes through its connection.
  *
  * The server listens at dotnet-diagnostic-PID-KEY-socket in $TMPDIR, or /tmp, where the tools look.
  * KEY is the process's start time followed by 7, so that it is never that of a .NET runtime in the
@@ -127,9 +128,10 @@ static inline struct weir_server_config weir_server_config_init(void)
  * weir_server_status(). A port that cannot be opened, because its directory cannot be written to,
  * say, is reported to on_error, and the others are served; if none is left, there is no server, and
  * the result is WEIR_OK all the same. A process that is killed leaves its socket behind; tools pass
- * over it. WEIR_BAD_ARGUMENT (a field; the text
- * says which), WEIR_EXISTS (there is a server), WEIR_NO_MEMORY, WEIR_SYSTEM (no thread, or a library
- * that was built without threads). `error` may be NULL.
+ * over it. WEIR_BAD_ARGUMENT (a field; the text says which), WEIR_EXISTS (there is a server, or the
+ * process has an earlier copy of the library, which alone may have one: see weir_configure()),
+ * WEIR_NO_MEMORY, WEIR_SYSTEM (no thread, or a library that was built without threads). `error` may be
+ * NULL.
  */
 WEIR_NODISCARD WEIR_API enum weir_result weir_server_start(const struct weir_server_config *config,
                                                            struct weir_error *error);

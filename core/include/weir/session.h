@@ -387,7 +387,11 @@ weir_session_update(struct weir_session *session, const struct weir_enable *enab
  * then a failure is one line on stderr; of both, the first one in a process does it, and a later
  * call does nothing but wait for it. A forked child has none of its parent's sessions, and starts
  * those of the environment only if it calls this. A process with more privileges than its user
- * ignores its environment. The variables, of which each set describes its own sessions:
+ * ignores its environment. If several copies of the library are in the process, the one that was
+ * loaded first reads the environment, the executable's own before all others. In the others this
+ * returns WEIR_EXISTS, with a text that names both; and if it was not called before, their first
+ * registration of a provider puts that text on stderr, in one line. The variables, of which each set
+ * describes its own sessions:
  *
  *     WEIR_SESSION                       a text as above
  *     DOTNET_EnableEventPipe             1: one session, described by the following

@@ -271,7 +271,8 @@ typedef void (*weir_provider_watcher)(void *context, const struct weir_provider_
 /*
  * Registers a declared provider; running sessions that asked for it get it at once. The first
  * registration in a process starts the sessions of its environment, if there are any: with
- * everything that weir_configure() in weir/session.h does, and a line on stderr if that fails.
+ * everything that weir_configure() in weir/session.h does, and a line on stderr if that fails, or
+ * if the process has an earlier copy of the library.
  * `callback`, `provider` and `error` may be NULL. Any thread; takes the registry lock, for which it
  * waits as long as another such call has it; allocates.
  * WEIR_EXISTS: a provider of that name is registered (names are compared without case; "Weir" is
