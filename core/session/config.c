@@ -1,6 +1,7 @@
 /* Checks every field of a configuration, and copies it into the session. */
 #include "session/session.h"
 
+#include <stddef.h>
 #include <string.h>
 #include "base/host_struct.h"
 #include "buffers/modes.h"
@@ -59,10 +60,6 @@ static enum weir_result mode_check(const struct weir_session_config *config,
         return wr_fail(error, WEIR_BAD_ARGUMENT,
                        "wake is %d; it is one of" WR_WAKE_STRATEGIES(NAME), (int)config->wake);
 #undef NAME
-    if (config->mode == WEIR_MODE_OVERWRITE && config->rundown_at_start)
-        return wr_fail(error, WEIR_BAD_ARGUMENT,
-                       "rundown_at_start is not for mode OVERWRITE: it would be overwritten; each "
-                       "snapshot has a rundown");
     if (config->wake != WEIR_WAKE_RELAY && config->grant_bytes)
         return wr_fail(error, WEIR_BAD_ARGUMENT, "grant_bytes is %llu; it is for RELAY only",
                        (unsigned long long)config->grant_bytes);
@@ -105,6 +102,9 @@ WR_COLD enum weir_result wr_session_config_take(struct weir_session_config *own,
                                                sizeof *own};
     enum weir_result result = wr_host_struct_take(&kind, own, host, error);
     static const uint8_t zeros[sizeof own->reserved_end];
+    /* A host without the field cannot clear it, and its start did not wait for the drain. */
+    if (result == WEIR_OK && host->size <= offsetof(struct weir_session_config, rundown_at_start))
+        own->rundown_at_start = false;
     if (result == WEIR_OK && (own->reserved || memcmp(own->reserved_end, zeros, sizeof zeros) != 0))
         return wr_fail(error, WEIR_BAD_ARGUMENT, "config.reserved is not 0");
     if (result == WEIR_OK && !own->allocate != !own->release)
@@ -129,6 +129,8 @@ WR_COLD enum weir_result wr_session_configure(struct weir_session *session,
     session->config.providers = session->config.sink.file = NULL; /* the caller's; not kept */
     session->config.enables = NULL;
     session->config.name = NULL;
+    session->config.rundown_at_start =
+        config->rundown_at_start && config->rundown_keywords && config->mode != WEIR_MODE_OVERWRITE;
     session->sink_kind = config->memory_bytes_max ? WEIR_SINK_MEMORY
                          : config->sink.file      ? WEIR_SINK_FILE
                          : config->sink.write     ? WEIR_SINK_WRITE

@@ -20,7 +20,8 @@
  * Calls (0x1), by the debug hook:
  *   Call, TailCall  a function was entered; after TailCall the caller's frame is gone
  *   Return          a function returned; frames that an error unwinds have none
- *   Function        what a FunctionId is: once at first sight, and all of them again at the end.
+ *   Function        what a FunctionId is: at the start of a session those that are older, each other
+ *                   one at first sight, and all of them again at the end.
  *                   Kind is "Lua", "C" or "main"; Line is -1 for C functions
  * Allocation (0x2), by the state's allocator:
  *   Alloc           a new block, or one moved or resized (OldAddress not 0, which then ends the old

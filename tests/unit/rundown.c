@@ -98,9 +98,17 @@ static int reset(void **unused)
     return 0;
 }
 
-static struct weir_session_config small_config(enum weir_mode mode)
+/* With a rundown at the stop only. */
+static struct weir_session_config stop_config(void)
 {
     struct weir_session_config config = unit_config();
+    config.rundown_at_start = false;
+    return config;
+}
+
+static struct weir_session_config small_config(enum weir_mode mode)
+{
+    struct weir_session_config config = stop_config();
     config.mode = mode;
     config.segment_bytes = 4096;
     config.budget_bytes = 2 * config.segment_bytes;
@@ -135,10 +143,28 @@ static void test_at_the_stop(void **unused)
     }
 }
 
+/* By default it runs at the start too, except where what it writes then would be overwritten. */
+static void test_default(void **unused)
+{
+    (void)unused;
+    for (int mode = WEIR_MODE_DROP; mode <= WEIR_MODE_OVERWRITE; mode++) {
+        struct weir_session_config config = unit_config();
+        config.mode = (enum weir_mode)mode;
+        uint32_t expected = mode == WEIR_MODE_OVERWRITE ? 0 : 1;
+        reset(NULL);
+        struct weir_session *session = unit_start(&config);
+        assert_int_equal(calls, expected);
+        assert_int_equal(weir_session_stop(session, NULL), WEIR_OK);
+        assert_int_equal(calls, expected + 1);
+        assert_int_equal(found_in_memory(session).names, 3 * calls);
+        weir_session_destroy(session);
+    }
+}
+
 static void test_keywords(void **unused)
 {
     (void)unused;
-    struct weir_session_config config = unit_config();
+    struct weir_session_config config = stop_config();
     config.rundown_keywords = 0;
     config.rundown_at_start = true;
     struct weir_session *session = unit_start(&config);
@@ -166,8 +192,8 @@ static void test_beside_the_callback(void **unused)
 {
     (void)unused;
     bool is_written = false;
-    struct weir_session_config config = unit_config();
-    struct weir_session_config other_config = unit_config();
+    struct weir_session_config config = stop_config();
+    struct weir_session_config other_config = stop_config();
     other_config.providers = "*";
     other_config.rundown_keywords = 0;
     struct weir_session *other = unit_start(&other_config);
@@ -257,10 +283,24 @@ static void test_at_the_start(void **unused)
     weir_session_destroy(session);
 }
 
-static void test_lost_at_the_start(void **unused)
+/* A host whose headers do not have the field cannot clear it. */
+static void test_hosts_before_the_start_had_one(void **unused)
 {
     (void)unused;
     struct weir_session_config config = unit_config();
+    config.size = offsetof(struct weir_session_config, rundown_keywords);
+    struct weir_session *session = unit_start(&config);
+    assert_int_equal(calls, 0);
+    assert_int_equal(weir_session_stop(session, NULL), WEIR_OK);
+    assert_int_equal(calls, 1);
+    assert_int_equal(asked.moment, WEIR_RUNDOWN_STOP);
+    weir_session_destroy(session);
+}
+
+static void test_lost_at_the_start(void **unused)
+{
+    (void)unused;
+    struct weir_session_config config = stop_config();
     config.rundown_at_start = true;
     during = too_large;
     struct weir_session *session = unit_start(&config);
@@ -331,7 +371,7 @@ static void stop_own(void)
 static void test_stopped_during_the_start(void **unused)
 {
     (void)unused;
-    struct weir_session_config config = unit_config();
+    struct weir_session_config config = stop_config();
     config.rundown_at_start = true;
     during = stop_own;
     struct weir_session *session = unit_start(&config);
@@ -360,7 +400,7 @@ static void on_first_event(void *context, const struct wt_event *event)
     struct begun *begun = context;
     bool is_own = strcmp(event->metadata->provider_name, "Weir") == 0;
     begun->unit += strcmp(event->metadata->provider_name, "Unit") == 0;
-    begun->events += begun->unit == 0;
+    begun->events += begun->unit == 0 && strcmp(event->metadata->event_name, "ThreadName") != 0;
     begun->names += strcmp(event->metadata->event_name, "Name") == 0;
     if (!is_own || strcmp(event->metadata->event_name, "Session") != 0)
         return;
@@ -497,7 +537,7 @@ static void test_lost_without_signals(void **unused)
 {
     (void)unused;
     unit_skip_under_qemu("the system does not show what a guest's thread blocks");
-    struct weir_session_config config = unit_config();
+    struct weir_session_config config = stop_config();
     config.rundown_at_start = true;
     during = lose_under_lock;
     sem_init(&has_begun, 0, 0);
@@ -532,7 +572,7 @@ static struct stuck *sink;
 
 static struct weir_session_config stuck_config(struct stuck *stuck)
 {
-    struct weir_session_config config = unit_config();
+    struct weir_session_config config = stop_config();
     sem_init(&stuck->entered, 0, 0);
     sem_init(&stuck->may_go, 0, 0);
     sink = stuck;
@@ -593,7 +633,7 @@ static void destroy_own(void)
 static void test_destroyed_during_the_start(void **unused)
 {
     (void)unused;
-    struct weir_session_config config = unit_config();
+    struct weir_session_config config = stop_config();
     config.rundown_at_start = true;
     during = destroy_own;
     start(&config);
@@ -662,7 +702,7 @@ static struct weir_session *second;
 
 static void run_second(void)
 {
-    struct weir_session_config config = unit_config();
+    struct weir_session_config config = stop_config();
     during = NULL;
     second = unit_start(&config);
     assert_int_equal(weir_session_stop(second, NULL), WEIR_OK);
@@ -674,7 +714,7 @@ static void test_second_session_in_a_rundown(void **unused)
     (void)unused;
     for (int at_start = 0; at_start < 2; at_start++) {
         reset(NULL);
-        struct weir_session_config config = unit_config();
+        struct weir_session_config config = stop_config();
         config.rundown_at_start = at_start;
         during = run_second;
         struct weir_session *session = unit_start(&config);
@@ -712,7 +752,7 @@ static void test_order_and_end(void **unused)
         assert_int_equal(weir_provider_create("Other", NULL, NULL, &other, NULL), WEIR_OK);
         assert_int_equal(weir_rundown_register(other, other_source, is_own ? &order : NULL, NULL),
                          WEIR_OK);
-        struct weir_session_config config = unit_config();
+        struct weir_session_config config = stop_config();
         struct weir_session *session = unit_start(&config);
         assert_int_equal(weir_session_stop(session, NULL), WEIR_OK);
         weir_session_destroy(session);
@@ -720,7 +760,7 @@ static void test_order_and_end(void **unused)
         if (!is_own)
             weir_provider_destroy(other);
     }
-    struct weir_session_config config = unit_config();
+    struct weir_session_config config = stop_config();
     struct weir_session *session = unit_start(&config);
     assert_int_equal(weir_session_stop(session, NULL), WEIR_OK);
     weir_session_destroy(session);
@@ -755,7 +795,7 @@ static void test_destroyed_by_another_thread(void **unused)
     has_returned = false;
     assert_int_equal(weir_provider_create("Other", NULL, NULL, &other, NULL), WEIR_OK);
     assert_int_equal(weir_rundown_register(other, destroyed_meanwhile, &destroyer, NULL), WEIR_OK);
-    struct weir_session_config config = unit_config();
+    struct weir_session_config config = stop_config();
     struct weir_session *session = unit_start(&config);
     assert_int_equal(weir_session_stop(session, NULL), WEIR_OK);
     pthread_join(destroyer, NULL);
@@ -805,7 +845,7 @@ static void test_destroyed_with_the_hosts_lock(void **unused)
     assert_int_equal(weir_park_hooks_set(&hooks), WEIR_OK);
     assert_int_equal(weir_provider_create("Other", NULL, NULL, &other, NULL), WEIR_OK);
     assert_int_equal(weir_rundown_register(other, needs_host_lock, &entered, NULL), WEIR_OK);
-    struct weir_session_config config = unit_config();
+    struct weir_session_config config = stop_config();
     struct weir_session *session = unit_start(&config);
     pthread_mutex_lock(&host_lock);
     has_host_lock = true;
@@ -823,16 +863,10 @@ static void test_destroyed_with_the_hosts_lock(void **unused)
 static void test_bad_arguments(void **unused)
 {
     (void)unused;
-    struct weir_session_config config = unit_config();
+    struct weir_session_config config = stop_config();
     struct weir_session *session;
-    struct weir_error error;
-    config.mode = WEIR_MODE_OVERWRITE;
-    config.rundown_at_start = true;
-    assert_int_equal(weir_session_create(&config, &session, &error), WEIR_BAD_ARGUMENT);
-    assert_non_null(strstr(error.text, "rundown_at_start"));
-    config.rundown_at_start = false;
     config.reserved_end[sizeof config.reserved_end - 1] = 1;
-    assert_int_equal(weir_session_create(&config, &session, &error), WEIR_BAD_ARGUMENT);
+    assert_int_equal(weir_session_create(&config, &session, NULL), WEIR_BAD_ARGUMENT);
 }
 
 int main(void)
@@ -840,9 +874,11 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup(test_at_the_stop, reset),
         cmocka_unit_test_setup(test_keywords, reset),
+        cmocka_unit_test_setup(test_default, reset),
         cmocka_unit_test_setup(test_beside_the_callback, reset),
         cmocka_unit_test_setup(test_in_a_snapshot, reset),
         cmocka_unit_test_setup(test_at_the_start, reset),
+        cmocka_unit_test_setup(test_hosts_before_the_start_had_one, reset),
         cmocka_unit_test_setup(test_lost_at_the_start, reset),
         cmocka_unit_test_setup(test_behind_a_parked_thread, reset),
         cmocka_unit_test_setup(test_stopped_during_the_start, reset),

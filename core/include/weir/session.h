@@ -239,10 +239,13 @@ struct weir_session_config {
     const char *name; /* for weir_session_list(): UTF-8, up to 255 bytes; NULL: none */
 
     /* What the process's sources of rundown (weir/trace.h) get; 0: none of them runs. They run at
-     * the stop and in snapshots, and if `rundown_at_start` is set in weir_session_start() too, which
-     * then returns when the drain has taken all of it. Not with OVERWRITE. */
+     * the stop and in snapshots, and with `rundown_at_start` also in weir_session_start(), which then
+     * returns when the drain has taken all of it. So the names are in the file too if it ends early,
+     * because the process was killed or the disk is full; a source that is too slow for that can see
+     * the moment. Clear it if the thread that starts the session also reads the stream. With
+     * OVERWRITE it has no effect: what the start writes would be overwritten. */
     uint64_t rundown_keywords; /* default WEIR_RUNDOWN_KEYWORDS */
-    bool rundown_at_start;
+    bool rundown_at_start;     /* default true */
     /* BLOCK: a stop first disables the events and lets the threads that wait at that moment write
      * theirs, for up to half of stop_ms_max. Threads in the host's `after` hook (weir_park_hooks) are
      * waited for too. Without it, and for threads that are still waiting then, the stop ends the
@@ -263,7 +266,7 @@ struct weir_session_config {
             5000, WEIR_MODE_DROP, WEIR_WAKE_RELAY, false, false, false, 0, 0, 0, WEIR_NULL_,       \
             WEIR_NULL_, WEIR_NULL_, WEIR_NULL_, WEIR_NULL_, WEIR_NULL_, WEIR_NULL_, WEIR_NULL_,    \
             WEIR_NULL_, WEIR_NULL_, 0, sizeof(struct weir_enable), WEIR_NULL_,                     \
-            WEIR_RUNDOWN_KEYWORDS, false, false, {0, 0, 0, 0, 0, 0}                                \
+            WEIR_RUNDOWN_KEYWORDS, true, false, {0, 0, 0, 0, 0, 0}                                 \
     }
 /* clang-format on */
 

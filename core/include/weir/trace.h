@@ -341,8 +341,9 @@ typedef void (*weir_rundown_source)(void *context, const struct weir_rundown *ru
 /*
  * Gives a provider a source of rundown, one at most, until it is destroyed. The sources run in the
  * order of their registration, at the stop of each session whose rundown_keywords are not 0, in its
- * snapshots, and at its start if its configuration says so. Any thread; takes the registry lock;
- * does not allocate. `error` may be NULL. WEIR_BAD_ARGUMENT (NULL), WEIR_EXISTS (it has one).
+ * snapshots, and at its start unless its configuration says otherwise. Any thread; takes the
+ * registry lock; does not allocate. `error` may be NULL. WEIR_BAD_ARGUMENT (NULL), WEIR_EXISTS (it
+ * has one).
  */
 WEIR_NODISCARD WEIR_API enum weir_result weir_rundown_register(struct weir_provider *provider,
                                                                weir_rundown_source source,

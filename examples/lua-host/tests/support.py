@@ -52,11 +52,11 @@ class Case(unittest.TestCase):
         return [json.loads(line) for line in result.stdout.splitlines()]
 
     def events(self, trace):
-        """(name, fields) of provider Lua in the order of time. Those of the rundown, which come on
-        another thread than the first event's, are left out and given as the second result."""
+        """(name, fields) of provider Lua in the order of time. Those of the rundowns, which are all
+        Function and come on another thread, are left out and given as the second result."""
         self.stat(trace)
         lines = self.dump(trace, "--sorted", "--provider", "Lua")
-        thread = lines[0]["thread"] if lines else None
+        thread = next((e["thread"] for e in [*(e for e in lines if e["name"] != "Function"), *lines]), None)
         pick = lambda wanted: [(e["name"], e.get("fields", {})) for e in lines
                                if (e["thread"] == thread) == wanted]
         return pick(True), pick(False)

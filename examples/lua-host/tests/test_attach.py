@@ -166,6 +166,24 @@ class Sessions(Attached):
         self.assertEqual(self.count(events, "Call", "f"), 3)
         self.assertEqual([len(frames) for frames in self.check_stacks(events).values()], [2, 2, 3])
 
+    def test_names_in_an_unfinished_file(self):
+        """The rundown at the start names functions that were called before, also if the end is missing."""
+        self.run_script("""
+            local function before_it() end
+            local first = sessions.start(path(1), "Lua:0x1")
+            before_it()
+            local second = sessions.start(path(2), "Lua:0x1")
+            for i = 1, 1000 do before_it() end
+            os.execute("sleep 0.5; cp " .. path(2) .. " " .. path(3)) -- what a kill would leave
+            sessions.stop(second)
+            sessions.stop(first)
+        """)
+        result = self.run_program("weir", "report", "--json", self.path("3.nettrace"))
+        self.assertEqual(result.returncode, 4, result.stderr)
+        calls = {function["name"]: function["calls"] for provider in json.loads(result.stdout)["providers"]
+                 for function in provider["functions"]}
+        self.assertEqual(calls.get("before_it"), 1000, calls)
+
     def test_each_gets_its_own(self):
         """Of sessions with different keywords, and one that was there before the state."""
         script = self.write("s.lua", f"""
