@@ -5,7 +5,7 @@
 
 A host includes "weir.h" instead of the headers of weir/. The functions of the library are hidden: they are not exported
 from a shared library or plug-in that contains weir.c, unless it is compiled with -DWEIR_API_EXPORTED. It may also be
-compiled with -DWEIR_SINGLE_THREADED. Concurrency Kit (ck) is used as it is installed; nothing of it is copied.
+compiled with -DWEIR_SINGLE_THREADED. With -DWEIR_DISABLE nothing is left of it. Concurrency Kit (ck) is used as it is installed; nothing of it is copied.
 """
 import argparse
 import itertools
@@ -14,8 +14,8 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
 CORE = ROOT / "core"
-# emitters.h and plugin.h are included by trace.h, at their place.
-PUBLIC = ("result.h", "version.h", "trace.h", "session.h", "server.h")
+# emitters.h and plugin.h are included by trace.h, at their place. The others include disabled.h in parts; here it is last.
+PUBLIC = ("result.h", "version.h", "trace.h", "session.h", "server.h", "disabled.h")
 
 CODE = re.compile(r"/\*.*?\*/|//[^\n]*|\"(?:\\.|[^\"\\\n])*\"|'(?:\\.|[^'\\\n])*'|[A-Za-z_]\w*|\d[\w.]*|->|[^\w]", re.S)
 OURS = re.compile(r'^#include (?:<weir/(\w+\.h)>|"(\w+/\w+\.h)")[^\n]*\n', re.M)
@@ -30,7 +30,7 @@ MACRO = re.compile(r"^\s*#\s*define (\w+)", re.M)
 HIDE = "#pragma GCC visibility push(hidden)\n"
 SHOW = "#pragma GCC visibility push(default)\n"
 POP = "#pragma GCC visibility pop\n"
-BEGIN = """
+BEGIN = """#ifndef WEIR_DISABLE
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE
 #endif
@@ -157,7 +157,7 @@ def head(what):
 
 
 def weir_h():
-    done = {"weir.h"}
+    done = {"weir.h", "disabled.h"}
     parts = [inline_public(name, done) for name in PUBLIC]
     left = {path.name for path in (CORE / "include/weir").glob("*.h")} - done
     if left:
@@ -172,7 +172,7 @@ def weir_c():
     declared = "\n".join(map(sources.header, headers))
     both, threaded, single = ("\n".join(map(sources.source, names)) for names in lists)
     return (head("the library, in one file.") + BEGIN + "".join(sorted(sources.system)) + "\n" + HIDE + "\n" + declared + "\n" +
-            both + "\n#ifndef WEIR_SINGLE_THREADED\n" + threaded + "\n#else\n" + single + "#endif\n\n" + POP)
+            both + "\n#ifndef WEIR_SINGLE_THREADED\n" + threaded + "\n#else\n" + single + "#endif\n\n" + POP + "#endif\n")
 
 
 def main():

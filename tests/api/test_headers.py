@@ -1,5 +1,5 @@
 """The public headers compile in any host: each alone and twice, as C11 to C23 and C++11 to C++23, with gcc and clang, with
-all warnings as errors, and with every name of one or two letters defined as a macro.
+all warnings as errors, with every name of one or two letters defined as a macro, and with and without WEIR_DISABLE.
 
 usage: test_headers.py INCLUDE_DIRECTORY COMPILER...
 """
@@ -134,9 +134,11 @@ def compile_one(compiler, standard, include, source, flags):
 def write_sources(folder, include, language):
     """Each header alone and twice, and a host that uses all."""
     folder.joinpath("letters.h").write_text("".join(f"#define {name} ) 7 (\n" for name in NAMES), encoding="utf-8")
-    sources = {header.name: f"#include <weir/{header.name}>\n" * 2 for header in pathlib.Path(include, "weir").glob("*.h")}
+    headers = {header.name for header in pathlib.Path(include, "weir").glob("*.h")} - {"disabled.h"} # the others include it
+    sources = {header: f"#include <weir/{header}>\n" * 2 for header in headers}
     sources["host"] = "#include <weir/weir.h>\n" + HOST
     sources["plugin"] = "#define WEIR_PLUGIN\n#include <weir/weir.h>\n" + HOST + PLUGIN
+    sources.update({f"disabled_{name}": f"#define WEIR_DISABLE\n{text}" for name, text in sources.items()})
     for name, text in sources.items():
         path = folder / f"{name}.{language}"
         path.write_text('#include "letters.h"\n' + text, encoding="utf-8")

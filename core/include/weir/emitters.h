@@ -389,9 +389,8 @@ WEIR_INLINE_ bool weir_emit_packed_at_(const struct weir_event *event, uint64_t 
  */
 #define WEIR_PROVIDER(P, EVENTS)                                                               \
     struct weir_events_##P { EVENTS(WEIR_EVENT_, P##_) };                                      \
-    extern __attribute__((visibility("hidden"))) struct weir_events_##P weir_events_##P;       \
-    extern __attribute__((visibility("hidden")))                                               \
-        const struct weir_provider_declaration weir_provider_##P;                              \
+    WEIR_SYMBOL_(, struct weir_events_##P, weir_events_##P)                                    \
+    WEIR_SYMBOL_(const, struct weir_provider_declaration, weir_provider_##P)                   \
     _Pragma("GCC diagnostic push")                                                             \
     _Pragma("GCC diagnostic ignored \"-Wpacked\"") /* some payloads have no gaps anyway */     \
     EVENTS(WEIR_EMITTER_, (P##_, weir_events_##P))                                             \
@@ -399,6 +398,7 @@ WEIR_INLINE_ bool weir_emit_packed_at_(const struct weir_event *event, uint64_t 
 
 /* Names for the values of fields: (enum(u8, Name), Field). VALUES(VALUE) is a list of VALUE(Name,
  * number). In front of WEIR_PROVIDER_DEFINE; what it makes is the file's own. */
+#ifndef WEIR_DISABLE
 #define WEIR_ENUM(Name, VALUES)                                                                \
     static const struct weir_enum_value weir_values_##Name[] = { VALUES(WEIR_ENUM_VALUE_) };   \
     __attribute__((unused)) static const struct weir_enum weir_enum_##Name = {                 \
@@ -418,30 +418,41 @@ WEIR_INLINE_ bool weir_emit_packed_at_(const struct weir_event *event, uint64_t 
         sizeof weir_schemas_##P / sizeof weir_schemas_##P[0], sizeof(struct weir_event),       \
         sizeof(struct weir_schema), #P, &weir_events_##P, weir_schemas_##P };
 
+#define WEIR_SYMBOL_(constant, type, name) \
+    extern __attribute__((visibility("hidden"))) constant type name;
+#define WEIR_IF_(events, N, call) (weir_event_is_enabled(&events.N) ? call : false)
+#else /* a compiler leaves out what is static and not used */
+#define WEIR_ENUM(Name, VALUES) VALUES(WEIR_ENUM_VALUE_)
+#define WEIR_ENUM_VALUE_(Name, number) WEIR_STATIC_ASSERT_((number) < 1 || (number) > 0, #Name);
+#define WEIR_PROVIDER_DEFINE(P, EVENTS)
+#define WEIR_SYMBOL_(constant, type, name) __attribute__((unused)) static type name;
+#define WEIR_IF_(events, N, call) __extension__({ bool weir_is_written_ = false && call; weir_is_written_; })
+#endif
+
 /* WEIR_EMIT(P, Name, arguments...): emits if enabled; otherwise evaluates nothing. An event has up
  * to 32 arguments: two for each of 16 arrays. */
 #define WEIR_EMIT(P, ...) \
     WEIR_CAT_(WEIR_EMIT_, WEIR_ARGUMENTS_(__VA_ARGS__))(weir_events_##P, P##_, __VA_ARGS__)
-#define WEIR_EMIT_NONE(events, P, N) (weir_event_is_enabled(&events.N) ? P##N() : false)
+#define WEIR_EMIT_NONE(events, P, N) WEIR_IF_(events, N, P##N())
 #define WEIR_EMIT_SOME(events, P, N, ...) \
-    (weir_event_is_enabled(&events.N) ? P##N(__VA_ARGS__) : false)
+    WEIR_IF_(events, N, P##N(__VA_ARGS__))
 /* WEIR_EMIT_AT(stamp, P, Name, arguments...): the same with a stamp of the caller's, see
  * weir_emit_at(). The stamp too is evaluated only if the event is enabled. */
 #define WEIR_EMIT_AT(stamp, P, ...) \
     WEIR_CAT_(WEIR_EMIT_AT_, WEIR_ARGUMENTS_(__VA_ARGS__)) \
         (stamp, weir_events_##P, P##_, __VA_ARGS__)
 #define WEIR_EMIT_AT_NONE(stamp, events, P, N) \
-    (weir_event_is_enabled(&events.N) ? P##N##_at(stamp) : false)
+    WEIR_IF_(events, N, P##N##_at(stamp))
 #define WEIR_EMIT_AT_SOME(stamp, events, P, N, ...) \
-    (weir_event_is_enabled(&events.N) ? P##N##_at(stamp, __VA_ARGS__) : false)
+    WEIR_IF_(events, N, P##N##_at(stamp, __VA_ARGS__))
 /* WEIR_EMIT_TO(session_id, P, Name, arguments...): the same to one session: weir_session_emit(). */
 #define WEIR_EMIT_TO(session_id, P, ...) \
     WEIR_CAT_(WEIR_EMIT_TO_, WEIR_ARGUMENTS_(__VA_ARGS__)) \
         (session_id, weir_events_##P, P##_, __VA_ARGS__)
 #define WEIR_EMIT_TO_NONE(session_id, events, P, N) \
-    (weir_event_is_enabled(&events.N) ? P##N##_to(session_id) : false)
+    WEIR_IF_(events, N, P##N##_to(session_id))
 #define WEIR_EMIT_TO_SOME(session_id, events, P, N, ...) \
-    (weir_event_is_enabled(&events.N) ? P##N##_to(session_id, __VA_ARGS__) : false)
+    WEIR_IF_(events, N, P##N##_to(session_id, __VA_ARGS__))
 #define WEIR_ARGUMENTS_(...) \
     WEIR_ARGUMENTS2_(__VA_ARGS__,SOME,SOME,SOME,SOME,SOME,SOME,SOME,SOME,SOME,SOME,SOME,SOME,  \
         SOME,SOME,SOME,SOME,SOME,SOME,SOME,SOME,SOME,SOME,SOME,SOME,SOME,SOME,SOME,SOME,SOME,  \

@@ -99,7 +99,20 @@ WEIR_API const struct weir_functions *weir_functions_get(void);
     (offsetof(struct weir_functions, function) + \
      sizeof WEIR_CAST_(struct weir_functions *, WEIR_NULL_)->function)
 
-#ifdef WEIR_PLUGIN
+#if defined(WEIR_PLUGIN) && defined(WEIR_DISABLE)
+
+__attribute__((unused)) static struct weir_functions weir_plugin;
+#define WEIR_PLUGIN_DEFINE
+WEIR_NODISCARD static inline enum weir_result
+weir_plugin_init(const struct weir_functions *host, size_t bytes_needed, struct weir_error *error)
+{
+    (void)host;
+    (void)bytes_needed;
+    (void)error;
+    return WEIR_OK;
+}
+
+#elif defined(WEIR_PLUGIN)
 
 /* The plug-in's copy of the host's table. A function that the host's library does not have yet is
  * NULL. */
@@ -162,5 +175,10 @@ weir_plugin_init(const struct weir_functions *host, size_t bytes_needed, struct 
 
 #ifdef __cplusplus
 }
+#endif
+
+#ifdef WEIR_DISABLE
+#define WEIR_DISABLE_PLUGIN_
+#include <weir/disabled.h>
 #endif
 #endif

@@ -25,7 +25,9 @@ extern "C" {
 /* Hosts define nothing here. The library's own objects for static use are compiled with
  * WEIR_API_HIDDEN, and the linker takes the stricter of the two: a program or plug-in that links
  * the library statically does not export it, and its calls cannot go to another copy. */
-#if defined(__GNUC__) && defined(WEIR_API_HIDDEN)
+#if defined(WEIR_DISABLE)
+#define WEIR_API __attribute__((unused)) static inline
+#elif defined(__GNUC__) && defined(WEIR_API_HIDDEN)
 #define WEIR_API __attribute__((visibility("hidden")))
 #elif defined(__GNUC__)
 #define WEIR_API __attribute__((visibility("default")))
@@ -98,5 +100,10 @@ WEIR_API const char *weir_result_text(enum weir_result result);
 
 #ifdef __cplusplus
 }
+#endif
+
+#ifdef WEIR_DISABLE
+#define WEIR_DISABLE_RESULT_
+#include <weir/disabled.h>
 #endif
 #endif

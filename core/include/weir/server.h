@@ -183,4 +183,9 @@ WEIR_NODISCARD WEIR_API enum weir_result weir_server_status(struct weir_server_i
 #ifdef __cplusplus
 }
 #endif
+
+#ifdef WEIR_DISABLE
+#define WEIR_DISABLE_SERVER_
+#include <weir/disabled.h>
+#endif
 #endif

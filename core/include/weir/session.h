@@ -662,4 +662,9 @@ WEIR_NODISCARD WEIR_API enum weir_result weir_session_memory(struct weir_session
 #ifdef __cplusplus
 }
 #endif
+
+#ifdef WEIR_DISABLE
+#define WEIR_DISABLE_SESSION_
+#include <weir/disabled.h>
+#endif
 #endif

@@ -47,6 +47,10 @@
  *
  * A plug-in that is not linked with the library gets its functions from the host: weir/plugin.h.
  *
+ * To compile a program without tracing, define WEIR_DISABLE in all of its files: the compiler still
+ * checks the arguments of WEIR_EMIT, but nothing evaluates them, and neither the events nor the
+ * library is in the program. weir/disabled.h says what the functions then do.
+ *
  * Macros that the host defines before it includes this header may have any name of one or two
  * letters. The types above, and the names that the list itself uses, must not be macros. The
  * provider's name may be one, such as `linux`: it is not expanded where it stands in these macros.
@@ -180,7 +184,11 @@ struct weir_event {
  * this once after a start to install only the hooks that are wanted. */
 static inline bool weir_event_is_enabled(const struct weir_event *event)
 {
+#ifdef WEIR_DISABLE
+    return event == WEIR_NULL_ && false; /* a constant */
+#else
     return __atomic_load_n(&event->enabled, __ATOMIC_RELAXED) != 0; /* relaxed: a hint */
+#endif
 }
 
 /*
@@ -496,7 +504,8 @@ WEIR_API bool weir_emit_words4_at(const struct weir_event *event, uint64_t stamp
  * of weir_emit() do it themselves. Any thread; neither blocks nor allocates. */
 static inline void weir_order(void)
 {
-#if defined(__x86_64__)
+#if defined(WEIR_DISABLE)
+#elif defined(__x86_64__)
     __builtin_ia32_lfence();
 #elif defined(__aarch64__)
     __asm__ volatile("dsb ishld\n\tisb" : : : "memory");
@@ -571,6 +580,10 @@ WEIR_API bool weir_event_emit_at(const struct weir_event *event, uint64_t stamp,
 }
 #endif
 
+#ifdef WEIR_DISABLE
+#define WEIR_DISABLE_TRACE_
+#include <weir/disabled.h>
+#endif
 #ifdef WEIR_PLUGIN /* the emitters go through the plug-in's table */
 #include <weir/plugin.h>
 #endif

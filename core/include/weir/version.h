@@ -28,4 +28,9 @@ WEIR_API uint32_t weir_version_number(void);
 #ifdef __cplusplus
 }
 #endif
+
+#ifdef WEIR_DISABLE
+#define WEIR_DISABLE_VERSION_
+#include <weir/disabled.h>
+#endif
 #endif

@@ -18,6 +18,7 @@ def use(at):
         compile_one(at, build)
     at.run(f"gcc -fsyntax-only {STRICT} -DWEIR_SINGLE_THREADED weir.c")
     at.run(f"gcc -fsyntax-only {STRICT} -DWEIR_PLUGIN app.c")
+    at.run(f"gcc -DWEIR_DISABLE {STRICT} app.c weir.c -o app && ! ./app")
     at.run(f"g++ {STRICT} -x c++ app.c -x none weir.o -lck -pthread -o app")
     at.trace("../app")
 
