@@ -91,7 +91,7 @@ def call(*command):
 def build(tree, out, options):
     """The programs to run: name, command, kind."""
     compiler = {"thread": ["-DCMAKE_C_COMPILER=clang", "-DCMAKE_CXX_COMPILER=clang++"]}.get(options.sanitize, [])
-    call("cmake", "-G", "Ninja", "-S", tree, "-B", out, "-DWEIR_BUILD_TESTS=ON", *compiler,
+    call("cmake", "-G", "Ninja", "-S", tree, "-B", out, "-DWEIR_BUILD_TESTS=ON", "-DWEIR_INSTALL=OFF", *compiler,
          f"-DCMAKE_BUILD_TYPE={'RelWithDebInfo' if options.sanitize else 'Release'}", f"-DWEIR_SANITIZE={options.sanitize}",
          *["-DCMAKE_C_FLAGS_RELEASE=-O1 -DNDEBUG"] * options.fast,
          "-DWEIR_TEST_KINDS=unit;stress;model", f"-DCMAKE_C_FLAGS=-I{tree}/tests/mutation -DWR_CHECKS= -w")
