@@ -117,7 +117,7 @@ static enum weir_result enum_make(const struct wr_event_definition *definition, 
     if (bytes > WR_PAYLOAD_BYTES_MAX)
         return wr_fail(error, WEIR_BAD_ARGUMENT, "enum '%s' has too many or too long names",
                        own.name);
-    *out = malloc(sizeof **out + bytes);
+    *out = malloc(sizeof **out + bytes + 7); /* the drain copies eight bytes at a time */
     if (!*out)
         return wr_fail(error, WEIR_NO_MEMORY, "no memory for enum '%s'", own.name);
     (*out)->payload_bytes = payload_put(definition, field, &own, (*out)->payload);

@@ -42,7 +42,8 @@ static inline void wr_report_describe(struct weir_session *session,
         wr_report_definition(session, definition, ticks);
 }
 
-/* Writes an event of the drain's own capture thread, whose block has begun. */
+/* Writes an event of the drain's own capture thread, whose block has begun. `payload`: readable up to
+ * the next multiple of eight bytes. */
 void wr_report_own_event(struct weir_session *session, uint32_t metadata_id, uint64_t ticks,
                          const void *payload, uint32_t payload_bytes);
 
