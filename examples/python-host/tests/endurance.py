@@ -4,6 +4,7 @@ the end."""
 import argparse
 import json
 import os
+import shlex
 import sys
 import tempfile
 import time
@@ -36,7 +37,8 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__)
     support.add_arguments(parser)
     parser.add_argument("--runs", type=int, required=True)
-    parser.add_argument("--under", nargs="*", default=[], help="a program that runs Python, with its options")
+    parser.add_argument("--under", type=shlex.split, default=[], metavar="COMMAND",
+                        help="runs Python under this, as in --under='valgrind --quiet --error-exitcode=9'")
     arguments = parser.parse_args()
     support.take_arguments(arguments)
     begin = time.monotonic()
