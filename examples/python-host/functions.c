@@ -19,7 +19,6 @@ struct function {
 static struct function *_Atomic first_function;
 static struct function *_Atomic *last_link = &first_function;
 static uint64_t function_count;
-static Py_ssize_t extra_index; /* of the numbers, in the extra data of code objects */
 
 /* C functions: open addressing; an id of 0 is a free slot. */
 struct builtin {
@@ -32,12 +31,14 @@ static struct builtin *builtins;
 static size_t builtin_capacity; /* a power of two */
 static size_t builtin_count;
 
+Py_ssize_t functions_extra_index;
+
 bool functions_init(void)
 {
-    extra_index = _PyEval_RequestCodeExtraIndex(NULL);
-    if (extra_index < 0)
+    functions_extra_index = _PyEval_RequestCodeExtraIndex(NULL);
+    if (functions_extra_index < 0)
         PyErr_SetString(PyExc_RuntimeError, "code objects have no room for another module's data");
-    return extra_index >= 0;
+    return functions_extra_index >= 0;
 }
 
 /* Publishes the function: pairs with the acquire loads in functions_rundown(). NULL without memory. */
@@ -80,22 +81,16 @@ static const char *text_of(PyObject *string)
     return text != NULL ? text : "?";
 }
 
-static uint64_t define_code(PyCodeObject *code)
+uint64_t functions_define_code(PyCodeObject *code)
 {
     const struct function *function = function_append(
         text_of(code->co_qualname), text_of(code->co_filename), code->co_firstlineno, "Python");
     if (function == NULL)
         return 0;
-    if (_PyCode_SetExtra((PyObject *)code, extra_index, (void *)(uintptr_t)function->id) < 0)
+    if (_PyCode_SetExtra((PyObject *)code, functions_extra_index, (void *)(uintptr_t)function->id) <
+        0)
         PyErr_Clear(); /* a new number at the next call */
     return function_tell(function);
-}
-
-uint64_t functions_of_code(PyCodeObject *code)
-{
-    void *number = NULL;
-    (void)_PyCode_GetExtra((PyObject *)code, extra_index, &number);
-    return number != NULL ? (uintptr_t)number : define_code(code);
 }
 
 /* ---- C functions. ---------------------------------------------------------------------------- */
