@@ -1,8 +1,8 @@
 """./dev bench ab: is this slower than that? Builds both, counts what their events execute (the gate), and then lets
 processes of base, head and a copy of base run in turn (the clock).
 
-The gate is exact and red at once. The clock is red only where the 95 % interval of the ratio lies wholly over 3 %, or
-over what base differs from its own copy by, and that again in a second run with up to twice the pairs. It has a
+The gate is exact and red at once. The clock is red only where the 95 % interval of the ratio lies wholly over 3 % (1 % for
+emitters in a core of their own), or over what base differs from its own copy by, and that again in a second run with up to twice the pairs. It has a
 row for each state of the machine, such as "own core", and compares only processes of one state.
 
   regressed  slower, seen twice                 unstable   the machine is too restless to tell

@@ -57,7 +57,7 @@ def clock_contradiction(row):
         return f"base {base} and head {head} do not fit a ratio of {low:.3g} to {high:.3g}"
     ends = (math.log(low), math.log(high)) if row["better"] == "less" else (-math.log(high), -math.log(low))
     width = verdict.control_width(math.log(row["control_lo"]), math.log(row["control_hi"]))
-    expected = verdict.say(*ends, width, row["p"])
+    expected = verdict.say(*ends, width, row["p"], row.get("limit", verdict.LIMIT))
     if row["verdict"] == expected:
         return None
     return f"the verdict is '{row['verdict']}' where the figures say '{expected}'"

@@ -191,6 +191,13 @@ class Rules(unittest.TestCase):
             with self.subTest(low=low, high=high, width=width, p=p):
                 self.assertEqual(verdict.say(low, high, width, p), wanted)
 
+    def test_a_lower_limit(self):
+        for low, width, wanted in ((0.012, 0.001, "regressed"), (0.008, 0.001, "same"), (0.012, 0.02, "same")):
+            self.assertEqual(verdict.say(low, 0.02, width, 0.001, verdict.LIMIT_ON_ONE), wanted)
+        on_one, on_two = alternate.FAST[:2]
+        self.assertEqual([on_one.limit(state.OWN), on_one.limit(state.SHARED), on_two.limit(state.OWN)],
+                         [verdict.LIMIT_ON_ONE, verdict.LIMIT, verdict.LIMIT])
+
     def test_more_is_better(self):
         base = [100 + number % 3 for number in range(16)]
         head = [value * 0.7 for value in base]

@@ -1,7 +1,7 @@
 """Base, head, and base against a copy of itself, from alternating processes: what is said of the clock.
 
-    regressed  the interval lies wholly beyond the limit, which is 3 % or what base differs from itself by, and
-               the difference is no chance
+    regressed  the interval lies wholly beyond the limit, which is 3 %, 1 % where emitter and drain have one processor
+               in a core of their own, or what base differs from itself by; and the difference is no chance
     improved   the same in the other direction
     unstable   not decided, and base differs from itself by more than 10 %: the machine cannot tell
     same       the rest: if there is a difference, it is not one that this could see
@@ -17,7 +17,7 @@ import numpy
 
 from bench.judge import pairs
 
-LIMIT = 0.03
+LIMIT, LIMIT_ON_ONE = 0.03, 0.01
 UNSTABLE_OVER = 0.10
 P_BELOW = 0.01
 PAIRS_MIN = 12  # with fewer, the interval says little
@@ -34,6 +34,7 @@ class Samples:
     head: list
     control: list  # a copy of base
     state: str = ""
+    limit: float = LIMIT
 
 
 def log_ratios(values, others):
@@ -50,9 +51,9 @@ def control_width(low, high):
     return math.expm1(max(abs(low), abs(high)))
 
 
-def say(low, high, width, p):
+def say(low, high, width, p, limit=LIMIT):
     """`low` and `high`: of the logarithm of how much slower head is."""
-    limit = math.log1p(max(LIMIT, width))
+    limit = math.log1p(max(limit, width))
     if p < P_BELOW and low > limit:
         return "regressed"
     if p < P_BELOW and high < -limit:
@@ -78,4 +79,4 @@ def row(samples, logs, p, was_repeated):
             "base": float(numpy.median(samples.base)), "head": float(numpy.median(samples.head)),
             "ratio": math.exp(middle), "lo": math.exp(low), "hi": math.exp(high), "p": p,
             "control_lo": math.exp(control_low), "control_hi": math.exp(control_high), "pairs": len(samples.base),
-            "verdict": say(*slower, width, p), "was_repeated": was_repeated}
+            "limit": samples.limit, "verdict": say(*slower, width, p, samples.limit), "was_repeated": was_repeated}
