@@ -28,7 +28,7 @@ target_link_libraries(weir-count-drain PRIVATE weir_counted weir_nettrace_reader
 # The README's program, as a user links it: what the library adds to a host at least.
 set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/README.md)
 file(READ ${PROJECT_SOURCE_DIR}/README.md readme)
-if(NOT readme MATCHES "```c\n(#include[^`]*\nint main[^`]*)```")
+if(NOT readme MATCHES "```c\n(#include[^`]*weir_session_create[^`]*)```")
     message(FATAL_ERROR "README.md has no whole program")
 endif()
 file(CONFIGURE OUTPUT count_minimal.c CONTENT "${CMAKE_MATCH_1}" @ONLY)

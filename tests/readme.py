@@ -1,9 +1,10 @@
-"""The program of the README, and how to build it."""
+"""The programs of the README, and how to build them."""
 import pathlib
 import re
 
 TEXT = pathlib.Path(__file__).parents[1].joinpath("README.md").read_text(encoding="utf-8")
-PROGRAM = re.search(r"```c\n((?:#include <.*>\n)*#include <weir/weir\.h>\n.*?)```", TEXT, re.S).group(1)
+TEN_LINES, PROGRAM = (re.search(rf"```c\n(#include[^`]*\b{function}\([^`]*)```", TEXT).group(1)
+                      for function in ("weir_configure", "weir_session_create"))
 COMMAND = re.search(r"^cc app\.c (.*?) -o app && \./app$", TEXT, re.M).group(1)
 EVENTS = [("MyVM", "GCStart", 1000)]
 

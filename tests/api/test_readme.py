@@ -29,7 +29,7 @@ class Readme(unittest.TestCase):
         cls.directory = tempfile.TemporaryDirectory()
         server = re.search(r"```c\n( *struct weir_server_config .*?)```", readme.TEXT, re.S).group(1)
         loop = readme.PROGRAM.index("    for (")
-        for name, source in (("app", readme.PROGRAM), ("served", readme.PROGRAM[:loop] + server + readme.PROGRAM[loop:])):
+        for name, source in (("ten", readme.TEN_LINES), ("app", readme.PROGRAM), ("served", readme.PROGRAM[:loop] + server + readme.PROGRAM[loop:])):
             pathlib.Path(cls.directory.name, f"{name}.c").write_text(source, encoding="utf-8")
             subprocess.run([COMPILER, *WARNINGS, f"{name}.c", *flags, "-o", name], cwd=cls.directory.name, check=True)
 
@@ -37,11 +37,11 @@ class Readme(unittest.TestCase):
     def tearDownClass(cls):
         cls.directory.cleanup()
 
-    def run_app(self, prepare=lambda folder: None):
+    def run_app(self, prepare=lambda folder: None, name="app"):
         """In a directory where nothing has run yet: (exit code, stderr, the directory)."""
         folder = tempfile.mkdtemp(dir=self.directory.name)
         prepare(folder)
-        done = subprocess.run(["../app"], cwd=folder, capture_output=True, text=True, check=False)
+        done = subprocess.run([f"../{name}"], cwd=folder, capture_output=True, text=True, check=False)
         return done.returncode, done.stderr, folder
 
     def check_file(self, file):
@@ -54,6 +54,19 @@ class Readme(unittest.TestCase):
         code, errors, folder = self.run_app()
         self.assertEqual((code, errors), (0, ""))
         self.check_file(pathlib.Path(folder, "myvm.nettrace"))
+
+    def test_ten_lines(self):
+        """Ten are Weir's. They trace, and say what is wrong, when the session begins and when it ends."""
+        lines = [line for line in readme.TEN_LINES.splitlines() if re.search(r"weir|WEIR|EVENT|error", line)]
+        self.assertEqual(len(lines), 10)
+        code, errors, folder = self.run_app(name="ten")
+        self.assertEqual((code, errors), (0, ""))
+        self.check_file(pathlib.Path(folder, "myvm.nettrace"))
+        for prepare, said in ((lambda folder: pathlib.Path(folder, "myvm.nettrace").mkdir(), r"^cannot trace: .*myvm\.nettrace"),
+                              (lambda folder: pathlib.Path(folder, "myvm.nettrace").symlink_to("/dev/full"), "No space left on device")):
+            code, errors, _ = self.run_app(prepare, "ten")
+            self.assertEqual(code, 0)
+            self.assertRegex(errors, said)
 
     def test_environment(self):
         """Each of the README's lines traces the program a second time, into a file with the process's id in its name."""
