@@ -120,17 +120,23 @@ static bool take_simple(struct wt_cursor *cursor, enum wt_type type, struct wt_v
     return cursor->fault == WT_FAULT_NONE;
 }
 
-/* Numbers are compared in the field's width. */
 static void name_value(const struct wt_field *field, struct wt_value *value)
 {
-    uint64_t mask = UINT64_MAX >> (64 - 8 * field->min_size);
     if (field->is_bool && value->kind == WT_VALUE_UNSIGNED) {
         value->kind = WT_VALUE_BOOLEAN;
         return;
     }
-    for (uint32_t i = 0; i < field->value_count && !value->name; i++)
-        if ((((uint64_t)field->values[i].value ^ value->as.u) & mask) == 0)
-            value->name = field->values[i].name;
+    uint64_t wanted = value->as.u & wt_field_mask(field);
+    uint32_t first = 0, end = field->value_count;
+    while (first < end) {
+        uint32_t middle = first + (end - first) / 2;
+        if (field->values[middle].value < wanted)
+            first = middle + 1;
+        else
+            end = middle;
+    }
+    if (first < field->value_count && field->values[first].value == wanted)
+        value->name = field->values[first].name;
 }
 
 /* A value of a field that is neither an object nor an array. */

@@ -10,6 +10,12 @@
 extern "C" {
 #endif
 
+/* The bits of an integer field. */
+static inline uint64_t wt_field_mask(const struct wt_field *field)
+{
+    return UINT64_MAX >> (64 - 8 * field->min_size);
+}
+
 /* How a value is stored. */
 enum wt_value_kind {
     WT_VALUE_SIGNED,   /* i */

@@ -26,7 +26,10 @@ static bool get_name(const struct wt_event *event, const char *name, char text[N
     return true;
 }
 
-/* The latest definition: the names follow it. */
+/* Between a definition and its names there is at most the definition of Weir/Enum itself. */
+#define DEFINITIONS_BETWEEN 4u
+
+/* The latest definition. */
 static const struct wt_metadata *definition_of(const struct wt_reader *reader,
                                                const struct wt_event *event)
 {
@@ -35,7 +38,8 @@ static const struct wt_metadata *definition_of(const struct wt_reader *reader,
     if (!get_name(event, "Provider", provider) || !get(event, "EventId", WT_TYPE_UINT32, &id) ||
         !get(event, "Version", WT_TYPE_UINT32, &version))
         return NULL;
-    for (uint32_t i = reader->metadata_count; i-- > 0;) {
+    uint32_t count = reader->metadata_count;
+    for (uint32_t i = count; i-- > 0 && count - i <= DEFINITIONS_BETWEEN;) {
         const struct wt_metadata *metadata = reader->metadata[i];
         if ((uint32_t)metadata->event_id == id.as.u &&
             (uint32_t)metadata->version == version.as.u &&
@@ -65,7 +69,7 @@ static bool parse(char *text, struct wt_named_value *values, uint32_t *count)
         struct wt_named_value *named = &values[*count];
         char *end;
         errno = 0;
-        named->value = strtoll(text, &end, 10);
+        named->value = (uint64_t)strtoll(text, &end, 10);
         if (errno || end == text || *end != '=')
             return false;
         named->name = end + 1;
@@ -76,30 +80,50 @@ static bool parse(char *text, struct wt_named_value *values, uint32_t *count)
     return true;
 }
 
+/* Of names: each has one of these, at least. */
 static uint32_t count_of(const char *text)
 {
-    uint32_t count = 1;
-    while ((text = strchr(text, ';')))
+    uint32_t count = 0;
+    while ((text = strchr(text, '=')))
         text++, count++;
     return count;
 }
 
-/* False: the values do not parse. Without memory the field stays a number. */
+/* By number in the field's width; of the same number, the first in the text. */
+static int compare(const void *a, const void *b)
+{
+    const struct wt_named_value *one = a, *other = b;
+    if (one->value != other->value)
+        return one->value < other->value ? -1 : 1;
+    return (one->name > other->name) - (one->name < other->name);
+}
+
+static void sort(struct wt_named_value *values, uint32_t count, const struct wt_field *field)
+{
+    for (uint32_t i = 0; i < count; i++)
+        values[i].value &= wt_field_mask(field);
+    qsort(values, count, sizeof *values, compare);
+}
+
+/* False: the values do not parse. Then, and without memory, the field stays a number for good. */
 static bool name_values(struct wt_reader *reader, const struct wt_value *values,
                         struct wt_field *field)
 {
+    static const struct wt_named_value none;
     size_t needed = wt_utf16_to_utf8(values->bytes, values->size, NULL, 0) + 1;
+    field->values = &none;
     char *text = wt_arena_take(&reader->metadata_arena, needed);
     if (!text)
         return true;
     wt_utf16_to_utf8(values->bytes, values->size, text, needed);
     struct wt_named_value *named =
-        wt_arena_take(&reader->metadata_arena, count_of(text) * sizeof(*named));
+        wt_arena_take(&reader->metadata_arena, (count_of(text) + 1) * sizeof(*named));
     uint32_t count;
     if (!named)
         return true;
     if (!parse(text, named, &count))
         return false;
+    sort(named, count, field);
     field->values = named;
     field->value_count = count;
     return true;
@@ -152,7 +176,7 @@ static void name_field(struct wt_reader *reader, const struct wt_event *event)
     }
     if (field->values)
         return;
-    field->is_bool = strcmp(name, "bool8") == 0;
+    field->is_bool = field->type == WT_TYPE_BYTE && strcmp(name, "bool8") == 0;
     if (!name_values(reader, &values, field))
         wt_tell(reader, WT_RULE_ENUM_EVENT, event->offset,
                 "the values of enum %.60s are not number=name;number=name", name);

@@ -112,9 +112,9 @@ enum wt_type {
     WT_TYPE_ARRAY = 19,  /* 16-bit count, then the elements; V5 descriptions only */
 };
 
-/* A name for a value of an integer field; of a UInt64, the same 64 bits. */
+/* A name for a value of an integer field. */
 struct wt_named_value {
-    int64_t value;
+    uint64_t value; /* the bits of the field's width */
     const char *name; /* UTF-8 */
 };
 
@@ -128,7 +128,7 @@ struct wt_field {
     bool fixed;                    /* every value takes min_size bytes */
     /* From an event Weir/Enum of the file, which comes before the events with the field. */
     bool is_bool; /* the integer is a boolean */
-    const struct wt_named_value *values;
+    const struct wt_named_value *values; /* by value; of two names for one, the first is meant */
     uint32_t value_count;
 };
 
