@@ -47,7 +47,7 @@ HOST = """
 #define ARRAYS_OF_EIGHT(Name)                                                                                   \\
     (array_u8, Name##1), (array_u8, Name##2), (array_u8, Name##3), (array_u8, Name##4), (array_u8, Name##5),    \\
     (array_u8, Name##6), (array_u8, Name##7), (array_u8, Name##8)
-#define HOST_KINDS(VALUE) VALUE(First, 0) VALUE(Last, -1)
+#define HOST_KINDS(VALUE) VALUE(First, 0) VALUE(Last, -1) VALUE(Large, UINT64_MAX - 7)
 WEIR_ENUM(Kind, HOST_KINDS)
 WEIR_PROVIDER(Host, HOST_EVENTS)
 WEIR_PROVIDER_DEFINE(Host, HOST_EVENTS)
@@ -63,6 +63,14 @@ bool vm_emits(void)
            WEIR_EMIT_TO(1, VM, Count, 1) && WEIR_EMIT_AT(0, VM, Count, 1) && weir_provider_VM.name &&
            weir_event_is_enabled(&weir_events_VM.Bare) && VM_Bare() && VM_Bare_at(0) && VM_Count_to(1, 2);
 }
+
+#ifdef __cplusplus
+bool is_written(bool by_default = WEIR_EMIT(VM, Bare));
+bool is_written(bool by_default)
+{
+    return by_default;
+}
+#endif
 
 bool host_emits(const uint8_t *data, uint32_t count);
 bool host_emits(const uint8_t *data, uint32_t count)

@@ -3,9 +3,10 @@
  * WEIR_DISABLE, where each header includes its part of this one, and in libweir-null, whose source
  * this is (null/null.c). Hosts do not include it themselves.
  *
- * What a host does to be traced succeeds and has no effect. What would make a trace, a session or a
- * server, fails with WEIR_SYSTEM and says why, so that nobody waits for a file. No function blocks,
- * allocates, starts a thread, or calls one of the host's.
+ * What a host does to be traced succeeds and has no effect; the environment is not read. A host that
+ * asks for a trace itself, by a session or a server, gets WEIR_SYSTEM and a text that says why. The
+ * clock stands at 0. weir_plugin_init() takes any table and uses none. No function blocks, allocates,
+ * starts a thread, or calls one of the host's.
  */
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Wunused-parameter"
@@ -48,6 +49,11 @@ WEIR_API uint32_t weir_version_number(void)
 
 #ifdef WEIR_DISABLE_TRACE_
 #undef WEIR_DISABLE_TRACE_
+/* What WEIR_EMIT calls, so that its value may be ignored as ever. */
+__attribute__((unused)) static inline bool weir_disabled_emit_(bool is_written)
+{
+    return is_written;
+}
 /* Behind each pointer that a host may read, and the handle of each provider. All zeros for ever. */
 __attribute__((unused)) static inline void *weir_disabled_(void)
 {

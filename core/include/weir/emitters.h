@@ -405,7 +405,7 @@ WEIR_INLINE_ bool weir_emit_packed_at_(const struct weir_event *event, uint64_t 
         sizeof(struct weir_enum), #Name, weir_values_##Name,                                   \
         sizeof weir_values_##Name / sizeof weir_values_##Name[0],                              \
         sizeof(struct weir_enum_value) };
-#define WEIR_ENUM_VALUE_(Name, number) { #Name, number },
+#define WEIR_ENUM_VALUE_(Name, number) { #Name, WEIR_CAST_(int64_t, number) },
 
 /* Defines what WEIR_PROVIDER declared; the provider's name is #P. */
 #define WEIR_PROVIDER_DEFINE(P, EVENTS)                                                        \
@@ -426,7 +426,7 @@ WEIR_INLINE_ bool weir_emit_packed_at_(const struct weir_event *event, uint64_t 
 #define WEIR_ENUM_VALUE_(Name, number) WEIR_STATIC_ASSERT_((number) < 1 || (number) > 0, #Name);
 #define WEIR_PROVIDER_DEFINE(P, EVENTS)
 #define WEIR_SYMBOL_(constant, type, name) __attribute__((unused)) static type name;
-#define WEIR_IF_(events, N, call) __extension__({ bool weir_is_written_ = false && call; weir_is_written_; })
+#define WEIR_IF_(events, N, call) weir_disabled_emit_(false && call)
 #endif
 
 /* WEIR_EMIT(P, Name, arguments...): emits if enabled; otherwise evaluates nothing. An event has up

@@ -20,9 +20,9 @@ unsigned int turn(unsigned int count);
 unsigned int turn(unsigned int count)
 {
     WEIR_EMIT(VM, Turn);
-    WEIR_EMIT(VM, Load, 1, (count++, NAME), (const uint64_t *)0, count++);
-    if (WEIR_EMIT_AT(count++, VM, Load, 1, NAME, (const uint64_t *)0, count++) ||
-        WEIR_EMIT_TO(count++, VM, Load, 1, NAME, (const uint64_t *)0, count++) ||
+    WEIR_EMIT(VM, Load, 1, (count++, NAME), (const uint64_t *)0, 0);
+    if (WEIR_EMIT_AT(count++, VM, Load, 1, NAME, (const uint64_t *)0, 0) ||
+        WEIR_EMIT_TO(1, VM, Load, 1, NAME, (const uint64_t *)0, count++) ||
         WEIR_EMIT_AT(count++, VM, Turn) || WEIR_EMIT_TO(count++, VM, Turn))
         count++;
     return count;
