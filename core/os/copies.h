@@ -12,8 +12,9 @@
 #include <weir/result.h>
 
 /* WEIR_EXISTS unless this copy is the first; the text names both, and ends with `what`: what only
- * the first one does. Takes the loader's lock, so it is called without a lock or a claim that a
- * plug-in's constructor may wait for. Does not allocate. */
+ * the first one does. Takes the loader's lock, so it is called without a lock that a plug-in's
+ * constructor may wait for; for weir_server_start(), which calls it, others wait with a limit. Does
+ * not allocate. */
 enum weir_result wr_copies_check(const char *what, struct weir_error *error);
 
 #endif

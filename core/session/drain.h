@@ -97,6 +97,7 @@ struct wr_drain {
     uint64_t flow_ns;          /* drain_thread.c: when a quarter of the budget will be full */
     bool has_time;             /* to evict what it reads: it slept before this look */
     uint64_t names_ns;         /* when the system was last asked for the names of threads */
+    uint32_t names_passed;     /* how many active threads it has been asked for, of more */
     uint64_t sweep_ns;         /* when segments were last swept for threads that wait */
     uint64_t bytes_read;       /* bytes of records */
     bool takes_all;            /* rundown: a source's events pass, whatever the session wants */

@@ -18,7 +18,7 @@ enum wr_names_ask {
 /* Writes the names that the stream does not have yet, of threads that a point has introduced, with
  * the time of the last point. */
 void wr_names_write(struct weir_session *session, enum wr_names_ask ask);
-/* For timed looks: asks about the active threads, at most once a second. */
+/* For timed looks: asks about the active threads, each at most once a second. */
 void wr_names_look(struct weir_session *session);
 
 #endif
