@@ -125,13 +125,15 @@ static bool calls_wanted(void)
     return PYTHON_WANTS(Call) || PYTHON_WANTS(Return);
 }
 
-/* A profiler or debugger of the program's stays where it is. What is set is what PyEval_SetProfile()
+/* A profiler or debugger of the program's stays where it is; so does on_settled(), which goes by itself, unless
+ * exceptions are wanted: their function settles a generator as well. What is set is what PyEval_SetProfile()
  * and PyEval_SetTrace() set, but without their audit events, which may run Python code. */
 static void update_thread(PyThreadState *thread, Py_tracefunc profile, Py_tracefunc trace)
 {
     if (thread->c_profilefunc == NULL || thread->c_profilefunc == on_call)
         thread->c_profilefunc = profile;
-    if (thread->c_tracefunc == NULL || thread->c_tracefunc == on_trace)
+    if (thread->c_tracefunc == NULL || thread->c_tracefunc == on_trace ||
+        (thread->c_tracefunc == on_settled && trace != NULL))
         thread->c_tracefunc = trace;
     bool is_traced =
         thread->tracing == 0 && (thread->c_profilefunc != NULL || thread->c_tracefunc != NULL);
@@ -212,10 +214,15 @@ PyObject *instruments_begin_thread(PyObject *module, PyObject *arguments)
     PyObject *argument;
     if (!PyArg_ParseTuple(arguments, "O!sO", &PyFrame_Type, &frame, &event, &argument))
         return NULL;
+    int what = what_of(event);
+    if (what == PyTrace_C_CALL && !PyCFunction_Check(argument)) {
+        PyErr_SetString(PyExc_TypeError, "the function that is called must be one of C");
+        return NULL;
+    }
     PyEval_SetProfile(calls_wanted() ? on_call : NULL, NULL);
     if (PYTHON_WANTS(Exception) && PyThreadState_Get()->c_tracefunc == NULL)
         PyEval_SetTrace(on_trace, NULL);
-    on_call(NULL, frame, what_of(event), argument);
+    on_call(NULL, frame, what, argument);
     Py_RETURN_NONE;
 }
 

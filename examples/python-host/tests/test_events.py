@@ -130,6 +130,28 @@ list(generated())
             self.run_script(script.format(begin="sys.setprofile(lambda *arguments: None)", end=""), env=freed,
                             status=-signal.SIGSEGV)
 
+    def test_exceptions_from_within_a_generator(self):
+        """A session of exceptions that starts while a thread waits in a generator that a session of calls has seen resumed."""
+        self.run_script("""
+import os, threading, time, weir
+end, begin = os.pipe()
+lines = os.fdopen(end, "rb")
+def generated():
+    while True: x = ((yield), *lines)
+def fails(): raise ValueError
+def work():
+    generator = generated(); next(generator)
+    waits.set(); next(generator)
+    try: fails()
+    except ValueError: pass
+waits = threading.Event()
+with weir.session("calls.nettrace", keywords=weir.CALLS):
+    thread = threading.Thread(target=work); thread.start(); waits.wait(); time.sleep(0.2)
+    with weir.session("t.nettrace", keywords=weir.EXCEPTIONS):
+        os.close(begin); thread.join()
+""")
+        self.assertIn("ValueError", [e["Type"] for e in self.events("t.nettrace", "Exception")])
+
     def test_threads(self):
         """Threads that run when the session starts, that start later, and that other threads start."""
         self.run_script("""

@@ -33,6 +33,9 @@ class session:
             raise ValueError("a session takes a file or a sink")
         if sink is not None and not callable(sink):
             raise ValueError("the sink is not callable")
+        for name, value, bits in (("budget", budget, 64), ("segment", segment, 32), ("max_block_ms", max_block_ms, 44)):
+            if not 0 <= value < 1 << bits:
+                raise ValueError(f"{name} is {value}; it may be up to 2**{bits} - 1")
         providers = providers or f"Python:{keywords:#x}"
         self._arguments = file, sink, providers, mode, budget, segment, max_block_ms
         self._handle = None
