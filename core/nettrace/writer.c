@@ -1,7 +1,6 @@
 #include "nettrace/writer.h"
 
 #include <string.h>
-#include <time.h>
 #include "base/compiler.h"
 #include "nettrace/types.h"
 #include "lane/record.h"
@@ -166,19 +165,32 @@ static void put_block_header(struct wr_nettrace *nettrace, uint64_t ticks_min, u
 
 /* --- Trace. ---------------------------------------------------------------------------------- */
 
+/* The date of a day since 1970-01-01 and its weekday, Sunday 0. Not gmtime_r(), which in glibc takes a
+ * lock that a fork may leave locked in its child, reads /etc/localtime, and allocates. Counted in
+ * years that begin in March, so that the leap day is the last one. */
+static void put_date(struct wr_nettrace *nettrace, uint64_t days)
+{
+    uint64_t day = days + 719468, era = day / 146097; /* from 0000-03-01; 400 years */
+    uint64_t of_era = day % 146097;
+    uint64_t year = (of_era - of_era / 1460 + of_era / 36524 - of_era / 146096) / 365;
+    uint64_t of_year = of_era - (365 * year + year / 4 - year / 100);
+    uint64_t month = (5 * of_year + 2) / 153; /* from March; five have 153 days */
+    bool is_next = month >= 10;               /* January and February */
+    uint16_t fields[4] = {(uint16_t)(400 * era + year + is_next),
+                          (uint16_t)(is_next ? month - 9 : month + 3), (uint16_t)((days + 4) % 7),
+                          (uint16_t)(of_year - (153 * month + 2) / 5 + 1)};
+    put(nettrace, fields, sizeof fields);
+}
+
 /* SYSTEMTIME has milliseconds; the rest is taken off the tick count of the same moment. */
 static void put_anchor(struct wr_nettrace *nettrace, const struct wr_nettrace_header *header)
 {
     uint64_t rest_ns = header->realtime_ns % 1000000u;
-    time_t seconds = (time_t)(header->realtime_ns / 1000000000u);
-    struct tm utc;
-    gmtime_r(&seconds, &utc);
-    uint16_t milliseconds = (uint16_t)(header->realtime_ns / 1000000u % 1000u);
-    uint16_t fields[8] = {(uint16_t)(utc.tm_year + 1900), (uint16_t)(utc.tm_mon + 1),
-                          (uint16_t)utc.tm_wday,          (uint16_t)utc.tm_mday,
-                          (uint16_t)utc.tm_hour,          (uint16_t)utc.tm_min,
-                          (uint16_t)utc.tm_sec,           milliseconds};
-    put(nettrace, fields, sizeof fields);
+    uint64_t ms = header->realtime_ns / 1000000u, seconds = ms / 1000;
+    uint16_t time[4] = {(uint16_t)(seconds / 3600 % 24), (uint16_t)(seconds / 60 % 60),
+                        (uint16_t)(seconds % 60), (uint16_t)(ms % 1000)};
+    put_date(nettrace, seconds / 86400);
+    put(nettrace, time, sizeof time);
     put_u64(nettrace,
             header->sync_ticks - (uint64_t)((double)rest_ns * (double)header->frequency_hz / 1e9));
 }

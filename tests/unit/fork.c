@@ -8,6 +8,7 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 WEIR_PROVIDER_DEFINE(Unit, UNIT_EVENTS)
@@ -206,6 +207,42 @@ static void test_fork_under_load(void **state)
     weir_session_destroy(session);
 }
 
+static bool is_over;
+
+static void *ask_for_the_date(void *unused)
+{
+    time_t second = 1;
+    struct tm utc;
+    while (!__atomic_load_n(&is_over, __ATOMIC_RELAXED))
+        gmtime_r(&second, &utc);
+    return unused;
+}
+
+static int child_traces(void)
+{
+    struct weir_session_config config = unit_config();
+    alarm(60);
+    struct weir_session *own = unit_start(&config);
+    return weir_session_stop(own, NULL) == WEIR_OK ? 0 : 1;
+}
+
+/* In glibc the lock of the calendar stays locked in a child if another thread of the parent holds it. */
+static void test_fork_with_the_calendar_locked(void **state)
+{
+    (void)state;
+    unit_skip_under_qemu("a forked child of a process with threads cannot start one");
+    pthread_t thread;
+    assert_int_equal(pthread_create(&thread, NULL, ask_for_the_date, NULL), 0);
+    for (int i = 0; i < 30; i++) {
+        pid_t child = fork();
+        if (child == 0)
+            _exit(child_traces());
+        expect_child_ok(child);
+    }
+    __atomic_store_n(&is_over, true, __ATOMIC_RELAXED);
+    pthread_join(thread, NULL);
+}
+
 /* A host's handler that runs between the library's and the fork. In it a signal arrives, whose
  * handler forks as well. */
 static int nested_child_status = -1;
@@ -254,9 +291,11 @@ int main(void)
 {
     /* Registered before the library's handler, so it runs after that one and before the fork. */
     pthread_atfork(before_fork_of_host, NULL, NULL);
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_child), cmocka_unit_test(test_callback_in_a_child),
-        cmocka_unit_test(test_child_closes_its_copy), cmocka_unit_test(test_fork_under_load),
-        cmocka_unit_test(test_fork_within_a_fork)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_child),
+                                       cmocka_unit_test(test_callback_in_a_child),
+                                       cmocka_unit_test(test_child_closes_its_copy),
+                                       cmocka_unit_test(test_fork_under_load),
+                                       cmocka_unit_test(test_fork_with_the_calendar_locked),
+                                       cmocka_unit_test(test_fork_within_a_fork)};
     return cmocka_run_group_tests(tests, unit_setup, NULL);
 }

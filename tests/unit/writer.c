@@ -1,8 +1,10 @@
 /* The nettrace writer: the same calls give the same bytes. The expected bytes are spelled out from
  * the format's description; any change to them changes the format. */
+#define _GNU_SOURCE
 #include "unit.h"
 
 #include <stdlib.h>
+#include <time.h>
 #include "nettrace/writer.h"
 
 WEIR_PROVIDER_DEFINE(Unit, UNIT_EVENTS)
@@ -71,6 +73,29 @@ static void test_header(void **state)
     expect(32, "05 05 01 04 00 00 00 04 00 00 00 05 00 00 00 54 72 61 63 65 06");
     expect(53, "ea 07 01 00 04 00 0f 00 0c 00 1e 00 2d 00 f4 01 40 42 0f 00 00 00 00 00");
     expect(77, "00 ca 9a 3b 00 00 00 00 08 00 00 00 92 10 00 00 04 00 00 00 40 42 0f 00 06 01");
+}
+
+/* Each day from 1970 to 2261, at a time that is later from day to day. */
+static void test_dates(void **state)
+{
+    (void)state;
+    for (uint64_t day = 0; day < 106000; day++) {
+        time_t seconds = (time_t)(day * 86400 + day * 7919 % 86400);
+        struct wr_nettrace_header then = header;
+        struct tm utc;
+        uint16_t fields[8];
+        then.realtime_ns = (uint64_t)seconds * 1000000000u + day % 1000 * 1000000u;
+        collected.count = 0;
+        wr_nettrace_header(&nettrace, &then);
+        assert_true(wr_nettrace_flush(&nettrace));
+        memcpy(fields, collected.bytes + 53, sizeof fields);
+        assert_non_null(gmtime_r(&seconds, &utc));
+        const int expected[] = {utc.tm_year + 1900, utc.tm_mon + 1, utc.tm_wday, utc.tm_mday,
+                                utc.tm_hour,        utc.tm_min,     utc.tm_sec,  (int)(day % 1000)};
+        for (int i = 0; i < 8; i++)
+            if (fields[i] != expected[i])
+                fail_msg("day %d: field %d is %u", (int)day, i, fields[i]);
+    }
 }
 
 static void test_blocks(void **state)
@@ -197,6 +222,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(test_header, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_dates, setup, teardown),
         cmocka_unit_test_setup_teardown(test_blocks, setup, teardown),
         cmocka_unit_test_setup_teardown(test_largest_metadata, setup, teardown),
         cmocka_unit_test_setup_teardown(test_runs_of_texts, setup, teardown),
