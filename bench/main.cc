@@ -19,7 +19,8 @@ constexpr double brim_seconds_min = 0.01, brim_seconds_max = 600;
 void help()
 {
     std::puts("usage: weir-bench [OPTION]...\n\n"
-              "What an event costs, by suite: floor, emit, drain, brim, reader, ratio.\n\n"
+              "What an event costs, by suite: floor, emit, drain, brim, session, server, "
+              "reader, ratio.\n\n"
               "  --smoke             run only enough to show that everything works; the figures "
               "mean nothing\n"
               "  --brim_seconds=S    length of each run of suite brim, 0.01 to 600; default 0.25\n"

@@ -1,5 +1,6 @@
 // Whole sessions: how fast producers run when the drain must keep up and when it has time, what a
-// thread's life costs, and how long a stop takes while all producers are parked.
+// thread's life costs, how long a stop takes while all producers are parked, and what the calls in
+// a session's life take.
 #include <algorithm>
 #include <chrono>
 #include <thread>
@@ -244,6 +245,25 @@ void stop_parked(benchmark::State &state)
         state.SkipWithError("not all producers were parked, or events are not accounted for");
 }
 
+void call(benchmark::State &state, double bench_calls::*measured)
+{
+    std::vector<double> seconds;
+    bool is_whole = true;
+    for (auto _ : state) {
+        for (int round = 0; round < given.sized(101, 2); round++) {
+            bench_calls calls = bench_calls_run();
+            seconds.push_back(calls.*measured);
+            is_whole &= calls.is_whole;
+        }
+        state.SetIterationTime(median(seconds));
+    }
+    spread of = spread_of(seconds);
+    state.counters["least_ns"] = of.least * 1e9;
+    state.counters["greatest_ns"] = of.greatest * 1e9;
+    if (!is_whole)
+        state.SkipWithError("an event was lost");
+}
+
 } // namespace
 
 void register_sessions()
@@ -255,6 +275,10 @@ void register_sessions()
         add("emit/paced/budget_kib:" + std::to_string(budget_kib), two, paced, budget_kib << 10);
     add("emit/short_lived", two, short_lived)->Iterations(1);
     add("brim/stop_parked/producers:32", two, stop_parked)->Iterations(1);
+    add("session/create", two, call, &bench_calls::create_s)->Iterations(1);
+    add("session/start", two, call, &bench_calls::start_s)->Iterations(1);
+    add("session/stop", two, call, &bench_calls::stop_s)->Iterations(1);
+    add("session/destroy", two, call, &bench_calls::destroy_s)->Iterations(1);
     add("ratio/sustained", two, sustained_ratio)->Iterations(1)->Repetitions(given.sized(7, 1));
 }
 

@@ -49,6 +49,14 @@ struct bench_lives {
 };
 struct bench_lives bench_lives_run(uint32_t threads);
 
+/* Each call in the life of a session with the default configuration, a sink that discards, and one
+ * event. */
+struct bench_calls {
+    double create_s, start_s, stop_s, destroy_s;
+    bool is_whole; /* the event was written */
+};
+struct bench_calls bench_calls_run(void);
+
 /*
  * A stop while all producers are parked, in mode BLOCK, with a sink that stands still until the
  * stop has ended the last wait. Returns the seconds until the stop has returned and all producers

@@ -24,12 +24,13 @@ EXPECTED = (
     "drain/encode/payload:32", "drain/tmpfs/payload:32", "reader/decode/payload:32",
     *(f"brim/block/{wake}/producers:{producers}/segment:32768" for wake in runs.WAKES.values() for producers in (1, 8)),
     "brim/drop/producers:4/segment:32768/payload:1024",
-    "brim/stop_parked/producers:32", "server/start/beside:stuck", "server/stop/beside:stuck", "ratio/enabled", "ratio/enabled_block", "ratio/dropped", "ratio/disabled",
+    *(f"session/{call}" for call in ("create", "start", "stop", "destroy")), "brim/stop_parked/producers:32",
+    "server/start/beside:stuck", "server/stop/beside:stuck", "ratio/enabled", "ratio/enabled_block", "ratio/dropped", "ratio/disabled",
     "ratio/sustained", "ratio/at", "ratio/batch", "ratio/batch_of_floor", "ratio/enabled/sessions:2",
     "ratio/enabled/sessions:8", "ratio/enabled_drop_block", "ratio/plugin")
 CONTEXT = ("cpu", "kernel", "c_compiler", "cxx_compiler", "build_type", "commit", "event_clock", "system_clock",
            "governor", "load", "calibration_ns", "benchmark_version")
-NAME = re.compile(r"(floor|emit|drain|brim|reader|ratio|server)(/[a-z0-9_-]+)+(/[a-z0-9_]+:[A-Za-z0-9_.-]+)*")
+NAME = re.compile(r"(floor|emit|drain|brim|reader|ratio|server|session)(/[a-z0-9_-]+)+(/[a-z0-9_]+:[A-Za-z0-9_.-]+)*")
 
 
 def faults(listed, report):

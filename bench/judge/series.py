@@ -16,7 +16,7 @@ from bench.judge.command import runs
 # Points of a series that a graph shows, and that history keeps whole.
 LAST = 200
 KEY = ("suite", "bench", "metric", "runner", "cpu", "compiler")
-SUITES = ("count", "floor", "ratio", "emit", "drain", "brim", "reader", "server")
+SUITES = ("count", "floor", "ratio", "emit", "drain", "brim", "reader", "server", "session")
 
 
 class Commit(NamedTuple):
