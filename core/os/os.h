@@ -125,8 +125,13 @@ int wr_os_file_create(const char *path, struct wr_os_temporary *temporary);
 int wr_os_file_publish(struct wr_os_temporary *temporary, const char *path);
 /* Removes the file if it still has its temporary name. */
 void wr_os_file_discard(struct wr_os_temporary *temporary);
-/* Duplicates `fd` to a descriptor that exec closes. Returns it, or the negated error number. */
+/* Duplicates `fd` to one that exec closes, above the standard descriptors. Returns it, or the negated
+ * error number. */
 int wr_os_fd_duplicate(int fd);
+/* For what open() or the like has just returned: moves it above the standard descriptors. If the host
+ * has closed one of those, its number must not become the trace. Returns the descriptor, or the
+ * negated error number. */
+int wr_os_fd_above_standard(int fd);
 /* Closes `*fd`, unless it is -1. Sets it to -1 first: a child that is forked in between must not close
  * another file's number. Returns 0, or the system's error number: some file systems report a failed
  * write only here. */

@@ -345,9 +345,10 @@ WR_COLD void wr_os_sleep_ns(uint64_t ns)
 /* The open must not block, but later writes must wait for the reader. */
 static int open_special(int directory, const char *name)
 {
-    int fd = openat(directory, name, O_WRONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
+    int fd = wr_os_fd_above_standard(
+        openat(directory, name, O_WRONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK));
     if (fd < 0)
-        return -errno;
+        return fd;
     fcntl(fd, F_SETFL, fcntl(fd, F_GETFL) & ~O_NONBLOCK);
     return fd;
 }
@@ -369,8 +370,7 @@ static int open_directory(const char *path)
         memcpy(directory, path, length);
         directory[length] = 0;
     }
-    int fd = open(directory, O_PATH | O_DIRECTORY | O_CLOEXEC);
-    return fd < 0 ? -errno : fd;
+    return wr_os_fd_above_standard(open(directory, O_PATH | O_DIRECTORY | O_CLOEXEC));
 }
 
 static int create_beside(const char *name, struct wr_os_temporary *temporary)
@@ -383,8 +383,11 @@ static int create_beside(const char *name, struct wr_os_temporary *temporary)
             return -ENAMETOOLONG;
         int fd = openat(temporary->directory, temporary->name,
                         O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
-        if (fd >= 0 || errno != EEXIST)
-            return fd >= 0 ? fd : -errno;
+        int above = wr_os_fd_above_standard(fd);
+        if (fd >= 0 && above < 0)
+            unlinkat(temporary->directory, temporary->name, 0);
+        if (above != -EEXIST)
+            return above;
     }
     return -EEXIST;
 }
@@ -437,10 +440,19 @@ WR_COLD void wr_os_file_discard(struct wr_os_temporary *temporary)
 
 WR_COLD int wr_os_fd_duplicate(int fd)
 {
-    /* Not below 3: if the host has closed a standard descriptor, its number must not become the
-     * trace. */
-    int copy = fcntl(fd, F_DUPFD_CLOEXEC, 3);
+    int copy = fcntl(fd, F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
     return copy < 0 ? -errno : copy;
+}
+
+WR_COLD int wr_os_fd_above_standard(int fd)
+{
+    if (fd < 0)
+        return -errno;
+    if (fd > STDERR_FILENO)
+        return fd;
+    int copy = wr_os_fd_duplicate(fd);
+    close(fd);
+    return copy;
 }
 
 /* Not repeated after EINTR: on Linux the descriptor is closed then, and another file may have the

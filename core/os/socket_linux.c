@@ -25,18 +25,6 @@
 
 /* --- Sockets. -------------------------------------------------------------------------------- */
 
-/* If the host has closed a standard descriptor, its number must not become a socket. */
-static int above_standard(int fd)
-{
-    if (fd < 0)
-        return -errno;
-    if (fd > STDERR_FILENO)
-        return fd;
-    int copy = wr_os_fd_duplicate(fd);
-    close(fd);
-    return copy;
-}
-
 static bool address_make(struct sockaddr_un *address, const char *path)
 {
     *address = (struct sockaddr_un){.sun_family = AF_UNIX};
@@ -49,7 +37,7 @@ static bool address_make(struct sockaddr_un *address, const char *path)
 
 static int socket_create(void)
 {
-    return above_standard(socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
+    return wr_os_fd_above_standard(socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
 }
 
 int wr_os_socket_connect(const char *path)
@@ -148,7 +136,7 @@ int wr_os_socket_accept(int listener)
     do
         fd = accept4(listener, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
     while (fd < 0 && (errno == EINTR || errno == ECONNABORTED));
-    return above_standard(fd);
+    return wr_os_fd_above_standard(fd);
 }
 
 bool wr_os_socket_peer_is_allowed(int fd)
@@ -204,7 +192,7 @@ void wr_os_poll(struct pollfd *items, uint32_t count, uint64_t ns)
 
 int wr_os_alarm_create(void)
 {
-    return above_standard(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
+    return wr_os_fd_above_standard(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
 }
 
 void wr_os_alarm_ring(int fd)
@@ -225,7 +213,7 @@ static unsigned char *file_read(const char *path, uint64_t *bytes, uint64_t *cap
 {
     *bytes = 0;
     *capacity = FILE_BYTES_FIRST;
-    int fd = above_standard(open(path, O_RDONLY | O_CLOEXEC));
+    int fd = wr_os_fd_above_standard(open(path, O_RDONLY | O_CLOEXEC));
     unsigned char *pages = fd < 0 ? NULL : wr_os_pages_map(*capacity);
     ssize_t got = 0;
     while (pages && (got = read(fd, pages + *bytes, *capacity - *bytes)) > 0) {
