@@ -60,7 +60,8 @@ void wr_os_cancel_restore(const int *before);
 #define WR_OS_NO_CANCEL                                                           \
     int wr_cancel_before __attribute__((unused, cleanup(wr_os_cancel_restore))) = \
         wr_os_cancel_disable()
-/* Starts a detached thread that blocks all signals. Returns 0, or the system's error number. */
+/* Starts a detached thread that blocks all signals but those that its own instructions cause, which a
+ * host's callback may rely on. Returns 0, or the system's error number. */
 int wr_os_thread_start(const char *name, void *(*run)(void *), void *argument);
 /* What the system calls the calling thread: in the host's encoding, up to 15 bytes and a zero. Does
  * not set errno. */

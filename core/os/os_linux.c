@@ -148,12 +148,17 @@ static void signals_set(uint64_t set, uint64_t *before)
     syscall(SYS_rt_sigprocmask, SIG_SETMASK, &set, before, sizeof set);
 }
 
+/* Those that a thread's own instructions cause. */
+static uint64_t faults(void)
+{
+    return signal_bit(SIGSEGV) | signal_bit(SIGBUS) | signal_bit(SIGFPE) | signal_bit(SIGILL) |
+           signal_bit(SIGTRAP) | signal_bit(SIGSYS);
+}
+
 WR_COLD uint64_t wr_os_signals_block(void)
 {
     uint64_t before = 0;
-    signals_set(~(signal_bit(SIGSEGV) | signal_bit(SIGBUS) | signal_bit(SIGFPE) |
-                  signal_bit(SIGILL) | signal_bit(SIGTRAP) | signal_bit(SIGSYS)),
-                &before);
+    signals_set(~faults(), &before);
 #ifdef UNDER_TSAN
     pthread_sigmask(SIG_BLOCK, NULL, NULL); /* let it deliver here what it has deferred */
 #endif
@@ -251,9 +256,12 @@ WR_COLD void wr_os_thread_be_prompt(void)
 
 WR_COLD int wr_os_thread_start(const char *name, void *(*run)(void *), void *argument)
 {
-    sigset_t all, before;
-    sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &before);
+    sigset_t blocked, before;
+    sigfillset(&blocked);
+    for (int signal = 1; signal < 32; signal++)
+        if (faults() & signal_bit(signal))
+            sigdelset(&blocked, signal);
+    pthread_sigmask(SIG_SETMASK, &blocked, &before);
     pthread_t thread;
     int error = pthread_create(&thread, NULL, run, argument);
     pthread_sigmask(SIG_SETMASK, &before, NULL);
