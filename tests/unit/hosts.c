@@ -189,6 +189,47 @@ static void test_exit_with_a_stop(void **state)
     assert_int_equal(found.end, WT_END);
 }
 
+static uint64_t hook_calls; /* ANY */
+
+static void count_call(void *unused)
+{
+    (void)unused;
+    __atomic_fetch_add(&hook_calls, 1, __ATOMIC_RELAXED);
+}
+
+static void emit_at_exit(void)
+{
+    MUST(WEIR_EMIT(Unit, Plain));
+}
+
+static void after_the_stop(void)
+{
+    MUST(!weir_event_is_enabled(&weir_events_Unit.Plain));
+    MUST(hook_calls == 0);
+}
+
+static void exit_with_a_described_session(void)
+{
+    const struct weir_park_hooks hooks = {sizeof hooks, count_call, count_call, NULL};
+    setenv("WEIR_SESSION", "Unit;file=described", 1);
+    MUST(atexit(after_the_stop) == 0);
+    begin();
+    MUST(atexit(emit_at_exit) == 0);
+    MUST(weir_park_hooks_set(&hooks) == WEIR_OK);
+}
+
+/* The library stops it in an exit handler, between those that were there before the session and those
+ * that came after it, and without the host's hooks. */
+static void test_exit_with_a_described_session(void **state)
+{
+    (void)state;
+    struct unit_ended ended = unit_run(exit_with_a_described_session);
+    unit_succeeds(&ended);
+    struct found found = read_file("described");
+    assert_int_equal(found.events, 1);
+    assert_int_equal(found.end, WT_END);
+}
+
 /* --- The library's threads and descriptors. -------------------------------------------------- */
 
 /* The value of a line in a file of /proc, as hexadecimal. */
@@ -610,6 +651,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_ends_without_a_stop),
         cmocka_unit_test(test_exit_with_a_stop),
+        cmocka_unit_test(test_exit_with_a_described_session),
         cmocka_unit_test(test_threads_block_signals),
         cmocka_unit_test(test_fault_in_a_sink),
         cmocka_unit_test(test_descriptors),
