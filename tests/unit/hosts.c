@@ -113,7 +113,7 @@ static struct found read_file(const char *path)
     return found;
 }
 
-enum way { BY_EXIT, BY_QUICK_EXIT, BY_KILL, WAYS };
+enum way { BY_EXIT, BY_QUICK_EXIT, BY_EXEC, BY_KILL, WAYS };
 static enum way way;
 
 static void end_without_a_stop(void)
@@ -126,6 +126,8 @@ static void end_without_a_stop(void)
         WEIR_EMIT(Unit, Plain);
     if (way == BY_QUICK_EXIT)
         _exit(7);
+    if (way == BY_EXEC)
+        execlp("sh", "sh", "-c", "exit 7", (char *)NULL);
     if (way == BY_KILL)
         raise(SIGKILL);
 }
@@ -499,8 +501,8 @@ static const long needed[] = {
     SYS_clock_gettime,  SYS_sched_getaffinity,
 };
 static const long refused[] = {SYS_openat, SYS_prctl, SYS_sched_getattr, SYS_sched_setattr};
-static const long started[] = {SYS_clone,    SYS_clone3,          SYS_rseq,
-                               SYS_mprotect, SYS_set_robust_list, SYS_rt_sigaction};
+static const long started[] = {SYS_clone,           SYS_clone3,       SYS_rseq, SYS_mprotect,
+                               SYS_set_robust_list, SYS_rt_sigaction, SYS_fcntl};
 /* The threads' and the process's ends, and signals. */
 static const long own[] = {SYS_exit, SYS_exit_group, SYS_madvise, SYS_rt_sigreturn, SYS_tgkill};
 
@@ -545,8 +547,8 @@ static bool take_slowly(void *context, const void *bytes, size_t count)
     return unit_discard(context, bytes, count);
 }
 
-/* One in each mode, with a sink of each kind but the descriptor, which is like a file. */
-static void sessions_start(struct weir_session *sessions[3], bool with_file)
+/* One in each mode, with a sink of each kind. `fd`: instead of a file; -1: none. */
+static void sessions_start(struct weir_session *sessions[3], int fd)
 {
     for (int mode = 0; mode < 3; mode++) {
         struct weir_session_config config = unit_config();
@@ -556,10 +558,12 @@ static void sessions_start(struct weir_session *sessions[3], bool with_file)
         config.flush_ms = FLUSH_MS;
         if (mode != WEIR_MODE_OVERWRITE)
             config.memory_bytes_max = 0;
-        if (mode == WEIR_MODE_BLOCK || (mode == WEIR_MODE_DROP && !with_file))
+        if (mode == WEIR_MODE_BLOCK)
             config.sink.write = take_slowly;
-        else if (mode == WEIR_MODE_DROP)
+        if (mode == WEIR_MODE_DROP && fd < 0)
             config.sink.file = "sandbox";
+        if (mode == WEIR_MODE_DROP)
+            config.sink.descriptor = fd;
         sessions[mode] = start(&config);
     }
 }
@@ -595,7 +599,7 @@ static void enter_while_sessions_run(void)
     struct weir_session *sessions[3];
     pthread_t thread;
     begin();
-    sessions_start(sessions, true);
+    sessions_start(sessions, -1);
     MUST(pthread_create(&thread, NULL, emit_many, &go) == 0);
     sem_wait(&done);
     sandbox_enter(false);
@@ -611,9 +615,10 @@ static void enter_before_the_first_call(void)
     struct weir_session *sessions[3];
     pthread_t thread;
     struct timespec now;
+    int fd = open("/dev/null", O_WRONLY | O_CLOEXEC);
     sandbox_enter(true);
     begin();
-    sessions_start(sessions, false);
+    sessions_start(sessions, fd);
     MUST(pthread_create(&thread, NULL, emit_many, NULL) == 0);
     emit_many(NULL);
     pthread_join(thread, NULL);

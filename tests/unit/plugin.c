@@ -52,6 +52,9 @@ static void test_link_option(void **state)
     assert_false(is_nodelete(handle));
     assert_null(dlsym(handle, "weir_emit"));
     assert_null(dlsym(RTLD_DEFAULT, "weir_emit"));
+    assert_non_null(dlsym(handle, "plugin"));
+    assert_null(dlsym(handle, "weir_provider_Plugin"));
+    assert_null(dlsym(RTLD_DEFAULT, "weir_provider_Unit"));
 }
 
 /* --- Unloaded. ------------------------------------------------------------------------------- */
