@@ -1,6 +1,6 @@
 """The rules of the tree that no compiler checks: who includes whom, where atomics may stand, that each
 relaxed access says why it may be relaxed, that each named edge is in core/ORDERING.md, that each row of
-a list is known wherever it must be, that the tests which a page names exist, and how long functions and files may be.
+a list is known wherever it must be, that the tests which pages name exist, and how long functions and files may be.
 
     tree.py ROOT     prints each violation as FILE:LINE: what; fails if there is one
 """
@@ -54,11 +54,16 @@ LISTS = (
 )
 
 
-# A page that says in tables which tests show what: `unit_locks`, `stress_clock_steps_1` (a run of stress_clock_steps), and
-# after a program's name and a colon the functions in it. Other words in backquotes are not names of tests.
-TESTS = "tests/README.md"
-PROGRAM = re.compile(r"^((unit)_(\w+?)|(stress)_\w+?)(_\d+)?$")
+# Pages that say in tables which tests show what: `unit_locks`, `stress_clock_steps_1` (a run of stress_clock_steps), and
+# after a test's name and a colon the functions in it. Other words in backquotes are not names of tests.
+TESTS, HOSTS = "tests/README.md", "core/HOSTS.md"
+SOURCES = ((re.compile(r"^unit_(\w+?)(_\d+)?$"), "tests/unit/{}.c"), (re.compile(r"^(stress_\w+?)(_\d+)?$"), "stress/{}.c"),
+           (re.compile(r"^format_(\w+)$"), "tests/format/test_{}.*"), (re.compile(r"^package_(\w+?)(_long)?$"), "tests/package/{}/way.py"),
+           (re.compile(r"^(lua-host|python-host)$"), "examples/{}/tests/test_*.py"))
 NAMED = re.compile(r"`([^`]*)`(:?)")
+# On the second page, all that follows the first heading is rows, and each names a test in its last cell, or a command that
+# measures it.
+MEASURED = "`./dev bench "
 
 
 def c_files(folder):
@@ -93,6 +98,15 @@ def sentence_of(code, sentences, number):
     return next((at for at in range(above, last + 1) if at in sentences), None)
 
 
+def source_of(name):
+    """Where the test of that name is; None if it is no name of a test."""
+    return next((place.format(match.group(1)) for pattern, place in SOURCES if (match := pattern.match(name))), None)
+
+
+def last_cell(row):
+    return row.rstrip("| ").rsplit("|", 1)[-1]
+
+
 class Tree:
     def __init__(self, root):
         self.root = Path(root)
@@ -109,7 +123,9 @@ class Tree:
             self.relaxed(path, text)
         self.edges()
         self.lists()
-        self.tests()
+        self.tests(TESTS)
+        self.tests(HOSTS)
+        self.statements()
         for folder in SIZED_FOLDERS:
             for path in c_files(self.root / folder):
                 self.sizes(path)
@@ -213,25 +229,40 @@ class Tree:
                         self.say(path, line, f"{match.group(1)} needs '{what.strip()}' in {place}")
 
     def text(self, name):
-        path = self.root / name
-        return path.read_text(encoding="utf-8") if path.exists() else ""
+        """Of a file, or of all that fit the name."""
+        return "".join(path.read_text(encoding="utf-8") for path in sorted(self.root.glob(name)))
 
     # --- Tests. -----------------------------------------------------------------------------------------------
 
-    def tests(self):
-        for number, line in enumerate(self.text(TESTS).splitlines(), 1):
+    def tests(self, page):
+        for number, line in enumerate(self.text(page).splitlines(), 1):
             if not line.startswith("|"):
                 continue
             source = None
             for name, colon in NAMED.findall(line):
-                program = PROGRAM.match(name)
-                if program:
-                    source = f"tests/unit/{program.group(3)}.c" if program.group(2) else f"stress/{program.group(1)}.c"
-                    if not self.text(source):
-                        self.say(self.root / TESTS, number, f"there is no {name}")
-                    source = source if colon else None
+                found = source_of(name)
+                if found:
+                    if not self.text(found):
+                        self.say(self.root / page, number, f"there is no {name}")
+                    source = found if colon else None
+                elif name.startswith("./"):
+                    source = None
                 elif source and not re.search(rf'\b{re.escape(name)}\(|"{re.escape(name)}"', self.text(source)):
-                    self.say(self.root / TESTS, number, f"there is no {name} in {source}")
+                    self.say(self.root / page, number, f"there is no {name} in {source}")
+
+    def statements(self):
+        lines = self.text(HOSTS).splitlines()
+        if not lines:
+            self.found.append(f"{HOSTS}: there is none")
+        first = next((at for at, line in enumerate(lines) if line.startswith("## ")), len(lines))
+        for at in range(first, len(lines)):
+            line, is_head = lines[at], lines[at + 1: at + 2] and lines[at + 1].startswith("|---")
+            if not line or line.startswith(("#", "|---")) or is_head:
+                continue
+            if not line.startswith("|"):
+                self.say(self.root / HOSTS, at + 1, "a statement outside of a table, without its test")
+            elif not any(source_of(name) for name, _ in NAMED.findall(last_cell(line))) and MEASURED not in last_cell(line):
+                self.say(self.root / HOSTS, at + 1, "a statement without its test")
 
     # --- Sizes. -----------------------------------------------------------------------------------------------
 

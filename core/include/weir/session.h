@@ -33,7 +33,8 @@
  * as SINK_FAILED, or may follow a sequence point that it should precede, with that point's time.
  * Sessions that start later work as before, but each event costs them a locked instruction.
  * A sandbox must not kill the process either for what a session's thread does at any time: it opens
- * /proc/self/task/TID/comm for the names of threads, and goes on if that fails.
+ * /proc/self/task/TID/comm for the names of threads, and goes on if that fails. HOSTS.md in
+ * the sources lists the system calls.
  */
 #ifndef WEIR_SESSION_H
 #define WEIR_SESSION_H
@@ -93,8 +94,9 @@ struct weir_park {
 
 /* Takes bytes of the stream, in order; false fails the snapshot, or ends the session: its events
  * are switched off, parked threads go on, and the stop returns WEIR_IO. It may block, but a stop
- * waits for it only until its deadline. It runs on the session's drain thread: events that it emits
- * are counted as NESTED, it may not stop its session (WEIR_BAD_STATE), and destroy does nothing.
+ * waits for it only until its deadline. It runs on the session's drain thread, where all signals
+ * but those of faults are blocked. Events that it emits are counted as NESTED, it may not stop its
+ * session (WEIR_BAD_STATE), and destroy does nothing.
  */
 typedef bool (*weir_write)(void *context, const void *bytes, size_t count);
 

@@ -1,4 +1,4 @@
-"""Plug-ins that are linked in each way of core/README.md, in hosts that are, with -rdynamic and without. Each copy of the
+"""Plug-ins that are linked in each way of core/HOSTS.md, in hosts that are, with -rdynamic and without. Each copy of the
 library writes the trace of its own program alone."""
 import re
 
@@ -6,9 +6,9 @@ HOST, PLUGIN = ("Host", "Turn", 1), ("Plugin", "Step", 1)
 
 
 def build_plugins(at):
-    """Three are README's program as a plug-in; the first one is linked as core/README.md says."""
-    text = (at.source / "core/README.md").read_text(encoding="utf-8")
-    line = re.search(r"^    cc (-shared .*) -o plugin\.so$", text, re.M).group(1)
+    """Three are README's program as a plug-in; the first one is linked as core/HOSTS.md says."""
+    text = (at.source / "core/HOSTS.md").read_text(encoding="utf-8")
+    line = re.search(r"`cc (-shared [^`]*) -o plugin\.so`", text).group(1)
     static = line.replace("libweir.a", f"{at.library}/libweir.a").replace("plugin.c", "app.c -Dmain=plugin_run")
     links = {"static": static, "unmarked": static.replace("-Wl,-z,nodelete", ""),
              "shared": f"-shared -fPIC app.c -Dmain=plugin_run -L{at.library} -lweir -Wl,-rpath,{at.library}",
