@@ -45,8 +45,18 @@ class Place:
     def need(self, *tools):
         for tool in tools:
             if not shutil.which(tool):
-                print(f"skipped: {tool} is not installed")
-                sys.exit(SKIPPED)
+                self.skip(f"{tool} is not installed")
+
+    def skip(self, why):
+        print(f"skipped: {why}")
+        sys.exit(SKIPPED)
+
+    def need_checkout(self):
+        """The sources are not from an archive, and git works on them."""
+        self.need("git")
+        done = subprocess.run(["git", "-C", self.source, "ls-files"], check=False, text=True, capture_output=True)
+        if done.returncode != 0:
+            self.skip(done.stderr)
 
     def readme(self, row):
         """The README's code in that row of its table; cc is the compiler of this build."""
