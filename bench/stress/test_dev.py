@@ -19,7 +19,7 @@ class Usage(unittest.TestCase):
                              ("stress --quick --long", "--quick"), ("stress --quick --seconds 3", "--quick"),
                              ("stress --compare --seconds 3", "--compare"), ("stress --long --programs", "--programs"),
                              ("nonsense --help", "nonsense"), ("deps nothing", "nothing"), ("test --only", "--only"), ("tidy x", "tidy"),
-                             ("test --only nothing", "'nothing'"), ("fuzz", "reader"), ("fuzz nothing", "'nothing'"),
+                             ("package x", "package"), ("test --only nothing", "'nothing'"), ("fuzz", "reader"), ("fuzz nothing", "'nothing'"),
                              ("fuzz nothing", "reader"), ("fuzz reader --seconds", "--seconds"), ("fuzz reader --seconds x", "'x'"),
                              ("fuzz reader --seconds 0", "'0'"), ("fuzz --bogus", "--bogus"), ("fuzz reader x", "'x'"),
                              ("mutate --bogus", "--bogus"), ("mutate --seed", "--seed")):
@@ -72,6 +72,10 @@ class Packages(unittest.TestCase):
         everything = self.needed("deps", "bench")
         self.assertLessEqual({"valgrind", "python3-matplotlib", "lttng-tools", "libbenchmark-dev"}, everything)
         self.assertLessEqual(everything | {"chromium", "spin"}, self.needed("deps", "test"))
+        package = self.needed("deps", "package")
+        self.assertLessEqual(package | {"reuse", "mmdebstrap"}, self.needed("deps", "test"))
+        self.assertIn("debhelper", package)
+        self.assertFalse({"valgrind", "ninja-build", "python3"} & package)
         measure = self.needed("bench", "count")
         self.assertLessEqual({"valgrind", "gcc", "python3-scipy", "python3-jsonschema", "libbenchmark-dev"}, measure)
         self.assertFalse({"python3-matplotlib", "chromium", "lttng-tools", "libboost-dev", "libdpdk-dev"} & measure)
