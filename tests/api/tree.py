@@ -39,7 +39,7 @@ EDGE_NAME = re.compile(r"[A-Z][A-Z_]+")
 ROW = re.compile(r"^\|\s*`?([A-Z][A-Z_]+)`?\s*\|")
 
 # Lists that others must follow: the list, one of its rows, and what each row needs, in which file. {0} is the row's name,
-# {1} its second column.
+# {1} its second column; of the version, {0} to {2} are its numbers.
 LISTS = (
     ("core/lane/loss.h", re.compile(r"^    (?:LANE|OTHER)\((\w+)()\)", re.M),
      (("tools/weir/loss.h", "X({0})"), ("README.md", "| `{0}` |"))),
@@ -51,6 +51,8 @@ LISTS = (
     ("core/include/weir/trace.h", re.compile(r"^(?:WEIR_NODISCARD )?WEIR_API\b[^;{]*?\bweir_(\w+)()\(", re.M),
      (("core/include/weir/plugin.h", "__typeof__(weir_{0}) *{0};"), ("core/include/weir/plugin.h", " weir_plugin.{0}\n"),
       ("core/event/functions.c", ".{0} = weir_{0},"))),
+    ("core/include/weir/version.h", re.compile(r"_MAJOR (\d+)\n.*_MINOR (\d+)\n.*_PATCH (\d+)\n"),
+     (("CHANGELOG.md", "\n## {0}.{1}.{2} - "),)),
 )
 
 
