@@ -10,6 +10,24 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+/* Makes a directory and goes there: for the setup and the teardown of a group. */
+static char unit_directory[] = "/tmp/weir-unit-XXXXXX";
+
+static inline int unit_enter_directory(void **state)
+{
+    (void)state;
+    bool is_there = mkdtemp(unit_directory) && chdir(unit_directory) == 0;
+    return is_there && setenv("TMPDIR", unit_directory, 1) == 0 ? 0 : -1;
+}
+
+static inline int unit_leave_directory(void **state)
+{
+    (void)state;
+    char command[64];
+    snprintf(command, sizeof command, "rm -r %s", unit_directory);
+    return chdir("/") == 0 ? system(command) : -1;
+}
+
 struct unit_ended {
     pid_t process;
     int status;

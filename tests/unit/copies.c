@@ -23,23 +23,6 @@
 #define BY_HAND       "libunit_plugin_by_hand.so"
 #define EXECUTABLE    "the executable"
 
-static char directory[] = "/tmp/weir-copies-XXXXXX";
-
-static int enter_directory(void **state)
-{
-    (void)state;
-    return mkdtemp(directory) && chdir(directory) == 0 && setenv("TMPDIR", directory, 1) == 0 ? 0
-                                                                                              : -1;
-}
-
-static int leave_directory(void **state)
-{
-    (void)state;
-    char command[64];
-    snprintf(command, sizeof command, "rm -r %s", directory);
-    return chdir("/") == 0 ? system(command) : -1;
-}
-
 static const struct plugin *load(const char *path)
 {
     void *handle = dlopen(path, RTLD_NOW | RTLD_LOCAL);
@@ -207,5 +190,5 @@ static const struct CMUnitTest tests[] = {
 
 int main(void)
 {
-    return cmocka_run_group_tests(tests, enter_directory, leave_directory);
+    return cmocka_run_group_tests(tests, unit_enter_directory, unit_leave_directory);
 }

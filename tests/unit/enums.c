@@ -59,20 +59,13 @@ static void on_event(void *context, const struct wt_event *event)
         wt_fields_walk(metadata, event->payload, event->payload_size, &visitor, found, &used));
 }
 
-static struct found found_in(const void *bytes, uint64_t count)
-{
-    struct found found = {.enums = 0};
-    unit_read(bytes, count, (struct wt_handlers){.event = on_event}, &found);
-    return found;
-}
+static const struct wt_handlers handlers = {.event = on_event};
 
 static struct found found_at_stop(struct weir_session *session)
 {
-    const void *bytes;
-    uint64_t count;
+    struct found found = {.enums = 0};
     assert_int_equal(weir_session_stop(session, NULL), WEIR_OK);
-    assert_int_equal(weir_session_memory(session, &bytes, &count), WEIR_OK);
-    struct found found = found_in(bytes, count);
+    unit_read_memory(session, handlers, &found);
     weir_session_destroy(session);
     return found;
 }
@@ -110,16 +103,11 @@ static void test_snapshots(void **state)
 {
     (void)state;
     struct weir_session *session = start(WEIR_MODE_OVERWRITE);
-    struct weir_sink sink = WEIR_SINK_INIT;
     assert_true(WEIR_EMIT(Named, Small, 1, true, 1, true));
     for (int i = 0; i < 2; i++) {
-        static struct unit_bytes kept;
-        kept.count = 0;
-        sink.write = unit_append;
-        sink.context = &kept;
-        assert_int_equal(weir_session_snapshot(session, &sink, 0, NULL), WEIR_OK);
-        assert_string_equal(found_in(kept.at, kept.count).text,
-                            "Color=Green Yes=true Sign=Plus No=true ");
+        struct found found = {.enums = 0};
+        unit_read_snapshot(session, handlers, &found);
+        assert_string_equal(found.text, "Color=Green Yes=true Sign=Plus No=true ");
     }
     assert_string_equal(found_at_stop(session).text, "Color=Green Yes=true Sign=Plus No=true ");
 }

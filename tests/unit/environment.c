@@ -13,22 +13,6 @@
 
 WEIR_PROVIDER_DEFINE(Unit, UNIT_EVENTS)
 
-static char directory[] = "/tmp/weir-environment-XXXXXX";
-
-static int enter_directory(void **state)
-{
-    (void)state;
-    return mkdtemp(directory) && chdir(directory) == 0 ? 0 : -1;
-}
-
-static int leave_directory(void **state)
-{
-    (void)state;
-    char command[64];
-    snprintf(command, sizeof command, "rm -r %s", directory);
-    return chdir("/") == 0 ? system(command) : -1;
-}
-
 static void on_event(void *context, const struct wt_event *event)
 {
     *(uint64_t *)context += strcmp(event->metadata->provider_name, "Unit") == 0;
@@ -477,5 +461,5 @@ int main(void)
         cmocka_unit_test(test_exit_with_a_parked_thread),
         cmocka_unit_test(test_at_run_time),
     };
-    return cmocka_run_group_tests(tests, enter_directory, leave_directory);
+    return cmocka_run_group_tests(tests, unit_enter_directory, unit_leave_directory);
 }

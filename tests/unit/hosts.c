@@ -28,23 +28,6 @@ WEIR_PROVIDER_DEFINE(Unit, UNIT_EVENTS)
 #define FLUSH_MS 1
 #define EVENTS   100u
 
-static char directory[] = "/tmp/weir-hosts-XXXXXX";
-
-static int enter_directory(void **state)
-{
-    (void)state;
-    return mkdtemp(directory) && chdir(directory) == 0 && setenv("TMPDIR", directory, 1) == 0 ? 0
-                                                                                              : -1;
-}
-
-static int leave_directory(void **state)
-{
-    (void)state;
-    char command[64];
-    snprintf(command, sizeof command, "rm -r %s", directory);
-    return chdir("/") == 0 ? system(command) : -1;
-}
-
 static void begin(void)
 {
     MUST(unit_setup(NULL) == 0);
@@ -665,5 +648,5 @@ int main(void)
         cmocka_unit_test(test_sandbox_while_sessions_run),
         cmocka_unit_test(test_sandbox_before_the_first_call),
     };
-    return cmocka_run_group_tests(tests, enter_directory, leave_directory);
+    return cmocka_run_group_tests(tests, unit_enter_directory, unit_leave_directory);
 }

@@ -57,33 +57,22 @@ static void on_event(void *context, const struct wt_event *event)
     wt_utf16_to_utf8(name.bytes, name.size, of->names[of->count++], sizeof of->names[0]);
 }
 
-static struct found read_names(const void *bytes, uint64_t count)
-{
-    struct found found = {0};
-    unit_read(bytes, count, (struct wt_handlers){.event = on_event}, &found);
-    return found;
-}
+static const struct wt_handlers handlers = {.event = on_event};
 
 static struct found names_at_stop(struct weir_session *session)
 {
-    const void *bytes;
-    uint64_t count;
+    struct found found = {0};
     assert_int_equal(weir_session_stop(session, NULL), WEIR_OK);
-    assert_int_equal(weir_session_memory(session, &bytes, &count), WEIR_OK);
-    struct found found = read_names(bytes, count);
+    unit_read_memory(session, handlers, &found);
     weir_session_destroy(session);
     return found;
 }
 
 static struct found names_in_snapshot(struct weir_session *session)
 {
-    static struct unit_bytes bytes;
-    struct weir_sink sink = WEIR_SINK_INIT;
-    bytes.count = 0;
-    sink.write = unit_append;
-    sink.context = &bytes;
-    assert_int_equal(weir_session_snapshot(session, &sink, 0, NULL), WEIR_OK);
-    return read_names(bytes.at, bytes.count);
+    struct found found = {0};
+    unit_read_snapshot(session, handlers, &found);
+    return found;
 }
 
 /* The names that the stream has of the thread with this tag are these, up to NULL. */
@@ -329,7 +318,8 @@ static void test_renamed_while_it_emits(void **state)
     name_own("first");
     assert_int_equal(weir_session_stop(session, NULL), WEIR_OK);
     weir_session_destroy(session);
-    struct found found = read_names(finder.bytes.at, finder.bytes.count);
+    struct found found = {0};
+    unit_read(finder.bytes.at, finder.bytes.count, handlers, &found);
     assert_int_equal(found.count, 2);
     const struct named *thread = &found.threads[found.threads[0].tag == 1 ? 0 : 1];
     assert_int_equal(thread->count, 3);

@@ -44,19 +44,13 @@ static void on_gap(void *context, const struct wt_gap *gap)
     ((struct found *)context)->lost += gap->count;
 }
 
-static struct found found_in(const void *bytes, size_t count)
-{
-    struct found found = {0};
-    unit_read(bytes, count, (struct wt_handlers){.event = on_event, .gap = on_gap}, &found);
-    return found;
-}
+static const struct wt_handlers handlers = {.event = on_event, .gap = on_gap};
 
 static struct found found_in_memory(struct weir_session *session)
 {
-    const void *bytes;
-    uint64_t count;
-    assert_int_equal(weir_session_memory(session, &bytes, &count), WEIR_OK);
-    return found_in(bytes, count);
+    struct found found = {0};
+    unit_read_memory(session, handlers, &found);
+    return found;
 }
 
 /* --- A source. ------------------------------------------------------------------------------- */
@@ -216,13 +210,9 @@ static void test_beside_the_callback(void **unused)
 
 static struct found take(struct weir_session *session)
 {
-    static struct unit_bytes bytes;
-    struct weir_sink sink = WEIR_SINK_INIT;
-    bytes.count = 0;
-    sink.write = unit_append;
-    sink.context = &bytes;
-    assert_int_equal(weir_session_snapshot(session, &sink, 0, NULL), WEIR_OK);
-    return found_in(bytes.at, bytes.count);
+    struct found found = {0};
+    unit_read_snapshot(session, handlers, &found);
+    return found;
 }
 
 static void too_large(void)
@@ -417,12 +407,9 @@ static void on_begun_gap(void *context, const struct wt_gap *gap)
 
 static struct begun begun_in(struct weir_session *session)
 {
-    const void *bytes;
-    uint64_t count;
     struct begun begun = {0};
-    assert_int_equal(weir_session_memory(session, &bytes, &count), WEIR_OK);
-    unit_read(bytes, count, (struct wt_handlers){.event = on_first_event, .gap = on_begun_gap},
-              &begun);
+    unit_read_memory(session, (struct wt_handlers){.event = on_first_event, .gap = on_begun_gap},
+                     &begun);
     return begun;
 }
 

@@ -27,4 +27,26 @@ static inline void unit_read(const void *bytes, uint64_t count, struct wt_handle
     wt_reader_destroy(reader);
 }
 
+/* Reads the stream of a stopped session with a memory sink. */
+static inline void unit_read_memory(struct weir_session *session, struct wt_handlers handlers,
+                                    void *context)
+{
+    const void *bytes;
+    uint64_t count;
+    assert_int_equal(weir_session_memory(session, &bytes, &count), WEIR_OK);
+    unit_read(bytes, count, handlers, context);
+}
+
+static inline void unit_read_snapshot(struct weir_session *session, struct wt_handlers handlers,
+                                      void *context)
+{
+    static struct unit_bytes bytes;
+    struct weir_sink sink = WEIR_SINK_INIT;
+    bytes.count = 0;
+    sink.write = unit_append;
+    sink.context = &bytes;
+    assert_int_equal(weir_session_snapshot(session, &sink, 0, NULL), WEIR_OK);
+    unit_read(bytes.at, bytes.count, handlers, context);
+}
+
 #endif
