@@ -259,6 +259,69 @@ static void test_renamed_in_the_system(void **state)
         check_rename(rename_by_system, (enum weir_mode)mode);
 }
 
+/* More threads than the drain asks for in one look. */
+#define CROWD       100u
+#define WAIT_MS_MAX 60000
+
+static struct crowd {
+    uint64_t named, is_over; /* atomic */
+    pthread_barrier_t begun, introduced;
+} crowd;
+
+static bool count_names(void *context, const void *bytes, size_t count)
+{
+    static const char name[] = "s\0e\0c\0o\0n\0d\0";
+    (void)context;
+    for (const char *at = bytes, *end = at + count; (size_t)(end - at) >= sizeof name; at++)
+        if (memcmp(at, name, sizeof name) == 0)
+            __atomic_fetch_add(&crowd.named, 1, __ATOMIC_RELAXED);
+    return true;
+}
+
+static void *rename_and_go_on(void *unused)
+{
+    (void)unused;
+    name_own("first");
+    assert_true(WEIR_EMIT(Unit, Pair, 1, 0));
+    pthread_barrier_wait(&crowd.begun);
+    pthread_barrier_wait(&crowd.introduced);
+    name_own("second");
+    for (; !__atomic_load_n(&crowd.is_over, __ATOMIC_RELAXED); usleep(5000))
+        WEIR_EMIT(Unit, Plain);
+    return NULL;
+}
+
+static void test_crowd_renamed_in_the_system(void **state)
+{
+    (void)state;
+    pthread_t threads[CROWD];
+    struct weir_session_config config = unit_config();
+    config.memory_bytes_max = 0;
+    config.sink.write = count_names;
+    config.flush_ms = SOON_MS;
+    config.budget_bytes = 16u << 20;
+    struct weir_session *session = unit_start(&config);
+    pthread_barrier_init(&crowd.begun, NULL, CROWD + 1);
+    pthread_barrier_init(&crowd.introduced, NULL, CROWD + 1);
+    for (unsigned i = 0; i < CROWD; i++)
+        assert_int_equal(pthread_create(&threads[i], NULL, rename_and_go_on, NULL), 0);
+    pthread_barrier_wait(&crowd.begun);
+    uint64_t points = unit_stats(session).sequence_points + 3;
+    for (; unit_stats(session).sequence_points < points; usleep(1000))
+        WEIR_EMIT(Unit, Plain);
+    pthread_barrier_wait(&crowd.introduced);
+    for (int ms = 0; ms < WAIT_MS_MAX && __atomic_load_n(&crowd.named, __ATOMIC_RELAXED) < CROWD;
+         ms++)
+        usleep(1000);
+    uint64_t named = __atomic_load_n(&crowd.named, __ATOMIC_RELAXED);
+    __atomic_store_n(&crowd.is_over, 1, __ATOMIC_RELAXED);
+    for (unsigned i = 0; i < CROWD; i++)
+        assert_int_equal(pthread_join(threads[i], NULL), 0);
+    assert_int_equal(weir_session_stop(session, NULL), WEIR_OK);
+    weir_session_destroy(session);
+    assert_int_equal(named, CROWD); /* while they ran: each thread leaves its name when it ends */
+}
+
 /* Without files, and so without /proc, a thread still has the name that it had for its first event. */
 static void test_without_files(void **state)
 {
@@ -430,6 +493,7 @@ int main(void)
         cmocka_unit_test(test_last_words),
         cmocka_unit_test(test_renamed_by_the_host),
         cmocka_unit_test(test_renamed_in_the_system),
+        cmocka_unit_test(test_crowd_renamed_in_the_system),
         cmocka_unit_test(test_without_files),
         cmocka_unit_test(test_renamed_while_it_emits),
         cmocka_unit_test(test_named_before_any_session),
