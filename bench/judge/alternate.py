@@ -11,9 +11,9 @@ Where a benchmark's time is of the processor, a process gives the least of its r
 only make one slower, and not all of them are hit. Where this was tried, that varied half as much from process to
 process as their medians did. What waits for others, as at the brim, has no such floor, and gives its median.
 
-An emitter and its drain have one processor in `ab`. With two, lines of the buffers come back from the drain's, and the
-same event takes 10 or 14 ns by where the system has put the drain. With one, half of the processes in a core of its own
-were within 0.2 % of each other, so that 1 % can be told.
+An emitter and its drain share one processor. On two, lines of the buffers come back from the drain's, and the same event
+takes 10 or 14 ns, depending on where the system has put the drain. On one, in an otherwise idle core, half of the
+processes were within 0.2 % of each other, so a difference of 1 % can be seen.
 """
 import collections
 import contextlib

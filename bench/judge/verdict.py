@@ -1,7 +1,8 @@
 """Base, head, and base against a copy of itself, from alternating processes: what is said of the clock.
 
-    regressed  the interval lies wholly beyond the limit, which is 3 %, 1 % where emitter and drain have one processor
-               in a core of their own, or what base differs from itself by; and the difference is no chance
+    regressed  the interval lies wholly beyond the limit, and the difference is no chance. The limit is 3 %, or 1 %
+               where emitter and drain share a processor in an otherwise idle core; or, if it is more, what base
+               differs from itself by
     improved   the same in the other direction
     unstable   not decided, and base differs from itself by more than 10 %: the machine cannot tell
     same       the rest: if there is a difference, it is not one that this could see

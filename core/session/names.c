@@ -8,8 +8,8 @@
 #include "session/session.h"
 
 #define ASK_NS UINT64_C(1000000000)
-/* In one look, which the next ones continue: each opens a file, which takes 10 us, and meanwhile the
- * drain serves nobody. */
+/* The most questions in one look; the next look goes on from there. Each opens a file, which takes
+ * 10 us, and the drain reads no lane meanwhile. */
 #define ASKS_MAX 64u
 
 static const struct weir_field name_fields[] = {

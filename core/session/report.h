@@ -47,8 +47,8 @@ static inline void wr_report_describe(struct weir_session *session,
 void wr_report_own_event(struct weir_session *session, uint32_t metadata_id, uint64_t ticks,
                          const void *payload, uint32_t payload_bytes);
 
-/* Writes the text in UTF-16, with its zero: at most two bytes for each of its own, and two. Returns
- * where it ends. */
+/* Writes the text as zero-terminated UTF-16: at most two bytes for each byte of UTF-8, and two for the
+ * zero. Returns where it ends. */
 unsigned char *wr_report_put_string(unsigned char *out, const char *text);
 
 /* Writes Weir/Session. */

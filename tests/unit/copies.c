@@ -1,7 +1,8 @@
 /*
  * Several copies of the library in one process: two plug-ins with static ones, the shared library, and,
  * if WITH_OWN is defined, this program's. The copy that was loaded first reads the environment and
- * serves tools; the others say so, and trace for themselves. Each case is a process of its own.
+ * serves tools; the others report that, and trace only what is emitted through them. Each case runs in a
+ * separate process.
  */
 #define _GNU_SOURCE
 #include "child.h"
@@ -127,7 +128,7 @@ static void later_copy_asks(void)
     MUST(first->emit(1) && second->emit(2));
 }
 
-/* The one that asks gets the message, and stderr does not. Sessions of its own are the copy's affair. */
+/* The caller gets the message, and nothing goes to stderr. The copy may still start sessions. */
 static void test_later_copy_asks(void **state)
 {
     (void)state;

@@ -1,7 +1,7 @@
 /*
  * What core/HOSTS.md says of a host's process, and no other test shows: its ends, the library's
- * threads and descriptors, memory, and sandboxes. Each case is a process of its own, because this one
- * never calls the library.
+ * threads and descriptors, memory, and sandboxes. Each case runs in a separate process, and this one never
+ * calls the library.
  */
 #define _GNU_SOURCE
 #include "child.h"
