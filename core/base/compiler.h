@@ -18,18 +18,6 @@
 #define WR_INLINE       static inline __attribute__((always_inline))
 #define WR_ALIGNED_LINE _Alignas(WR_LINE)
 
-/* Prefetches the line at `pointer` for writing. The address need not be mapped. On x86 the builtin
- * prefetches for reading unless the compiler may assume a newer processor, hence the assembly. On
- * aarch64 it compiles to prfm pstl1keep. */
-WR_INLINE void wr_prefetch_write(const void *pointer)
-{
-#if defined(__x86_64__)
-    __asm__ volatile("prefetchw %0" : : "m"(*(const char *)pointer));
-#else
-    __builtin_prefetch(pointer, 1);
-#endif
-}
-
 /* Hides from the compiler where the value of a variable comes from. */
 #define WR_OPAQUE(variable) __asm__ volatile("" : "+r"(variable))
 

@@ -118,7 +118,6 @@ WR_INLINE bool emit(const struct weir_event *event, const void *payload, bool is
     if (is_given && WR_UNLIKELY(ticks > WR_RECORD_TICK_MAX))
         return pinned_slow(event, payload, is_given, stamp, words, a, b, c, d, e);
     unsigned char *record = wr_segment_cursor(segment, commit);
-    wr_prefetch_write(record + WR_PREFETCH_BYTES);
     if (!is_in_memory)
         put_words(record, words, a, b, c, d, e);
     if (!is_given)

@@ -4,6 +4,7 @@
  */
 #include <string.h>
 #include "base/lines.h"
+#include "os/clock.h"
 #include "os/os.h"
 #include "session/session.h"
 
@@ -93,7 +94,7 @@ static void loop(struct weir_session *session)
     uint64_t flush_ns = (uint64_t)session->config.flush_ms * WR_NS_PER_MS;
     session->drain.found_ns = wr_os_monotonic_ns();
     uint64_t timer_ns = session->drain.found_ns + flush_ns;
-    bool can_evict = wr_lines_can_evict();
+    session->drain.can_evict = wr_clock.is_counter && wr_lines_can_evict();
     while (!wr_u32_load_acquire(&session->stop_requested)) { /* edge STOP.acquire */
         uint32_t ticket = wr_bell_ticket(&session->buffers.bell);
         uint64_t now = wr_os_monotonic_ns();
@@ -104,10 +105,9 @@ static void loop(struct weir_session *session)
         timer_ns = timer_next(session, timer_ns);
         uint64_t due_ns = wr_min_u64(attend(session), wr_min_u64(timer_ns, flow_ns));
         now = wr_os_monotonic_ns();
-        bool is_early = now < due_ns && !wr_u32_load_acquire(&session->stop_requested);
-        if (is_early)
+        session->drain.has_time = now < due_ns && !wr_u32_load_acquire(&session->stop_requested);
+        if (session->drain.has_time)
             wr_bell_wait(&session->buffers.bell, ticket, due_ns - now);
-        session->drain.has_time = is_early && can_evict;
     }
 }
 

@@ -7,6 +7,7 @@
 #include "base/lines.h"
 #include "lane/lane_read.h"
 #include "lane/lane_span.h"
+#include "os/clock.h"
 #include "session/report.h"
 #include "session/session.h"
 #include "session/step.h"
@@ -363,6 +364,38 @@ WR_COLD void wr_read_skip(struct weir_session *session, struct wr_lane *lane, ui
     lane->records_read += count;
 }
 
+/* A line that takes longer comes from a cache that the two processors do not share: 25 ns or 150. */
+#define FAR_NS 90u
+
+static uint64_t far_ticks(const struct weir_session *session)
+{
+    return session->frequency_hz / (1000000000 / FAR_NS);
+}
+
+/* wr_lane_readable(), and how long the load of the commit word took. A thread that has written it
+ * since the last look has its line. One sample counts for an eighth, and no more than four times
+ * what it is compared with: this thread may lose its processor in between. */
+static uint64_t readable(struct weir_session *session, struct wr_lane *lane, bool *is_final)
+{
+    struct wr_drain *drain = &session->drain;
+    if (!drain->can_evict)
+        return wr_lane_readable(lane, is_final);
+    uint64_t before = wr_clock_ticks();
+    uint64_t commit = wr_lane_readable(lane, is_final);
+    uint64_t ticks = wr_clock_ticks_ordered() - before, far = far_ticks(session);
+    if (wr_commit_offset(commit) > lane->read_offset)
+        drain->line_ticks += wr_min_u64(ticks, 4 * far) / 8 - drain->line_ticks / 8;
+    return commit;
+}
+
+/* The lines of a segment that has been read cost its next writer more than they cost the drain,
+ * which matters unless it is the drain that everybody waits for. */
+static bool should_evict(struct weir_session *session)
+{
+    const struct wr_drain *drain = &session->drain;
+    return drain->can_evict && (drain->has_time || drain->line_ticks > far_ticks(session));
+}
+
 bool wr_read_lane(struct weir_session *session, struct wr_lane *lane, uint64_t limit)
 {
     struct wr_buffers *buffers = &session->buffers;
@@ -381,7 +414,7 @@ bool wr_read_lane(struct weir_session *session, struct wr_lane *lane, uint64_t l
         if (!lane->oldest)
             return false;
         bool is_final;
-        uint64_t commit = wr_lane_readable(lane, &is_final);
+        uint64_t commit = readable(session, lane, &is_final);
         if (lane->read_offset == 0)
             lane->read_offset = lane->oldest->records_at;
         if (lane->read_count == 0)
@@ -396,7 +429,7 @@ bool wr_read_lane(struct weir_session *session, struct wr_lane *lane, uint64_t l
         pthread_mutex_lock(&buffers->lock);
         struct wr_segment *segment = wr_lane_unchain(lane);
         pthread_mutex_unlock(&buffers->lock);
-        if (session->drain.has_time)
+        if (should_evict(session))
             wr_lines_evict(segment, wr_commit_offset(commit));
         buffers->mode->give(buffers, segment); /* before anything that may block */
     }

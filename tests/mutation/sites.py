@@ -17,7 +17,7 @@ LOOPS = (CursorKind.WHILE_STMT, CursorKind.DO_STMT, CursorKind.FOR_STMT)
 # Statements that are not mutated; a swap skips them. A switch around a compiler barrier would keep
 # the same order, so tests/codegen checks the barriers. The others are only for the model, or only
 # for speed.
-PASSED = re.compile(r"(wr_compiler_barrier|wr_data_(written|read)|wr_prefetch_write|wr_pause|__tsan_\w+)\b")
+PASSED = re.compile(r"(wr_compiler_barrier|wr_data_(written|read)|wr_pause|__tsan_\w+)\b")
 KEPT = re.compile(r"(WR_CHECK|va_start|va_end)\b|\(void\)")
 # Calls that access nothing that another thread or a signal handler may read.
 PURE = re.compile(r"\b(wr_(commit|record|span_segments|max_u|round|place_of|lane_(is_)?revoked|pin_is|container)\w*|mem\w+|strlen"
