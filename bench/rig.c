@@ -69,7 +69,9 @@ static void session_start(struct held *held, const struct bench_rig_options *opt
     config.sink.context = held;
     config.budget_bytes = options->budget_bytes;
     config.segment_bytes = options->segment_bytes;
-    config.mode = blocks ? WEIR_MODE_BLOCK : WEIR_MODE_DROP;
+    config.mode = blocks                ? WEIR_MODE_BLOCK
+                  : options->overwrites ? WEIR_MODE_OVERWRITE
+                                        : WEIR_MODE_DROP;
     if (blocks)
         config.max_block_ns = BLOCK_NS_MAX;
     /* For bursts after which the drain does not come back by itself. */

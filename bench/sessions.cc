@@ -20,8 +20,7 @@ constexpr std::uint32_t parked_producers = 32;
 constexpr int warm_rounds = 2;                   // they touch the pages, which is not measured
 constexpr int burst_rounds_warm = 6;             // two bursts fill the budget once
 constexpr std::uint64_t encoded_events = 100000; // 4 MB of records
-constexpr std::uint64_t chunk_events = 1000;
-constexpr double pause_s = 15e-6; // more than the drain needs for a chunk
+constexpr double pause_s = 15e-6;                // more than the drain needs for a chunk
 constexpr int chunk_tries_max = 1000;
 
 std::uint64_t sustained_events()
@@ -154,16 +153,10 @@ struct pace {
 };
 
 // A producer that slept would come back to colder caches.
-void spin()
-{
-    double end_s = bench_now_s(CLOCK_MONOTONIC) + pause_s;
-    while (bench_now_s(CLOCK_MONOTONIC) < end_s)
-        continue;
-}
 
 double paced_chunk_s(pace *of, std::uint64_t *written)
 {
-    spin();
+    pause_for_drain();
     double seconds = bench_rig_timed_s(of->rig, bench_emit_32, chunk_events, written);
     of->attempted += chunk_events;
     of->lost += chunk_events - *written;
@@ -265,6 +258,13 @@ void call(benchmark::State &state, double bench_calls::*measured)
 }
 
 } // namespace
+
+void pause_for_drain()
+{
+    double end_s = bench_now_s(CLOCK_MONOTONIC) + pause_s;
+    while (bench_now_s(CLOCK_MONOTONIC) < end_s)
+        continue;
+}
 
 void register_sessions()
 {

@@ -17,6 +17,11 @@ namespace bench
  */
 constexpr std::uint64_t burst_events = 10000;
 
+/* Events after which a producer pauses for longer than the drain needs for them, so that a drain
+ * that works on another processor keeps up. */
+constexpr std::uint64_t chunk_events = 1000;
+void pause_for_drain();
+
 /* Least bytes of an event in the stream: flags, time, payload. */
 constexpr std::uint64_t stream_bytes_min(std::uint64_t payload_bytes)
 {
