@@ -15,6 +15,34 @@ static void on_metadata(void *context, const struct wt_metadata *metadata)
     record->metadata = metadata;
 }
 
+static void put_label(char text[96], const struct wt_label *label)
+{
+    size_t used = strlen(text);
+    const char *comma = used ? "," : "";
+    text += used;
+    used = 96 - used;
+    if (label->kind == WT_LABEL_STRING)
+        snprintf(text, used, "%s%d %.*s=%.*s", comma, label->kind, (int)label->key_size, label->key,
+                 (int)label->text_size, label->text);
+    else if (label->kind == WT_LABEL_INTEGER)
+        snprintf(text, used, "%s%d %.*s=%" PRId64, comma, label->kind, (int)label->key_size,
+                 label->key, label->i);
+    else if (label->bytes)
+        snprintf(text, used, "%s%d", comma, label->kind);
+    else
+        snprintf(text, used, "%s%d=%" PRIu64, comma, label->kind, label->u);
+}
+
+static void record_labels(struct record *record, const struct wt_event *event)
+{
+    struct wt_label label;
+    for (uint32_t at = 0; wt_event_label(event, &at, &label);)
+        put_label(record->labels[record->event_count], &label);
+    snprintf(record->overridden[record->event_count], 32, "%u %" PRIu64 " %" PRId32 " %" PRId32,
+             wt_event_opcode(event), wt_event_keywords(event), wt_event_level(event),
+             wt_event_version(event));
+}
+
 static void on_event(void *context, const struct wt_event *event)
 {
     struct record *record = context;
@@ -25,6 +53,7 @@ static void on_event(void *context, const struct wt_event *event)
         snprintf(text, 64, "%s/%s ", event->metadata->provider_name, event->metadata->event_name);
     for (uint32_t i = 0; i < event->payload_size && at < 60; i++)
         at += snprintf(text + at, (size_t)(64 - at), "%02x", event->payload[i]);
+    record_labels(record, event);
     record->events[record->event_count] = *event;
     record->events[record->event_count++].payload = NULL;
 }

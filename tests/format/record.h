@@ -10,7 +10,9 @@ struct record {
     struct wt_reader *reader; /* while handlers run, and until record_free */
     enum wt_status status;
     struct wt_event events[RECORD_MAX];
-    char texts[RECORD_MAX][64]; /* "Provider/Event payload-in-hex" */
+    char texts[RECORD_MAX][64];      /* "Provider/Event payload-in-hex" */
+    char labels[RECORD_MAX][96];     /* "kind key=value,..." */
+    char overridden[RECORD_MAX][32]; /* opcode, keywords, level and version as the labels say */
     unsigned event_count;
     struct wt_gap gaps[RECORD_MAX];
     unsigned gap_count;

@@ -3,70 +3,11 @@
 #include "fields.h"
 #include "record.h"
 #include "test.h"
+#include "visit.h"
 
 static struct build build;
 static struct build fields;
 static struct record record;
-static char seen[400];
-
-static void put(const char *text)
-{
-    strncat(seen, text, sizeof(seen) - strlen(seen) - 1);
-}
-
-static void on_value(void *context, const char *name, const struct wt_value *value)
-{
-    char text[100];
-    (void)context;
-    snprintf(text, sizeof(text), "%s=", name ? name : "-");
-    put(text);
-    text[0] = '\0';
-    switch (value->kind) {
-    case WT_VALUE_SIGNED:
-        snprintf(text, sizeof(text), "%" PRId64, value->as.i);
-        break;
-    case WT_VALUE_UNSIGNED:
-    case WT_VALUE_BOOLEAN:
-    case WT_VALUE_CHAR:
-    case WT_VALUE_DATETIME:
-        snprintf(text, sizeof(text), "%" PRIu64, value->as.u);
-        break;
-    case WT_VALUE_SINGLE:
-        snprintf(text, sizeof(text), "%g", (double)value->as.f);
-        break;
-    case WT_VALUE_DOUBLE:
-        snprintf(text, sizeof(text), "%g", value->as.d);
-        break;
-    case WT_VALUE_GUID:
-        wt_guid_text(value->bytes, text);
-        break;
-    case WT_VALUE_STRING:
-        wt_utf16_to_utf8(value->bytes, value->size, text, sizeof(text));
-        break;
-    case WT_VALUE_BYTES:
-        snprintf(text, sizeof(text), "%u bytes", value->size);
-        break;
-    }
-    put(text);
-    put(" ");
-}
-
-static void on_begin(void *context, const char *name, bool array, uint32_t count)
-{
-    char text[60];
-    (void)context;
-    snprintf(text, sizeof(text), "%s%s%u ", name ? name : "-", array ? "[" : "{", count);
-    put(text);
-}
-
-static void on_end(void *context, bool array)
-{
-    (void)context;
-    put(array ? "] " : "} ");
-}
-
-static const struct wt_visitor visitor = {on_value, on_begin, on_end};
-
 static const struct wt_metadata *define(void)
 {
     build_start(&build);
@@ -93,17 +34,17 @@ static void test_v2_example(void)
     static const uint8_t payload[] = {2,    0,    1,   0, 0,   0, 0xFF, 0xFF,
                                       0xFF, 0xFF, 'o', 0, 'k', 0, 0,    0};
     size_t used;
-    seen[0] = '\0';
-    EXPECT(wt_fields_walk(metadata, payload, sizeof(payload), &visitor, NULL, &used));
+    visit_start();
+    EXPECT(wt_fields_walk(metadata, payload, sizeof(payload), &visit, NULL, &used));
     EXPECT_EQUAL(used, sizeof(payload));
-    EXPECT_TEXT(seen, "v[2 -=1 -=-1 ] s=ok ");
+    EXPECT_TEXT(visit_text, "v[2 -=1 -=-1 ] s=ok ");
     struct wt_value value;
     EXPECT(wt_field_get(metadata, wt_field_index(metadata, "s"), payload, sizeof(payload), &value));
     EXPECT_EQUAL(value.size, 4);
     EXPECT(!wt_field_get(metadata, 0, payload, sizeof(payload), &value));
     EXPECT_EQUAL(wt_field_index(metadata, "none"), -1);
     for (size_t size = 0; size < sizeof(payload); size++) {
-        EXPECT(!wt_fields_walk(metadata, payload, size, &visitor, NULL, &used));
+        EXPECT(!wt_fields_walk(metadata, payload, size, &visit, NULL, &used));
         EXPECT(!wt_fields_walk(metadata, payload, size, NULL, NULL, &used));
     }
     record_free(&record);
@@ -150,12 +91,12 @@ static void test_every_type(void)
     build_utf16(payload, "hi");
     build_u32(payload, 5);
     size_t used;
-    seen[0] = '\0';
-    EXPECT(wt_fields_walk(metadata, payload->bytes, payload->size, &visitor, NULL, &used));
+    visit_start();
+    EXPECT(wt_fields_walk(metadata, payload->bytes, payload->size, &visit, NULL, &used));
     EXPECT_EQUAL(used, payload->size);
-    EXPECT_TEXT(seen, "a=1 b=90 c=-2 d=254 e=-32768 f=32768 g=-2147483648 h=2147483648 i=-1 "
-                      "j=18446744073709551615 k=1.5 l=-2.5 m=16 bytes n=77 "
-                      "o=00112233-4455-6677-8899-aabbccddeeff p=hi q{1 x=5 } ");
+    EXPECT_TEXT(visit_text, "a=1 b=90 c=-2 d=254 e=-32768 f=32768 g=-2147483648 h=2147483648 i=-1 "
+                            "j=18446744073709551615 k=1.5 l=-2.5 m=16 bytes n=77 "
+                            "o=00112233-4455-6677-8899-aabbccddeeff p=hi q{1 x=5 } ");
     EXPECT(wt_fields_walk(metadata, payload->bytes, payload->size, NULL, NULL, &used));
     EXPECT_EQUAL(used, payload->size);
     record_free(&record);

@@ -559,8 +559,8 @@ class Usage(unittest.TestCase):
     def test_failures(self):
         self.assertIn(b"cannot open", run("stat", "/no/such/file", code=1).stderr)
         self.assertIn(b"not a nettrace", run("stat", "-", data=b"plain text", code=1).stderr)
-        version6 = b"Nettrace" + b"\0\0\0\0" + b"\6\0\0\0" + b"\0\0\0\0"
-        self.assertIn(b"version 6", run("dump", "-", data=version6, code=1).stderr)
+        version7 = b"Nettrace" + b"\0\0\0\0" + b"\7\0\0\0" + b"\0\0\0\0"
+        self.assertIn(b"version 7", run("dump", "-", data=version7, code=1).stderr)
         self.assertIn(b"NetPerf", run("dump", "-", data=b"\x14\0\0\0!FastSerialization.1", code=1).stderr)
         self.assertEqual(run("stat", "-", data=b"", code=4).stderr[:5], b"weir:")
 

@@ -75,7 +75,7 @@ static void test_magic(void)
     build_bytes(&build, "\x14\0\0\0!FastSerialization.1", 24);
     expect_failure(WT_ERROR_VERSION, WT_RULE_VERSION, NULL);
     build.size = 0;
-    build_bytes(&build, "Nettrace\0\0\0\0\6\0\0\0\0\0\0\0", 20);
+    build_bytes(&build, "Nettrace\0\0\0\0\7\0\0\0\0\0\0\0", 20);
     expect_failure(WT_ERROR_VERSION, WT_RULE_VERSION, NULL);
 }
 

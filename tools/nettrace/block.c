@@ -1,26 +1,11 @@
-/* Event and metadata blocks: the blobs in them. The loop over compressed blobs is the hot path. */
-#include "reader_impl.h"
+/* Event blocks, and metadata blocks before version 6: the blobs in them. The loop over compressed
+ * blobs is the hot path. */
+#include "blob.h"
 
 #include <inttypes.h>
 
-#define BLOCK_HEADER_SIZE        20u
-#define UNCOMPRESSED_HEADER_SIZE 80u
-#define FLAG_COMPRESSED          1u
-#define PAYLOAD_MAX_SIZE         65535u
-
-enum blob_flag {
-    BLOB_METADATA = 0x01,
-    BLOB_SEQUENCE = 0x02, /* with capture thread and processor */
-    BLOB_THREAD = 0x04,
-    BLOB_STACK = 0x08,
-    BLOB_ACTIVITY = 0x10,
-    BLOB_RELATED = 0x20,
-    BLOB_SORTED = 0x40,
-    BLOB_PAYLOAD_SIZE = 0x80,
-};
-
-/* Parts of the header that may differ from the previous blob and then need a lookup. */
-#define CHANGED_ALL (BLOB_METADATA | BLOB_SEQUENCE | BLOB_STACK)
+#define BLOCK_HEADER_SIZE 20u
+#define PAYLOAD_MAX_SIZE  65535u
 
 static void take_guid(struct wt_cursor *cursor, uint8_t guid[16])
 {
@@ -58,66 +43,20 @@ static unsigned take_compressed(struct wt_cursor *cursor, struct wt_event *event
     return flags;
 }
 
-static void check_blob_padding(struct wt_reader *reader, const uint8_t *padding, size_t size,
-                               uint64_t offset)
-{
-    bool zero = true;
-    for (size_t i = 0; i < size && i < 4; i++)
-        zero = zero && padding[i] == 0;
-    if (size > 3 || !zero)
-        wt_tell(reader, WT_RULE_BLOB_PADDING, offset, "%zu bytes of padding%s", size,
-                zero ? "" : ", not zero");
-}
-
-/* Bit 31 of the metadata word marks an event that is not sorted, as the .NET runtime writes it. */
-static unsigned take_uncompressed(struct wt_reader *reader, struct wt_cursor *cursor,
-                                  struct wt_event *event, uint64_t offset)
-{
-    uint32_t size = wt_cursor_u32(cursor);
-    const uint8_t *blob = wt_cursor_bytes(cursor, size);
-    if (!blob || size < UNCOMPRESSED_HEADER_SIZE - 4) {
-        wt_cursor_fail(cursor, WT_FAULT_SHORT);
-        return 0;
-    }
-    blob -= 4; /* so that the offsets below match the format's table */
-    uint32_t word = wt_load_u32(blob + 4);
-    event->metadata_id = word & 0x7FFFFFFFu;
-    event->sorted = (word & 0x80000000u) == 0;
-    event->sequence = wt_load_u32(blob + 8);
-    event->thread_id = wt_load_u64(blob + 12);
-    event->capture_thread = wt_load_u64(blob + 20);
-    event->processor = wt_load_u32(blob + 28);
-    event->stack_id = wt_load_u32(blob + 32);
-    event->time = (int64_t)wt_load_u64(blob + 36);
-    memcpy(event->activity_id, blob + 44, 16);
-    memcpy(event->related_activity_id, blob + 60, 16);
-    event->payload_size = wt_load_u32(blob + 76);
-    if (event->payload_size > size + 4 - UNCOMPRESSED_HEADER_SIZE) {
-        wt_cursor_fail(cursor, WT_FAULT_SHORT);
-        return 0;
-    }
-    event->payload = blob + UNCOMPRESSED_HEADER_SIZE;
-    size_t padding = size + 4 - UNCOMPRESSED_HEADER_SIZE - event->payload_size;
-    if (__builtin_expect(padding > 0, 0))
-        check_blob_padding(reader, event->payload + event->payload_size, padding,
-                           offset + UNCOMPRESSED_HEADER_SIZE + event->payload_size);
-    return CHANGED_ALL;
-}
-
 static void find_stack(struct wt_reader *reader, struct wt_event *event)
 {
     event->stack = NULL;
     event->stack_size = 0;
     if (event->stack_id == 0)
         return;
-    const uint32_t *index = wt_map_find(&reader->stack_map, event->stack_id);
-    if (!index) {
+    const struct wt_piece *stack = wt_pieces_find(&reader->stacks, event->stack_id);
+    if (!stack) {
         wt_tell(reader, WT_RULE_STACK_UNDEFINED, event->offset,
                 "stack %" PRIu32 " is not defined at this place", event->stack_id);
         return;
     }
-    event->stack = reader->stacks[*index].bytes;
-    event->stack_size = reader->stacks[*index].size;
+    event->stack = stack->bytes;
+    event->stack_size = stack->size;
 }
 
 static void find_metadata(struct wt_reader *reader, struct wt_event *event)
@@ -138,6 +77,9 @@ static enum wt_status find_thread(struct wt_reader *reader, struct wt_event *eve
     struct wt_thread *thread = wt_thread_get(reader, event->capture_thread, &is_new);
     if (!thread)
         return reader->error.status;
+    if (reader->trace.major >= 6 && (is_new || thread->is_removed))
+        wt_tell(reader, WT_RULE_THREAD_UNDEFINED, event->offset, "thread index %" PRIu64 " %s",
+                event->capture_thread, is_new ? "is not defined" : "was removed");
     if (is_new) {
         thread->first_sequence = event->sequence;
         thread->sequence = event->sequence - 1; /* losses before the first event are unknown */
@@ -162,7 +104,7 @@ static void check_event(struct wt_reader *reader, const struct wt_event *event)
 
 static enum wt_status take_event(struct wt_reader *reader, struct wt_event *event, unsigned changed)
 {
-    if (changed & CHANGED_ALL) {
+    if (changed & BLOB_CHANGED_ALL) {
         if (changed & BLOB_METADATA)
             find_metadata(reader, event);
         if (changed & BLOB_STACK)
@@ -215,17 +157,19 @@ static enum wt_status take_blobs(struct wt_reader *reader, struct wt_cursor curs
                                  const uint8_t *body)
 {
     struct wt_event *event = &reader->event;
-    const bool compressed = (reader->block.flags & FLAG_COMPRESSED) != 0;
+    const bool is_4 = reader->trace.major == 4;
+    const bool plain = is_4 && (reader->block.flags & BLOCK_FLAG_COMPRESSED) != 0;
     const bool events = reader->block.kind == WT_BLOCK_EVENT;
-    unsigned changed = CHANGED_ALL;
+    unsigned changed = BLOB_CHANGED_ALL;
     memset(event, 0, sizeof(*event));
     event->block = &reader->block;
     event->first_in_block = true;
     enum wt_status status = WT_OK;
     while (cursor.at < cursor.end && status == WT_OK && !reader->stop) {
         event->offset = reader->block.body_offset + (uint64_t)(cursor.at - body);
-        changed |= compressed ? take_compressed(&cursor, event)
-                              : take_uncompressed(reader, &cursor, event, event->offset);
+        changed |= plain  ? take_compressed(&cursor, event)
+                   : is_4 ? wt_blob4_uncompressed(reader, &cursor, event, event->offset)
+                          : wt_blob6(reader, &cursor, event, event->offset);
         if (__builtin_expect(cursor.fault != WT_FAULT_NONE, 0))
             return blob_fault(reader, &cursor, event->offset);
         status = events

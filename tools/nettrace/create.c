@@ -53,7 +53,8 @@ enum wt_status wt_reader_create(struct wt_reader **out, const struct wt_source *
         reader->options = *options;
     set_defaults(&reader->options.limits);
     reader->metadata_arena.limit = reader->options.limits.metadata_bytes_max;
-    reader->stack_arena.limit = reader->options.limits.stack_bytes_max;
+    reader->stacks.arena.limit = reader->labels.arena.limit =
+        reader->options.limits.stack_bytes_max;
     reader->order.limit = reader->options.limits.order_bytes_max;
     reader->undefined.provider_name = "";
     reader->undefined.event_name = "";
@@ -70,14 +71,14 @@ void wt_reader_destroy(struct wt_reader *reader)
     wt_order_fini(&reader->order);
     wt_input_fini(&reader->input);
     wt_arena_fini(&reader->metadata_arena);
-    wt_arena_fini(&reader->stack_arena);
+    wt_pieces_fini(&reader->stacks);
+    wt_pieces_fini(&reader->labels);
     wt_map_fini(&reader->metadata_map);
     wt_map_fini(&reader->thread_map);
-    wt_map_fini(&reader->stack_map);
     free(reader->metadata);
-    free(reader->stacks);
+    free(reader->point_rows);
     for (uint32_t i = 0; i < reader->thread_count; i++)
-        free(wt_reader_thread(reader, i)->name);
+        free(wt_reader_thread(reader, i)->name_buffer);
     for (uint32_t i = 0; i < reader->thread_piece_count; i++)
         free(reader->thread_pieces[i]);
     free(reader->thread_pieces);

@@ -115,4 +115,11 @@ static inline uint64_t wt_cursor_var64(struct wt_cursor *cursor)
     return wt_cursor_var(cursor, 64);
 }
 
+/* Zigzag: 0, -1, 1, -2 are stored as 0, 1, 2, 3. */
+static inline int64_t wt_cursor_zigzag64(struct wt_cursor *cursor)
+{
+    uint64_t stored = wt_cursor_var64(cursor);
+    return (int64_t)(stored >> 1 ^ (0 - (stored & 1)));
+}
+
 #endif

@@ -2,11 +2,28 @@
 #include "fields.h"
 #include "cursor.h"
 
+/* Locations may overlap, so a hostile payload could stand for very many values. */
+#define LOCATED_FACTOR 8u
+
 struct walk {
     struct wt_cursor cursor;
     const struct wt_visitor *visitor; /* NULL: only the sizes matter */
     void *context;
+    const uint8_t *payload, *end;
+    const uint8_t *reach;  /* behind the last byte that a location has pointed at */
+    uint64_t located_left; /* bytes that locations may still point at */
+    bool skips;            /* locations are not followed: only the place of what follows matters */
 };
+
+static struct walk walk_make(const uint8_t *payload, size_t size)
+{
+    struct walk walk = {.cursor = wt_cursor_make(payload, size),
+                        .payload = payload,
+                        .end = payload + size,
+                        .reach = payload,
+                        .located_left = (uint64_t)size * LOCATED_FACTOR};
+    return walk;
+}
 
 static bool take_string(struct wt_cursor *cursor, struct wt_value *value)
 {
@@ -113,8 +130,23 @@ static bool take_simple(struct wt_cursor *cursor, enum wt_type type, struct wt_v
         break;
     case WT_TYPE_STRING:
         return take_string(cursor, value);
+    case WT_TYPE_VAR_INT:
+        set_signed(value, wt_cursor_zigzag64(cursor));
+        break;
+    case WT_TYPE_VAR_UINT:
+        set_unsigned(value, WT_VALUE_UNSIGNED, wt_cursor_var64(cursor));
+        break;
+    case WT_TYPE_BOOLEAN8:
+        set_unsigned(value, WT_VALUE_BOOLEAN, wt_cursor_u8(cursor));
+        break;
+    case WT_TYPE_UTF8_UNIT:
+        set_bytes(value, WT_VALUE_UTF8, wt_cursor_bytes(cursor, 1), 1);
+        break;
     case WT_TYPE_OBJECT:
     case WT_TYPE_ARRAY:
+    case WT_TYPE_FIXED_ARRAY:
+    case WT_TYPE_REL_LOC:
+    case WT_TYPE_DATA_LOC:
         return false;
     }
     return cursor->fault == WT_FAULT_NONE;
@@ -149,29 +181,76 @@ static bool take_value(struct wt_cursor *cursor, const struct wt_field *field,
     return good;
 }
 
-static bool is_byte_array(const struct wt_field *field)
+/* --- Arrays, and what locations point at. ---------------------------------------------------- */
+
+static bool has_elements(const struct wt_field *field)
 {
-    return field->type == WT_TYPE_ARRAY && field->fields[0].type == WT_TYPE_BYTE;
+    return field->type == WT_TYPE_ARRAY || field->type == WT_TYPE_FIXED_ARRAY ||
+           field->type == WT_TYPE_REL_LOC || field->type == WT_TYPE_DATA_LOC;
 }
 
-static bool take_byte_array(struct wt_cursor *cursor, struct wt_value *value)
+/* Elements that are one value together. */
+static bool is_piece(const struct wt_field *field)
 {
-    uint16_t count = wt_cursor_u16(cursor);
-    const uint8_t *bytes = wt_cursor_bytes(cursor, count);
-    set_bytes(value, WT_VALUE_BYTES, bytes, count);
-    return bytes != NULL;
+    return has_elements(field) &&
+           (field->fields[0].type == WT_TYPE_BYTE || field->fields[0].type == WT_TYPE_UTF8_UNIT);
+}
+
+/* The bytes that a location points at; NULL if they are not in the payload. */
+static const uint8_t *locate(struct walk *walk, enum wt_type type, uint32_t *size)
+{
+    uint32_t word = wt_cursor_u32(&walk->cursor);
+    if (walk->cursor.fault != WT_FAULT_NONE)
+        return NULL;
+    const uint8_t *from = type == WT_TYPE_REL_LOC ? walk->cursor.at : walk->payload;
+    size_t offset = word & 0xFFFF, left = (size_t)(walk->end - from);
+    *size = word >> 16;
+    if (offset > left || *size > left - offset || *size > walk->located_left) {
+        wt_cursor_fail(&walk->cursor, WT_FAULT_SHORT);
+        return NULL;
+    }
+    walk->located_left -= *size;
+    if (from + offset + *size > walk->reach)
+        walk->reach = from + offset + *size;
+    return from + offset;
+}
+
+static bool take_piece(struct walk *walk, const struct wt_field *field, struct wt_value *value)
+{
+    struct wt_cursor *cursor = &walk->cursor;
+    const uint8_t *bytes;
+    uint32_t size = 0;
+    if (field->type == WT_TYPE_ARRAY) {
+        size = wt_cursor_u16(cursor);
+        bytes = wt_cursor_bytes(cursor, size);
+    } else if (field->type == WT_TYPE_FIXED_ARRAY) {
+        size = field->count;
+        bytes = wt_cursor_bytes(cursor, size);
+    } else {
+        bytes = locate(walk, field->type, &size);
+    }
+    bool is_text = field->fields[0].type == WT_TYPE_UTF8_UNIT;
+    if (!bytes)
+        return false;
+    while (is_text && field->type != WT_TYPE_ARRAY && size > 0 && bytes[size - 1] == 0)
+        size--;
+    set_bytes(value, is_text ? WT_VALUE_UTF8 : WT_VALUE_BYTES, bytes, size);
+    return true;
 }
 
 static bool walk_fields(struct walk *walk, const struct wt_field *fields, uint32_t count);
 static bool walk_field(struct walk *walk, const struct wt_field *field, const char *name);
 
-static bool walk_array(struct walk *walk, const struct wt_field *field, const char *name)
+/* True if only the size matters, and it is known. */
+static bool may_skip(const struct walk *walk, const struct wt_field *field)
 {
-    uint16_t count = wt_cursor_u16(&walk->cursor);
-    if (walk->cursor.fault != WT_FAULT_NONE)
-        return false;
-    const struct wt_field *element = &field->fields[0];
-    if (!walk->visitor && element->fixed)
+    return !walk->visitor && field->fixed && (walk->skips || !field->located);
+}
+
+static bool walk_elements(struct walk *walk, const struct wt_field *element, uint32_t count,
+                          const char *name)
+{
+    if (may_skip(walk, element))
         return wt_cursor_bytes(&walk->cursor, (size_t)count * element->min_size) != NULL;
     if (walk->visitor)
         walk->visitor->begin(walk->context, name, true, count);
@@ -181,6 +260,31 @@ static bool walk_array(struct walk *walk, const struct wt_field *field, const ch
     if (walk->visitor)
         walk->visitor->end(walk->context, true);
     return good;
+}
+
+static bool walk_located(struct walk *walk, const struct wt_field *field, const char *name)
+{
+    const struct wt_field *element = &field->fields[0];
+    uint32_t size;
+    const uint8_t *bytes = locate(walk, field->type, &size);
+    if (!bytes || size % element->min_size != 0)
+        return false;
+    struct wt_cursor outer = walk->cursor;
+    walk->cursor = wt_cursor_make(bytes, size);
+    bool good = walk_elements(walk, element, size / element->min_size, name);
+    walk->cursor = outer;
+    return good;
+}
+
+static bool walk_array(struct walk *walk, const struct wt_field *field, const char *name)
+{
+    if (field->type == WT_TYPE_REL_LOC || field->type == WT_TYPE_DATA_LOC)
+        return walk_located(walk, field, name);
+    uint32_t count =
+        field->type == WT_TYPE_FIXED_ARRAY ? field->count : wt_cursor_u16(&walk->cursor);
+    if (walk->cursor.fault != WT_FAULT_NONE)
+        return false;
+    return walk_elements(walk, &field->fields[0], count, name);
 }
 
 static bool walk_object(struct walk *walk, const struct wt_field *field, const char *name)
@@ -195,15 +299,15 @@ static bool walk_object(struct walk *walk, const struct wt_field *field, const c
 
 static bool walk_field(struct walk *walk, const struct wt_field *field, const char *name)
 {
-    if (!walk->visitor && field->fixed)
+    if (may_skip(walk, field))
         return wt_cursor_bytes(&walk->cursor, field->min_size) != NULL;
     if (field->type == WT_TYPE_OBJECT)
         return walk_object(walk, field, name);
     struct wt_value value;
     bool good;
-    if (is_byte_array(field))
-        good = take_byte_array(&walk->cursor, &value);
-    else if (field->type == WT_TYPE_ARRAY)
+    if (is_piece(field))
+        good = take_piece(walk, field, &value);
+    else if (has_elements(field))
         return walk_array(walk, field, name);
     else
         good = take_value(&walk->cursor, field, &value);
@@ -224,9 +328,12 @@ static bool walk_fields(struct walk *walk, const struct wt_field *fields, uint32
 bool wt_fields_walk(const struct wt_metadata *metadata, const uint8_t *payload, size_t size,
                     const struct wt_visitor *visitor, void *context, size_t *used)
 {
-    struct walk walk = {wt_cursor_make(payload, size), visitor, context};
+    struct walk walk = walk_make(payload, size);
+    walk.visitor = visitor;
+    walk.context = context;
     bool good = walk_fields(&walk, metadata->fields, metadata->field_count);
-    *used = good ? (size_t)(walk.cursor.at - payload) : size;
+    const uint8_t *end = walk.cursor.at > walk.reach ? walk.cursor.at : walk.reach;
+    *used = good ? (size_t)(end - payload) : size;
     return good;
 }
 
@@ -238,16 +345,20 @@ int wt_field_index(const struct wt_metadata *metadata, const char *name)
     return -1;
 }
 
+/* The value at the walk's place. */
+static bool take_at(struct walk *walk, const struct wt_field *field, struct wt_value *value)
+{
+    return is_piece(field) ? take_piece(walk, field, value)
+                           : take_value(&walk->cursor, field, value);
+}
+
 bool wt_field_get(const struct wt_metadata *metadata, int index, const uint8_t *payload,
                   size_t size, struct wt_value *value)
 {
     if (index < 0 || (uint32_t)index >= metadata->field_count)
         return false;
-    struct walk walk = {wt_cursor_make(payload, size), NULL, NULL};
-    if (!walk_fields(&walk, metadata->fields, (uint32_t)index))
-        return false;
-    const struct wt_field *field = &metadata->fields[index];
-    if (is_byte_array(field))
-        return take_byte_array(&walk.cursor, value);
-    return take_value(&walk.cursor, field, value);
+    struct walk walk = walk_make(payload, size);
+    walk.skips = true;
+    return walk_fields(&walk, metadata->fields, (uint32_t)index) &&
+           take_at(&walk, &metadata->fields[index], value);
 }

@@ -13,7 +13,7 @@ extern "C" {
 /* The bits of an integer field. */
 static inline uint64_t wt_field_mask(const struct wt_field *field)
 {
-    return UINT64_MAX >> (64 - 8 * field->min_size);
+    return field->fixed ? UINT64_MAX >> (64 - 8 * field->min_size) : UINT64_MAX;
 }
 
 /* How a value is stored. */
@@ -29,6 +29,8 @@ enum wt_value_kind {
     WT_VALUE_GUID,     /* 16 bytes */
     WT_VALUE_STRING,   /* UTF-16LE bytes without the final zero */
     WT_VALUE_BYTES,    /* an array of Byte, or a Decimal */
+    WT_VALUE_UTF8,     /* bytes that should be UTF-8; as stored, but without the zeros that fill a
+                        * fixed array or a location */
 };
 
 struct wt_value {
@@ -45,7 +47,8 @@ struct wt_value {
 };
 
 /* Called for each value in order. `name` is NULL for the elements of an array. An array of Byte is
- * one value of kind WT_VALUE_BYTES. */
+ * one value of kind WT_VALUE_BYTES, one of UTF-8 units one of kind WT_VALUE_UTF8. What a location of
+ * version 6 points at is visited as an array in its place. */
 struct wt_visitor {
     void (*value)(void *context, const char *name, const struct wt_value *value);
     void (*begin)(void *context, const char *name, bool array, uint32_t count);
@@ -53,15 +56,16 @@ struct wt_visitor {
 };
 
 /* Walks the payload of an event with this definition; *used is set to the bytes that the fields
- * take. Returns false if the payload is too short for them (the values before that have been
- * visited, and each begin has had its end). With `visitor` NULL it only checks. */
+ * take, with those that locations point at. Returns false if the payload is too short for them, or
+ * if its locations cover more than 8 times its size (the values before that have been visited, and
+ * each begin has had its end). With `visitor` NULL it only checks. */
 bool wt_fields_walk(const struct wt_metadata *metadata, const uint8_t *payload, size_t size,
                     const struct wt_visitor *visitor, void *context, size_t *used);
 
 /* Index of the top-level field with that name, or -1. */
 int wt_field_index(const struct wt_metadata *metadata, const char *name);
 
-/* Reads one top-level field that is neither an object nor an array (an array of Byte is allowed).
+/* Reads one top-level field that is neither an object nor an array (one of bytes is allowed).
  * Returns false if there is none at that index or the payload is too short. */
 bool wt_field_get(const struct wt_metadata *metadata, int index, const uint8_t *payload,
                   size_t size, struct wt_value *value);
@@ -70,6 +74,10 @@ bool wt_field_get(const struct wt_metadata *metadata, int index, const uint8_t *
  * bytes, cut at a character boundary, and returns the size of the whole text without the NUL: at
  * most 3 * size / 2. `capacity` may be 0. */
 size_t wt_utf16_to_utf8(const uint8_t *bytes, size_t size, char *text, size_t capacity);
+
+/* Copies UTF-8, with U+FFFD for each zero and each byte that is part of no character; ends with a
+ * NUL. Size and capacity as above: at most 3 * size. */
+size_t wt_utf8_clean(const uint8_t *bytes, size_t size, char *text, size_t capacity);
 
 /* Writes a GUID as 00112233-4455-6677-8899-aabbccddeeff and a NUL: 37 bytes. */
 void wt_guid_text(const uint8_t guid[16], char out[37]);

@@ -75,6 +75,23 @@ void wt_input_consume(struct wt_input *input, size_t size)
         input->begin = input->end = 0;
 }
 
+bool wt_input_skip(struct wt_input *input, size_t size)
+{
+    const size_t piece = 4096;
+    while (size > 0) {
+        size_t wanted = size < piece ? size : piece;
+        size_t there = wt_input_need(input, wanted);
+        if (there < wanted) {
+            wt_input_consume(input, there);
+            return false;
+        }
+        there = there < size ? there : size;
+        wt_input_consume(input, there);
+        size -= there;
+    }
+    return true;
+}
+
 void wt_input_fini(struct wt_input *input)
 {
     free(input->buffer);

@@ -25,6 +25,9 @@ const uint8_t *wt_input_bytes(const struct wt_input *input);
 /* Drops bytes from the front; `size` must not exceed what is there. */
 void wt_input_consume(struct wt_input *input, size_t size);
 
+/* Passes over bytes without keeping them; false if the stream ends or fails before. */
+bool wt_input_skip(struct wt_input *input, size_t size);
+
 void wt_input_fini(struct wt_input *input);
 
 #endif

@@ -1,6 +1,6 @@
-/* Definitions of events, as metadata blobs carry them. */
-#include "reader_impl.h"
+/* Definitions of events, and as the metadata blobs of versions 4 and 5 carry them. */
 #include "fields.h"
+#include "parser.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -11,16 +11,16 @@ enum tag_kind { TAG_OPCODE = 1, TAG_V2_PARAMS = 2 };
 #define FIELD_V1_MIN_SIZE 6u
 #define FIELD_V2_MIN_SIZE 10u
 
-struct parser {
-    struct wt_reader *reader;
-    struct wt_cursor cursor;
-    uint32_t fields_left;
-    uint32_t depth_left;
-    bool bad;       /* the description makes no sense */
-    bool no_memory; /* the arena is exhausted */
-};
+struct wt_parser wt_parser_make(struct wt_reader *reader, const uint8_t *bytes, size_t size)
+{
+    struct wt_parser parser = {.reader = reader,
+                               .cursor = wt_cursor_make(bytes, size),
+                               .fields_left = reader->options.limits.fields_max,
+                               .depth_left = reader->options.limits.depth_max};
+    return parser;
+}
 
-static void *take(struct parser *parser, size_t size)
+void *wt_parser_take(struct wt_parser *parser, size_t size)
 {
     void *piece = wt_arena_take(&parser->reader->metadata_arena, size);
     parser->no_memory = parser->no_memory || !piece;
@@ -29,7 +29,7 @@ static void *take(struct parser *parser, size_t size)
 
 /* A zero-terminated UTF-16 text, as UTF-8 in the arena; NULL if it has no end or there is no
  * memory. */
-static const char *take_text(struct parser *parser)
+static const char *take_text(struct wt_parser *parser)
 {
     struct wt_cursor *cursor = &parser->cursor;
     const uint8_t *bytes = cursor->at;
@@ -43,64 +43,23 @@ static const char *take_text(struct parser *parser)
     }
     cursor->at += size + 2;
     size_t needed = wt_utf16_to_utf8(bytes, size, NULL, 0);
-    char *text = take(parser, needed + 1);
+    char *text = wt_parser_take(parser, needed + 1);
     if (text)
         wt_utf16_to_utf8(bytes, size, text, needed + 1);
     return text;
 }
 
-static uint32_t size_of_type(enum wt_type type)
-{
-    switch (type) {
-    case WT_TYPE_SBYTE:
-    case WT_TYPE_BYTE:
-        return 1;
-    case WT_TYPE_CHAR:
-    case WT_TYPE_INT16:
-    case WT_TYPE_UINT16:
-        return 2;
-    case WT_TYPE_BOOLEAN:
-    case WT_TYPE_INT32:
-    case WT_TYPE_UINT32:
-    case WT_TYPE_SINGLE:
-        return 4;
-    case WT_TYPE_INT64:
-    case WT_TYPE_UINT64:
-    case WT_TYPE_DOUBLE:
-    case WT_TYPE_DATETIME:
-        return 8;
-    case WT_TYPE_DECIMAL:
-    case WT_TYPE_GUID:
-        return 16;
-    case WT_TYPE_OBJECT:
-    case WT_TYPE_STRING:
-    case WT_TYPE_ARRAY:
-        break;
-    }
-    return 0;
-}
-
-static bool parse_fields(struct parser *parser, bool v2, uint32_t *count,
+static bool parse_fields(struct wt_parser *parser, bool v2, uint32_t *count,
                          const struct wt_field **fields);
 
-static bool has_empty_value(const struct wt_field *field)
-{
-    if (field->min_size == 0)
-        return true;
-    for (uint32_t i = 0; i < field->field_count; i++)
-        if (has_empty_value(&field->fields[i]))
-            return true;
-    return false;
-}
+static bool parse_type(struct wt_parser *parser, bool v2, struct wt_field *field);
 
-static bool parse_type(struct parser *parser, bool v2, struct wt_field *field);
-
-static bool parse_array(struct parser *parser, struct wt_field *field)
+static bool parse_array(struct wt_parser *parser, struct wt_field *field)
 {
     if (parser->fields_left == 0 || parser->depth_left == 0)
         return false;
     parser->fields_left--;
-    struct wt_field *element = take(parser, sizeof(*element));
+    struct wt_field *element = wt_parser_take(parser, sizeof(*element));
     if (!element)
         return false;
     memset(element, 0, sizeof(*element));
@@ -110,27 +69,22 @@ static bool parse_array(struct parser *parser, struct wt_field *field)
     parser->depth_left++;
     field->field_count = 1;
     field->fields = element;
-    field->min_size = 2;
-    /* Elements without bytes would let two bytes of payload stand for 65,535 values. */
-    return good && !has_empty_value(element);
+    return good && wt_elements_set_size(field);
 }
 
-static bool parse_object(struct parser *parser, bool v2, struct wt_field *field)
+static bool parse_object(struct wt_parser *parser, bool v2, struct wt_field *field)
 {
     if (parser->depth_left == 0)
         return false;
     parser->depth_left--;
     bool good = parse_fields(parser, v2, &field->field_count, &field->fields);
     parser->depth_left++;
-    field->fixed = true;
-    for (uint32_t i = 0; good && i < field->field_count; i++) {
-        field->min_size += field->fields[i].min_size;
-        field->fixed = field->fixed && field->fields[i].fixed;
-    }
+    if (good)
+        wt_object_set_size(field);
     return good;
 }
 
-static bool parse_type(struct parser *parser, bool v2, struct wt_field *field)
+static bool parse_type(struct wt_parser *parser, bool v2, struct wt_field *field)
 {
     field->type = (enum wt_type)wt_cursor_u32(&parser->cursor);
     if (parser->cursor.fault != WT_FAULT_NONE)
@@ -139,17 +93,11 @@ static bool parse_type(struct parser *parser, bool v2, struct wt_field *field)
         return parse_object(parser, v2, field);
     if (field->type == WT_TYPE_ARRAY)
         return v2 && parse_array(parser, field);
-    if (field->type == WT_TYPE_STRING) {
-        field->min_size = 2;
-        return true;
-    }
-    field->min_size = size_of_type(field->type);
-    field->fixed = true;
-    return field->min_size > 0;
+    return field->type < WT_TYPE_ARRAY && wt_type_set_size(field);
 }
 
 /* Type, nested description, name. */
-static bool parse_field_v1(struct parser *parser, struct wt_field *field)
+static bool parse_field_v1(struct wt_parser *parser, struct wt_field *field)
 {
     if (!parse_type(parser, false, field))
         return false;
@@ -158,7 +106,7 @@ static bool parse_field_v1(struct parser *parser, struct wt_field *field)
 }
 
 /* Size, name, type, nested description, and any rest that the size includes. */
-static bool parse_field_v2(struct parser *parser, struct wt_field *field)
+static bool parse_field_v2(struct wt_parser *parser, struct wt_field *field)
 {
     struct wt_cursor outer = parser->cursor;
     uint32_t size = wt_cursor_u32(&outer);
@@ -174,7 +122,7 @@ static bool parse_field_v2(struct parser *parser, struct wt_field *field)
     return good;
 }
 
-static bool parse_fields(struct parser *parser, bool v2, uint32_t *count,
+static bool parse_fields(struct wt_parser *parser, bool v2, uint32_t *count,
                          const struct wt_field **fields)
 {
     uint32_t stated = wt_cursor_u32(&parser->cursor);
@@ -189,7 +137,7 @@ static bool parse_fields(struct parser *parser, bool v2, uint32_t *count,
     if (stated > possible || stated > parser->fields_left)
         return false;
     parser->fields_left -= stated;
-    struct wt_field *made = take(parser, stated * sizeof(*made));
+    struct wt_field *made = wt_parser_take(parser, stated * sizeof(*made));
     if (!made)
         return false;
     memset(made, 0, stated * sizeof(*made));
@@ -201,7 +149,7 @@ static bool parse_fields(struct parser *parser, bool v2, uint32_t *count,
     return true;
 }
 
-static bool parse_tag(struct parser *parser, struct wt_metadata *metadata)
+static bool parse_tag(struct wt_parser *parser, struct wt_metadata *metadata)
 {
     uint32_t size = wt_cursor_u32(&parser->cursor);
     uint8_t kind = wt_cursor_u8(&parser->cursor);
@@ -227,7 +175,7 @@ static bool parse_tag(struct parser *parser, struct wt_metadata *metadata)
     return true;
 }
 
-static bool parse_description(struct parser *parser, struct wt_metadata *metadata)
+static bool parse_description(struct wt_parser *parser, struct wt_metadata *metadata)
 {
     if (!parse_fields(parser, false, &metadata->field_count, &metadata->fields))
         return false;
@@ -238,7 +186,7 @@ static bool parse_description(struct parser *parser, struct wt_metadata *metadat
 }
 
 /* Returns false if the part before the fields is incomplete. */
-static bool parse_start(struct parser *parser, struct wt_metadata *metadata)
+static bool parse_start(struct wt_parser *parser, struct wt_metadata *metadata)
 {
     struct wt_cursor *cursor = &parser->cursor;
     metadata->provider_name = take_text(parser);
@@ -266,23 +214,25 @@ static bool have_room(struct wt_reader *reader)
     return true;
 }
 
-static enum wt_status no_memory(struct wt_reader *reader, uint64_t offset)
+enum wt_status wt_parser_no_memory(struct wt_reader *reader, uint64_t offset)
 {
     if (!reader->metadata_arena.over_limit)
         return wt_fail(reader, WT_ERROR_MEMORY, WT_RULE_NONE, offset, "out of memory");
     return wt_fail(reader, WT_ERROR_LIMIT, WT_RULE_LIMIT, offset,
-                   "more than %zu bytes of definitions", reader->options.limits.metadata_bytes_max);
+                   "more than %zu bytes of definitions and threads",
+                   reader->options.limits.metadata_bytes_max);
 }
 
 static enum wt_status keep(struct wt_reader *reader, struct wt_metadata *metadata)
 {
     if (!have_room(reader) ||
         !wt_map_insert(&reader->metadata_map, metadata->id, reader->metadata_count))
-        return no_memory(reader, metadata->offset);
+        return wt_parser_no_memory(reader, metadata->offset);
     metadata->index = reader->metadata_count;
     reader->metadata[reader->metadata_count++] = metadata;
     reader->totals.metadata++;
-    reader->totals.v5_tags += metadata->has_opcode || metadata->v2_params;
+    reader->totals.v5_tags +=
+        reader->trace.major == 4 && (metadata->has_opcode || metadata->v2_params);
     if (reader->handlers.metadata)
         reader->handlers.metadata(reader->context, metadata);
     return WT_OK;
@@ -302,49 +252,66 @@ static bool check_id(struct wt_reader *reader, uint32_t id, uint64_t offset)
     return false;
 }
 
-enum wt_status wt_metadata_add(struct wt_reader *reader, const uint8_t *payload, size_t size,
-                               uint64_t offset)
+enum wt_status wt_metadata_start(struct wt_parser *parser, uint32_t id, uint64_t offset,
+                                 struct wt_metadata **out)
 {
-    struct parser parser = {.reader = reader,
-                            .cursor = wt_cursor_make(payload, size),
-                            .fields_left = reader->options.limits.fields_max,
-                            .depth_left = reader->options.limits.depth_max};
-    uint32_t id = wt_cursor_u32(&parser.cursor);
-    if (reader->event.metadata_id != 0)
-        wt_tell(reader, WT_RULE_METADATA_RECORD, offset,
-                "a blob of a metadata block has metadata id %" PRIu32 ", not 0",
-                reader->event.metadata_id);
+    struct wt_reader *reader = parser->reader;
+    *out = NULL;
     if (!check_id(reader, id, offset))
         return WT_OK;
     if (reader->metadata_count >= reader->options.limits.metadata_max)
         return wt_fail(reader, WT_ERROR_LIMIT, WT_RULE_LIMIT, offset,
                        "more than %" PRIu32 " definitions", reader->options.limits.metadata_max);
-    struct wt_metadata *metadata = take(&parser, sizeof(*metadata));
+    struct wt_metadata *metadata = wt_parser_take(parser, sizeof(*metadata));
     if (!metadata)
-        return no_memory(reader, offset);
+        return wt_parser_no_memory(reader, offset);
     memset(metadata, 0, sizeof(*metadata));
     metadata->id = id;
     metadata->offset = offset;
-    bool whole = parse_start(&parser, metadata);
-    if (whole && !parse_description(&parser, metadata))
-        metadata->fields_bad = true;
-    if (parser.no_memory)
-        return no_memory(reader, offset);
+    *out = metadata;
+    return WT_OK;
+}
+
+enum wt_status wt_metadata_finish(struct wt_parser *parser, struct wt_metadata *metadata,
+                                  bool whole)
+{
+    struct wt_reader *reader = parser->reader;
+    if (parser->no_memory)
+        return wt_parser_no_memory(reader, metadata->offset);
     if (!whole) {
-        wt_tell(reader, WT_RULE_METADATA_RECORD, offset, "definition %" PRIu32 " is cut off", id);
+        wt_tell(reader, WT_RULE_METADATA_RECORD, metadata->offset,
+                "definition %" PRIu32 " is cut off", metadata->id);
         return WT_OK;
     }
     if (metadata->fields_bad) {
         metadata->field_count = 0;
         metadata->fields = NULL;
-        wt_tell(reader, WT_RULE_METADATA_FIELDS, offset,
-                "the fields of definition %" PRIu32 " (%.60s/%.60s) do not decode", id,
+        wt_tell(reader, WT_RULE_METADATA_FIELDS, metadata->offset,
+                "the fields of definition %" PRIu32 " (%.60s/%.60s) do not decode", metadata->id,
                 metadata->provider_name, metadata->event_name);
     }
     metadata->is_naming = strcmp(metadata->provider_name, "Weir") == 0 &&
                           (strcmp(metadata->event_name, "Enum") == 0 ||
                            strcmp(metadata->event_name, "ThreadName") == 0);
     return keep(reader, metadata);
+}
+
+enum wt_status wt_metadata_add(struct wt_reader *reader, const uint8_t *payload, size_t size,
+                               uint64_t offset)
+{
+    struct wt_parser parser = wt_parser_make(reader, payload, size);
+    uint32_t id = wt_cursor_u32(&parser.cursor);
+    if (reader->event.metadata_id != 0)
+        wt_tell(reader, WT_RULE_METADATA_RECORD, offset,
+                "a blob of a metadata block has metadata id %" PRIu32 ", not 0",
+                reader->event.metadata_id);
+    struct wt_metadata *metadata;
+    enum wt_status status = wt_metadata_start(&parser, id, offset, &metadata);
+    if (!metadata)
+        return status;
+    bool whole = parse_start(&parser, metadata);
+    metadata->fields_bad = whole && !parse_description(&parser, metadata);
+    return wt_metadata_finish(&parser, metadata, whole);
 }
 
 struct wt_metadata *wt_metadata_find(struct wt_reader *reader, uint32_t id)

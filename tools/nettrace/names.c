@@ -58,7 +58,8 @@ static struct wt_field *field_of(const struct wt_reader *reader, const struct wt
     if (index < 0)
         return NULL;
     struct wt_field *field = (struct wt_field *)(uintptr_t)&metadata->fields[index];
-    bool is_integer = field->type >= WT_TYPE_SBYTE && field->type <= WT_TYPE_UINT64;
+    bool is_integer = (field->type >= WT_TYPE_SBYTE && field->type <= WT_TYPE_UINT64) ||
+                      field->type == WT_TYPE_VAR_INT || field->type == WT_TYPE_VAR_UINT;
     return is_integer ? field : NULL;
 }
 
@@ -136,14 +137,12 @@ static bool name_values(struct wt_reader *reader, const struct wt_value *values,
 static struct wt_thread *thread_of(const struct wt_reader *reader, const struct wt_event *event)
 {
     struct wt_value capture;
-    const uint32_t *index = get(event, "CaptureThread", WT_TYPE_UINT64, &capture)
-                                ? wt_map_find(&reader->thread_map, capture.as.u)
-                                : NULL;
-    return index ? &reader->thread_pieces[*index / THREADS_PER_PIECE][*index % THREADS_PER_PIECE]
-                 : NULL;
+    return get(event, "CaptureThread", WT_TYPE_UINT64, &capture)
+               ? wt_thread_find(reader, capture.as.u)
+               : NULL;
 }
 
-/* Without memory the thread has no name. */
+/* Without memory the thread keeps the name that it had. */
 static void name_thread(struct wt_reader *reader, const struct wt_event *event)
 {
     struct wt_value name;
@@ -155,10 +154,12 @@ static void name_thread(struct wt_reader *reader, const struct wt_event *event)
                 "or one that is too long");
         return;
     }
-    if (!thread->name)
-        thread->name = malloc(THREAD_NAME_CAPACITY);
-    if (thread->name)
-        wt_utf16_to_utf8(name.bytes, name.size, thread->name, THREAD_NAME_CAPACITY);
+    if (!thread->name_buffer)
+        thread->name_buffer = malloc(THREAD_NAME_CAPACITY);
+    if (!thread->name_buffer)
+        return;
+    wt_utf16_to_utf8(name.bytes, name.size, thread->name_buffer, THREAD_NAME_CAPACITY);
+    thread->name = thread->name_buffer;
 }
 
 /* --- Events. --------------------------------------------------------------------------------- */

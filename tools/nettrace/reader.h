@@ -1,4 +1,4 @@
-/* Reader of nettrace V4/V5 streams.
+/* Reader of nettrace streams, versions 4 to 6.
  *
  * Written from the format alone; it shares nothing with the writer in core/, so that each can test
  * the other. It reads forward only, from a file or a pipe, in bounded memory, and treats all input
@@ -69,6 +69,14 @@ enum wt_rule {
     WT_RULE_LIMIT,
     WT_RULE_ENUM_EVENT,
     WT_RULE_NAME_EVENT,
+    /* Of version 6 only. */
+    WT_RULE_TRACE_BLOCK,
+    WT_RULE_THREAD_BLOCK,
+    WT_RULE_THREAD_REDEFINED,
+    WT_RULE_THREAD_UNDEFINED,
+    WT_RULE_LABEL_BLOCK,
+    WT_RULE_LABEL_REDEFINED,
+    WT_RULE_LABEL_UNDEFINED,
     /* Reported by `weir check`. */
     WT_RULE_TRACE_OBJECT,
     WT_RULE_TIME_ORDER,
@@ -109,12 +117,20 @@ enum wt_type {
     WT_TYPE_DATETIME = 16, /* 8 bytes, 100 ns since 1601-01-01 UTC, like the .NET readers */
     WT_TYPE_GUID = 17,
     WT_TYPE_STRING = 18, /* UTF-16LE with a 16-bit zero */
-    WT_TYPE_ARRAY = 19,  /* 16-bit count, then the elements; V5 descriptions only */
+    WT_TYPE_ARRAY = 19,  /* 16-bit count, then the elements; not in V4 */
+    /* Of version 6 only. */
+    WT_TYPE_VAR_INT = 20,     /* 7 bits per byte, zigzag */
+    WT_TYPE_VAR_UINT = 21,    /* 7 bits per byte */
+    WT_TYPE_FIXED_ARRAY = 22, /* `count` elements */
+    WT_TYPE_UTF8_UNIT = 23,   /* one byte; an array of them is a text */
+    WT_TYPE_REL_LOC = 24,     /* elements elsewhere in the payload, counted from this field's end */
+    WT_TYPE_DATA_LOC = 25,    /* the same, counted from the start of the payload */
+    WT_TYPE_BOOLEAN8 = 26,    /* 1 byte */
 };
 
 /* A name for a value of an integer field. */
 struct wt_named_value {
-    uint64_t value; /* the bits of the field's width */
+    uint64_t value;   /* the bits of the field's width */
     const char *name; /* UTF-8 */
 };
 
@@ -122,19 +138,29 @@ struct wt_named_value {
 struct wt_field {
     const char *name; /* UTF-8; "" for the element of an array */
     enum wt_type type;
-    uint32_t field_count;          /* of an object; 1 for an array, whose element is fields[0] */
+    /* Of an object; 1 for an array or a location, whose element is fields[0]. */
+    uint32_t field_count;
     const struct wt_field *fields; /* NULL if field_count is 0 */
+    uint32_t count;                /* elements of a WT_TYPE_FIXED_ARRAY */
     uint32_t min_size;             /* least bytes of a value */
     bool fixed;                    /* every value takes min_size bytes */
+    bool located;                  /* it is, or contains, a location */
     /* From an event Weir/Enum of the file, which comes before the events with the field. */
-    bool is_bool; /* the integer is a boolean */
+    bool is_bool;                        /* the integer is a boolean */
     const struct wt_named_value *values; /* by value; of two names for one, the first is meant */
     uint32_t value_count;
 };
 
+/* Of version 6: what a trace, a thread or a definition says in addition. Both are UTF-8. */
+struct wt_key_value {
+    const char *key, *value;
+};
+
 /* One definition of an event. */
 struct wt_metadata {
-    uint32_t id;               /* as in the file; 0 only for the stand-in of undefined ids */
+    /* As in the file; 0 only for the stand-in of undefined ids. A point of version 6 may end all
+     * definitions; then a later one may have the same id. */
+    uint32_t id;
     uint32_t index;            /* 0, 1, 2, ... in order of definition: for the caller's tables */
     const char *provider_name; /* UTF-8 */
     const char *event_name;    /* UTF-8, may be "" */
@@ -142,21 +168,29 @@ struct wt_metadata {
     int32_t version;
     int32_t level;
     uint8_t opcode;  /* valid if has_opcode */
-    bool has_opcode; /* from a V5 tag */
+    bool has_opcode; /* from a V5 tag, or version 6 */
     bool v2_params;  /* the fields come from a V5 tag */
     bool fields_bad; /* the description could not be decoded: field_count is 0 */
     bool undefined;  /* no such definition in the file: names are "" */
     bool is_naming;  /* Weir/Enum or Weir/ThreadName */
     uint64_t keywords;
-    uint64_t offset; /* of the blob in the stream */
+    uint64_t offset; /* of the blob or row in the stream */
     uint32_t field_count;
     const struct wt_field *fields;
+    /* Of version 6; NULL and 0 if the file has none. */
+    const char *message_template, *description; /* UTF-8 */
+    const struct wt_key_value *values;
+    uint32_t value_count;
+    bool has_provider_guid;
+    uint8_t provider_guid[16];
 };
 
 /* What is known about a capture thread: the thread that wrote the events. */
 struct wt_thread {
-    uint64_t capture_thread;
-    char *name;               /* UTF-8, of its last Weir/ThreadName so far; NULL: none */
+    uint64_t capture_thread; /* version 6: the thread's index in the file */
+    /* UTF-8, of its last Weir/ThreadName so far, otherwise of its row in version 6; NULL: none. */
+    const char *name;
+    char *name_buffer;        /* for the reader */
     uint32_t index;           /* 0, 1, 2, ... in order of first appearance */
     uint32_t sequence;        /* last number seen, as on the wire */
     uint64_t number;          /* the same, extended over the 32-bit wrap */
@@ -165,9 +199,17 @@ struct wt_thread {
     uint64_t steps_back;      /* how often a number was not above the last */
     uint32_t first_sequence;  /* the number at its first appearance */
     bool first_seen_in_point; /* it first appeared in a sequence point */
+    /* Of version 6. */
+    bool has_row;           /* a Thread block introduces it: its numbers start at 1 */
+    bool is_removed;        /* a RemoveThread block ends it */
+    uint64_t os_thread_id;  /* 0: the file does not say */
+    uint64_t os_process_id; /* the same */
+    const struct wt_key_value *values;
+    uint32_t value_count;
 };
 
 struct wt_trace_info {
+    uint32_t major, minor; /* 4 and 0 for versions 4 and 5, which start alike */
     int16_t year, month, day_of_week, day, hour, minute, second, millisecond; /* UTC */
     int64_t sync_ticks;
     int64_t frequency; /* ticks per second; not checked */
@@ -175,19 +217,36 @@ struct wt_trace_info {
     int32_t process_id;
     int32_t processors;
     int32_t sampling_ns;
+    /* Version 6 has these three as keys, which may be missing: then they are 0. Below are all
+     * keys, with these and those that the reader does not know. */
+    int32_t page_size; /* bytes; version 6 only */
+    const struct wt_key_value *values;
+    uint32_t value_count;
     uint64_t offset;
 };
 
-enum wt_block_kind { WT_BLOCK_EVENT, WT_BLOCK_METADATA, WT_BLOCK_STACK, WT_BLOCK_POINT };
+enum wt_block_kind {
+    WT_BLOCK_EVENT,
+    WT_BLOCK_METADATA,
+    WT_BLOCK_STACK,
+    WT_BLOCK_POINT,
+    /* Of version 6 only. */
+    WT_BLOCK_THREAD,
+    WT_BLOCK_REMOVE_THREAD,
+    WT_BLOCK_LABEL,
+    WT_BLOCK_KIND_COUNT
+};
 
 struct wt_block {
     enum wt_block_kind kind;
     uint64_t index;       /* 0, 1, 2, ... in the file */
-    uint64_t offset;      /* of the object's first tag */
-    uint64_t body_offset; /* of the first byte after the alignment */
+    uint64_t offset;      /* of the object's first tag, or the block's header */
+    uint64_t body_offset; /* of the first byte after that, and the alignment */
     uint32_t size;
-    uint16_t header_size, flags; /* event and metadata blocks; flags bit 0 = compressed */
-    int64_t min_time, max_time;  /* event and metadata blocks, as stated by the file */
+    /* Of event blocks, and of metadata blocks before version 6: flags bit 0 = compressed; times as
+     * stated by the file. */
+    uint16_t header_size, flags;
+    int64_t min_time, max_time;
 };
 
 struct wt_event {
@@ -195,31 +254,63 @@ struct wt_event {
     const struct wt_thread *thread;     /* never NULL; its counters follow file order */
     const struct wt_block *block;       /* NULL if delivered from the order queues */
     const uint8_t *payload;
-    const uint8_t *stack; /* addresses, leaf first; NULL if stack_id is 0 or unknown */
-    uint64_t offset;      /* of the blob in the stream */
+    const uint8_t *stack;  /* addresses, leaf first; NULL if stack_id is 0 or unknown */
+    const uint8_t *labels; /* read them with wt_event_label(); NULL: none */
+    uint64_t offset;       /* of the blob or row in the stream */
     uint64_t capture_thread;
+    /* The system's id of the thread that the event is about. Version 6 has the thread's index, and
+     * the id is that of its row, or 0. */
     uint64_t thread_id;
-    uint64_t number; /* sequence, extended over the wrap */
-    int64_t time;    /* ticks */
+    uint64_t thread_index; /* version 6 only */
+    uint64_t number;       /* sequence, extended over the wrap */
+    int64_t time;          /* ticks */
     uint32_t payload_size;
     uint32_t sequence;
     uint32_t processor;
     uint32_t stack_id;
     uint32_t stack_size; /* bytes */
     uint32_t metadata_id;
-    uint8_t activity_id[16];
+    uint32_t label_list_id;
+    uint32_t label_size;     /* bytes */
+    uint8_t activity_id[16]; /* version 6: those of its labels */
     uint8_t related_activity_id[16];
     bool sorted;
     bool first_in_block;
+};
+
+/* What version 6 attaches to an event, besides its payload. */
+enum wt_label_kind {
+    WT_LABEL_ACTIVITY_ID = 1, /* bytes */
+    WT_LABEL_RELATED_ACTIVITY_ID = 2,
+    WT_LABEL_TRACE_ID = 3, /* bytes, in the order of W3C */
+    WT_LABEL_SPAN_ID = 4,  /* u */
+    WT_LABEL_STRING = 5,   /* key and text */
+    WT_LABEL_INTEGER = 6,  /* key and i */
+    /* These take the place of what the definition says. */
+    WT_LABEL_OPCODE = 7, /* u */
+    WT_LABEL_KEYWORDS = 8,
+    WT_LABEL_LEVEL = 9,
+    WT_LABEL_VERSION = 10,
+};
+
+struct wt_label {
+    enum wt_label_kind kind;
+    uint64_t u;
+    int64_t i;
+    const uint8_t *bytes; /* 16 */
+    /* As stored: should be UTF-8, and does not end with a zero. */
+    const char *key, *text;
+    uint32_t key_size, text_size;
 };
 
 struct wt_gap {
     const struct wt_thread *thread;
     uint32_t after; /* last number before the gap, as on the wire */
     uint64_t after_number;
-    uint64_t count;    /* numbers missing; 0 if back */
-    uint64_t offset;   /* of the event or point that revealed it */
-    bool at_point;     /* revealed by a sequence point, otherwise by an event */
+    uint64_t count;  /* numbers missing; 0 if back */
+    uint64_t offset; /* of the event or point that revealed it */
+    /* Revealed by a sequence point, or by the removal of the thread; otherwise by an event. */
+    bool at_point;
     bool back;         /* not a gap: the number went back or stayed the same */
     uint32_t sequence; /* the number that revealed it */
 };
@@ -234,6 +325,8 @@ struct wt_point {
     uint32_t thread_count;
     uint64_t offset;
     const uint8_t *entries; /* read them with wt_point_entry() */
+    bool forgets_threads;   /* version 6: threads are introduced again after it */
+    bool forgets_metadata;  /* version 6: definitions too */
 };
 
 struct wt_violation {
@@ -259,11 +352,11 @@ struct wt_handlers {
 struct wt_limits {
     uint32_t block_size_max;   /* bytes of one block: 64 MiB */
     uint32_t metadata_max;     /* definitions: 1,000,000 */
-    size_t metadata_bytes_max; /* all definitions together: 256 MiB */
+    size_t metadata_bytes_max; /* all definitions, and rows of threads, together: 256 MiB */
     uint32_t fields_max;       /* fields of one definition, nested ones included: 4,096 */
     uint32_t depth_max;        /* nesting of a description: 16; at most 64 */
     uint32_t threads_max;      /* capture threads: 1,000,000 */
-    size_t stack_bytes_max;    /* stacks between two sequence points: 256 MiB */
+    size_t stack_bytes_max;    /* stacks between two sequence points: 256 MiB; labels too */
     size_t order_bytes_max;    /* events held back to order them: 1 GiB */
 };
 
@@ -293,10 +386,11 @@ struct wt_totals {
     uint64_t payload_bytes;
     uint64_t lost;
     uint64_t steps_back;
-    uint64_t blocks[4]; /* by enum wt_block_kind */
+    uint64_t blocks[WT_BLOCK_KIND_COUNT];
     uint64_t metadata;
     uint64_t v5_tags; /* definitions that use a tag of V5 */
     uint64_t stacks;
+    uint64_t label_lists;
     uint64_t points;
     int64_t point_time; /* ticks of the last one; undefined while `points` is 0 */
     uint64_t threads;
@@ -337,6 +431,16 @@ const struct wt_thread *wt_reader_thread(const struct wt_reader *reader, uint32_
 
 /* The index-th entry of a point; the caller ensures index < thread_count. */
 struct wt_point_entry wt_point_entry(const struct wt_point *point, uint32_t index);
+
+/* The next label of an event, in the order of the file: *at is 0 at first, and is moved on. False
+ * after the last one. */
+bool wt_event_label(const struct wt_event *event, uint32_t *at, struct wt_label *label);
+
+/* What the event's labels say, otherwise its definition. An opcode of 0 is the same as none. */
+uint8_t wt_event_opcode(const struct wt_event *event);
+uint64_t wt_event_keywords(const struct wt_event *event);
+int32_t wt_event_level(const struct wt_event *event);
+int32_t wt_event_version(const struct wt_event *event);
 
 /* Sources: a descriptor (the caller keeps it open and closes it) and a piece of memory. The
  * structs hold the state and must outlive the reader. */

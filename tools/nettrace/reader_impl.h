@@ -7,13 +7,8 @@
 #include "input.h"
 #include "map.h"
 #include "order.h"
+#include "pieces.h"
 #include "reader.h"
-
-/* A stack of the current table; its bytes are in the stack arena. */
-struct stack_entry {
-    const uint8_t *bytes;
-    uint32_t size;
-};
 
 /* Threads are kept in pieces that never move, because events point at them. */
 #define THREADS_PER_PIECE 256u
@@ -30,6 +25,7 @@ struct wt_reader {
     bool has_trace; /* the Trace object was read */
     bool stop;
     bool partial; /* the end of the stream cuts off the current block */
+    uint64_t block_count;
 
     struct wt_block block;
     struct wt_event event; /* state carried from blob to blob */
@@ -44,10 +40,10 @@ struct wt_reader {
     struct wt_thread **thread_pieces;
     uint32_t thread_count, thread_piece_count;
 
-    struct wt_arena stack_arena;
-    struct wt_map stack_map; /* id -> index */
-    struct stack_entry *stacks;
-    uint32_t stack_count, stack_capacity;
+    struct wt_pieces stacks, labels; /* since the last point */
+
+    uint8_t *point_rows; /* of a point of version 6, in the form that wt_point_entry() reads */
+    size_t point_capacity;
 
     struct wt_order order;
 };
@@ -61,6 +57,24 @@ enum wt_status wt_fail(struct wt_reader *reader, enum wt_status status, enum wt_
 void wt_tell(struct wt_reader *reader, enum wt_rule rule, uint64_t offset, const char *format, ...)
     __attribute__((format(printf, 4, 5)));
 
+/* The stream had fewer bytes than needed: sets the error for a failed read, or for the end. */
+enum wt_status wt_cut(struct wt_reader *reader, const char *where);
+
+/* Starts the current block at the input's place; the object or header began at `offset`. */
+void wt_block_begin(struct wt_reader *reader, enum wt_block_kind kind, uint64_t offset,
+                    uint32_t size);
+
+/* Decodes the body of the current block. One that the end of the stream cuts off is decoded as far
+ * as it goes. */
+enum wt_status wt_block_read(struct wt_reader *reader);
+
+/* Read one object of versions 4 and 5, or one block of version 6. */
+enum wt_status wt_object4_read(struct wt_reader *reader);
+enum wt_status wt_block6_read(struct wt_reader *reader);
+
+/* After the end was read. */
+enum wt_status wt_end(struct wt_reader *reader);
+
 /* The blobs of an event or metadata block; `size` may be less than block->size if the stream ends
  * inside it (reader->partial). */
 enum wt_status wt_block_blobs(struct wt_reader *reader, const uint8_t *body, size_t size);
@@ -70,17 +84,36 @@ enum wt_status wt_metadata_add(struct wt_reader *reader, const uint8_t *payload,
                                uint64_t offset);
 struct wt_metadata *wt_metadata_find(struct wt_reader *reader, uint32_t id);
 
+/* The rows of a metadata block of version 6. */
+enum wt_status wt_metadata6_block(struct wt_reader *reader, const uint8_t *body, size_t size);
+
 /* Gives a field the names that an event Weir/Enum has for its values, and a thread the one of
  * Weir/ThreadName. */
 void wt_names_take(struct wt_reader *reader, const struct wt_event *event);
 
 enum wt_status wt_stack_block(struct wt_reader *reader, const uint8_t *body, size_t size);
-void wt_stacks_forget(struct wt_reader *reader);
+
+/* Label lists of version 6, and those of an event by its label_list_id. */
+enum wt_status wt_label_block(struct wt_reader *reader, const uint8_t *body, size_t size);
+void wt_labels_find(struct wt_reader *reader, struct wt_event *event);
 
 enum wt_status wt_point_block(struct wt_reader *reader, const uint8_t *body, size_t size);
 
+/* Delivers what is held back, takes the numbers of the point, forgets, and calls the handler. */
+enum wt_status wt_point_take(struct wt_reader *reader, const struct wt_point *point);
+
+/* The blocks of version 6 with its points and threads. */
+enum wt_status wt_point6_block(struct wt_reader *reader, const uint8_t *body, size_t size);
+enum wt_status wt_thread_block(struct wt_reader *reader, const uint8_t *body, size_t size);
+enum wt_status wt_remove_block(struct wt_reader *reader, const uint8_t *body, size_t size);
+
 /* The thread with that id, created on first use; NULL with the error set if that fails. */
 struct wt_thread *wt_thread_get(struct wt_reader *reader, uint64_t capture_thread, bool *is_new);
+
+struct wt_thread *wt_thread_find(const struct wt_reader *reader, uint64_t capture_thread);
+
+/* A new thread in the place of one that has been removed, or forgotten; NULL as above. */
+struct wt_thread *wt_thread_renew(struct wt_reader *reader, uint64_t capture_thread);
 
 /* Records a number seen in an event or at a point, and reports gaps. */
 enum wt_status wt_thread_advance(struct wt_reader *reader, struct wt_thread *thread,

@@ -2,26 +2,8 @@
 #include "reader_impl.h"
 
 #include <inttypes.h>
-#include <stdlib.h>
-#include <string.h>
 
-#define STACK_START_SIZE 8u
-#define STACK_MAX_SIZE   65527u /* the common readers store size + 8 in 16 bits */
-
-static bool have_room(struct wt_reader *reader)
-{
-    if (reader->stack_count < reader->stack_capacity)
-        return true;
-    if (reader->stack_capacity > UINT32_MAX / 2)
-        return false;
-    uint32_t capacity = reader->stack_capacity ? 2 * reader->stack_capacity : 64;
-    struct stack_entry *larger = realloc(reader->stacks, capacity * sizeof(*larger));
-    if (!larger)
-        return false;
-    reader->stacks = larger;
-    reader->stack_capacity = capacity;
-    return true;
-}
+#define STACK_MAX_SIZE 65527u /* the common readers store size + 8 in 16 bits */
 
 static enum wt_status add_stack(struct wt_reader *reader, uint32_t id, const uint8_t *bytes,
                                 uint32_t size, uint64_t offset)
@@ -31,23 +13,19 @@ static enum wt_status add_stack(struct wt_reader *reader, uint32_t id, const uin
         wt_tell(reader, WT_RULE_STACK_SIZE, offset, "stack %" PRIu32 " has %" PRIu32 " bytes", id,
                 size);
     reader->totals.stacks++;
-    if (wt_map_find(&reader->stack_map, id)) {
+    switch (wt_pieces_add(&reader->stacks, id, bytes, size)) {
+    case WT_PIECES_OK:
+        break;
+    case WT_PIECES_KNOWN:
         wt_tell(reader, WT_RULE_STACK_REDEFINED, offset, "stack %" PRIu32 " is defined again", id);
-        return WT_OK;
-    }
-    /* The size of a table entry is counted too; otherwise empty stacks would be unlimited. */
-    const size_t cost = 48;
-    uint8_t *copy = wt_arena_take(&reader->stack_arena, size + cost);
-    if (!copy && reader->stack_arena.over_limit)
+        break;
+    case WT_PIECES_LIMIT:
         return wt_fail(reader, WT_ERROR_LIMIT, WT_RULE_LIMIT, offset,
                        "more than %zu bytes of stacks without a sequence point",
                        reader->options.limits.stack_bytes_max);
-    if (!copy || !have_room(reader) || !wt_map_insert(&reader->stack_map, id, reader->stack_count))
+    case WT_PIECES_MEMORY:
         return wt_fail(reader, WT_ERROR_MEMORY, WT_RULE_NONE, offset, "out of memory");
-    memcpy(copy, bytes, size);
-    reader->stacks[reader->stack_count].bytes = copy;
-    reader->stacks[reader->stack_count].size = size;
-    reader->stack_count++;
+    }
     return WT_OK;
 }
 
@@ -77,11 +55,4 @@ enum wt_status wt_stack_block(struct wt_reader *reader, const uint8_t *body, siz
         wt_tell(reader, WT_RULE_STACK_BLOCK, at + (uint64_t)(cursor.at - body),
                 "%zu bytes after the last stack", wt_cursor_left(&cursor));
     return WT_OK;
-}
-
-void wt_stacks_forget(struct wt_reader *reader)
-{
-    wt_map_clear(&reader->stack_map);
-    wt_arena_clear(&reader->stack_arena);
-    reader->stack_count = 0;
 }

@@ -64,6 +64,45 @@ size_t wt_utf16_to_utf8(const uint8_t *bytes, size_t size, char *text, size_t ca
     return out.needed;
 }
 
+/* The code that begins at bytes[*at], which moves behind it; 0 for a byte that is part of none. */
+static uint32_t take_code(const uint8_t *bytes, size_t size, size_t *at)
+{
+    static const uint32_t least[] = {0, 0, 0x80, 0x800, 0x10000};
+    uint8_t first = bytes[(*at)++];
+    size_t count = first < 0x80   ? 1
+                   : first < 0xC0 ? 0
+                   : first < 0xE0 ? 2
+                   : first < 0xF0 ? 3
+                   : first < 0xF8 ? 4
+                                  : 0;
+    if (count < 2)
+        return count ? first : 0;
+    if (count - 1 > size - *at)
+        return 0;
+    uint32_t code = first & (0xFFu >> (count + 1));
+    for (size_t i = 0; i < count - 1; i++) {
+        if ((bytes[*at + i] & 0xC0) != 0x80)
+            return 0;
+        code = code << 6 | (bytes[*at + i] & 0x3Fu);
+    }
+    if (code < least[count] || code > 0x10FFFF || (code >= 0xD800 && code <= 0xDFFF))
+        return 0;
+    *at += count - 1;
+    return code;
+}
+
+size_t wt_utf8_clean(const uint8_t *bytes, size_t size, char *text, size_t capacity)
+{
+    struct out out = {text, capacity ? capacity - 1 : 0, 0, capacity == 0};
+    for (size_t at = 0; at < size;) {
+        uint32_t code = take_code(bytes, size, &at);
+        put_code(&out, code ? code : 0xFFFD);
+    }
+    if (capacity)
+        *out.at = '\0';
+    return out.needed;
+}
+
 void wt_guid_text(const uint8_t guid[16], char out[37])
 {
     snprintf(out, 37, "%08" PRIx32 "-%04x-%04x-%02x%02x-%02x%02x%02x%02x%02x%02x",

@@ -1,4 +1,5 @@
-/* Capture threads: their numbers, gaps and sequence points, and delivery to the handlers. */
+/* Capture threads: their numbers and gaps, the sequence points of versions 4 and 5, and delivery to
+ * the handlers. */
 #include "reader_impl.h"
 
 #include <inttypes.h>
@@ -32,19 +33,26 @@ static struct wt_thread *add_thread(struct wt_reader *reader)
     return &reader->thread_pieces[index / THREADS_PER_PIECE][index % THREADS_PER_PIECE];
 }
 
-struct wt_thread *wt_thread_get(struct wt_reader *reader, uint64_t capture_thread, bool *is_new)
+struct wt_thread *wt_thread_find(const struct wt_reader *reader, uint64_t capture_thread)
 {
     const uint32_t *index = wt_map_find(&reader->thread_map, capture_thread);
-    *is_new = index == NULL;
-    if (index)
-        return &reader->thread_pieces[*index / THREADS_PER_PIECE][*index % THREADS_PER_PIECE];
+    return index ? &reader->thread_pieces[*index / THREADS_PER_PIECE][*index % THREADS_PER_PIECE]
+                 : NULL;
+}
+
+struct wt_thread *wt_thread_renew(struct wt_reader *reader, uint64_t capture_thread)
+{
     if (reader->thread_count >= reader->options.limits.threads_max) {
         wt_fail(reader, WT_ERROR_LIMIT, WT_RULE_LIMIT, reader->input.offset,
                 "more than %" PRIu32 " capture threads", reader->options.limits.threads_max);
         return NULL;
     }
     struct wt_thread *thread = add_thread(reader);
-    if (!thread || !wt_map_insert(&reader->thread_map, capture_thread, reader->thread_count)) {
+    uint32_t *index = wt_map_find(&reader->thread_map, capture_thread);
+    if (index)
+        *index = reader->thread_count;
+    if (!thread ||
+        (!index && !wt_map_insert(&reader->thread_map, capture_thread, reader->thread_count))) {
         wt_fail(reader, WT_ERROR_MEMORY, WT_RULE_NONE, reader->input.offset, "out of memory");
         return NULL;
     }
@@ -52,6 +60,13 @@ struct wt_thread *wt_thread_get(struct wt_reader *reader, uint64_t capture_threa
     thread->index = reader->thread_count++;
     reader->totals.threads = reader->thread_count;
     return thread;
+}
+
+struct wt_thread *wt_thread_get(struct wt_reader *reader, uint64_t capture_thread, bool *is_new)
+{
+    struct wt_thread *thread = wt_thread_find(reader, capture_thread);
+    *is_new = thread == NULL;
+    return thread ? thread : wt_thread_renew(reader, capture_thread);
 }
 
 /* An event's number is expected to be last + 1, a point's to be last. */
@@ -88,10 +103,14 @@ enum wt_status wt_thread_advance(struct wt_reader *reader, struct wt_thread *thr
 static enum wt_status point_entry(struct wt_reader *reader, struct wt_point_entry entry,
                                   int64_t time)
 {
-    bool is_new;
-    struct wt_thread *thread = wt_thread_get(reader, entry.capture_thread, &is_new);
-    if (!thread)
+    bool is_new = false;
+    struct wt_thread *thread = reader->trace.major == 4
+                                   ? wt_thread_get(reader, entry.capture_thread, &is_new)
+                                   : wt_thread_find(reader, entry.capture_thread);
+    if (!thread && reader->trace.major == 4)
         return reader->error.status;
+    if (!thread)
+        return WT_OK; /* the block's reader has reported it */
     if (!is_new)
         return wt_thread_advance(reader, thread, entry.sequence, true, reader->block.offset, time);
     thread->sequence = thread->first_sequence = entry.sequence;
@@ -105,6 +124,33 @@ struct wt_point_entry wt_point_entry(const struct wt_point *point, uint32_t inde
     const uint8_t *bytes = point->entries + (size_t)index * POINT_ENTRY_SIZE;
     struct wt_point_entry entry = {wt_load_u64(bytes), wt_load_u32(bytes + 8)};
     return entry;
+}
+
+static void forget(struct wt_reader *reader, const struct wt_point *point)
+{
+    wt_pieces_forget(&reader->stacks);
+    wt_pieces_forget(&reader->labels);
+    if (point->forgets_threads)
+        wt_map_clear(&reader->thread_map);
+    if (point->forgets_metadata)
+        wt_map_clear(&reader->metadata_map);
+}
+
+enum wt_status wt_point_take(struct wt_reader *reader, const struct wt_point *point)
+{
+    wt_order_release(&reader->order, INT64_MAX, &reader->handlers, reader->context, &reader->stop);
+    enum wt_status status = WT_OK;
+    for (uint32_t i = 0; i < point->thread_count && status == WT_OK; i++)
+        status = point_entry(reader, wt_point_entry(point, i), point->time);
+    wt_order_release(&reader->order, INT64_MAX, &reader->handlers, reader->context, &reader->stop);
+    forget(reader, point);
+    if (status != WT_OK)
+        return status;
+    reader->totals.points++;
+    reader->totals.point_time = point->time;
+    if (reader->handlers.point && !reader->stop)
+        reader->handlers.point(reader->context, point);
+    return WT_OK;
 }
 
 enum wt_status wt_point_block(struct wt_reader *reader, const uint8_t *body, size_t size)
@@ -127,19 +173,7 @@ enum wt_status wt_point_block(struct wt_reader *reader, const uint8_t *body, siz
     if (size != POINT_START_SIZE + (size_t)point.thread_count * POINT_ENTRY_SIZE)
         wt_tell(reader, WT_RULE_POINT_BLOCK, reader->block.body_offset,
                 "sequence point of %zu bytes for %" PRIu32 " threads", size, point.thread_count);
-    wt_order_release(&reader->order, INT64_MAX, &reader->handlers, reader->context, &reader->stop);
-    enum wt_status status = WT_OK;
-    for (uint32_t i = 0; i < point.thread_count && status == WT_OK; i++)
-        status = point_entry(reader, wt_point_entry(&point, i), point.time);
-    wt_order_release(&reader->order, INT64_MAX, &reader->handlers, reader->context, &reader->stop);
-    wt_stacks_forget(reader);
-    if (status != WT_OK)
-        return status;
-    reader->totals.points++;
-    reader->totals.point_time = point.time;
-    if (reader->handlers.point && !reader->stop)
-        reader->handlers.point(reader->context, &point);
-    return WT_OK;
+    return wt_point_take(reader, &point);
 }
 
 static enum wt_status order_failed(struct wt_reader *reader, enum wt_order_result result)

@@ -88,12 +88,14 @@ static void on_trace(void *context, const struct wt_trace_info *info)
     check->frequency = info->frequency;
     if (info->frequency <= 0)
         tell(check, WT_RULE_TRACE_OBJECT, info->offset, "frequency is %" PRId64, info->frequency);
-    if (info->process_id == 0)
+    /* Version 6 need not say which process it is, and how many processors there are. */
+    const bool may_lack = info->major >= 6;
+    if (info->process_id == 0 && !may_lack)
         tell(check, WT_RULE_TRACE_OBJECT, info->offset, "process id is 0");
     if (info->pointer_size != 4 && info->pointer_size != 8)
         tell(check, WT_RULE_TRACE_OBJECT, info->offset, "pointer size is %" PRId32,
              info->pointer_size);
-    if (info->processors < 1)
+    if (info->processors < (may_lack ? 0 : 1))
         tell(check, WT_RULE_TRACE_OBJECT, info->offset, "number of processors is %" PRId32,
              info->processors);
     if (info->year < 1601 || info->year > 9999 || info->month < 1 || info->month > 12 ||
@@ -219,7 +221,7 @@ static void check_introductions(struct check *check)
 {
     const struct wt_thread *thread;
     for (uint32_t i = 0; (thread = wt_reader_thread(check->run.reader, i)); i++) {
-        if (thread->first_seen_in_point && thread->first_sequence == 1)
+        if (thread->has_row || (thread->first_seen_in_point && thread->first_sequence == 1))
             continue;
         uint64_t offset = i < check->thread_capacity ? check->threads[i].first_event_offset : 0;
         tell(check, WT_RULE_INTRODUCTION, offset,

@@ -1,6 +1,7 @@
 /* weir dump: events as text or JSON, one per line. */
 #include "cursor.h"
 #include "json.h"
+#include "labels.h"
 #include "lost.h"
 #include "output.h"
 #include "tool.h"
@@ -13,7 +14,7 @@
 /* An event kept for --last until newer ones replace it. */
 struct kept {
     struct wt_event event;
-    uint8_t *bytes; /* payload, then stack */
+    uint8_t *bytes; /* payload, stack, labels */
     size_t capacity;
 };
 
@@ -55,9 +56,12 @@ static bool matches(const struct dump *dump, const struct wt_event *event)
 
 static const char *string_of(struct dump *dump, const struct wt_value *value)
 {
-    size_t needed = (size_t)value->size * 3 / 2 + 4;
+    size_t needed = (size_t)value->size * 3 + 4;
     dump->text = wt_grow(dump->text, &dump->text_capacity, needed, 1);
-    wt_utf16_to_utf8(value->bytes, value->size, dump->text, dump->text_capacity);
+    if (value->kind == WT_VALUE_UTF8)
+        wt_utf8_clean(value->bytes, value->size, dump->text, dump->text_capacity);
+    else
+        wt_utf16_to_utf8(value->bytes, value->size, dump->text, dump->text_capacity);
     return dump->text;
 }
 
@@ -113,6 +117,7 @@ static void json_value(void *context, const char *name, const struct wt_value *v
         wt_json_string(json, name, text);
         break;
     case WT_VALUE_STRING:
+    case WT_VALUE_UTF8:
         wt_json_string(json, name, string_of(dump, value));
         break;
     case WT_VALUE_BYTES:
@@ -194,6 +199,7 @@ static void text_value(void *context, const char *name, const struct wt_value *v
         fputs(text, stdout);
         break;
     case WT_VALUE_STRING:
+    case WT_VALUE_UTF8:
         wt_print_escaped(stdout, string_of(dump, value), 1);
         break;
     case WT_VALUE_BYTES:
@@ -261,11 +267,11 @@ static void json_header(struct dump *dump, const struct wt_event *event)
     wt_json_string(json, "provider", metadata->provider_name);
     wt_json_string(json, "name", metadata->event_name);
     wt_json_i64(json, "id", metadata->event_id);
-    wt_json_i64(json, "version", metadata->version);
-    wt_json_i64(json, "level", metadata->level);
-    wt_json_u64(json, "keywords", metadata->keywords);
-    if (metadata->has_opcode)
-        wt_json_u64(json, "opcode", metadata->opcode);
+    wt_json_i64(json, "version", wt_event_version(event));
+    wt_json_i64(json, "level", wt_event_level(event));
+    wt_json_u64(json, "keywords", wt_event_keywords(event));
+    if (metadata->has_opcode || wt_event_opcode(event))
+        wt_json_u64(json, "opcode", wt_event_opcode(event));
     wt_json_u64(json, "metadataId", event->metadata_id);
     wt_json_u64(json, "captureThread", event->capture_thread);
     wt_json_u64(json, "thread", event->thread_id);
@@ -287,6 +293,7 @@ static void json_header(struct dump *dump, const struct wt_event *event)
         wt_guid_text(event->related_activity_id, text);
         wt_json_string(json, "relatedActivityId", text);
     }
+    wt_labels_json(event, json);
 }
 
 static void print_json(struct dump *dump, const struct wt_event *event)
@@ -318,7 +325,8 @@ static void print_text_header(struct dump *dump, const struct wt_event *event)
     char text[40];
     wt_seconds_text(wt_time_relative_ns(wt_reader_trace(dump->run.reader), event->time), text);
     printf("%16s %" PRIu64, text, event->capture_thread);
-    if (event->thread_id != event->capture_thread)
+    bool has_id = event->thread_id != 0 || !event->thread->has_row;
+    if (has_id && event->thread_id != event->capture_thread)
         printf("/%" PRIu64, event->thread_id);
     if (event->thread->name) {
         fputs(" [", stdout);
@@ -346,6 +354,7 @@ static void print_text_tail(struct dump *dump, const struct wt_event *event)
         wt_guid_text(event->related_activity_id, text);
         printf(" related=%s", text);
     }
+    wt_labels_text(event);
     if (!dump->stacks || !event->stack)
         return;
     uint32_t pointer = pointer_size(dump);
@@ -391,7 +400,7 @@ static void keep(struct dump *dump, const struct wt_event *event)
     size_t at = (size_t)(dump->matched % dump->last);
     dump->ring = wt_grow(dump->ring, &dump->ring_capacity, at + 1, sizeof(*dump->ring));
     struct kept *kept = &dump->ring[at];
-    size_t size = (size_t)event->payload_size + event->stack_size;
+    size_t size = (size_t)event->payload_size + event->stack_size + event->label_size;
     kept->bytes = wt_grow(kept->bytes, &kept->capacity, size + 1, 1);
     if (event->payload_size)
         memcpy(kept->bytes, event->payload, event->payload_size);
@@ -401,6 +410,10 @@ static void keep(struct dump *dump, const struct wt_event *event)
     kept->event.payload = kept->bytes;
     if (event->stack)
         kept->event.stack = kept->bytes + event->payload_size;
+    uint8_t *labels = kept->bytes + event->payload_size + event->stack_size;
+    if (event->label_size)
+        memcpy(labels, event->labels, event->label_size);
+    kept->event.labels = labels;
 }
 
 static void on_metadata(void *context, const struct wt_metadata *metadata)
@@ -448,7 +461,8 @@ static const char help[] =
     "                 keywords, opcode, metadataId, captureThread, thread, threadName, processor, "
     "number,\n"
     "                 sequence, sorted, offset, stackId, stack, activityId, relatedActivityId,\n"
-    "                 payloadBytes, fields; payload, rest or undecodable in hexadecimal.\n"
+    "                 traceId, spanId, labels [{key, value}] (version 6), payloadBytes, fields;\n"
+    "                 payload, rest or undecodable in hexadecimal.\n"
     "                 Integers are exact; NaN and infinities are strings. A trace without its end "
     "tag\n"
     "                 gets one more line: status, lost (null: it is unknown), lost_at_least,\n"

@@ -21,14 +21,14 @@ static const struct command commands[] = {
 
 static void print_help(FILE *file)
 {
-    fputs(
-        "usage: weir COMMAND [OPTION]... FILE\n"
-        "       weir ps | weir collect [OPTION]... -p PID | weir collect [OPTION]... -- COMMAND\n"
-        "\n"
-        "Reads nettrace traces, versions 4 and 5. FILE may be - for standard input. Collects them\n"
-        "from processes that serve the Diagnostics IPC protocol of .NET.\n"
-        "\n",
-        file);
+    fputs("usage: weir COMMAND [OPTION]... FILE\n"
+          "       weir ps | weir collect [OPTION]... -p PID | weir collect [OPTION]... -- COMMAND\n"
+          "\n"
+          "Reads nettrace traces, versions 4 to 6. FILE may be - for standard input. Collects them "
+          "from\n"
+          "processes that serve the Diagnostics IPC protocol of .NET.\n"
+          "\n",
+          file);
     for (size_t i = 0; i < COMMAND_COUNT; i++)
         fprintf(file, "  %-8s %s\n", commands[i].name, commands[i].text);
     fputs(

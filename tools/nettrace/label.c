@@ -1,0 +1,196 @@
+/* Label lists of version 6: what an event carries besides its payload. They live until the next
+ * sequence point, as stacks do. The lists are kept as they are stored, once they have been checked,
+ * so that an event's labels are a piece of bytes that can be copied. */
+#include "reader_impl.h"
+
+#include <inttypes.h>
+
+#define KIND_MASK 0x7Fu
+#define KIND_LAST 0x80u
+#define GUID_SIZE 16u
+
+static void take_text(struct wt_cursor *cursor, const char **text, uint32_t *size)
+{
+    *size = wt_cursor_var32(cursor);
+    *text = (const char *)wt_cursor_bytes(cursor, *size);
+}
+
+/* Takes one label after its kind; false for an unknown kind, whose size is not known. */
+static bool take_value(struct wt_cursor *cursor, struct wt_label *label)
+{
+    switch (label->kind) {
+    case WT_LABEL_ACTIVITY_ID:
+    case WT_LABEL_RELATED_ACTIVITY_ID:
+    case WT_LABEL_TRACE_ID:
+        label->bytes = wt_cursor_bytes(cursor, GUID_SIZE);
+        return true;
+    case WT_LABEL_SPAN_ID:
+    case WT_LABEL_KEYWORDS:
+        label->u = wt_cursor_u64(cursor);
+        return true;
+    case WT_LABEL_STRING:
+        take_text(cursor, &label->key, &label->key_size);
+        take_text(cursor, &label->text, &label->text_size);
+        return true;
+    case WT_LABEL_INTEGER:
+        take_text(cursor, &label->key, &label->key_size);
+        label->i = wt_cursor_zigzag64(cursor);
+        return true;
+    case WT_LABEL_OPCODE:
+    case WT_LABEL_LEVEL:
+    case WT_LABEL_VERSION:
+        label->u = wt_cursor_u8(cursor);
+        return true;
+    }
+    return false;
+}
+
+static bool take_label(struct wt_cursor *cursor, struct wt_label *label, bool *is_last)
+{
+    memset(label, 0, sizeof(*label));
+    uint8_t kind = wt_cursor_u8(cursor);
+    label->kind = (enum wt_label_kind)(kind & KIND_MASK);
+    *is_last = (kind & KIND_LAST) != 0;
+    return cursor->fault != WT_FAULT_NONE || take_value(cursor, label);
+}
+
+/* --- Events. --------------------------------------------------------------------------------- */
+
+bool wt_event_label(const struct wt_event *event, uint32_t *at, struct wt_label *label)
+{
+    bool is_last;
+    if (*at >= event->label_size)
+        return false;
+    struct wt_cursor cursor = wt_cursor_make(event->labels + *at, event->label_size - *at);
+    if (!take_label(&cursor, label, &is_last) || cursor.fault != WT_FAULT_NONE)
+        return false;
+    *at = (uint32_t)(cursor.at - event->labels);
+    return true;
+}
+
+/* The last label of that kind. */
+static bool find(const struct wt_event *event, enum wt_label_kind kind, struct wt_label *found)
+{
+    bool is_found = false;
+    struct wt_label label;
+    for (uint32_t at = 0; wt_event_label(event, &at, &label);) {
+        if (label.kind != kind)
+            continue;
+        *found = label;
+        is_found = true;
+    }
+    return is_found;
+}
+
+uint8_t wt_event_opcode(const struct wt_event *event)
+{
+    struct wt_label label;
+    return find(event, WT_LABEL_OPCODE, &label) ? (uint8_t)label.u : event->metadata->opcode;
+}
+
+uint64_t wt_event_keywords(const struct wt_event *event)
+{
+    struct wt_label label;
+    return find(event, WT_LABEL_KEYWORDS, &label) ? label.u : event->metadata->keywords;
+}
+
+int32_t wt_event_level(const struct wt_event *event)
+{
+    struct wt_label label;
+    return find(event, WT_LABEL_LEVEL, &label) ? (int32_t)label.u : event->metadata->level;
+}
+
+int32_t wt_event_version(const struct wt_event *event)
+{
+    struct wt_label label;
+    return find(event, WT_LABEL_VERSION, &label) ? (int32_t)label.u : event->metadata->version;
+}
+
+static void copy_id(uint8_t id[16], const struct wt_event *event, enum wt_label_kind kind)
+{
+    struct wt_label label;
+    if (find(event, kind, &label))
+        memcpy(id, label.bytes, GUID_SIZE);
+    else
+        memset(id, 0, GUID_SIZE);
+}
+
+void wt_labels_find(struct wt_reader *reader, struct wt_event *event)
+{
+    const struct wt_piece *list =
+        event->label_list_id ? wt_pieces_find(&reader->labels, event->label_list_id) : NULL;
+    if (event->label_list_id && !list)
+        wt_tell(reader, WT_RULE_LABEL_UNDEFINED, event->offset,
+                "label list %" PRIu32 " is not defined at this place", event->label_list_id);
+    event->labels = list ? list->bytes : NULL;
+    event->label_size = list ? list->size : 0;
+    copy_id(event->activity_id, event, WT_LABEL_ACTIVITY_ID);
+    copy_id(event->related_activity_id, event, WT_LABEL_RELATED_ACTIVITY_ID);
+}
+
+/* --- Blocks. --------------------------------------------------------------------------------- */
+
+static enum wt_status bad_block(struct wt_reader *reader, uint64_t offset, const char *what)
+{
+    return wt_fail(reader, WT_ERROR_FORMAT, WT_RULE_LABEL_BLOCK, offset,
+                   "the label list at offset %" PRIu64 " %s", offset, what);
+}
+
+static enum wt_status add_list(struct wt_reader *reader, uint32_t id, const uint8_t *bytes,
+                               uint32_t size, uint64_t offset)
+{
+    reader->totals.label_lists++;
+    if (id == 0)
+        wt_tell(reader, WT_RULE_LABEL_BLOCK, offset, "a label list with index 0");
+    else
+        switch (wt_pieces_add(&reader->labels, id, bytes, size)) {
+        case WT_PIECES_OK:
+            break;
+        case WT_PIECES_KNOWN:
+            wt_tell(reader, WT_RULE_LABEL_REDEFINED, offset,
+                    "label list %" PRIu32 " is defined again", id);
+            break;
+        case WT_PIECES_LIMIT:
+            return wt_fail(reader, WT_ERROR_LIMIT, WT_RULE_LIMIT, offset,
+                           "more than %zu bytes of labels without a sequence point",
+                           reader->options.limits.stack_bytes_max);
+        case WT_PIECES_MEMORY:
+            return wt_fail(reader, WT_ERROR_MEMORY, WT_RULE_NONE, offset, "out of memory");
+        }
+    return WT_OK;
+}
+
+/* Takes the labels of one list, up to the one that is marked as the last. */
+static enum wt_status take_list(struct wt_reader *reader, struct wt_cursor *cursor, uint32_t id,
+                                uint64_t offset)
+{
+    const uint8_t *start = cursor->at;
+    struct wt_label label;
+    for (bool is_last = false; !is_last && cursor->fault == WT_FAULT_NONE;)
+        if (!take_label(cursor, &label, &is_last))
+            return bad_block(reader, offset, "has a label of a kind that is not known");
+    if (cursor->fault == WT_FAULT_VARINT)
+        return bad_block(reader, offset, "has a number that is too long");
+    if (cursor->fault == WT_FAULT_NONE)
+        return add_list(reader, id, start, (uint32_t)(cursor->at - start), offset);
+    return reader->partial ? WT_OK : bad_block(reader, offset, "goes beyond its block's end");
+}
+
+enum wt_status wt_label_block(struct wt_reader *reader, const uint8_t *body, size_t size)
+{
+    const uint64_t at = reader->block.body_offset;
+    struct wt_cursor cursor = wt_cursor_make(body, size);
+    if (reader->handlers.block)
+        reader->handlers.block(reader->context, &reader->block);
+    uint32_t first = wt_cursor_u32(&cursor);
+    uint32_t count = wt_cursor_u32(&cursor);
+    if (cursor.fault != WT_FAULT_NONE)
+        return reader->partial ? WT_OK : bad_block(reader, at, "has no count");
+    enum wt_status status = WT_OK;
+    for (uint32_t i = 0; i < count && cursor.fault == WT_FAULT_NONE && status == WT_OK; i++)
+        status = take_list(reader, &cursor, first + i, at + (uint64_t)(cursor.at - body));
+    if (status == WT_OK && wt_cursor_left(&cursor) > 0)
+        wt_tell(reader, WT_RULE_LABEL_BLOCK, at + (uint64_t)(cursor.at - body),
+                "%zu bytes after the last label list", wt_cursor_left(&cursor));
+    return status;
+}
