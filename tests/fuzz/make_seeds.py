@@ -1,5 +1,6 @@
 """Writes seeds: make_seeds.py FOLDER TRACES RECORDINGS
 
+FOLDER/version6: the blocks of streams of version 6, as fuzz_version6.c reads them.
 FOLDER/reader: the fronts of the real traces in TRACES, and streams that hold what those do not.
 FOLDER/client: replies of the Diagnostics IPC protocol after a byte 0, lists of providers after a byte 1.
 FOLDER/command: requests that start a session, of each version, and those of RECORDINGS.
@@ -12,6 +13,7 @@ import sys
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "format"))
 from nettrace_build import I32, LOSS_FIELDS, STRING, U32, U64, Stream, utf16, varint  # noqa: E402
+from nettrace6_build import LOSS6_FIELDS, Stream6, text8  # noqa: E402
 
 FRONT_BYTES = 48 * 1024  # of a long trace: it holds every kind of block
 
@@ -71,6 +73,46 @@ def uncompressed():
     blob = struct.pack("<I", len(blob)) + blob
     stream.block("EventBlock", struct.pack("<HHqq", 20, 0, 9, 9) + blob + blob)
     return stream.end()
+
+
+# --- Version 6. ------------------------------------------------------------------------------------------
+
+def every_block():
+    stream = Stream6()
+    stream.thread(1, 5001, "main")
+    stream.thread(1 << 23, None, None)
+    loss = stream.define("Weir", 1, "Loss", LOSS6_FIELDS)
+    options = b"\1\x0A\3" + bytes(8) + b"\4" + text8("{n}") + b"\5" + text8("d") + b"\6" + text8("k") + text8("v") + b"\7" + bytes(16)
+    tick = stream.define("Demo", 2, "Tick", [("n", 20), ("v", 21), ("b", 26)], options + b"\x08\4\x09\1")
+    stream.stacks(1, [1, 2], [])
+    stream.labels(1, [(1, bytes(16)), (2, bytes(16)), (3, bytes(16)), (4, bytes(8))],
+                  [(5, text8("k") + text8("v")), (6, text8("i") + b"\5"), (7, b"\1"), (8, bytes(8)), (9, b"\2"), (10, b"\3")])
+    stream.events((tick, 1, 10, b"\5\x80\1\1"), (tick, 1 << 23, 11, b"\5\5\0"), labels=1, stack=1)
+    stream.lose(1, 2)
+    stream.events((tick, 1, 12, b"\0\0\0"), labels=2, stack=2)
+    stream.events((loss, 1 << 23, 13, 1, 1, "FULL", 2))
+    stream.remove(1 << 23)
+    stream.point(20, 1, flags=2)
+    stream.block(99, b"unknown")
+    stream.point(21, flags=1)
+    return stream.end()
+
+
+def every_type():
+    stream = Stream6()
+    stream.thread(1, 5001)
+    types = [b"\x13\x17", b"\x16\x17\4\0", b"\x18\x17", b"\x19\x08", b"\1\1\0\3\0\1x\7", b"\x13\1\1\0\4\0\1u\x13\x14", b"\x18\1\1\0\3\0\1x\5"]
+    kind = stream.define("Demo", 1, "All", [(chr(ord("a") + i), kind) for i, kind in enumerate(types)])
+    payload = b"\2\0hisome\x0F\0\2\0\x1D\0\4\0\xFF\xFF\1\0\1\0\5\4\0\2\0" + b"ok\1\0\2\0\3"
+    stream.events((kind, 1, 10, payload), (kind, 1, 11, payload[:-1]))
+    header = struct.pack("<HHqq", 20, 0, 12, 12)
+    stream.block(2, header + struct.pack("<IIIQQIIqII", 48 + 4, kind, 3, 1, 1, 0, 0, 12, 0, 4) + b"\0\0hi")
+    return stream.end()
+
+
+def blocks(stream):
+    """What follows the header and the Trace block."""
+    return stream[24 + struct.unpack_from("<I", stream, 20)[0] % 2**24:]
 
 
 # --- Requests. -------------------------------------------------------------------------------------------
@@ -159,7 +201,9 @@ def main():
     folder, traces, recordings = map(pathlib.Path, sys.argv[1:])
     reader = {path.name: path.read_bytes()[:FRONT_BYTES] for path in traces.glob("*.nettrace")}
     reader.update((f"{make.__name__}.nettrace", make()) for make in (losses, enums, arrays, uncompressed))
-    write(folder / "reader", reader)
+    sixth = {f"{make.__name__}.nettrace": make() for make in (every_block, every_type)}
+    write(folder / "reader", {**reader, **sixth})
+    write(folder / "version6", {name: blocks(stream) for name, stream in sixth.items()})
     requests = starts()
     conversations = {f"misbehaving_{i}": conversation for i, conversation in enumerate(misbehaving(requests["collect_6"]))}
     for path in recordings.glob("*.txt"):
