@@ -72,6 +72,18 @@ static void touch_labels(const struct wt_event *event)
            (uint64_t)(int64_t)wt_event_level(event) + (uint64_t)(int64_t)wt_event_version(event);
 }
 
+static void touch_by_name(const struct wt_event *event)
+{
+    uint64_t u = 0;
+    char text[20];
+    if (event->metadata->field_count == 0)
+        return;
+    const struct wt_field *last = &event->metadata->fields[event->metadata->field_count - 1];
+    if (wt_event_u64(event, last->name, &u) == WT_PRESENT)
+        sink = sink + u;
+    wt_event_text(event, last->name, text, sizeof(text), NULL);
+}
+
 static void on_event(void *context, const struct wt_event *event)
 {
     static const struct wt_visitor visitor = {on_value, on_begin, on_end};
@@ -90,6 +102,7 @@ static void on_event(void *context, const struct wt_event *event)
     if (depth != 0 || good != same || used != checked || used > event->payload_size)
         abort();
     touch_labels(event);
+    touch_by_name(event);
     wt_time_utc_text(wt_reader_trace(fuzz->reader), event->time, text);
 }
 

@@ -362,3 +362,46 @@ bool wt_field_get(const struct wt_metadata *metadata, int index, const uint8_t *
     return walk_fields(&walk, metadata->fields, (uint32_t)index) &&
            take_at(&walk, &metadata->fields[index], value);
 }
+
+/* --- By name. -------------------------------------------------------------------------------- */
+
+/* The field with that path in a list of fields: its name, or "object.path". `before` is set to the
+ * fields that precede it in its list, and `rest` to what is left of the path. */
+static const struct wt_field *find_step(const struct wt_field *fields, uint32_t count,
+                                        const char *path, uint32_t *before, const char **rest)
+{
+    for (*before = 0; *before < count; ++*before) {
+        const struct wt_field *field = &fields[*before];
+        size_t size = strlen(field->name);
+        if (strncmp(path, field->name, size) != 0)
+            continue;
+        *rest = path + size;
+        if (**rest == '\0')
+            return field;
+        if (field->type == WT_TYPE_OBJECT && *(*rest)++ == '.')
+            return field;
+    }
+    return NULL;
+}
+
+enum wt_presence wt_event_value(const struct wt_event *event, const char *path,
+                                struct wt_value *value, enum wt_type *type)
+{
+    struct walk walk = walk_make(event->payload, event->payload_size);
+    const struct wt_field *fields = event->metadata->fields;
+    uint32_t count = event->metadata->field_count, before;
+    walk.skips = true;
+    for (;;) {
+        const struct wt_field *field = find_step(fields, count, path, &before, &path);
+        if (!field || !walk_fields(&walk, fields, before))
+            return WT_ABSENT;
+        if (*path == '\0') {
+            if (field->type == WT_TYPE_OBJECT || (has_elements(field) && !is_piece(field)))
+                return WT_WRONG_TYPE;
+            *type = field->type;
+            return take_at(&walk, field, value) ? WT_PRESENT : WT_ABSENT;
+        }
+        fields = field->fields;
+        count = field->field_count;
+    }
+}

@@ -70,6 +70,41 @@ int wt_field_index(const struct wt_metadata *metadata, const char *name);
 bool wt_field_get(const struct wt_metadata *metadata, int index, const uint8_t *payload,
                   size_t size, struct wt_value *value);
 
+/* --- A field of an event, by name. -----------------------------------------------------------
+ *
+ * `path` is the name of a field, or "A.B" for the field B in the object A. Each function returns
+ *
+ *     WT_PRESENT     and the value;
+ *     WT_ABSENT      if this version of the event has no such field, if its fields are not known,
+ *                    or if the payload ends before the value does;
+ *     WT_WRONG_TYPE  if it is there, but of a type that the function does not read, whatever the
+ *                    value is.
+ *
+ * What they return through pointers is set only with WT_PRESENT, so a value that an older program
+ * did not write is never taken for 0. Each call walks the payload up to the field. A program that
+ * reads the same field of very many events finds its index once for each definition
+ * (wt_field_index) and then uses wt_field_get(). */
+enum wt_presence { WT_PRESENT = 0, WT_ABSENT, WT_WRONG_TYPE };
+
+/* Unsigned integers of every size, booleans (as stored), characters, and DateTime. */
+enum wt_presence wt_event_u64(const struct wt_event *event, const char *path, uint64_t *value);
+
+/* Signed integers of every size, and of the above those that have at most 32 bits. */
+enum wt_presence wt_event_i64(const struct wt_event *event, const char *path, int64_t *value);
+
+/* Single and Double. */
+enum wt_presence wt_event_f64(const struct wt_event *event, const char *path, double *value);
+
+/* Strings and arrays of UTF-8 units, as UTF-8 that ends with a NUL. Writes at most `capacity` bytes,
+ * cut at a character boundary; *size is set to the size of the whole text without the NUL, and may
+ * be NULL. `capacity` may be 0. */
+enum wt_presence wt_event_text(const struct wt_event *event, const char *path, char *text,
+                               size_t capacity, size_t *size);
+
+/* Any value that is neither an object nor an array (one of bytes is allowed), and its type. */
+enum wt_presence wt_event_value(const struct wt_event *event, const char *path,
+                                struct wt_value *value, enum wt_type *type);
+
 /* UTF-16LE to UTF-8, ending with a NUL; a lone surrogate becomes U+FFFD. Writes at most `capacity`
  * bytes, cut at a character boundary, and returns the size of the whole text without the NUL: at
  * most 3 * size / 2. `capacity` may be 0. */
