@@ -117,6 +117,14 @@ size_t wt_utf8_clean(const uint8_t *bytes, size_t size, char *text, size_t capac
 /* Writes a GUID as 00112233-4455-6677-8899-aabbccddeeff and a NUL: 37 bytes. */
 void wt_guid_text(const uint8_t guid[16], char out[37]);
 
+/* At most 24 nibbles, each of them a number; fewer numbers have more digits, but less than that. */
+#define WT_ACTIVITY_TEXT_BYTES 80
+
+/* The path that an activity id stands for, "//1/5/2", where it is one of .NET's or Weir's: the child 2
+ * of the root 5; "$" instead of "/" stands before a number that continues a path too long for an id.
+ * `process_id`: of the trace; 0: not known. False: the id is an ordinary one. */
+bool wt_activity_text(const uint8_t id[16], uint32_t process_id, char out[WT_ACTIVITY_TEXT_BYTES]);
+
 /* Nanoseconds from the trace's synchronisation moment to `time`; 0 if the frequency is not
  * positive; clamped to the range. */
 int64_t wt_time_relative_ns(const struct wt_trace_info *info, int64_t time);

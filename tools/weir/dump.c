@@ -245,6 +245,34 @@ static uint32_t pointer_size(const struct dump *dump)
     return wt_reader_trace(dump->run.reader)->pointer_size == 4 ? 4 : 8;
 }
 
+static bool activity_path(const struct dump *dump, const uint8_t id[16], char *text)
+{
+    return wt_activity_text(id, (uint32_t)wt_reader_trace(dump->run.reader)->process_id, text);
+}
+
+/* As a path of numbers if it is one. */
+static void print_activity(struct dump *dump, const uint8_t id[16], const char *what)
+{
+    char text[WT_ACTIVITY_TEXT_BYTES];
+    if (!is_set(id))
+        return;
+    if (!activity_path(dump, id, text))
+        wt_guid_text(id, text);
+    printf(" %s=%s", what, text);
+}
+
+static void json_activity(struct dump *dump, const uint8_t id[16], const char *id_key,
+                          const char *path_key)
+{
+    char text[WT_ACTIVITY_TEXT_BYTES];
+    if (!is_set(id))
+        return;
+    wt_guid_text(id, text);
+    wt_json_string(&dump->writer, id_key, text);
+    if (activity_path(dump, id, text))
+        wt_json_string(&dump->writer, path_key, text);
+}
+
 static void json_stack(struct dump *dump, const struct wt_event *event)
 {
     uint32_t pointer = pointer_size(dump);
@@ -285,14 +313,8 @@ static void json_header(struct dump *dump, const struct wt_event *event)
     wt_json_u64(json, "stackId", event->stack_id);
     if (dump->stacks)
         json_stack(dump, event);
-    if (is_set(event->activity_id)) {
-        wt_guid_text(event->activity_id, text);
-        wt_json_string(json, "activityId", text);
-    }
-    if (is_set(event->related_activity_id)) {
-        wt_guid_text(event->related_activity_id, text);
-        wt_json_string(json, "relatedActivityId", text);
-    }
+    json_activity(dump, event->activity_id, "activityId", "activityPath");
+    json_activity(dump, event->related_activity_id, "relatedActivityId", "relatedActivityPath");
     wt_labels_json(event, json);
 }
 
@@ -345,15 +367,8 @@ static void print_text_header(struct dump *dump, const struct wt_event *event)
 
 static void print_text_tail(struct dump *dump, const struct wt_event *event)
 {
-    char text[40];
-    if (is_set(event->activity_id)) {
-        wt_guid_text(event->activity_id, text);
-        printf(" activity=%s", text);
-    }
-    if (is_set(event->related_activity_id)) {
-        wt_guid_text(event->related_activity_id, text);
-        printf(" related=%s", text);
-    }
+    print_activity(dump, event->activity_id, "activity");
+    print_activity(dump, event->related_activity_id, "related");
     wt_labels_text(event);
     if (!dump->stacks || !event->stack)
         return;
