@@ -8,8 +8,8 @@ endif()
 # The header is included before the sources define _GNU_SOURCE, so define it here in the same way: empty.
 target_compile_options(weir_counted PRIVATE -D_GNU_SOURCE= -include ${CMAKE_CURRENT_SOURCE_DIR}/count_fixed.h)
 foreach(program emit drain)
-    add_executable(weir-count-${program} count_${program}.c count.c count_clock.c kernel_emit.c kernel_events.c
-        kernel_loop.c kernel_plugin.c)
+    add_executable(weir-count-${program} count_${program}.c count.c count_clock.c kernel_context.c kernel_emit.c
+        kernel_events.c kernel_loop.c kernel_plugin.c)
     target_compile_definitions(weir-count-${program} PRIVATE _GNU_SOURCE
         COUNT_COMPILER="${CMAKE_C_COMPILER_ID} ${CMAKE_C_COMPILER_VERSION}")
     # Without PIE, addresses in a profile are those that objdump prints.

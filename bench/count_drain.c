@@ -82,12 +82,14 @@ static void count_drain(const char *name, uint64_t events, bench_kernel kernel,
 }
 
 /* Into a function that discards. */
-static void count_encode(const char *name, uint64_t events, bench_kernel kernel)
+static void count_encode(const char *name, uint64_t events, bench_kernel kernel, uint8_t format)
 {
     uint64_t bytes = 0;
     struct weir_session_config config = config_of(WEIR_MODE_DROP);
     config.sink.write = discard;
     config.sink.context = &bytes;
+    config.format = format;
+    config.stack_bytes = SMALL_BYTES;
     count_drain(name, events, kernel, &config);
 }
 
@@ -216,8 +218,13 @@ int main(int argc, char **argv)
     uint64_t events = count_begin(argc, argv);
     if (!bench_events_register() || !count_events_register())
         count_fail("providers", "they cannot be registered");
-    count_encode("drain/encode/payload:32", events, bench_emit_32);
-    count_encode("drain/encode/text:32", events, count_emit_text);
+    count_encode("drain/encode/payload:32", events, bench_emit_32, WEIR_FORMAT_NETTRACE_4);
+    count_encode("drain/encode/text:32", events, count_emit_text, WEIR_FORMAT_NETTRACE_4);
+    count_encode("drain/encode/payload:32/format:6", events, bench_emit_32, WEIR_FORMAT_NETTRACE_6);
+    count_encode("drain/encode/payload:32/with:activity", events, bench_emit_32_activity,
+                 WEIR_FORMAT_NETTRACE_4);
+    count_encode("drain/encode/payload:32/with:stack", events, bench_emit_32_stack,
+                 WEIR_FORMAT_NETTRACE_4);
     count_write("drain/write/payload:32", events);
     count_at_brim("emit/overwrite/payload:32", events, WEIR_MODE_OVERWRITE, overwrite);
     count_at_brim("emit/dropped/payload:32", events, WEIR_MODE_DROP, drop);

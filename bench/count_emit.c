@@ -79,6 +79,8 @@ static void count_enabled(uint64_t events)
     count("emit/at/payload:32", events, bench_emit_32_at);
     count("emit/batch/payload:32", events, bench_emit_32_batch);
     count("emit/plugin/payload:32", events, bench_emit_32_plugin);
+    count("emit/enabled/payload:32/with:activity", events, bench_emit_32_activity);
+    count("emit/enabled/payload:32/with:stack", events, bench_emit_32_stack);
     stop(&held[0]);
 }
 

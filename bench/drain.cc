@@ -1,6 +1,8 @@
 // How fast the drain encodes segments that another processor has filled, in block order, into a
 // sink that discards or into a tmpfs. Time is processor time of the drain thread; wall time is also
 // reported.
+#include <weir/session.h>
+
 #include "rig.h"
 #include "suites.h"
 #include "timing.h"
@@ -14,26 +16,36 @@ namespace
 // the default budget.
 constexpr std::uint64_t drain_records_bytes = 4000000;
 
+// A record with a stack has 80 bytes more than its payload and its header: the same memory.
 std::uint64_t events_of(const sized_kernel &sized)
 {
-    return drain_records_bytes / static_cast<std::uint64_t>(sized.payload_bytes + 8);
+    std::uint64_t more = sized.kernel == bench_emit_32_stack ? 80 : 24;
+    bool has_more = sized.kernel == bench_emit_32_stack || sized.kernel == bench_emit_32_activity;
+    return drain_records_bytes /
+           (static_cast<std::uint64_t>(sized.payload_bytes + 8) + (has_more ? more : 0));
 }
 
-bench_rig *start(bool to_tmpfs)
+struct variant {
+    bool to_tmpfs;
+    std::uint8_t format;
+};
+
+bench_rig *start(variant how)
 {
     bench_rig_options options{};
     options.budget_bytes = 8u << 20; /* two batches: see budget_bytes() */
     options.segment_bytes = 32768;
-    options.to_tmpfs = to_tmpfs;
+    options.to_tmpfs = how.to_tmpfs;
+    options.format = how.format;
     bench_bind(1); // the drain thread stays on the processor where it is started
     bench_rig *rig = bench_rig_start(&options);
     bench_bind(0);
     return rig;
 }
 
-void drain(benchmark::State &state, sized_kernel sized, bool to_tmpfs)
+void drain(benchmark::State &state, sized_kernel sized, variant how)
 {
-    bench_rig *rig = start(to_tmpfs);
+    bench_rig *rig = start(how);
     std::uint64_t batch = events_of(sized), bytes = 0;
     std::uint64_t least = batch * stream_bytes_min(static_cast<std::uint64_t>(sized.payload_bytes));
     double wall_s = 0;
@@ -59,10 +71,10 @@ void drain(benchmark::State &state, sized_kernel sized, bool to_tmpfs)
         state.SkipWithError("events were lost: the figure would be a mixture");
 }
 
-void add_drain(const char *name, const sized_kernel &sized, bool to_tmpfs)
+void add_drain(const char *name, const sized_kernel &sized, variant how, const char *rest = "")
 {
-    std::string full = std::string(name) + "/payload:" + std::to_string(sized.payload_bytes);
-    add(full, needs::two_processors, drain, sized, to_tmpfs);
+    std::string full = std::string(name) + "/payload:" + std::to_string(sized.payload_bytes) + rest;
+    add(full, needs::two_processors, drain, sized, how);
 }
 
 } // namespace
@@ -71,10 +83,15 @@ void register_drain()
 {
     for (const sized_kernel &sized : sized_kernels)
         if (sized.payload_bytes != 16)
-            add_drain("drain/encode", sized, false);
+            add_drain("drain/encode", sized, {false, WEIR_FORMAT_NETTRACE_4});
+    add_drain("drain/encode", {32, bench_emit_32_stack}, {false, WEIR_FORMAT_NETTRACE_4},
+              "/with:stack");
+    add_drain("drain/encode", {32, bench_emit_32_activity}, {false, WEIR_FORMAT_NETTRACE_4},
+              "/with:activity");
+    add_drain("drain/encode", {32, bench_emit_32}, {false, WEIR_FORMAT_NETTRACE_6}, "/format:6");
     for (const sized_kernel &sized : sized_kernels)
         if (sized.payload_bytes == 32 || sized.payload_bytes == 1024)
-            add_drain("drain/tmpfs", sized, true);
+            add_drain("drain/tmpfs", sized, {true, WEIR_FORMAT_NETTRACE_4});
 }
 
 } // namespace bench

@@ -66,6 +66,11 @@ uint64_t bench_emit_32_batch(uint64_t count);
 /* bench_emit_32() as a plug-in that is not linked with the library does it: through its table. */
 uint64_t bench_emit_32_plugin(uint64_t count);
 
+/* As bench_emit_32() with more than the payload: each of 1,000 stacks of eight addresses in turn; and
+ * all in one activity. */
+uint64_t bench_emit_32_stack(uint64_t count);
+uint64_t bench_emit_32_activity(uint64_t count);
+
 /* The library's emit function without the clock. On some processors reading the clock overlaps all
  * the work around it, and only this shows what that work costs. */
 uint64_t bench_emit_32_no_clock(uint64_t count);

@@ -72,6 +72,8 @@ static void session_start(struct held *held, const struct bench_rig_options *opt
     config.mode = blocks                ? WEIR_MODE_BLOCK
                   : options->overwrites ? WEIR_MODE_OVERWRITE
                                         : WEIR_MODE_DROP;
+    config.format = options->format;
+    config.stack_bytes = 1u << 20;
     if (blocks)
         config.max_block_ns = BLOCK_NS_MAX;
     /* For bursts after which the drain does not come back by itself. */

@@ -36,6 +36,7 @@ struct bench_rig_options {
     bool blocks;   /* mode BLOCK, for bursts that fit: others lose an event after 10 s. Of several
                     * sessions only the last, so that the others drop */
     bool overwrites; /* mode OVERWRITE, whose drain reads nothing: `is_open` as well */
+    uint8_t format; /* enum weir_format */
     bool to_tmpfs; /* writes before the gate; the file is emptied after each drain */
     bool is_open;  /* the gate never closes: the drain works while events are emitted */
 };

@@ -52,6 +52,7 @@ WR_COLD bool wr_buffers_init(struct wr_buffers *buffers, const struct weir_sessi
     pthread_mutex_init(&buffers->take_lock, NULL);
     buffers->blocks_signals = config->block_signals;
     buffers->yields = !config->no_yield;
+    buffers->has_stacks = !config->no_stacks;
     buffers->mode = modes[config->mode];
     buffers->mode->init(buffers, config);
     return true;

@@ -45,6 +45,7 @@ struct wr_buffers {
                             needs membarrier; set with the slot */
     bool blocks_signals; /* emitting threads block signals while they change segments */
     bool yields;         /* DROP: a refused thread offers its processor to others */
+    bool has_stacks;     /* the session wants the stacks of its events */
     uint64_t max_block_ns;
     void (*on_park)(void *context, const struct weir_park *park);
     void *on_park_context;

@@ -26,6 +26,9 @@ static struct weir_field field_at(const struct weir_schema *schema, uint32_t ind
     return field;
 }
 
+#define LEVEL_FLAGS  (WEIR_EVENT_ORDERED | WEIR_EVENT_STACK)
+#define OPCODE_START 1
+
 static enum weir_result schema_check(const char *provider_name, const struct weir_schema *schema,
                                      struct weir_error *error)
 {
@@ -36,9 +39,9 @@ static enum weir_result schema_check(const char *provider_name, const struct wei
     if (schema->event_id == 0)
         return wr_fail(error, WEIR_BAD_ARGUMENT, "event '%s': id 0; ids go from 1 to 65535",
                        schema->name);
-    if ((schema->level & ~WEIR_EVENT_ORDERED) > WEIR_LEVEL_VERBOSE)
+    if ((schema->level & ~LEVEL_FLAGS) > WEIR_LEVEL_VERBOSE)
         return wr_fail(error, WEIR_BAD_ARGUMENT, "event '%s': level %u; levels go from 0 to 5",
-                       schema->name, schema->level & ~WEIR_EVENT_ORDERED);
+                       schema->name, schema->level & ~LEVEL_FLAGS);
     if (schema->field_count > WR_FIELDS_MAX || (schema->field_count && !schema->fields))
         return wr_fail(error, WEIR_BAD_ARGUMENT, "event '%s': %u fields; at most %d", schema->name,
                        schema->field_count, WR_FIELDS_MAX);
@@ -84,7 +87,10 @@ static bool describe(struct wr_event_definition *definition)
 {
     struct weir_schema *schema = &definition->schema;
     definition->is_ordered = (schema->level & WEIR_EVENT_ORDERED) != 0;
-    schema->level &= (uint8_t)~WEIR_EVENT_ORDERED;
+    definition->has_stack = (schema->level & WEIR_EVENT_STACK) != 0;
+    schema->level &= (uint8_t)~LEVEL_FLAGS;
+    definition->is_start =
+        schema->opcode ? schema->opcode == OPCODE_START : ends_with(schema->name, "Start");
     definition->is_fixed = true;
     for (uint32_t i = 0; i < schema->field_count; i++) {
         enum weir_type type = schema->fields[i].type;
@@ -177,8 +183,8 @@ WR_COLD bool wr_definitions_equal(const struct wr_event_definition *a,
     bool is_equal =
         strcmp(a->provider_name, b->provider_name) == 0 && strcmp(x->name, y->name) == 0 &&
         x->keywords == y->keywords && x->event_id == y->event_id && x->version == y->version &&
-        x->level == y->level && a->is_ordered == b->is_ordered && x->opcode == y->opcode &&
-        x->field_count == y->field_count && wr_enums_are_equal(a, b);
+        x->level == y->level && a->is_ordered == b->is_ordered && a->has_stack == b->has_stack &&
+        x->opcode == y->opcode && x->field_count == y->field_count && wr_enums_are_equal(a, b);
     for (uint32_t i = 0; is_equal && i < x->field_count; i++)
         is_equal = x->fields[i].type == y->fields[i].type &&
                    strcmp(x->fields[i].name, y->fields[i].name) == 0;

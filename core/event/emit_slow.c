@@ -11,6 +11,7 @@
 #include "event/hooks.h"
 #include "event/payload.h"
 #include "event/stamp.h"
+#include "event/with.h"
 #include "lane/lane_write.h"
 #include "os/clock.h"
 #include "os/os.h"
@@ -115,25 +116,6 @@ static enum wr_room room_in_time(struct wr_lane *lane, uint32_t bytes, struct wr
     return wr_buffers_room(lane, bytes, segment, commit);
 }
 
-static void record_write(struct wr_segment *segment, uint64_t commit, const struct wr_stamp *stamp,
-                         const struct wr_event_definition *definition, const void *payload,
-                         const struct wr_payload_size *size)
-{
-    uint32_t payload_bytes = (uint32_t)size->bytes;
-    unsigned char *record = wr_segment_cursor(segment, commit);
-    uint64_t header = wr_record_header(definition->index, wr_stamp_header_ticks(segment, stamp));
-    unsigned char *out = record + WR_RECORD_HEADER_BYTES;
-    if (!definition->is_fixed) {
-        uint64_t extension = payload_bytes;
-        header |= WR_RECORD_EXTENSION;
-        memcpy(out, &extension, sizeof extension);
-        out += WR_RECORD_EXTENSION_BYTES;
-    }
-    memcpy(record, &header, sizeof header);
-    wr_payload_write(definition, payload, size, out);
-    wr_segment_commit(segment, commit, wr_record_bytes(payload_bytes, !definition->is_fixed));
-}
-
 /* The state of one weir_emit() call, shared by the sessions that it writes to. */
 struct attempt {
     const struct weir_event *event;
@@ -141,7 +123,14 @@ struct attempt {
     const void *payload;
     struct wr_payload_size size;
     struct wr_stamp stamp;
+    struct wr_with with;
 };
+
+static uint32_t record_bytes(const struct attempt *attempt, uint64_t flags)
+{
+    return wr_record_bytes((uint32_t)attempt->size.bytes + wr_with_bytes(&attempt->with, flags),
+                           !attempt->definition->is_fixed || flags);
+}
 
 static void attempt_begin(struct attempt *attempt, const struct weir_event *event,
                           const void *payload, struct wr_stamp stamp)
@@ -150,19 +139,23 @@ static void attempt_begin(struct attempt *attempt, const struct weir_event *even
     attempt->definition = wr_definition_of(event);
     attempt->payload = payload;
     attempt->stamp = stamp;
+    memset(&attempt->with, 0, sizeof attempt->with);
+    if (wr_self.thread->context)
+        wr_with_gather(&attempt->with, attempt->definition, wr_self.thread->context);
     wr_payload_measure(attempt->definition, payload, &attempt->size);
 }
 
 /* Writes a record that fits into one segment. */
-static enum wr_room emit_whole(struct wr_lane *lane, struct attempt *attempt, uint32_t bytes)
+static enum wr_room emit_whole(struct wr_lane *lane, struct attempt *attempt, uint64_t flags)
 {
     struct wr_segment *segment;
     uint64_t commit;
-    enum wr_room room = room_in_time(lane, bytes, &attempt->stamp, &segment, &commit);
+    enum wr_room room = room_in_time(lane, record_bytes(attempt, flags), &attempt->stamp, &segment,
+                                     &commit);
     if (room != WR_ROOM)
         return room;
-    record_write(segment, commit, &attempt->stamp, attempt->definition, attempt->payload,
-                 &attempt->size);
+    wr_record_write(segment, commit, attempt->definition, attempt->payload, &attempt->size,
+                    &attempt->with, flags, &attempt->stamp);
     if (lane->is_borrowed)
         wr_buffers_return(lane);
     return WR_ROOM;
@@ -171,15 +164,15 @@ static enum wr_room emit_whole(struct wr_lane *lane, struct attempt *attempt, ui
 /* Writes one session's copy of the event. */
 static enum wr_room emit_to_lane(struct wr_lane *lane, struct attempt *attempt)
 {
-    const struct wr_event_definition *definition = attempt->definition;
     if (attempt->size.bytes > WR_PAYLOAD_BYTES_MAX) {
         wr_buffers_lose(lane, WEIR_LOSS_TOO_LARGE);
         return WR_ROOM_LOST;
     }
-    uint32_t bytes = wr_record_bytes((uint32_t)attempt->size.bytes, !definition->is_fixed);
-    if (!wr_buffers_must_span(lane->buffers, bytes))
-        return emit_whole(lane, attempt, bytes);
-    return wr_emit_span(lane, definition, attempt->payload, &attempt->size, &attempt->stamp);
+    uint64_t flags = wr_with_flags(&attempt->with, lane->buffers->has_stacks);
+    if (!wr_buffers_must_span(lane->buffers, record_bytes(attempt, flags)))
+        return emit_whole(lane, attempt, flags);
+    return wr_emit_span(lane, attempt->definition, attempt->payload, &attempt->size, &attempt->with,
+                        flags, &attempt->stamp);
 }
 
 /* Without membarrier on the drain's side, only this ordered clock read keeps the following stamp
@@ -271,8 +264,8 @@ static bool must_wait(struct wr_lane *lane, const struct attempt *attempt)
         return true; /* not known */
     if (attempt->size.bytes > WR_PAYLOAD_BYTES_MAX)
         return false; /* it is lost at once */
-    uint32_t bytes = wr_record_bytes((uint32_t)attempt->size.bytes, !attempt->definition->is_fixed);
-    return !wr_lane_room(lane, bytes, &commit) && !wr_buffers_has_room(lane);
+    return !wr_lane_room(lane, record_bytes(attempt, attempt->with.flags), &commit) &&
+           !wr_buffers_has_room(lane);
 }
 
 static uint64_t where_it_must_wait(struct wr_thread *thread, uint64_t mask,

@@ -16,6 +16,7 @@ struct wr_buffers;
 struct wr_lane;
 struct wr_record_out;
 struct wr_segment;
+struct wr_with;
 
 #define WR_FIELDS_MAX     64
 #define WR_NAME_BYTES_MAX 255
@@ -40,6 +41,8 @@ struct wr_event_definition {
     uint32_t index;
     uint32_t payload_bytes; /* valid if is_fixed */
     bool is_ordered;        /* its stamp is read after all earlier loads */
+    bool has_stack;         /* the host's hook gives it one */
+    bool is_start;          /* of an activity, by its opcode or its name */
     bool is_fixed;          /* no strings, no arrays */
     bool has_strings;       /* the drain converts them */
     bool has_arrays;
@@ -95,6 +98,9 @@ extern struct wr_u64 wr_slot_ids[WR_SESSIONS_MAX];
 /* A bit for each slot whose session is being stopped and first lets the threads that wait write their
  * events. Together with the mask it says whether an event that has waited is still wanted. */
 extern struct wr_u64 wr_slots_lingering;
+
+/* Does a session want both the event and stacks? A hint. */
+bool wr_slots_want_stacks(const struct weir_event *event);
 
 /* Call under the registry's lock. */
 static inline void wr_lingering_store(uint32_t slot, bool lingers)
@@ -247,10 +253,15 @@ bool wr_emit_record_slow(const struct weir_event *event, const unsigned char *re
  * the event's other losses are counted. False. */
 bool wr_emit_mismatch(const struct weir_event *event);
 
-/* Writes one session's copy of an event whose record is larger than a segment. Call inside the
- * pin. */
+/* Writes one session's copy of an event, in the segment's room behind `commit`. Call inside the pin.
+ * `flags`: what goes with it in this session (event/with.h). */
+void wr_record_write(struct wr_segment *segment, uint64_t commit,
+                     const struct wr_event_definition *definition, const void *payload,
+                     const struct wr_payload_size *size, const struct wr_with *with, uint64_t flags,
+                     const struct wr_stamp *stamp);
+/* The same for a record that is larger than a segment. */
 enum wr_room wr_emit_span(struct wr_lane *lane, const struct wr_event_definition *definition,
                           const void *payload, const struct wr_payload_size *size,
-                          struct wr_stamp *stamp);
+                          const struct wr_with *with, uint64_t flags, struct wr_stamp *stamp);
 
 #endif

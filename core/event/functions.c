@@ -34,6 +34,13 @@ static const struct weir_functions functions = {
     .last_loss = weir_last_loss,
     .rundown_register = weir_rundown_register,
     .thread_name_set = weir_thread_name_set,
+    .context_push = weir_context_push,
+    .context_pop = weir_context_pop,
+    .context_swap = weir_context_swap,
+    .activity_start = weir_activity_start,
+    .activity_stop = weir_activity_stop,
+    .stack_hook_set = weir_stack_hook_set,
+    .emit_stack = weir_emit_stack,
 };
 
 const struct weir_functions *weir_functions_get(void)

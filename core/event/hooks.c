@@ -1,49 +1,61 @@
 /*
- * The current park hooks. Each pair is a copy that is never changed or freed, because a thread that
- * has taken it may wait for hours before it calls `after`. Equal pairs share one copy, so a host
- * that sets and removes its hooks repeatedly does not use more memory each time.
+ * The current hooks of the host. Each set is a copy that is never changed or freed, because a thread
+ * that has taken it may wait for hours before it calls `after`, or be in `capture`. Equal sets share
+ * one copy, so a host that sets and removes its hooks repeatedly does not use more memory each time.
  */
 #include "event/hooks.h"
 
 #include <errno.h>
 #include <pthread.h>
 #include <stdlib.h>
+#include <string.h>
 #include "base/host_struct.h"
+#include "event/with.h"
 #include "lane/thread.h"
 #include "os/os.h"
 
 struct copy {
-    struct weir_park_hooks hooks; /* CONST */
-    struct copy *next;            /* CONST */
+    struct copy *next; /* CONST */
+    union {
+        struct weir_park_hooks park;
+        struct weir_stack_hook stack;
+    } hooks; /* CONST */
 };
 
-static struct wr_ptr copies;  /* edge HOOKS: all copies; the list only grows */
-static struct wr_ptr current; /* edge HOOKS: one of the copies, or NULL */
+/* Hooks of one kind. */
+struct hooks {
+    struct wr_ptr copies;  /* edge HOOKS: all copies; the list only grows */
+    struct wr_ptr current; /* edge HOOKS: one of the copies, or NULL */
+};
 
-static struct copy *copy_find(struct copy *first, const struct weir_park_hooks *hooks)
-{
-    struct copy *copy = first;
-    while (copy && (copy->hooks.before != hooks->before || copy->hooks.after != hooks->after ||
-                    copy->hooks.context != hooks->context))
-        copy = copy->next;
-    return copy;
-}
+static struct hooks park, stack;
 
 /* Takes no lock, so that a forked child may set hooks even if another thread was in here at the
- * fork. Two threads that set the same pair at once may make two copies. */
-static struct copy *copy_of(const struct weir_park_hooks *hooks)
+ * fork. Two threads that set the same hooks at once may make two copies. */
+static struct copy *copy_of(struct hooks *kind, const void *hooks, size_t bytes)
 {
     /* edge HOOKS.acquire: the copies */
-    void *first = wr_ptr_load_acquire(&copies);
-    struct copy *copy = copy_find(first, hooks);
+    void *first = wr_ptr_load_acquire(&kind->copies);
+    struct copy *copy = first;
+    while (copy && memcmp(&copy->hooks, hooks, bytes) != 0) /* there is no padding */
+        copy = copy->next;
     if (copy || !(copy = calloc(1, sizeof *copy)))
         return copy;
-    copy->hooks = *hooks;
+    memcpy(&copy->hooks, hooks, bytes);
     do {
         copy->next = first;
         /* edge HOOKS.release: the copy */
-    } while (!wr_ptr_cas_release(&copies, &first, copy));
+    } while (!wr_ptr_cas_release(&kind->copies, &first, copy));
     return copy;
+}
+
+static enum weir_result set(struct hooks *kind, const void *hooks, size_t bytes)
+{
+    struct copy *copy = hooks ? copy_of(kind, hooks, bytes) : NULL;
+    if (hooks && !copy)
+        return WEIR_NO_MEMORY;
+    wr_ptr_store_release(&kind->current, copy); /* edge HOOKS.release: the copy */
+    return WEIR_OK;
 }
 
 WR_COLD enum weir_result weir_park_hooks_set(const struct weir_park_hooks *hooks)
@@ -53,11 +65,24 @@ WR_COLD enum weir_result weir_park_hooks_set(const struct weir_park_hooks *hooks
     if (hooks &&
         (wr_host_struct_take(&kind, &own, hooks, NULL) != WEIR_OK || !own.before || !own.after))
         return WEIR_BAD_ARGUMENT;
-    struct copy *copy = hooks ? copy_of(&own) : NULL;
-    if (hooks && !copy)
-        return WEIR_NO_MEMORY;
-    wr_ptr_store_release(&current, copy); /* edge HOOKS.release: the copy */
-    return WEIR_OK;
+    return set(&park, hooks ? &own : NULL, sizeof own);
+}
+
+WR_COLD WEIR_API enum weir_result weir_stack_hook_set(const struct weir_stack_hook *hook)
+{
+    static const struct wr_host_struct kind = {"hook", "WEIR_STACK_HOOK_INIT", 32, sizeof *hook};
+    struct weir_stack_hook own = WEIR_STACK_HOOK_INIT;
+    if (hook && (wr_host_struct_take(&kind, &own, hook, NULL) != WEIR_OK || !own.capture ||
+                 own.frames_max == 0 || own.frames_max > WR_STACK_FRAMES_MAX || own.reserved))
+        return WEIR_BAD_ARGUMENT;
+    return set(&stack, hook ? &own : NULL, sizeof own);
+}
+
+const struct weir_stack_hook *wr_hooks_stack(void)
+{
+    /* edge HOOKS.acquire: the copy */
+    const struct copy *copy = wr_ptr_load_acquire(&stack.current);
+    return copy ? &copy->hooks.stack : NULL;
 }
 
 #ifndef WEIR_SINGLE_THREADED
@@ -90,12 +115,12 @@ WR_COLD const struct weir_park_hooks *wr_hooks_before(void)
     if (wr_self.no_block > 0 || wr_self.has_let_go || wr_self.is_drain)
         return NULL;
     /* edge HOOKS.acquire: the copy */
-    const struct copy *copy = wr_ptr_load_acquire(&current);
+    const struct copy *copy = wr_ptr_load_acquire(&park.current);
     if (!copy)
         return NULL;
     wr_self.has_let_go = true; /* on_park may wait for another session */
-    call(copy->hooks.before, copy->hooks.context);
-    return &copy->hooks;
+    call(copy->hooks.park.before, copy->hooks.park.context);
+    return &copy->hooks.park;
 }
 
 WR_COLD void wr_hooks_after(const struct weir_park_hooks *hooks)

@@ -1,5 +1,6 @@
 /*
- * The host's hooks around a wait (weir_park_hooks in weir/session.h). In `before` the host releases
+ * The host's hook for stacks (weir_stack_hook in weir/context.h), and its hooks around a wait
+ * (weir_park_hooks in weir/session.h). In `before` the host releases
  * its global lock or enters its safe region; in `after` it takes the lock back or leaves the
  * region.
  *
@@ -11,6 +12,9 @@
 
 #include <weir/session.h>
 #include "base/atomic.h"
+
+/* The host's hook for stacks, valid for good; NULL: none. */
+const struct weir_stack_hook *wr_hooks_stack(void);
 
 #ifndef WEIR_SINGLE_THREADED
 

@@ -157,6 +157,22 @@ WR_COLD void wr_interest_release(struct wr_interest *interest)
 
 /* --- Slots. ---------------------------------------------------------------------------------- */
 
+static struct wr_u64 stack_slots; /* LOCK(registry), and a hint for all others */
+
+bool wr_slots_want_stacks(const struct weir_event *event)
+{
+    /* relaxed: hints; the session's copy of the event is decided by its own buffers */
+    return (wr_mask_load_relaxed(&event->enabled) & wr_u64_load_relaxed(&stack_slots)) != 0;
+}
+
+static void stacks_set_locked(uint32_t slot, bool has_stacks)
+{
+    uint64_t bit = UINT64_C(1) << slot;
+    uint64_t slots = wr_u64_load_relaxed(&stack_slots); /* relaxed: stored under the lock */
+    /* relaxed: a hint */
+    wr_u64_store_relaxed(&stack_slots, has_stacks ? slots | bit : slots & ~bit);
+}
+
 static void blocking_set_locked(uint32_t slot, bool blocks)
 {
     uint64_t bit = UINT64_C(1) << slot, slots = wr_buffers_blocking();
@@ -180,6 +196,7 @@ static enum weir_result slot_take_locked(struct wr_buffers *buffers, uint64_t se
         /* edge ENABLE: before the slot's bit is in any mask */
         wr_ptr_store_release(&wr_buffers_by_slot[i], buffers);
         blocking_set_locked(i, buffers->mode->parks);
+        stacks_set_locked(i, buffers->has_stacks);
         return WEIR_OK;
     }
     return wr_fail(error, WEIR_LIMIT, "%d sessions run; stop one", WR_SESSIONS_MAX);
@@ -242,6 +259,7 @@ WR_COLD bool wr_registry_give_slot(uint32_t slot, uint64_t limit_ns)
         return false;
     wr_ptr_store_release(&wr_buffers_by_slot[slot], NULL);
     blocking_set_locked(slot, false);
+    stacks_set_locked(slot, false);
     slot_is_taken[slot] = false;
     wr_marker_keep_locked();
     wr_registry_unlock();
@@ -254,6 +272,7 @@ WR_COLD void wr_slots_after_fork(void)
     memset(slot_is_taken, 0, sizeof slot_is_taken);
     memset(wr_buffers_by_slot, 0, sizeof wr_buffers_by_slot);
     wr_u64_store_release(&wr_buffers_blocking_slots, 0);
+    wr_u64_store_relaxed(&stack_slots, 0); /* relaxed: the child has one thread */
     wr_u64_store_release(&wr_slots_lingering, 0);
     for (struct weir_provider *provider = wr_providers_locked(); provider;
          provider = provider->next)

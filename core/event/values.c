@@ -79,6 +79,8 @@ WEIR_API bool weir_event_emit(const struct weir_event *event, const struct weir_
         return wr_emit_mismatch(event);
     if (definition->is_ordered)
         weir_order();
+    if (definition->has_stack)
+        return weir_emit_stack(event, built.bytes);
     return weir_emit(event, built.bytes);
 }
 

@@ -9,9 +9,11 @@
  * A stamp of the caller's may be any number. If the ticks cannot express it, they say in which
  * direction: 0 is older than everything, and the largest value is later than everything.
  *
- * With the extension bit, the next word has the payload's length in bytes in its low 32 bits, and
- * flags above them; unused flag bits are 0. Without it, the payload has the event's fixed length.
- * The payload follows, padded to eight bytes.
+ * With the extension bit, the next word has the length in bytes of what follows in its low 32 bits,
+ * and flags above them; unused flag bits are 0. Without it, the payload has the event's fixed length.
+ * The payload follows, padded to eight bytes; in front of it, if the flags say so, the id of the
+ * thread that the event is about (8 bytes), its activity (16), the related activity (16), and a stack
+ * (a u64 count, and as many u64 addresses).
  *
  * With the flag WR_RECORD_SPANS, the record is larger than a segment. It is the only record in its
  * segment, and its payload continues in the lane's next segments (lane_span.h).
@@ -40,10 +42,20 @@
 #define WR_RECORD_TICK_BITS       48
 #define WR_RECORD_TICK_MAX        ((UINT64_C(1) << WR_RECORD_TICK_BITS) - 1)
 #define WR_EVENT_INDEX_MAX        16383u
-#define WR_RECORD_SPANS           (UINT64_C(1) << 32) /* in the extension word */
+/* In the extension word. */
+#define WR_RECORD_SPANS     (UINT64_C(1) << 32)
+#define WR_RECORD_THREAD    (UINT64_C(1) << 33)
+#define WR_RECORD_ACTIVITY  (UINT64_C(1) << 34)
+#define WR_RECORD_RELATED   (UINT64_C(1) << 35)
+#define WR_RECORD_STACK     (UINT64_C(1) << 36)
+#define WR_RECORD_STACK_CUT (UINT64_C(1) << 37) /* there were too many addresses, or none */
+#define WR_RECORD_FLAGS     (~(uint64_t)UINT32_MAX)
 
 /* The largest payload that a nettrace reader accepts: readers keep the length in 16 bits. */
 #define WR_PAYLOAD_BYTES_MAX 65535u
+
+/* The most that goes with an event: thread, activity, related activity, and 1,000 addresses. */
+#define WR_RECORD_WITH_BYTES_MAX (8u + 16u + 16u + 8u + 8000u)
 
 #define WR_GAP_MARK_BYTES  (WR_RECORD_HEADER_BYTES + WR_RECORD_EXTENSION_BYTES)
 #define WR_GAP_CAUSE_SHIFT 56

@@ -23,6 +23,7 @@
 
 struct wr_lane;
 struct wr_stamp;
+struct weir_context;
 struct weir_event;
 
 struct wr_thread {
@@ -35,6 +36,11 @@ struct wr_thread {
     /* WRITER: the one of its wr_self. For the fast path, which would otherwise need a register for
      * the address of that. */
     uint32_t *last_loss;
+    struct weir_context *context; /* WRITER: the newest of its chain; NULL: none */
+    /* WRITER: while weir_emit_stack() has put its own context in front of the chain, what the
+     * chain was before. */
+    struct weir_context *context_kept;
+    bool has_kept;
 
     WR_ALIGNED_LINE struct wr_thread *next; /* ANY(RECORD): all records; the list never shrinks */
     struct wr_thread *free_next;            /* ANY(THREAD): free records */
@@ -70,7 +76,7 @@ extern struct wr_thread wr_thread_none;
 struct wr_self {
     /* The thread's record, for the fast path. &wr_thread_none while the thread is inside the
      * library, except where its own pin says so all the time (`depth` is 0); before its first
-     * event; and in processes that cannot use the fast path. So one test of this record's pin shows
+     * event; while it has a context; and in processes that cannot use the fast path. So one test of this record's pin shows
      * the fast path that it may go on, and a signal handler that it interrupted the library.
      * WRITER, and its signal handlers. */
     struct wr_thread *ready;
@@ -165,7 +171,7 @@ static inline void wr_self_enter(void)
 static inline void wr_self_leave(void)
 {
     wr_compiler_barrier();
-    if (--wr_self.depth == 0 && wr_thread_fast && wr_self.thread)
+    if (--wr_self.depth == 0 && wr_thread_fast && wr_self.thread && !wr_self.thread->context)
         wr_self.ready = wr_self.thread;
 }
 

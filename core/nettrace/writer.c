@@ -2,6 +2,7 @@
 
 #include <string.h>
 #include "base/compiler.h"
+#include "nettrace/put.h"
 #include "nettrace/types.h"
 #include "lane/record.h"
 
@@ -17,11 +18,12 @@ enum {
     BLOCK_ALIGNMENT = 4, /* of a block's content, in bytes from the start of the stream */
 
     /* FORMAT.md, "Event blobs" */
-    BLOCK_HEADER_BYTES = 20,
-    BLOCK_IS_COMPRESSED = 1, /* a flag of the block: event headers are compressed */
-    HAS_METADATA_ID = 0x01,  /* from here on, flags of a compressed event header */
-    HAS_NUMBER = 0x02,       /* number, capture thread, processor */
+    HAS_METADATA_ID = 0x01, /* from here on, flags of a compressed event header */
+    HAS_NUMBER = 0x02,      /* number, capture thread, processor */
     HAS_THREAD_ID = 0x04,
+    HAS_STACK_ID = 0x08,
+    HAS_ACTIVITY_ID = 0x10,
+    HAS_RELATED_ACTIVITY_ID = 0x20,
     IS_SORTED = 0x40,
     HAS_PAYLOAD_SIZE = 0x80,
     PROCESSOR_UNKNOWN = 0, /* it is not recorded */
@@ -37,12 +39,17 @@ enum {
     /* FORMAT.md, "Trace" */
     SAMPLING_NS = 1000000, /* what the runtime writes; Weir does not sample */
 
+    /* FORMAT.md, "Stacks" */
+    STACK_OBJECT_BYTES_MAX =
+        128, /* type, size, alignment, first id, count, size, end: 50 at most */
+    ONE_STACK = 1,
+
     /* FORMAT.md, "Sequence point" */
     POINT_OBJECT_BYTES_MAX = 128, /* type, size, alignment, time, count, end: 43 at most */
-    POINT_ROW_BYTES = 12,
+    POINT_ROW_BYTES = 16,         /* 15 in V6: two varints */
 };
 
-#define EVENT_HEADER_BYTES_MAX  96u /* ours has 47 at most: flags and seven varints */
+#define EVENT_HEADER_BYTES_MAX  96u /* ours has 84 at most: flags, eight varints, two ids */
 #define BLOCK_CONTENT_BYTES_MAX WR_NETTRACE_BLOCK_BYTES_MAX
 /* An event needs its header, its payload, and up to 7 bytes that the copy writes past it. */
 #define BUFFER_BYTES_FOR_EVENT (EVENT_HEADER_BYTES_MAX + WR_PAYLOAD_BYTES_MAX + 16u)
@@ -77,49 +84,11 @@ WR_COLD bool wr_nettrace_flush(struct wr_nettrace *nettrace)
     return is_sent;
 }
 
-/* Room for a block or an event of so many bytes; flushing is legal only between blocks. */
-static void reserve(struct wr_nettrace *nettrace, uint32_t bytes)
-{
-    if (nettrace->length + bytes > WR_NETTRACE_BUFFER_BYTES)
-        wr_nettrace_flush(nettrace);
-}
-
-static void put(struct wr_nettrace *nettrace, const void *bytes, uint32_t count)
-{
-    memcpy(nettrace->buffer + nettrace->length, bytes, count);
-    nettrace->length += count;
-}
-
-static void put_u8(struct wr_nettrace *nettrace, uint8_t value)
-{
-    nettrace->buffer[nettrace->length++] = value;
-}
-
-static void put_u16(struct wr_nettrace *nettrace, uint16_t value)
-{
-    put(nettrace, &value, sizeof value);
-}
-
-static void put_u32(struct wr_nettrace *nettrace, uint32_t value)
-{
-    put(nettrace, &value, sizeof value);
-}
-
-static void put_u64(struct wr_nettrace *nettrace, uint64_t value)
-{
-    put(nettrace, &value, sizeof value);
-}
-
 static void put_utf16z(struct wr_nettrace *nettrace, const char *text)
 {
     nettrace->length += wr_utf16_from_utf8((const unsigned char *)text, (uint32_t)strlen(text),
                                            nettrace->buffer + nettrace->length);
     put_u16(nettrace, 0);
-}
-
-static void put_at_u32(struct wr_nettrace *nettrace, uint32_t at, uint32_t value)
-{
-    memcpy(nettrace->buffer + at, &value, sizeof value);
 }
 
 /* --- Objects and blocks. --------------------------------------------------------------------- */
@@ -140,6 +109,8 @@ static void object_begin(struct wr_nettrace *nettrace, const char *type_name, ui
 static uint32_t block_open(struct wr_nettrace *nettrace, const char *type_name,
                            uint32_t *content_at)
 {
+    if (nettrace->is_v6)
+        return *content_at = wr_v6_block_open(nettrace); /* its size is in front of that */
     object_begin(nettrace, type_name, BLOCK_VERSION);
     uint32_t size_at = nettrace->length;
     put_u32(nettrace, 0);
@@ -149,18 +120,15 @@ static uint32_t block_open(struct wr_nettrace *nettrace, const char *type_name,
     return size_at;
 }
 
-static void block_close(struct wr_nettrace *nettrace, uint32_t size_at, uint32_t content_at)
+static void block_close(struct wr_nettrace *nettrace, uint32_t size_at, uint32_t content_at,
+                        enum wr_v6_block kind)
 {
+    if (nettrace->is_v6) {
+        wr_v6_block_close(nettrace, content_at, kind);
+        return;
+    }
     put_at_u32(nettrace, size_at, nettrace->length - content_at);
     put_u8(nettrace, TAG_END);
-}
-
-static void put_block_header(struct wr_nettrace *nettrace, uint64_t ticks_min, uint64_t ticks_max)
-{
-    put_u16(nettrace, BLOCK_HEADER_BYTES);
-    put_u16(nettrace, BLOCK_IS_COMPRESSED); /* the only form that readers get right */
-    put_u64(nettrace, ticks_min);
-    put_u64(nettrace, ticks_max);
 }
 
 /* --- Trace. ---------------------------------------------------------------------------------- */
@@ -183,7 +151,7 @@ static void put_date(struct wr_nettrace *nettrace, uint64_t days)
 }
 
 /* SYSTEMTIME has milliseconds; the rest is taken off the tick count of the same moment. */
-static void put_anchor(struct wr_nettrace *nettrace, const struct wr_nettrace_header *header)
+void wr_nettrace_put_anchor(struct wr_nettrace *nettrace, const struct wr_nettrace_header *header)
 {
     uint64_t rest_ns = header->realtime_ns % 1000000u;
     uint64_t ms = header->realtime_ns / 1000000u, seconds = ms / 1000;
@@ -198,12 +166,16 @@ static void put_anchor(struct wr_nettrace *nettrace, const struct wr_nettrace_he
 WR_COLD void wr_nettrace_header(struct wr_nettrace *nettrace,
                                 const struct wr_nettrace_header *header)
 {
+    if (nettrace->is_v6) {
+        wr_v6_header(nettrace, header);
+        return;
+    }
     static const char magic[] = "Nettrace", container[] = "!FastSerialization.1";
     put(nettrace, magic, sizeof magic - 1);
     put_u32(nettrace, sizeof container - 1);
     put(nettrace, container, sizeof container - 1);
     object_begin(nettrace, "Trace", TRACE_VERSION);
-    put_anchor(nettrace, header);
+    wr_nettrace_put_anchor(nettrace, header);
     put_u64(nettrace, header->frequency_hz);
     put_u32(nettrace, sizeof(void *));
     put_u32(nettrace, header->process_id);
@@ -284,7 +256,11 @@ WR_COLD void wr_nettrace_metadata(struct wr_nettrace *nettrace, uint32_t metadat
                                   bool has_arrays, uint64_t ticks)
 {
     wr_nettrace_block_end(nettrace);
-    reserve(nettrace, METADATA_BYTES_MAX);
+    wr_nettrace_reserve(nettrace, METADATA_BYTES_MAX);
+    if (nettrace->is_v6) {
+        wr_v6_metadata(nettrace, metadata_id, provider_name, schema);
+        return;
+    }
     uint32_t content_at, size_at = block_open(nettrace, "MetadataBlock", &content_at);
     put_block_header(nettrace, ticks, ticks);
     put_u8(nettrace, IS_SORTED | HAS_PAYLOAD_SIZE); /* metadata id 0, number 0, thread 0 */
@@ -300,7 +276,7 @@ WR_COLD void wr_nettrace_metadata(struct wr_nettrace *nettrace, uint32_t metadat
     unsigned char *end = wr_nettrace_varint(nettrace->buffer + size_varint_at, size);
     memmove(end, nettrace->buffer + definition_at, size);
     nettrace->length = (uint32_t)(end - nettrace->buffer) + size;
-    block_close(nettrace, size_at, content_at);
+    block_close(nettrace, size_at, content_at, WR_V6_METADATA);
 }
 
 /* --- Events. --------------------------------------------------------------------------------- */
@@ -317,14 +293,15 @@ WR_COLD void wr_nettrace_block_begin(struct wr_nettrace *nettrace, uint64_t capt
 
 static void block_start(struct wr_nettrace *nettrace)
 {
-    reserve(nettrace, BLOCK_CONTENT_BYTES_MAX + BUFFER_BYTES_FOR_EVENT);
+    wr_nettrace_reserve(nettrace, BLOCK_CONTENT_BYTES_MAX + BUFFER_BYTES_FOR_EVENT);
     nettrace->block_at = block_open(nettrace, "EventBlock", &nettrace->content_at);
     nettrace->length += BLOCK_HEADER_BYTES; /* filled in at the end */
     nettrace->metadata_id = 0;
-    nettrace->number = 0;
+    nettrace->number = nettrace->number_base;
     nettrace->payload_bytes = 0;
     nettrace->ticks_max = 0;
     nettrace->is_first = true;
+    nettrace->carries = false;
 }
 
 WR_COLD void wr_nettrace_block_end(struct wr_nettrace *nettrace)
@@ -335,8 +312,81 @@ WR_COLD void wr_nettrace_block_end(struct wr_nettrace *nettrace)
     nettrace->length = nettrace->content_at;
     put_block_header(nettrace, nettrace->ticks_min, nettrace->ticks_max);
     nettrace->length = end;
-    block_close(nettrace, nettrace->block_at, nettrace->content_at);
+    block_close(nettrace, nettrace->block_at, nettrace->content_at, WR_V6_EVENT);
     nettrace->block_at = 0;
+}
+
+/* Which thread an event is about if nothing else is said. */
+static uint64_t own_thread(const struct wr_nettrace *nettrace)
+{
+    return nettrace->is_v6 ? nettrace->capture_id : nettrace->thread_id;
+}
+
+static unsigned char *put_guid(unsigned char *out, const unsigned char *id, unsigned char *carried,
+                               unsigned char *flags, unsigned char flag)
+{
+    static const unsigned char none[16];
+    if (memcmp(id ? id : none, carried, 16) == 0)
+        return out;
+    *flags |= flag;
+    memcpy(carried, id ? id : none, 16);
+    memcpy(out, carried, 16);
+    return out + 16;
+}
+
+/* The header of an event with more than its payload, or behind one. A reader keeps all of it until
+ * another header of the block says otherwise. */
+static WR_NOINLINE unsigned char *put_event_header_with(struct wr_nettrace *nettrace,
+                                                        unsigned char *out, uint32_t metadata_id,
+                                                        uint32_t number, uint64_t ticks,
+                                                        uint32_t payload_bytes,
+                                                        const struct wr_nettrace_with *with)
+{
+    struct wr_nettrace_carried *carried = &nettrace->carried;
+    bool is_first = nettrace->is_first && !nettrace->carries;
+    uint64_t thread_id = with->thread_id ? with->thread_id : own_thread(nettrace);
+    unsigned char *flags = out++;
+    *flags = 0;
+    if (!nettrace->carries) {
+        memset(carried, 0, sizeof *carried);
+        carried->thread_id = own_thread(nettrace);
+    }
+    if (is_first)
+        nettrace->ticks_min = ticks;
+    if (metadata_id != nettrace->metadata_id) {
+        *flags |= HAS_METADATA_ID;
+        out = wr_nettrace_varint(out, metadata_id);
+    }
+    if (is_first || number != nettrace->number + 1) {
+        *flags |= HAS_NUMBER;
+        out = wr_nettrace_varint(out, (uint32_t)(number - nettrace->number - 1));
+        out = wr_nettrace_varint(out, nettrace->capture_id);
+        out = wr_nettrace_varint(out, PROCESSOR_UNKNOWN);
+    }
+    if (is_first || thread_id != carried->thread_id) {
+        *flags |= HAS_THREAD_ID;
+        out = wr_nettrace_varint(out, carried->thread_id = thread_id);
+    }
+    if (with->stack_id != carried->stack_id) {
+        *flags |= HAS_STACK_ID;
+        out = wr_nettrace_varint(out, carried->stack_id = with->stack_id);
+    }
+    out = wr_nettrace_varint(out, ticks - nettrace->ticks_max);
+    if (with->label_list_id != carried->label_list_id) {
+        *flags |= HAS_ACTIVITY_ID;
+        out = wr_nettrace_varint(out, carried->label_list_id = with->label_list_id);
+    }
+    out = put_guid(out, with->activity_id, carried->activity_id, flags, HAS_ACTIVITY_ID);
+    out = put_guid(out, with->related_activity_id, carried->related_activity_id, flags,
+                   HAS_RELATED_ACTIVITY_ID);
+    if (payload_bytes != nettrace->payload_bytes) {
+        *flags |= HAS_PAYLOAD_SIZE;
+        out = wr_nettrace_varint(out, payload_bytes);
+    }
+    nettrace->carries = with->stack_id || with->activity_id || with->related_activity_id ||
+                        with->label_list_id || thread_id != own_thread(nettrace);
+    nettrace->is_first = nettrace->carries;
+    return out;
 }
 
 /* The header of an event that differs from the one before in more than its time. */
@@ -357,8 +407,13 @@ static WR_NOINLINE unsigned char *put_event_header(struct wr_nettrace *nettrace,
         out = wr_nettrace_varint(out, PROCESSOR_UNKNOWN);
     }
     if (nettrace->is_first) {
+        if (WR_UNLIKELY(nettrace->carries)) {
+            static const struct wr_nettrace_with none;
+            return put_event_header_with(nettrace, flags, metadata_id, number, ticks, payload_bytes,
+                                         &none);
+        }
         *flags |= HAS_THREAD_ID;
-        out = wr_nettrace_varint(out, nettrace->thread_id);
+        out = wr_nettrace_varint(out, own_thread(nettrace));
         nettrace->ticks_min = ticks;
         nettrace->is_first = false;
     }
@@ -395,6 +450,31 @@ void wr_nettrace_event(struct wr_nettrace *nettrace, uint32_t metadata_id, uint6
     nettrace->ticks_max = ticks;
 }
 
+void wr_nettrace_event_with(struct wr_nettrace *nettrace, uint32_t metadata_id, uint64_t number64,
+                            uint64_t ticks, const void *payload, uint32_t payload_bytes,
+                            const struct wr_nettrace_with *with)
+{
+    struct wr_nettrace_with own = *with;
+    if (nettrace->is_v6) { /* ids are in lists of labels, which precede the events */
+        own.label_list_id = wr_v6_labels(nettrace, with->activity_id, with->related_activity_id);
+        own.activity_id = own.related_activity_id = NULL;
+    }
+    if (WR_UNLIKELY(!nettrace->block_at ||
+                    nettrace->length - nettrace->content_at > BLOCK_CONTENT_BYTES_MAX)) {
+        wr_nettrace_block_end(nettrace);
+        block_start(nettrace);
+    }
+    unsigned char *out =
+        put_event_header_with(nettrace, nettrace->buffer + nettrace->length, metadata_id,
+                              (uint32_t)number64, ticks, payload_bytes, &own);
+    wr_nettrace_copy(out, payload, payload_bytes);
+    nettrace->length = (uint32_t)(out - nettrace->buffer) + payload_bytes;
+    nettrace->metadata_id = metadata_id;
+    nettrace->number = (uint32_t)number64;
+    nettrace->payload_bytes = payload_bytes;
+    nettrace->ticks_max = ticks;
+}
+
 WR_COLD void wr_nettrace_text_run_settle(struct wr_nettrace_text_run *run, unsigned char *header,
                                          unsigned char *at, uint32_t gap, uint32_t bytes)
 {
@@ -409,13 +489,32 @@ WR_COLD void wr_nettrace_text_run_settle(struct wr_nettrace_text_run *run, unsig
     run->out = at + size_bytes + bytes;
 }
 
+/* --- Stacks. --------------------------------------------------------------------------------- */
+
+void wr_nettrace_stack(struct wr_nettrace *nettrace, uint32_t id, const void *addresses,
+                       uint32_t bytes)
+{
+    wr_nettrace_block_end(nettrace);
+    wr_nettrace_reserve(nettrace, STACK_OBJECT_BYTES_MAX + bytes);
+    uint32_t content_at, size_at = block_open(nettrace, "StackBlock", &content_at);
+    put_u32(nettrace, id);
+    put_u32(nettrace, ONE_STACK);
+    put_u32(nettrace, bytes);
+    put(nettrace, addresses, bytes);
+    block_close(nettrace, size_at, content_at, WR_V6_STACK);
+}
+
 /* --- Sequence points and the end. ------------------------------------------------------------ */
 
 WR_COLD void wr_nettrace_point(struct wr_nettrace *nettrace, uint64_t ticks,
                                const struct wr_nettrace_thread_number *threads, uint32_t count)
 {
     wr_nettrace_block_end(nettrace);
-    reserve(nettrace, POINT_OBJECT_BYTES_MAX + count * POINT_ROW_BYTES);
+    wr_nettrace_reserve(nettrace, POINT_OBJECT_BYTES_MAX + count * POINT_ROW_BYTES);
+    if (nettrace->is_v6) {
+        wr_v6_point(nettrace, ticks, threads, count);
+        return;
+    }
     uint32_t content_at, size_at = block_open(nettrace, "SPBlock", &content_at);
     put_u64(nettrace, ticks);
     put_u32(nettrace, count);
@@ -423,12 +522,15 @@ WR_COLD void wr_nettrace_point(struct wr_nettrace *nettrace, uint64_t ticks,
         put_u64(nettrace, threads[i].capture_id);
         put_u32(nettrace, (uint32_t)threads[i].number);
     }
-    block_close(nettrace, size_at, content_at);
+    block_close(nettrace, size_at, content_at, WR_V6_POINT);
 }
 
 WR_COLD void wr_nettrace_end(struct wr_nettrace *nettrace)
 {
     wr_nettrace_block_end(nettrace);
-    reserve(nettrace, 1);
-    put_u8(nettrace, TAG_NULL);
+    wr_nettrace_reserve(nettrace, 4);
+    if (nettrace->is_v6)
+        put_u32(nettrace, WR_V6_END << 24);
+    else
+        put_u8(nettrace, TAG_NULL);
 }

@@ -1,6 +1,6 @@
 /*
  * The bytes of a nettrace V4 stream (V5 where an event has arrays: an optional tag in its
- * metadata).
+ * metadata), or of a V6 stream (writer_v6.c has what differs).
  *
  * FORMAT.md has the layout, with a dump of a small file; what existing readers demand beyond the
  * format's description is noted where we obey it. A stream is
@@ -28,7 +28,21 @@
 #define WR_NETTRACE_BLOCK_BYTES_MAX (128u << 10)
 #define WR_NETTRACE_POINT_ROWS      4096u
 
+/* V6: the lists of labels that a stream has since its last point, by what is in them. */
+#define WR_NETTRACE_LABEL_LISTS 64u
+struct wr_nettrace_labels {
+    uint32_t id;    /* 0: none */
+    uint32_t kinds; /* bit 0: an activity, bit 1: a related one */
+    unsigned char ids[2][16];
+};
+
 struct wr_nettrace {
+    bool is_v6;
+    uint32_t
+        number_base; /* subtracted from the numbers of events: 1 in V6, where they begin at 1 */
+    struct wr_nettrace_labels label_lists[WR_NETTRACE_LABEL_LISTS];
+    uint32_t label_list_id; /* the last one */
+
     struct wr_stream *stream;
     unsigned char *buffer;
     uint32_t length; /* bytes in the buffer */
@@ -39,12 +53,27 @@ struct wr_nettrace {
     void *flush_context;
 
     /* the open event block; block_at == 0: none */
-    uint32_t block_at; /* of its size field */
+    uint32_t block_at; /* of its size field; in V6, of its content */
     uint32_t content_at;
     uint64_t capture_id, thread_id; /* of the events that follow; kept from block to block */
     uint64_t ticks_min, ticks_max;
     uint32_t metadata_id, number, payload_bytes; /* of the event before */
-    bool is_first;
+    bool is_first; /* or an event whose header must say what the one before has left */
+    bool carries;  /* the event before had more than its payload: `carried` */
+    struct wr_nettrace_carried {
+        uint64_t thread_id;
+        uint32_t stack_id, label_list_id;
+        unsigned char activity_id[16], related_activity_id[16];
+    } carried;
+};
+
+/* What goes with an event. */
+struct wr_nettrace_with {
+    uint64_t thread_id;                       /* that it is about; 0: that of the block */
+    uint32_t stack_id;                        /* 0: none */
+    uint32_t label_list_id;                   /* the writer's, in V6 */
+    const unsigned char *activity_id;         /* 16 bytes; NULL: none */
+    const unsigned char *related_activity_id; /* likewise */
 };
 
 struct wr_nettrace_header {
@@ -62,7 +91,18 @@ struct wr_nettrace_thread_number {
 
 /* `buffer` has WR_NETTRACE_BUFFER_BYTES. */
 void wr_nettrace_init(struct wr_nettrace *nettrace, struct wr_stream *stream, void *buffer);
+/* From now on, before the header: the stream is V6 instead of V4. A thread's `capture_id` is then its
+ * index, and so is the id of a thread that an event is about. */
+void wr_nettrace_use_v6(struct wr_nettrace *nettrace);
 void wr_nettrace_header(struct wr_nettrace *nettrace, const struct wr_nettrace_header *header);
+
+/* V6: introduces a thread, before the first point or event that names it; `name` may be empty. In V4
+ * there is nothing to say. */
+void wr_nettrace_thread(struct wr_nettrace *nettrace, uint64_t index, uint32_t process_id,
+                        uint64_t thread_id, const char *name);
+/* V6: no event of these threads follows, nor anything else that names them. */
+void wr_nettrace_remove_threads(struct wr_nettrace *nettrace,
+                                const struct wr_nettrace_thread_number *threads, uint32_t count);
 
 /* What an event with this metadata id (from 1) is. Written once, before its first event. */
 void wr_nettrace_metadata(struct wr_nettrace *nettrace, uint32_t metadata_id,
@@ -75,7 +115,15 @@ void wr_nettrace_block_begin(struct wr_nettrace *nettrace, uint64_t capture_id, 
  * WR_PAYLOAD_BYTES_MAX long; numbers and ticks do not decrease within a thread. */
 void wr_nettrace_event(struct wr_nettrace *nettrace, uint32_t metadata_id, uint64_t number,
                        uint64_t ticks, const void *payload, uint32_t payload_bytes);
+/* The same with what goes with it. */
+void wr_nettrace_event_with(struct wr_nettrace *nettrace, uint32_t metadata_id, uint64_t number,
+                            uint64_t ticks, const void *payload, uint32_t payload_bytes,
+                            const struct wr_nettrace_with *with);
 void wr_nettrace_block_end(struct wr_nettrace *nettrace);
+
+/* A stack, in front of the first event with its id. Ids begin at 1 after each sequence point. */
+void wr_nettrace_stack(struct wr_nettrace *nettrace, uint32_t id, const void *addresses,
+                       uint32_t bytes);
 
 /* A sequence point: all that precedes is older than `ticks`, all that follows is not, and these
  * threads, at most WR_NETTRACE_POINT_ROWS, have attempted events up to these numbers. */

@@ -19,6 +19,7 @@ struct head {
     uint32_t session_type;
     uint32_t budget_mb;
     uint32_t format;
+    bool no_stacks;
     uint64_t rundown_keywords;
     uint32_t provider_count;
 };
@@ -37,7 +38,7 @@ static void head_read(struct head *head, struct wr_payload_reader *reader)
     else if (head->request >= WR_REQUEST_COLLECT_TRACING_2 && wr_read_u8(reader) == 0)
         head->rundown_keywords = 0;
     if (head->request >= WR_REQUEST_COLLECT_TRACING_3)
-        (void)wr_read_u8(reader); /* whether stacks are wanted: there are none */
+        head->no_stacks = wr_read_u8(reader) == 0;
     head->provider_count = wr_read_u32(reader);
 }
 
@@ -115,6 +116,7 @@ static struct wr_collect *collect_allocate(const struct head *head, size_t rest)
     collect->pages_bytes = bytes;
     collect->budget_bytes = (uint64_t)head->budget_mb << 20;
     collect->rundown_keywords = head->rundown_keywords;
+    collect->no_stacks = head->no_stacks;
     return collect;
 }
 

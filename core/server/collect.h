@@ -11,6 +11,7 @@ struct wr_collect {
     uint64_t budget_bytes;
     uint64_t rundown_keywords;
     bool is_block;
+    bool no_stacks;
     uint32_t enable_count;
     struct weir_enable enables[];
 };

@@ -63,6 +63,7 @@ static enum weir_result session_create(struct wr_connection *connection, const c
     config.mode = collect->is_block ? WEIR_MODE_BLOCK : WEIR_MODE_DROP;
     config.stop_serves_waiting = collect->is_block; /* a tool expects no loss */
     config.rundown_keywords = collect->rundown_keywords;
+    config.no_stacks = collect->no_stacks;
     config.rundown_at_start = false; /* a tool that does not read would hold up the others */
     config.stop_ms_max = wr_server.config.stop_ms_max;
     config.on_error = wr_sink_failed;

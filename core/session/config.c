@@ -29,6 +29,14 @@ static enum weir_result sizes_check(const struct weir_session_config *config,
     if (config->stop_ms_max == 0 || config->stop_ms_max > WR_STOP_MS_MAX)
         return wr_fail(error, WEIR_BAD_ARGUMENT, "stop_ms_max is %u; it must be from 1 to %u",
                        config->stop_ms_max, WR_STOP_MS_MAX);
+    if (config->format != WEIR_FORMAT_NETTRACE_4 && config->format != WEIR_FORMAT_NETTRACE_6)
+        return wr_fail(error, WEIR_BAD_ARGUMENT,
+                       "format is %u; it is NETTRACE_4 (0) or NETTRACE_6 (6)", config->format);
+    if (config->stack_bytes &&
+        (config->stack_bytes < WR_STACK_BYTES_MIN || config->stack_bytes > WR_STACK_BYTES_MAX))
+        return wr_fail(error, WEIR_BAD_ARGUMENT,
+                       "stack_bytes is %u; it must be 0, or from %u to %u", config->stack_bytes,
+                       WR_STACK_BYTES_MIN, WR_STACK_BYTES_MAX);
     return WEIR_OK;
 }
 
@@ -101,11 +109,10 @@ WR_COLD enum weir_result wr_session_config_take(struct weir_session_config *own,
     static const struct wr_host_struct kind = {"config", "WEIR_SESSION_CONFIG_INIT", 208,
                                                sizeof *own};
     enum weir_result result = wr_host_struct_take(&kind, own, host, error);
-    static const uint8_t zeros[sizeof own->reserved_end];
     /* A host without the field cannot clear it, and its start did not wait for the drain. */
     if (result == WEIR_OK && host->size <= offsetof(struct weir_session_config, rundown_at_start))
         own->rundown_at_start = false;
-    if (result == WEIR_OK && (own->reserved || memcmp(own->reserved_end, zeros, sizeof zeros) != 0))
+    if (result == WEIR_OK && own->reserved)
         return wr_fail(error, WEIR_BAD_ARGUMENT, "config.reserved is not 0");
     if (result == WEIR_OK && !own->allocate != !own->release)
         return wr_fail(error, WEIR_BAD_ARGUMENT, "allocate and release come together");

@@ -136,6 +136,19 @@ WR_COLD static bool set_rundown_at_start(struct wr_described *described, const c
     return strcmp(value, "0") == 0 || strcmp(value, "1") == 0;
 }
 
+WR_COLD static bool set_stacks(struct wr_described *described, const char *value)
+{
+    described->config.no_stacks = strcmp(value, "0") == 0;
+    return strcmp(value, "0") == 0 || strcmp(value, "1") == 0;
+}
+
+WR_COLD static bool set_format(struct wr_described *described, const char *value)
+{
+    bool is_6 = strcmp(value, "6") == 0;
+    described->config.format = is_6 ? WEIR_FORMAT_NETTRACE_6 : WEIR_FORMAT_NETTRACE_4;
+    return is_6 || strcmp(value, "4") == 0;
+}
+
 static const struct option {
     const char *key;
     bool (*set)(struct wr_described *described, const char *value);
@@ -156,6 +169,8 @@ static const struct option {
     {"max_block_ms", set_block, "a number of milliseconds"},
     {"rundown", set_rundown, "keywords, a number such as 0x80020139"},
     {"rundown_at_start", set_rundown_at_start, "0 or 1"},
+    {"stacks", set_stacks, "0 or 1"},
+    {"format", set_format, "4 or 6, the version of nettrace"},
 };
 
 #define OPTION_COUNT (sizeof options / sizeof options[0])
@@ -176,11 +191,11 @@ static enum weir_result option_take(struct wr_text *text, struct wr_described *d
     char after_key = wr_text_take(text, "=");
     const struct option *option = option_find(key);
     if (!option || after_key != '=')
-        return wr_text_fail(
-            text, key,
-            "an option: mode, wake, file, name, budget, segment, flush_ms, "
-            "stop_ms, max_block_ms, rundown or rundown_at_start, then = and a value",
-            error);
+        return wr_text_fail(text, key,
+                            "an option: mode, wake, file, name, budget, segment, flush_ms, "
+                            "stop_ms, max_block_ms, rundown, rundown_at_start, stacks or format, "
+                            "then = and a value",
+                            error);
     char *field = value = text->at;
     if (*value != '"')
         *end = wr_text_take(text, "");

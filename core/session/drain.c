@@ -288,8 +288,20 @@ WR_COLD void wr_drain_finish_stream(struct weir_session *session)
     wr_rundown_at_stop(session);
     wr_point_write(
         session, wr_max_u64(wr_max_u64(wr_step_ticks_now(session), drain->self.ticks), latest) + 1);
+    wr_point_remove_all(session);
     wr_nettrace_end(&drain->nettrace);
     wr_drain_flush(session);
+}
+
+WR_COLD void wr_drain_stream_init(struct weir_session *session, struct wr_stream *stream,
+                                  void *buffer)
+{
+    struct wr_drain *drain = &session->drain;
+    wr_nettrace_init(&drain->nettrace, stream, buffer);
+    if (session->config.format == WEIR_FORMAT_NETTRACE_6)
+        wr_nettrace_use_v6(&drain->nettrace);
+    memset(drain->abouts, 0, sizeof drain->abouts);
+    wr_stacks_forget(&drain->stacks);
 }
 
 WR_COLD static void begin(struct weir_session *session)

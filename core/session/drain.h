@@ -10,11 +10,14 @@
 #include "lane/record.h"
 #include "lane/track.h"
 #include "nettrace/writer.h"
+#include "session/stacks.h"
 
 struct weir_session;
 struct wr_lane;
 
-#define WR_SCRATCH_BYTES (2 * (WR_PAYLOAD_BYTES_MAX + UINT64_C(1)))
+#define WR_SCRATCH_BYTES (2 * (WR_PAYLOAD_BYTES_MAX + UINT64_C(1)) + (8u << 10))
+#define WR_ABOUTS 64u
+#define WR_SCRATCH_JOINED (WR_PAYLOAD_BYTES_MAX + UINT64_C(1))
 
 enum wr_drain_go {
     WR_DRAIN_WAIT,
@@ -79,6 +82,11 @@ struct wr_given {
 struct wr_drain {
     const struct wr_drain_way *way; /* CONST after wr_drain_begin() */
     struct wr_nettrace nettrace;
+    struct wr_stacks stacks; /* since the last sequence point */
+    /* V6: threads that events are about, by a hash of their ids; a later one takes the place of one. */
+    struct {
+        uint64_t thread_id, index;
+    } abouts[WR_ABOUTS];
     unsigned char *scratch;  /* pages for two payloads: one with converted strings; one joined
                                   from several segments, or the rundown's */
     uint64_t offset;         /* added to stamps, so that the stream's time never steps back */
@@ -127,6 +135,7 @@ struct wr_drain {
     unsigned char metadata_written[(WR_ENUM_METADATA_ID + 1 + 7) / 8];
 
     struct weir_counts own; /* LOCK(buffers.lock): rundown events, and losses without a lane */
+    uint64_t stacks_cut;    /* LOCK */
     uint64_t late_records;  /* LOCK */
     uint64_t points;        /* LOCK */
     uint64_t bytes_sent;    /* LOCK */
@@ -146,6 +155,9 @@ void wr_drain_take_snapshot(struct weir_session *session);
 bool wr_drain_is_self(const struct weir_session *session);
 
 /* --- drain.c: what a look does. -------------------------------------------------------------- */
+
+/* A stream begins, of the session's format. `buffer` has WR_NETTRACE_BUFFER_BYTES. */
+void wr_drain_stream_init(struct weir_session *session, struct wr_stream *stream, void *buffer);
 
 /* Begins the session's stream: the header and the first point. A recorder writes neither yet. */
 void wr_drain_begin(struct weir_session *session);

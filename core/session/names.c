@@ -77,6 +77,22 @@ static void lane_name(struct weir_session *session, struct wr_lane *lane, bool a
     name_write(session, &lane->track, &lane->name_told, text.bytes);
 }
 
+/* If the name is known, it is in the thread's row, and no event follows for it. */
+WR_COLD void wr_names_introduce(struct weir_session *session, const struct wr_track *track,
+                                const struct wr_lane *lane)
+{
+    struct wr_nettrace *nettrace = &session->drain.nettrace;
+    union wr_name_text text = {.bytes = "Weir"};
+    uint32_t turn;
+    if (!nettrace->is_v6)
+        return;
+    while (lane && !wr_name_read(&lane->thread->name, &turn, &text)) {
+    }
+    text.bytes[WR_THREAD_NAME_BYTES - 1] = 0;
+    wr_nettrace_thread(nettrace, track->capture_id, wr_os_process_id(), track->thread_id,
+                       text.bytes);
+}
+
 /* Does the drain ask for the name of this lane's thread now? `active`: how many came before. */
 static bool is_asked(const struct wr_drain *drain, const struct wr_lane *lane,
                      enum wr_names_ask ask, uint32_t *active)

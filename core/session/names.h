@@ -6,6 +6,8 @@
 #define WR_SESSION_NAMES_H
 
 struct weir_session;
+struct wr_lane;
+struct wr_track;
 
 /* Which threads the system is asked about: it knows when another thread has renamed one. A question
  * takes microseconds. */
@@ -20,5 +22,10 @@ enum wr_names_ask {
 void wr_names_write(struct weir_session *session, enum wr_names_ask ask);
 /* For timed looks: asks about the active threads, each at most once a second. */
 void wr_names_look(struct weir_session *session);
+
+/* V6: the row of a thread that the next point names for the first time; `lane`: NULL for the drain's
+ * own. */
+void wr_names_introduce(struct weir_session *session, const struct wr_track *track,
+                        const struct wr_lane *lane);
 
 #endif

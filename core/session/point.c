@@ -82,13 +82,17 @@ static void rows_write(struct weir_session *session, uint64_t ticks)
     struct wr_drain *drain = &session->drain;
     wr_nettrace_point(&drain->nettrace, ticks, drain->rows, drain->row_count);
     drain->row_count = 0;
+    wr_stacks_forget(&drain->stacks); /* as each reader does at a point */
 }
 
 /* If a number is far from the last one that a reader has seen, in a point or on an event, writes
  * intermediate points with steps that a reader can subtract. */
-static void row_add(struct weir_session *session, uint64_t ticks, struct wr_track *track)
+static void row_add(struct weir_session *session, uint64_t ticks, struct wr_track *track,
+                    const struct wr_lane *lane)
 {
     struct wr_drain *drain = &session->drain;
+    if (track->listed == 0)
+        wr_names_introduce(session, track, lane);
     while (track->listed != track->number) {
         uint64_t met = wr_max_u64(track->listed, track->shown);
         bool is_far = met && track->number - met > WR_STEP_MAX;
@@ -125,8 +129,8 @@ WR_COLD void wr_point_write(struct weir_session *session, uint64_t ticks)
     wr_report_write(session, ticks ? ticks - 1 : 0);
     wr_names_write(session, WR_NAMES_ASK_NONE); /* before a lane is released */
     for (struct wr_lane *lane = first; lane; lane = lane->next)
-        row_add(session, ticks, &lane->track);
-    row_add(session, ticks, &drain->self);
+        row_add(session, ticks, &lane->track, lane);
+    row_add(session, ticks, &drain->self, NULL);
     rows_write(session, ticks);
     drain->point_ticks = ticks;
     drain->point_offset = drain->nettrace.offset + drain->nettrace.length;
@@ -138,6 +142,33 @@ WR_COLD void wr_point_write(struct weir_session *session, uint64_t ticks)
     pthread_mutex_lock(&session->buffers.lock);
     drain->points++;
     pthread_mutex_unlock(&session->buffers.lock);
+}
+
+static void removed_write(struct wr_drain *drain)
+{
+    wr_nettrace_remove_threads(&drain->nettrace, drain->rows, drain->row_count);
+    drain->row_count = 0;
+}
+
+static void removed_add(struct wr_drain *drain, const struct wr_track *track)
+{
+    if (track->listed == 0)
+        return;
+    drain->rows[drain->row_count++] =
+        (struct wr_nettrace_thread_number){track->capture_id, track->number};
+    if (drain->row_count == WR_NETTRACE_POINT_ROWS)
+        removed_write(drain);
+}
+
+WR_COLD void wr_point_remove_all(struct weir_session *session)
+{
+    uint64_t attached;
+    if (session->config.format != WEIR_FORMAT_NETTRACE_6)
+        return;
+    for (struct wr_lane *lane = wr_session_lanes(session, &attached); lane; lane = lane->next)
+        removed_add(&session->drain, &lane->track);
+    removed_add(&session->drain, &session->drain.self);
+    removed_write(&session->drain);
 }
 
 /* --- Emitters inside their pin. -------------------------------------------------------------- */

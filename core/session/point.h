@@ -18,4 +18,7 @@ bool wr_point_has_losses(struct weir_session *session);
 /* Has the stream grown so much since the last point that a reader should not have to hold more? */
 bool wr_point_is_due(const struct weir_session *session);
 
+/* V6: says that nothing of the threads follows; behind the last point. */
+void wr_point_remove_all(struct weir_session *session);
+
 #endif

@@ -11,6 +11,7 @@
 #include "session/report.h"
 #include "session/session.h"
 #include "session/step.h"
+#include "session/with.h"
 
 /* --- Records. -------------------------------------------------------------------------------- */
 
@@ -23,8 +24,13 @@ struct record {
     const unsigned char *payload;
     uint32_t payload_bytes;
     uint32_t bytes;
-    bool spans; /* continues in the next segments; no other record follows it in its own */
+    /* Of the extension, from bit 32 on: WR_RECORD_SPANS says that it continues in the next segments,
+     * and no other record follows it in its own. The others are of what is in front of the payload,
+     * which `payload` and `payload_bytes` contain. */
+    uint32_t flags;
 };
+
+#define SPANS ((uint32_t)(WR_RECORD_SPANS >> 32))
 
 static inline void record_read(const struct wr_segment *segment, uint32_t offset,
                                struct record *record)
@@ -50,9 +56,14 @@ static inline void record_read(const struct wr_segment *segment, uint32_t offset
         memcpy(&extension, record->payload, sizeof extension);
         record->payload += WR_RECORD_EXTENSION_BYTES;
         record->payload_bytes = (uint32_t)extension;
-        record->spans = (extension & WR_RECORD_SPANS) != 0;
+        record->flags = (uint32_t)(extension >> 32);
     }
     record->bytes = wr_record_bytes(record->payload_bytes, is_extended);
+}
+
+static bool record_spans(const struct record *record)
+{
+    return (record->flags & SPANS) != 0;
 }
 
 static uint64_t stamp_given(const struct wr_segment *segment, uint32_t offset)
@@ -79,7 +90,7 @@ static void bound_find(struct weir_session *session, const struct wr_segment *se
     struct record next = {0};
     given->bound = newer ? ticks_in(session, newer, newer->base_ticks) : UINT64_MAX;
     given->bound_end = end;
-    for (; offset < end && !next.spans; offset += next.bytes) {
+    for (; offset < end && !record_spans(&next); offset += next.bytes) {
         record_read(segment, offset, &next);
         if (next.index == 0 || next.is_given)
             continue;
@@ -147,7 +158,7 @@ static inline uint64_t ticks_of(struct weir_session *session, struct wr_lane *la
 static void record_join(struct weir_session *session, const struct wr_segment *segment,
                         uint32_t offset, uint32_t end, struct record *record)
 {
-    unsigned char *joined = session->drain.scratch + WR_SCRATCH_BYTES / 2;
+    unsigned char *joined = session->drain.scratch + WR_SCRATCH_JOINED;
     wr_span_read(segment, end, record->payload, record->payload_bytes, joined);
     record->payload = joined;
     record->bytes = end - offset;
@@ -263,7 +274,7 @@ static WR_NOINLINE uint32_t text_run_write(struct weir_session *session, struct 
         if ((header & ~WR_RECORD_TICK_MAX) != shape || ticks >= limit || ticks < least)
             break;
         memcpy(&extension, segment + offset + WR_RECORD_HEADER_BYTES, sizeof extension);
-        if (WR_UNLIKELY((extension & WR_RECORD_SPANS) != 0))
+        if (WR_UNLIKELY((extension & WR_RECORD_FLAGS) != 0))
             break;
         wr_nettrace_text_run_add(&run, ticks, steps, segment + offset + WR_RECORD_HEAD_BYTES,
                                  (uint32_t)extension);
@@ -292,6 +303,25 @@ WR_INLINE uint32_t run_write(struct weir_session *session, struct wr_lane *lane,
     return run_write_from(session, lane, last, offset, end, limit, base, 0, count);
 }
 
+/* A record that spans segments, or that more goes with than its payload. Returns the offset of the
+ * next one. */
+static WR_NOINLINE uint32_t record_write_with(struct weir_session *session, struct wr_lane *lane,
+                                              uint32_t offset, uint32_t end, struct record *record,
+                                              uint32_t *count)
+{
+    if (record_spans(record))
+        record_join(session, lane->oldest, offset, end, record);
+    if (record->flags & ~SPANS)
+        wr_with_write(session, lane, record->definition, (uint64_t)record->flags << 32,
+                      record->payload, record->payload_bytes, ticks_of(session, lane, record));
+    else
+        record_write(session, lane, record);
+    record->flags = 0; /* a record without extension leaves it as it is */
+    touch(&session->drain, lane);
+    (*count)++;
+    return offset + record->bytes;
+}
+
 /* Reads the oldest segment up to its commit word or the limit; true if it stopped at the limit. */
 static bool segment_read(struct weir_session *session, struct wr_lane *lane, uint64_t commit,
                          uint64_t limit)
@@ -304,8 +334,10 @@ static bool segment_read(struct weir_session *session, struct wr_lane *lane, uin
         record_read(segment, offset, &record);
         if (record.index && !admits(session, lane, offset, end, limit, &record))
             break;
-        if (WR_UNLIKELY(record.spans))
-            record_join(session, segment, offset, end, &record);
+        if (WR_UNLIKELY(record.flags)) {
+            offset = record_write_with(session, lane, offset, end, &record, &count);
+            continue;
+        }
         if (WR_LIKELY(record.index)) {
             record_write(session, lane, &record);
             touch(&session->drain, lane); /* after any flush by record_write() clears the list */
@@ -349,7 +381,7 @@ WR_COLD void wr_read_skip(struct weir_session *session, struct wr_lane *lane, ui
         return;
     wr_report_gap(session, lane, true);
     session->drain.way->enter(session, lane);
-    for (; offset < end; offset = record.spans ? end : offset + record.bytes) {
+    for (; offset < end; offset = record_spans(&record) ? end : offset + record.bytes) {
         record_read(lane->oldest, offset, &record);
         if (record.index && kept_ticks(session, lane->oldest, offset, end, &record) >= since)
             break;

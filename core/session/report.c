@@ -42,9 +42,10 @@ WR_COLD unsigned char *wr_report_put_string(unsigned char *out, const char *text
     return out + 2;
 }
 
-static uint32_t loss_payload(const struct wr_told_loss *loss, unsigned char *out)
+static uint32_t loss_payload(const struct wr_told_loss *loss, uint32_t number_base,
+                             unsigned char *out)
 {
-    uint32_t after = (uint32_t)loss->after;
+    uint32_t after = (uint32_t)loss->after - number_base;
     memcpy(out, &loss->capture_id, 8);
     memcpy(out + 8, &after, 4);
     unsigned char *end = wr_report_put_string(out + 12, weir_loss_name(loss->cause));
@@ -63,7 +64,7 @@ WR_COLD void wr_report_write(struct weir_session *session, uint64_t ticks)
                              ticks);
     wr_nettrace_block_begin(&drain->nettrace, drain->self.capture_id, drain->self.thread_id);
     for (uint32_t i = 0; i < drain->loss_count; i++) {
-        uint32_t bytes = loss_payload(&drain->losses[i], payload);
+        uint32_t bytes = loss_payload(&drain->losses[i], drain->nettrace.number_base, payload);
         wr_report_own_event(session, WR_LOSS_METADATA_ID, ticks, payload, bytes);
     }
     drain->loss_count = 0;

@@ -49,6 +49,17 @@ static void drain_memory_release(struct weir_session *session)
     wr_os_pages_unmap(session->drain.nettrace.buffer, WR_NETTRACE_BUFFER_BYTES);
     wr_os_pages_unmap(session->drain.scratch, WR_SCRATCH_BYTES);
     wr_os_pages_unmap(session->box.bytes, WR_BOX_BYTES);
+    wr_stacks_release(&session->drain.stacks);
+}
+
+/* A process without a hook has few stacks, or none: each is written with its event. */
+static bool stacks_reserve(struct weir_session *session)
+{
+    uint32_t bytes = session->config.stack_bytes;
+    if (bytes == 0 && wr_hooks_stack())
+        bytes = WR_STACK_BYTES_DEFAULT;
+    return bytes == 0 || session->config.no_stacks ||
+           wr_stacks_reserve(&session->drain.stacks, bytes);
 }
 
 static bool drain_memory_reserve(struct weir_session *session)
@@ -56,10 +67,10 @@ static bool drain_memory_reserve(struct weir_session *session)
     void *buffer = wr_os_pages_map(WR_NETTRACE_BUFFER_BYTES);
     session->drain.scratch = wr_os_pages_map(WR_SCRATCH_BYTES);
     if (buffer)
-        wr_nettrace_init(&session->drain.nettrace, &session->stream, buffer);
+        wr_drain_stream_init(session, &session->stream, buffer);
     if (session->config.rundown_at_start)
         session->box.bytes = wr_os_pages_map(WR_BOX_BYTES);
-    if (buffer && session->drain.scratch &&
+    if (buffer && session->drain.scratch && stacks_reserve(session) &&
         (session->box.bytes || !session->config.rundown_at_start))
         return true;
     drain_memory_release(session);

@@ -62,7 +62,7 @@ static void drain_reset(struct weir_session *session, struct wr_stream *stream,
                         void (*on_flush)(void *context, bool is_sent))
 {
     struct wr_drain *drain = &session->drain;
-    wr_nettrace_init(&drain->nettrace, stream, drain->nettrace.buffer);
+    wr_drain_stream_init(session, stream, drain->nettrace.buffer);
     drain->nettrace.on_flush = on_flush;
     drain->nettrace.flush_context = session;
     drain->horizon = session->snapshot.start_ticks;
@@ -75,7 +75,7 @@ static void drain_reset(struct weir_session *session, struct wr_stream *stream,
     drain->steps_told = 0;
     memset(drain->metadata_written, 0, sizeof drain->metadata_written);
     pthread_mutex_lock(&session->buffers.lock);
-    drain->late_records = drain->points = 0;
+    drain->late_records = drain->points = drain->stacks_cut = 0;
     pthread_mutex_unlock(&session->buffers.lock);
 }
 
@@ -281,6 +281,7 @@ static enum weir_result snapshot_write(struct weir_session *session)
     wr_nettrace_flush(&drain->nettrace); /* if the sink fails, the next snapshot has all of it */
     held_release(session, held);
     wr_rundown_in_snapshot(session);
+    wr_point_remove_all(session);
     wr_nettrace_end(&drain->nettrace);
     wr_nettrace_flush(&drain->nettrace);
     drain->stream_is_cut = false;

@@ -8,7 +8,7 @@
 static uint64_t reserved_bytes(const struct weir_session *session)
 {
     return session->allocation_bytes + WR_NETTRACE_BUFFER_BYTES + WR_SCRATCH_BYTES +
-           (session->config.rundown_at_start ? WR_BOX_BYTES : 0) +
+           (session->config.rundown_at_start ? WR_BOX_BYTES : 0) + session->drain.stacks.bytes +
            wr_u64_load_relaxed(&session->buffers.slab_bytes); /* relaxed: a figure */
 }
 
@@ -33,6 +33,7 @@ static bool stats_locked(struct weir_session *session, struct weir_stats *stats)
     stats->bytes_sent = session->drain.bytes_sent;
     stats->sequence_points = session->drain.points;
     stats->late_records = session->drain.late_records;
+    stats->stacks_cut = session->drain.stacks_cut;
     stats->threads_seen = buffers->lanes_attached;
     stats->drain_wakes = wr_bell_wakes(&buffers->bell);
     return true;

@@ -1,9 +1,11 @@
-/* Writes the file that core/nettrace/FORMAT.md shows to standard output. The writer is called as a
- * session's drain calls it; times and ids are fixed, so the bytes are too. */
+/* Writes one of the files that core/nettrace/FORMAT.md shows to standard output: `document 4` or
+ * `document 6`. The writer is called as a session's drain calls it; times and ids are fixed, so the bytes
+ * are too. */
 #include "nettrace/writer.h"
 
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #define THREAD 5001
 
@@ -36,6 +38,19 @@ static void write_point(struct wr_nettrace *nettrace, uint64_t ticks, uint64_t n
     wr_nettrace_point(nettrace, ticks, &row, 1);
 }
 
+/* An event with a stack of two addresses and an activity, whose parent it names. */
+static void write_tick_with(struct wr_nettrace *nettrace)
+{
+    static const uint64_t addresses[] = {0x7f00001000, 0x7f00002000}, payload = 44;
+    static const unsigned char activity[16] = {0x11, 0x20}, related[16] = {0x11};
+    wr_nettrace_stack(nettrace, 1, addresses, sizeof addresses);
+    wr_nettrace_block_begin(nettrace, THREAD, THREAD);
+    wr_nettrace_event_with(nettrace, 1, 4, 1000400, &payload, 4,
+                           &(struct wr_nettrace_with){.stack_id = 1,
+                                                      .activity_id = activity,
+                                                      .related_activity_id = related});
+}
+
 static void write_ticks(struct wr_nettrace *nettrace)
 {
     const uint64_t payloads[] = {42, 43};
@@ -45,7 +60,7 @@ static void write_ticks(struct wr_nettrace *nettrace)
     wr_nettrace_event(nettrace, 1, 3, 1000350, &payloads[1], 4);
 }
 
-/* Number 4 is lost before the event, number 6 after it. */
+/* Number 5 is lost before the event, number 7 after it. */
 static void write_load(struct wr_nettrace *nettrace)
 {
     /* Two elements, as stored in a record: an array is its count and its values, a string its count
@@ -57,21 +72,26 @@ static void write_load(struct wr_nettrace *nettrace)
     uint32_t bytes = wr_nettrace_payload(steps, record, payload);
     wr_nettrace_metadata(nettrace, 2, "Demo", &load, true, 1000500);
     wr_nettrace_block_begin(nettrace, THREAD, THREAD);
-    wr_nettrace_event(nettrace, 2, 5, 1000500, payload, bytes);
+    wr_nettrace_event(nettrace, 2, 6, 1000500, payload, bytes);
 }
 
-int main(void)
+int main(int argc, char **argv)
 {
     struct wr_nettrace nettrace;
     unsigned char *buffer = malloc(WR_NETTRACE_BUFFER_BYTES);
     if (!buffer)
         return 1;
     wr_nettrace_init(&nettrace, NULL, buffer); /* no sink: the bytes stay in the buffer */
+    if (argc > 1 && strcmp(argv[1], "6") == 0)
+        wr_nettrace_use_v6(&nettrace);
     wr_nettrace_header(&nettrace, &header);
+    wr_nettrace_thread(&nettrace, THREAD, header.process_id, THREAD, "main");
     write_point(&nettrace, 1000000, 1);
     write_ticks(&nettrace);
+    write_tick_with(&nettrace);
     write_load(&nettrace);
-    write_point(&nettrace, 1000600, 6);
+    write_point(&nettrace, 1000600, 7);
+    wr_nettrace_remove_threads(&nettrace, &(struct wr_nettrace_thread_number){THREAD, 7}, 1);
     wr_nettrace_end(&nettrace);
     bool is_written = fwrite(buffer, 1, nettrace.length, stdout) == nettrace.length;
     free(buffer);

@@ -314,8 +314,8 @@ MUTANTS = [
            "is_open = true;\noutside_push(gate, waiter);")]),
     ("hooks_taken_twice", "the after hook is not the one taken with the before hook", "hooks",
      [edit(HOOKS, "call(hooks->after, hooks->context);",
-           "const struct copy *copy = wr_ptr_load_acquire(&current);\n"
-           "call(copy->hooks.after, copy->hooks.context);")]),
+           "const struct copy *copy = wr_ptr_load_acquire(&park.current);\n"
+           "call(copy->hooks.park.after, copy->hooks.park.context);")]),
 
     # What the thread that starts a session hands to its drain.
     ("offer_by_store", "a box is offered although it is closed", "rundown",

@@ -21,10 +21,9 @@ static void *copy_allocate(size_t bytes)
 
 void product_hooks_reset(void)
 {
-    model_lend(&copies, sizeof copies);
-    model_lend(&current, sizeof current);
-    model_name(&copies, "copies");
-    model_name(&current, "hooks");
+    model_lend(&park, sizeof park);
+    model_name(&park.copies, "copies");
+    model_name(&park.current, "hooks");
 }
 
 void product_hooks(const struct weir_park_hooks *hooks)

@@ -17,6 +17,14 @@ void wr_names_write(struct weir_session *session, enum wr_names_ask ask)
     (void)ask;
 }
 
+void wr_names_introduce(struct weir_session *session, const struct wr_track *track,
+                        const struct wr_lane *lane)
+{
+    (void)session;
+    (void)track;
+    (void)lane;
+}
+
 void wr_names_look(struct weir_session *session)
 {
     (void)session;

@@ -321,7 +321,8 @@ WEIR_INLINE_ bool weir_emit_packed_at_(const struct weir_event *event, uint64_t 
 #define WEIR_PARAMS_TO_MANY(...) void
 #define WEIR_BODY_NONE(P, N, I, V, L, ...)                                                     \
     WEIR_ORDER_(L)                                                                             \
-    return weir_emit_words0(&WEIR_EVENTS_ P.N);
+    return WEIR_HAS_STACK_(L) ? weir_emit_stack(&WEIR_EVENTS_ P.N, WEIR_NULL_)                 \
+                              : weir_emit_words0(&WEIR_EVENTS_ P.N);
 #define WEIR_BODY_AT_NONE(P, N, ...) return weir_emit_words0_at(&WEIR_EVENTS_ P.N, weir_stamp_);
 #define WEIR_BODY_MANY(...) return false;
 #define WEIR_BODY_AT_MANY(...) return false;
@@ -337,18 +338,21 @@ WEIR_INLINE_ bool weir_emit_packed_at_(const struct weir_event *event, uint64_t 
         WEIR_EACH_(WEIR_NAMES_, WEIR_NOTHING_, __VA_ARGS__) WEIR_NULL_ };
 #define WEIR_ENUMS_NAME_(P, N, ...) weir_enums_##P##N
 #define WEIR_FIELDS_NAME_(P, N, ...) weir_fields_##P##N
+#define WEIR_HAS_STACK_(level) (((level) & WEIR_EVENT_STACK) != 0)
 #define WEIR_ORDER_(level) if (((level) & WEIR_EVENT_ORDERED) != 0) weir_order();
 #define WEIR_BODY_SOME(P, N, I, V, L, ...)                                                     \
     struct weir_packed_ weir_packed_ = { { 0, 0, 0, 0, 0, 0 }, 0 };                            \
     WEIR_ORDER_(L)                                                                             \
     WEIR_EACH_(WEIR_PACK_, WEIR_NOTHING_, P, N, I, V, L, __VA_ARGS__)                          \
     if (weir_packed_.bytes <= WEIR_PACKED_BYTES_MAX_)                                          \
-        return weir_emit_packed_(&WEIR_EVENTS_ P.N, &weir_packed_);                            \
+        return WEIR_HAS_STACK_(L) ? weir_emit_stack(&WEIR_EVENTS_ P.N, weir_packed_.word)      \
+                                  : weir_emit_packed_(&WEIR_EVENTS_ P.N, &weir_packed_);       \
     {                                                                                          \
         struct { WEIR_EACH_(WEIR_MEMBER_, WEIR_NOTHING_, P, N, I, V, L, __VA_ARGS__) }         \
             __attribute__((packed, aligned(8))) weir_payload_;                                 \
         WEIR_EACH_(WEIR_STORE_, WEIR_NOTHING_, P, N, I, V, L, __VA_ARGS__)                     \
-        return weir_emit(&WEIR_EVENTS_ P.N, &weir_payload_);                                   \
+        return WEIR_HAS_STACK_(L) ? weir_emit_stack(&WEIR_EVENTS_ P.N, &weir_payload_)         \
+                                  : weir_emit(&WEIR_EVENTS_ P.N, &weir_payload_);              \
     }
 #define WEIR_BODY_AT_SOME(P, N, ...)                                                           \
     struct weir_packed_ weir_packed_ = { { 0, 0, 0, 0, 0, 0 }, 0 };                            \
@@ -436,6 +440,23 @@ WEIR_INLINE_ bool weir_emit_packed_at_(const struct weir_event *event, uint64_t 
 #define WEIR_EMIT_NONE(events, P, N) WEIR_IF_(events, N, P##N())
 #define WEIR_EMIT_SOME(events, P, N, ...) \
     WEIR_IF_(events, N, P##N(__VA_ARGS__))
+/* So that the value of an expression may be ignored, as that of a call. */
+WEIR_INLINE_ bool weir_written_(bool is_written)
+{
+    return is_written;
+}
+
+/* WEIR_EMIT_WITH(context, P, Name, arguments...): the same with a struct weir_context *, which is not
+ * evaluated either if the event is off: see weir/context.h. */
+#define WEIR_EMIT_WITH(context, P, ...)                                                        \
+    WEIR_CAT_(WEIR_EMIT_WITH_, WEIR_ARGUMENTS_(__VA_ARGS__))                                   \
+    (context, weir_events_##P, P##_, __VA_ARGS__)
+#define WEIR_EMIT_WITH_NONE(context, events, P, N)                                             \
+    WEIR_IF_(events, N, weir_written_(weir_context_push(context) &&                            \
+                                      weir_context_pop(P##N())))
+#define WEIR_EMIT_WITH_SOME(context, events, P, N, ...)                                        \
+    WEIR_IF_(events, N, weir_written_(weir_context_push(context) &&                            \
+                                      weir_context_pop(P##N(__VA_ARGS__))))
 /* WEIR_EMIT_AT(stamp, P, Name, arguments...): the same with a stamp of the caller's, see
  * weir_emit_at(). The stamp too is evaluated only if the event is enabled. */
 #define WEIR_EMIT_AT(stamp, P, ...) \

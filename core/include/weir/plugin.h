@@ -88,6 +88,14 @@ struct weir_functions {
     __typeof__(weir_last_loss) *last_loss;
     __typeof__(weir_rundown_register) *rundown_register;
     __typeof__(weir_thread_name_set) *thread_name_set;
+    /* What goes with an event. */
+    __typeof__(weir_context_push) *context_push;
+    __typeof__(weir_context_pop) *context_pop;
+    __typeof__(weir_context_swap) *context_swap;
+    __typeof__(weir_activity_start) *activity_start;
+    __typeof__(weir_activity_stop) *activity_stop;
+    __typeof__(weir_stack_hook_set) *stack_hook_set;
+    __typeof__(weir_emit_stack) *emit_stack;
 };
 
 /* The table of this copy of the library, which lives as long as the process. Any thread, any
@@ -170,6 +178,13 @@ weir_plugin_init(const struct weir_functions *host, size_t bytes_needed, struct 
 #define weir_last_loss         weir_plugin.last_loss
 #define weir_rundown_register  weir_plugin.rundown_register
 #define weir_thread_name_set   weir_plugin.thread_name_set
+#define weir_context_push      weir_plugin.context_push
+#define weir_context_pop       weir_plugin.context_pop
+#define weir_context_swap      weir_plugin.context_swap
+#define weir_activity_start    weir_plugin.activity_start
+#define weir_activity_stop     weir_plugin.activity_stop
+#define weir_stack_hook_set    weir_plugin.stack_hook_set
+#define weir_emit_stack        weir_plugin.emit_stack
 
 #endif
 

@@ -73,6 +73,14 @@ enum weir_mode {
 };
 
 /* BLOCK: how parked threads get room again. */
+/* The form of the stream. */
+enum weir_format {
+    WEIR_FORMAT_NETTRACE_4 = 0, /* V4; V5 where an event has arrays or an opcode */
+    /* V6: threads with names and numbers of their own, names in UTF-8, activities as labels. For tools
+     * with TraceEvent 3.1.23 or later. Tools that start a session by the server get V4. */
+    WEIR_FORMAT_NETTRACE_6 = 6
+};
+
 enum weir_wake {
     /* In order of arrival, several segments at a time; a thread that parks passes free segments to
      * the next one, so that the drain rarely wakes a thread. */
@@ -253,7 +261,13 @@ struct weir_session_config {
      * waited for too. Without it, and for threads that are still waiting then, the stop ends the
      * waits, and each of these threads loses its event (ABORTED). */
     bool stop_serves_waiting;
-    uint8_t reserved_end[6]; /* 0 */
+    /* The events have no stacks (weir/context.h), and no memory is reserved for them. */
+    bool no_stacks;
+    uint8_t format; /* enum weir_format; default 0 */
+    /* Memory to remember the stacks that the stream has since the last sequence point, so that each
+     * is written once: 64 KiB to 1 GiB. 0: 1 MiB if the process has a hook for stacks when the session
+     * is created, otherwise none. A stack that cannot be remembered is written again, never lost. */
+    uint32_t stack_bytes;
 };
 
 /* What .NET's tools ask for if nothing else is said: collector 0x1, loader 0x8, jitted code 0x10,
@@ -268,7 +282,7 @@ struct weir_session_config {
             5000, WEIR_MODE_DROP, WEIR_WAKE_RELAY, false, false, false, 0, 0, 0, WEIR_NULL_,       \
             WEIR_NULL_, WEIR_NULL_, WEIR_NULL_, WEIR_NULL_, WEIR_NULL_, WEIR_NULL_, WEIR_NULL_,    \
             WEIR_NULL_, WEIR_NULL_, 0, sizeof(struct weir_enable), WEIR_NULL_,                     \
-            WEIR_RUNDOWN_KEYWORDS, true, false, {0, 0, 0, 0, 0, 0}                                 \
+            WEIR_RUNDOWN_KEYWORDS, true, false, false, 0, 0                                        \
     }
 /* clang-format on */
 
@@ -372,7 +386,7 @@ weir_session_update(struct weir_session *session, const struct weir_enable *enab
  *     mode=drop|block|overwrite, wake=relay|fifo|auto-reset
  *     budget=BYTES, segment=BYTES              with K, M or G
  *     flush_ms=N, stop_ms=N, max_block_ms=N    stop_ms is the configuration's stop_ms_max
- *     rundown=KEYWORDS, rundown_at_start=0|1
+ *     rundown=KEYWORDS, rundown_at_start=0|1, stacks=0|1, format=4|6
  *     name=TEXT               for the list; default: the file
  *
  * Arguments of providers and values that contain a semicolon, a comma or a bar are written in
@@ -449,6 +463,8 @@ struct weir_stats {
     /* System calls that woke the drain before its time: half of the budget was full, or threads
      * waited for room. In a steady flow the drain comes by itself before that. */
     uint64_t drain_wakes;
+    /* Stacks that were cut: the host's hook or a context had more addresses than fit, or none. */
+    uint64_t stacks_cut;
     struct weir_counts counts; /* last, since the number of causes grows */
 };
 
@@ -456,7 +472,7 @@ struct weir_stats {
 #define WEIR_STATS_INIT                                                                            \
     {                                                                                              \
         sizeof(struct weir_stats), WEIR_LOSS_COUNT, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0,   \
-            0, 0, 0, {0, 0, {0}}                                                                   \
+            0, 0, 0, 0, {0, 0, {0}}                                                                \
     }
 /* clang-format on */
 

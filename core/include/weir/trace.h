@@ -61,6 +61,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <weir/context.h>
 #include <weir/result.h>
 
 #ifdef __cplusplus
@@ -89,6 +90,9 @@ enum weir_level {
  */
 #define WEIR_EVENT_ORDERED 0x80
 
+/* Added to the level of an event: it gets a stack from the host's hook (weir/context.h). */
+#define WEIR_EVENT_STACK 0x40
+
 /* Field types. The values are the type codes of the nettrace format; arrays have bit 8 set. */
 enum weir_type {
     WEIR_TYPE_bool = 3,
@@ -115,11 +119,6 @@ enum weir_type {
     WEIR_TYPE_array_u32 = 10 | 256,
     WEIR_TYPE_array_i64 = 11 | 256,
     WEIR_TYPE_array_u64 = 12 | 256
-};
-
-/* 16 bytes in the order of the wire: the first three groups of the text form little-endian. */
-struct weir_guid {
-    uint8_t bytes[16];
 };
 
 /* An array of these is read in steps of its schema's field_bytes. */
@@ -155,7 +154,7 @@ struct weir_schema {
     uint64_t keywords;    /* 0: wanted by every session that has the provider at this level */
     uint16_t event_id;    /* 1 to 65,535; provider, id and version are the event's identity */
     uint8_t version;      /* of the fields; a provider may have several versions of an event */
-    uint8_t level;        /* enum weir_level; with WEIR_EVENT_ORDERED or without */
+    uint8_t level;        /* enum weir_level, plus WEIR_EVENT_ORDERED, WEIR_EVENT_STACK */
     uint8_t opcode;       /* 0: taken from a name that ends in Start (1) or Stop (2) */
     uint8_t reserved[3];  /* 0 */
     /* NULL, or for each field the names of its values, or NULL. */
@@ -379,7 +378,7 @@ static inline bool weir_status_wants(const struct weir_status *status, uint8_t l
     /* relaxed, twice: hints */
     uint64_t wanted = __atomic_load_n(&status->keywords, __ATOMIC_RELAXED);
     return wanted != 0 && (keywords == 0 || (keywords & wanted) != 0) &&
-           (level & (WEIR_EVENT_ORDERED - 1u)) <= __atomic_load_n(&status->level, __ATOMIC_RELAXED);
+           (level & (WEIR_EVENT_STACK - 1u)) <= __atomic_load_n(&status->level, __ATOMIC_RELAXED);
 }
 
 /* The provider's words, valid until weir_provider_destroy() is called. Any thread; neither blocks

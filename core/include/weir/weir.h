@@ -2,6 +2,7 @@
 #ifndef WEIR_WEIR_H
 #define WEIR_WEIR_H
 
+#include <weir/context.h>
 #include <weir/plugin.h>
 #include <weir/result.h>
 #include <weir/server.h>

@@ -1,0 +1,48 @@
+/*
+ * The stacks that a stream has since its last sequence point, where readers forget them: each is
+ * written once, and its events have its id.
+ *
+ * The memory is bounded. When it is full, all stacks are forgotten, but the ids go on, so that a reader
+ * never finds one id twice; a stack that comes again is then written again. Without memory, each is.
+ */
+#ifndef WR_SESSION_STACKS_H
+#define WR_SESSION_STACKS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#define WR_STACK_BYTES_DEFAULT (1u << 20)
+#define WR_STACK_BYTES_MIN     (64u << 10)
+#define WR_STACK_BYTES_MAX     (1u << 30)
+
+struct wr_stack_slot {
+    uint32_t hash;
+    uint32_t id; /* 0: the slot is free */
+    uint32_t at; /* in the store */
+    uint32_t bytes;
+};
+
+struct wr_stacks {
+    struct wr_stack_slot *slots; /* a quarter of the memory, or NULL; the store is behind them */
+    unsigned char *store;
+    uint64_t bytes;      /* of the memory */
+    uint32_t slot_count; /* a power of two */
+    uint32_t store_bytes;
+    uint32_t used; /* slots */
+    uint32_t stored;
+    uint32_t last_id; /* since the last point */
+};
+
+/* Maps `bytes` of memory. False if there is none. */
+bool wr_stacks_reserve(struct wr_stacks *stacks, uint32_t bytes);
+void wr_stacks_release(struct wr_stacks *stacks);
+
+/* The id of a stack, from 1: a multiple of eight bytes, at most 8,000. `is_new`: the stream does not
+ * have it. */
+uint32_t wr_stacks_find(struct wr_stacks *stacks, const unsigned char *stack, uint32_t bytes,
+                        bool *is_new);
+
+/* The stream has a sequence point, or another stream begins. */
+void wr_stacks_forget(struct wr_stacks *stacks);
+
+#endif

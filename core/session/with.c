@@ -1,0 +1,91 @@
+#include "session/with.h"
+
+#include <string.h>
+#include "lane/record.h"
+#include "os/os.h"
+#include "session/report.h"
+#include "session/session.h"
+
+/* As wr_with_put() in event/with.c writes it. Returns the payload. */
+static const unsigned char *with_read(uint64_t flags, const unsigned char *at,
+                                      struct wr_nettrace_with *with, const unsigned char **stack,
+                                      uint64_t *stack_count)
+{
+    if (flags & WR_RECORD_THREAD) {
+        memcpy(&with->thread_id, at, 8);
+        at += 8;
+    }
+    if (flags & WR_RECORD_ACTIVITY) {
+        with->activity_id = at;
+        at += 16;
+    }
+    if (flags & WR_RECORD_RELATED) {
+        with->related_activity_id = at;
+        at += 16;
+    }
+    if (flags & WR_RECORD_STACK) {
+        memcpy(stack_count, at, 8);
+        *stack = at + 8;
+        at += 8 + 8 * *stack_count;
+    }
+    return at;
+}
+
+static uint32_t stack_write(struct wr_drain *drain, const unsigned char *stack, uint32_t bytes)
+{
+    bool is_new;
+    uint32_t id = wr_stacks_find(&drain->stacks, stack, bytes, &is_new);
+    if (is_new)
+        wr_nettrace_stack(&drain->nettrace, id, stack, bytes);
+    return id;
+}
+
+/* V6: the index of a thread that an event is about. It has a row for that, whether it traces or not. */
+static uint64_t about_index(struct weir_session *session, uint64_t thread_id)
+{
+    struct wr_drain *drain = &session->drain;
+    uint64_t place = (thread_id * UINT64_C(0x9E3779B97F4A7C15)) >> 58;
+    if (drain->abouts[place].thread_id != thread_id) {
+        drain->abouts[place].thread_id = thread_id;
+        drain->abouts[place].index = wr_buffers_capture_id();
+        wr_nettrace_thread(&drain->nettrace, drain->abouts[place].index, wr_os_process_id(),
+                           thread_id, "");
+    }
+    return drain->abouts[place].index;
+}
+
+WR_COLD static void count_cut(struct weir_session *session)
+{
+    pthread_mutex_lock(&session->buffers.lock);
+    session->drain.stacks_cut++;
+    pthread_mutex_unlock(&session->buffers.lock);
+}
+
+void wr_with_write(struct weir_session *session, struct wr_lane *lane,
+                   const struct wr_event_definition *definition, uint64_t flags,
+                   const unsigned char *bytes, uint32_t byte_count, uint64_t ticks)
+{
+    struct wr_drain *drain = &session->drain;
+    struct wr_nettrace_with with = {0};
+    const unsigned char *stack = NULL;
+    uint64_t stack_count = 0;
+    const unsigned char *payload = with_read(flags, bytes, &with, &stack, &stack_count);
+    uint32_t payload_bytes = byte_count - (uint32_t)(payload - bytes);
+    wr_report_describe(session, definition, ticks);
+    if (with.thread_id && drain->nettrace.is_v6)
+        with.thread_id = about_index(session, with.thread_id);
+    if (stack)
+        with.stack_id = stack_write(drain, stack, 8 * (uint32_t)stack_count);
+    if (WR_UNLIKELY((flags & WR_RECORD_STACK_CUT) != 0))
+        count_cut(session);
+    wr_nettrace_block_begin(&drain->nettrace, lane->track.capture_id, lane->track.thread_id);
+    if (definition->has_strings) {
+        payload_bytes = wr_nettrace_payload(definition->steps, payload, drain->scratch);
+        payload = drain->scratch;
+    }
+    wr_nettrace_event_with(&drain->nettrace, definition->index, ++lane->track.number, ticks,
+                           payload, payload_bytes, &with);
+    lane->track.shown = lane->track.number;
+    lane->track
+        .encoded++; /* last: a flush in wr_nettrace_event_with() sends only earlier records */
+}

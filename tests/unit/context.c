@@ -1,0 +1,390 @@
+/*
+ * What goes with an event beside its fields: activities, stacks, and the thread that it is about. The
+ * streams of both versions are read back.
+ */
+#include "stream.h"
+
+#include <fields.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include "session/stacks.h"
+
+#define CONTEXT_EVENTS(EVENT, P)                                                   \
+    EVENT(P, RequestStart, 1, 0, WEIR_LEVEL_INFO, 0x1, (u64, Number))              \
+    EVENT(P, Work, 2, 0, WEIR_LEVEL_INFO, 0x1, (u64, Number))                      \
+    EVENT(P, Text, 3, 0, WEIR_LEVEL_INFO, 0x1, (u64, Number), (str, Value))        \
+    EVENT(P, Failed, 4, 0, WEIR_LEVEL_INFO | WEIR_EVENT_STACK, 0x1, (u64, Number)) \
+    EVENT(P, Told, 5, 0, WEIR_LEVEL_INFO | WEIR_EVENT_STACK, 0x1, (str, Value))    \
+    EVENT(P, Bare, 6, 0, WEIR_LEVEL_INFO | WEIR_EVENT_STACK, 0x1)
+WEIR_PROVIDER(Context, CONTEXT_EVENTS)
+WEIR_PROVIDER_DEFINE(Context, CONTEXT_EVENTS)
+WEIR_PROVIDER_DEFINE(Unit, UNIT_EVENTS)
+
+/* --- The file. ------------------------------------------------------------------------------- */
+
+#define EVENTS_MAX 64u
+
+struct found {
+    char name[16], path[WT_ACTIVITY_TEXT_BYTES], related[WT_ACTIVITY_TEXT_BYTES];
+    uint8_t activity_id[16];
+    uint64_t thread_id, own_thread_id, number;
+    uint32_t stack_count, stack_id;
+    uint64_t stack[1000];
+};
+
+struct file {
+    struct found *found;
+    uint32_t count;
+    uint64_t cut; /* stacks, by the session's figures */
+};
+
+static void path_of(const uint8_t id[16], char *out)
+{
+    static const uint8_t none[16];
+    out[0] = 0;
+    if (memcmp(id, none, 16) != 0 && !wt_activity_text(id, 0, out))
+        strcpy(out, "?");
+}
+
+static void on_event(void *context, const struct wt_event *event)
+{
+    struct file *file = context;
+    if (strcmp(event->metadata->provider_name, "Context") != 0)
+        return;
+    assert_true(file->count < EVENTS_MAX);
+    struct found *one = &file->found[file->count++];
+    snprintf(one->name, sizeof one->name, "%s", event->metadata->event_name);
+    memcpy(one->activity_id, event->activity_id, 16);
+    path_of(event->activity_id, one->path);
+    path_of(event->related_activity_id, one->related);
+    one->thread_id = event->thread_id;
+    one->number = 0;
+    if (event->payload_size >= 8)
+        memcpy(&one->number, event->payload, 8);
+    one->stack_id = event->stack_id;
+    one->stack_count = event->stack_size / 8;
+    if (event->stack_size)
+        memcpy(one->stack, event->stack, event->stack_size);
+}
+
+/* Stops the session and reads it. The caller frees what is found. */
+static struct file stop(struct weir_session *session)
+{
+    struct file file = {.found = calloc(EVENTS_MAX, sizeof *file.found)};
+    assert_non_null(file.found);
+    assert_int_equal(weir_session_stop(session, NULL), WEIR_OK);
+    file.cut = unit_stats(session).stacks_cut;
+    unit_read_memory(session, (struct wt_handlers){.event = on_event}, &file);
+    weir_session_destroy(session);
+    return file;
+}
+
+static struct weir_session_config config_of(uint8_t format)
+{
+    struct weir_session_config config = unit_config();
+    config.providers = "Context";
+    config.format = format;
+    return config;
+}
+
+static const uint8_t formats[] = {WEIR_FORMAT_NETTRACE_4, WEIR_FORMAT_NETTRACE_6};
+
+/* --- Activities. ----------------------------------------------------------------------------- */
+
+static void emit_request(void)
+{
+    struct weir_activity request = WEIR_ACTIVITY_INIT, phase = WEIR_ACTIVITY_INIT;
+    WEIR_EMIT(Context, Work, 0);
+    weir_activity_start(&request);
+    WEIR_EMIT(Context, RequestStart, 1);
+    WEIR_EMIT(Context, Work, 2);
+    weir_activity_start(&phase);
+    WEIR_EMIT(Context, RequestStart, 3);
+    WEIR_EMIT(Context, Text, 4, "in the phase");
+    weir_activity_stop(&phase);
+    weir_activity_start(&phase);
+    WEIR_EMIT(Context, Work, 5);
+    weir_activity_stop(&request); /* and with it the phase, which was not stopped */
+    WEIR_EMIT(Context, Work, 6);
+}
+
+/* The path's end behind "//1/n", where n is the number of the root. */
+static const char *below_root(const char *path)
+{
+    assert_int_equal(strncmp(path, "//1/", 4), 0);
+    const char *next = strchr(path + 4, '/');
+    return next ? next : "";
+}
+
+static void test_activities(void **state)
+{
+    (void)state;
+    for (uint32_t i = 0; i < 2; i++) {
+        struct weir_session_config config = config_of(formats[i]);
+        struct weir_session *session = unit_start(&config);
+        emit_request();
+        struct file file = stop(session);
+        assert_int_equal(file.count, 7);
+        for (uint32_t at = 0; at < 7; at++)
+            assert_int_equal(file.found[at].number, at);
+        assert_string_equal(file.found[0].path, "");
+        assert_string_equal(below_root(file.found[1].path), "");
+        assert_string_equal(file.found[1].related, ""); /* a root has no parent */
+        assert_string_equal(file.found[2].path, file.found[1].path);
+        assert_string_equal(below_root(file.found[3].path), "/1");
+        assert_string_equal(file.found[3].related, file.found[1].path);
+        assert_string_equal(file.found[4].path, file.found[3].path);
+        assert_string_equal(file.found[4].related, ""); /* of the event that starts it only */
+        assert_string_equal(below_root(file.found[5].path), "/2");
+        assert_string_equal(file.found[6].path, "");
+        free(file.found);
+    }
+}
+
+/* The bytes that .NET writes, and the path that they are. */
+static void test_paths(void **state)
+{
+    (void)state;
+    static const struct {
+        uint8_t path[12];
+        const char *text;
+    } known[] = {
+        {{0x11}, "//1/1"},
+        {{0x1A}, "//1/10"},
+        {{0x1C, 0x0B}, "//1/11"},
+        {{0x1C, 0xFF}, "//1/255"},
+        {{0x1D, 0x00, 0x01}, "//1/256"},
+        {{0x11, 0xC1, 0x00}, "//1/1/256"},
+        {{0x11, 0xCF, 0xFF}, "//1/1/4095"},
+        {{0x11, 0xCF, 0xFF, 0x00, 0x20}, "//1/1/4095/2"}, /* with .NET's zero byte */
+        {{0x11, 0xCF, 0xFF, 0x20}, "//1/1/4095/2"},
+        {{0x11, 0xD0, 0x00, 0x10, 0x30}, "//1/1/4096/3"},
+        {{0x1B, 0xC0, 0x07}, "//1$7"},
+    };
+    for (size_t i = 0; i < sizeof known / sizeof *known; i++) {
+        uint8_t id[16];
+        uint32_t words[4];
+        char text[WT_ACTIVITY_TEXT_BYTES];
+        memcpy(words, known[i].path, 12);
+        words[3] = (words[0] + words[1] + words[2] + 0x599D99AD) ^ 4242;
+        memcpy(id, words, 16);
+        assert_true(wt_activity_text(id, 4242, text));
+        assert_string_equal(text, known[i].text);
+        id[15] ^= 0x80;
+        assert_false(wt_activity_text(id, 4242, text));
+    }
+}
+
+/* Children with numbers of every size, at both nibbles, and a path that is too long. */
+static void test_numbers(void **state)
+{
+    (void)state;
+    static const uint32_t numbers[] = {1, 10, 11, 255, 256, 4095, 4096, 70000, 20000000};
+    struct weir_activity root = WEIR_ACTIVITY_INIT, inner = WEIR_ACTIVITY_INIT;
+    char wanted[100], text[WT_ACTIVITY_TEXT_BYTES];
+    weir_activity_start(&root);
+    for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++) {
+        struct weir_activity child = WEIR_ACTIVITY_INIT;
+        root.children = numbers[i] - 1;
+        weir_activity_start(&child);
+        weir_activity_start(&inner);
+        assert_true(wt_activity_text(inner.id.bytes, 0, text));
+        snprintf(wanted, sizeof wanted, "/%u/1", numbers[i]);
+        assert_string_equal(below_root(text), wanted);
+        weir_activity_stop(&child);
+    }
+    struct weir_activity deep[40];
+    for (uint32_t i = 0; i < 40; i++) {
+        deep[i] = (struct weir_activity)WEIR_ACTIVITY_INIT;
+        weir_activity_start(&deep[i]);
+        assert_true(wt_activity_text(deep[i].id.bytes, 0, text));
+        for (uint32_t before = 0; before < i; before++)
+            assert_memory_not_equal(deep[i].id.bytes, deep[before].id.bytes, 16);
+    }
+    assert_non_null(strchr(text, '$'));
+    weir_activity_stop(&root);
+}
+
+/* A coroutine takes its chain to another place, and leaves the one that it found. */
+static void test_swap(void **state)
+{
+    (void)state;
+    struct weir_activity outer = WEIR_ACTIVITY_INIT, coroutine = WEIR_ACTIVITY_INIT;
+    struct weir_session_config config = config_of(WEIR_FORMAT_NETTRACE_4);
+    struct weir_session *session = unit_start(&config);
+    weir_activity_start(&outer);
+    struct weir_context *mine = weir_context_swap(NULL);
+    weir_activity_start(&coroutine);
+    struct weir_context *its = weir_context_swap(mine);
+    WEIR_EMIT(Context, Work, 1);
+    mine = weir_context_swap(its);
+    WEIR_EMIT(Context, Work, 2);
+    (void)weir_context_swap(mine);
+    weir_activity_stop(&outer);
+    WEIR_EMIT(Context, Work, 3);
+    struct file file = stop(session);
+    assert_memory_equal(file.found[0].activity_id, outer.id.bytes, 16);
+    assert_memory_equal(file.found[1].activity_id, coroutine.id.bytes, 16);
+    assert_string_equal(file.found[2].path, "");
+    free(file.found);
+}
+
+/* --- One event's. ---------------------------------------------------------------------------- */
+
+/* In small segments, so that one record spans several; and to a session that wants no stacks. */
+static void test_one_event(void **state)
+{
+    (void)state;
+    uint64_t addresses[1001];
+    for (uint32_t i = 0; i < 1001; i++)
+        addresses[i] = 0x10000 + i;
+    for (uint32_t i = 0; i < 4; i++) {
+        struct weir_session_config config = config_of(formats[i % 2]);
+        config.segment_bytes = 4096;
+        config.no_stacks = i / 2;
+        struct weir_session *session = unit_start(&config);
+        struct weir_guid id = {{1}}, related = {{2}};
+        struct weir_context context = WEIR_CONTEXT_INIT;
+        context.activity_id = &id;
+        context.related_activity_id = &related;
+        context.thread_id = 4711;
+        context.stack = addresses;
+        context.stack_count = 3;
+        WEIR_EMIT_WITH(&context, Context, Work, 1);
+        WEIR_EMIT(Context, Work, 2);
+        context.stack_count = 1001;
+        WEIR_EMIT_WITH(&context, Context, Text, 3, "a large one");
+        context.stack = NULL;
+        WEIR_EMIT_WITH(&context, Context, Work, 4);
+        struct file file = stop(session);
+        bool has_stacks = !config.no_stacks;
+        assert_int_equal(file.count, 4);
+        assert_int_equal(file.cut, has_stacks);
+        assert_int_equal(file.found[0].activity_id[0], 1);
+        assert_string_equal(file.found[0].related, "?");
+        assert_int_equal(file.found[0].stack_count, has_stacks ? 3 : 0);
+        assert_memory_equal(file.found[0].stack, addresses, has_stacks ? 24 : 0);
+        assert_string_equal(file.found[1].path, "");
+        assert_int_equal(file.found[1].stack_count, 0);
+        assert_int_not_equal(file.found[1].thread_id, file.found[0].thread_id);
+        assert_int_equal(file.found[2].number, 3);
+        assert_int_equal(file.found[2].stack_count, has_stacks ? 1000 : 0);
+        assert_memory_equal(file.found[2].stack, addresses, has_stacks ? 8000 : 0);
+        assert_int_equal(file.found[3].stack_count, 0);
+        assert_int_equal(file.found[3].thread_id, file.found[0].thread_id);
+        if (formats[i % 2] == WEIR_FORMAT_NETTRACE_4)
+            assert_int_equal(file.found[0].thread_id, 4711);
+        free(file.found);
+    }
+}
+
+/* --- The hook. ------------------------------------------------------------------------------- */
+
+static int32_t captured;
+static uint32_t captures;
+
+static int32_t capture(void *context, uint64_t *addresses, int32_t max)
+{
+    assert_ptr_equal(context, &captured);
+    captures++;
+    for (int32_t i = 0; i < max; i++)
+        addresses[i] = 0x500 + (uint64_t)i;
+    WEIR_EMIT(Context, Failed, 99); /* has no stack */
+    return captured;
+}
+
+static void hook_set(uint32_t frames_max)
+{
+    struct weir_stack_hook hook = WEIR_STACK_HOOK_INIT;
+    hook.capture = capture;
+    hook.context = &captured;
+    hook.frames_max = frames_max;
+    assert_int_equal(weir_stack_hook_set(&hook), WEIR_OK);
+}
+
+static void test_hook(void **state)
+{
+    (void)state;
+    static const int32_t counts[] = {5, 8, 9, 1000000, 0, -1};
+    static const uint32_t expected[] = {5, 8, 8, 8, 0, 0};
+    hook_set(8);
+    for (uint32_t i = 0; i < 6; i++) {
+        struct weir_session_config config = config_of(formats[i % 2]);
+        struct weir_session *session = unit_start(&config);
+        captured = counts[i];
+        WEIR_EMIT(Context, Failed, 1);
+        WEIR_EMIT(Context, Told, "once more");
+        WEIR_EMIT(Context, Bare);
+        struct file file = stop(session);
+        assert_int_equal(file.cut, i < 2 ? 0 : 3);
+        assert_int_equal(file.count, 6);
+        for (uint32_t at = 0; at < 6; at++) { /* the hook's event comes first, without a stack */
+            struct found *one = &file.found[at];
+            assert_int_equal(one->stack_count, at % 2 ? expected[i] : 0);
+            assert_int_equal(one->stack_id, at % 2 && expected[i] ? 1 : 0); /* one stack, one id */
+        }
+        free(file.found);
+    }
+    assert_int_equal(weir_stack_hook_set(NULL), WEIR_OK);
+}
+
+static void test_hook_is_not_called(void **state)
+{
+    (void)state;
+    struct weir_session_config config = config_of(WEIR_FORMAT_NETTRACE_4);
+    hook_set(100);
+    captures = 0;
+    WEIR_EMIT(Context, Failed, 1); /* no session */
+    config.no_stacks = true;
+    struct weir_session *session = unit_start(&config);
+    WEIR_EMIT(Context, Failed, 2);
+    struct file file = stop(session);
+    assert_int_equal(file.count, 1);
+    assert_int_equal(captures, 0);
+    free(file.found);
+    hook_set(512);
+    struct weir_stack_hook hook = WEIR_STACK_HOOK_INIT;
+    assert_int_equal(weir_stack_hook_set(&hook), WEIR_BAD_ARGUMENT);
+    hook.capture = capture;
+    hook.frames_max = 513;
+    assert_int_equal(weir_stack_hook_set(&hook), WEIR_BAD_ARGUMENT);
+    assert_int_equal(weir_stack_hook_set(NULL), WEIR_OK);
+}
+
+/* --- The table. ------------------------------------------------------------------------------ */
+
+/* A million different stacks, and each twice in a row: the second time it is known. */
+static void test_bound(void **state)
+{
+    (void)state;
+    struct wr_stacks stacks = {0};
+    assert_true(wr_stacks_reserve(&stacks, WR_STACK_BYTES_MIN));
+    for (uint32_t i = 1; i <= 1000000; i++) {
+        uint64_t frames[8] = {i, 1, 2, 3, 4, 5, 6, i % 7};
+        bool is_new;
+        assert_int_equal(wr_stacks_find(&stacks, (void *)frames, sizeof frames, &is_new), i);
+        assert_true(is_new);
+        assert_int_equal(wr_stacks_find(&stacks, (void *)frames, sizeof frames, &is_new), i);
+        assert_false(is_new);
+    }
+    assert_int_equal(stacks.bytes, WR_STACK_BYTES_MIN);
+    wr_stacks_forget(&stacks);
+    uint64_t frame = 1;
+    bool is_new;
+    assert_int_equal(wr_stacks_find(&stacks, (void *)&frame, 8, &is_new), 1);
+    assert_true(is_new);
+    wr_stacks_release(&stacks);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_activities), cmocka_unit_test(test_paths),
+        cmocka_unit_test(test_numbers),    cmocka_unit_test(test_swap),
+        cmocka_unit_test(test_one_event),  cmocka_unit_test(test_hook),
+        cmocka_unit_test(test_bound),      cmocka_unit_test(test_hook_is_not_called),
+    };
+    if (weir_provider_register(&weir_provider_Context, NULL, NULL, NULL, NULL) != WEIR_OK)
+        return 1;
+    return cmocka_run_group_tests(tests, unit_setup, NULL);
+}
