@@ -43,7 +43,9 @@ HOST = """
           (array_u16, Uint16), (array_i32, Int32), (array_u32, Uint32), (array_i64, Int64), (array_u64, Uint64))\\
     EVENT(P, Counted, 4, 0, WEIR_LEVEL_INFO, 0x4, (array_u8, Data), (u32, Data_count), (strn, Name),        \\
           (bool8, Flag), (str16, Wide))                                                                         \\
-    EVENT(P, Full, 5, 0, WEIR_LEVEL_INFO, 0x8, ARRAYS_OF_EIGHT(One), ARRAYS_OF_EIGHT(Two))
+    EVENT(P, Full, 5, 0, WEIR_LEVEL_INFO, 0x8, ARRAYS_OF_EIGHT(One), (opcode, 255), ARRAYS_OF_EIGHT(Two))       \\
+    EVENT(P, Marked, 6, 0, WEIR_LEVEL_INFO, 0x8, (opcode, WEIR_LEVEL_ERROR))                                    \\
+    EVENT(P, MarkedLast, 7, 0, WEIR_LEVEL_INFO, 0x8, (bool, Flag), (opcode, 10u))
 #define ARRAYS_OF_EIGHT(Name)                                                                                   \\
     (array_u8, Name##1), (array_u8, Name##2), (array_u8, Name##3), (array_u8, Name##4), (array_u8, Name##5),    \\
     (array_u8, Name##6), (array_u8, Name##7), (array_u8, Name##8)
@@ -75,7 +77,9 @@ bool is_written(bool by_default)
 bool host_emits(const uint8_t *data, uint32_t count);
 bool host_emits(const uint8_t *data, uint32_t count)
 {
-    return WEIR_EMIT(Host, Bare) && WEIR_EMIT(Host, Counted, data, count, count, "name", 4, true, WEIR_NULL_) &&
+    return WEIR_EMIT(Host, Bare) && WEIR_EMIT(Host, Marked) && WEIR_EMIT(Host, MarkedLast, true) &&
+           WEIR_EMIT_TO(1, Host, Marked) && WEIR_EMIT_AT(0, Host, Marked) && WEIR_EMIT_AT(0, Host, MarkedLast, true) &&
+           WEIR_EMIT(Host, Counted, data, count, count, "name", 4, true, WEIR_NULL_) &&
            WEIR_EMIT_TO(1, Host, Bare) && WEIR_EMIT_TO(1, Host, Counted, data, count, count, "n", 1, true, WEIR_NULL_) &&
            WEIR_EMIT_AT(weir_clock(), Host, Bare) && WEIR_EMIT_AT(0, Host, Counted, data, count, count, "n", 1, true, WEIR_NULL_) &&
            WEIR_EMIT(Host, Full, data, count, data, count, data, count, data, count, data, count, data, count,
@@ -116,9 +120,26 @@ bool plugin_begins(const struct weir_functions *functions)
 }
 """
 
-FIELDS_17 = ", ".join(f"(u32, Field{number})" for number in range(17))
-TOO_MANY = f"""#include <weir/trace.h>
-#define HOST_EVENTS(EVENT, P) EVENT(P, Large, 1, 0, WEIR_LEVEL_INFO, 0, {FIELDS_17})
+# Fields that the compiler refuses, and the one error that says why; None: one of the compiler's own.
+FIELDS = [f"(u32, Field{number})" for number in range(20)]
+TOO_MANY = "Host_Wrong: an event has at most 16 fields"
+ONE_OPCODE = "Host_Wrong: give an event one opcode at most, a constant from 0 to 255"
+REFUSED = [
+    (FIELDS[:17], TOO_MANY),
+    (FIELDS[:18], TOO_MANY),
+    ([*FIELDS[:17], "(opcode, 1)"], TOO_MANY),
+    (["(opcode, 1)", "(opcode, 1)"], ONE_OPCODE),
+    (["(opcode, 1)", *FIELDS[:15], "(opcode, 2)"], ONE_OPCODE),
+    (["(opcode, 256)"], ONE_OPCODE),
+    ([FIELDS[0], "(opcode, -1)"], ONE_OPCODE),
+    (["(opcode, host_opcode)"], None),
+]
+
+
+def refused_source(fields):
+    return f"""#include <weir/trace.h>
+extern int host_opcode;
+#define HOST_EVENTS(EVENT, P) EVENT(P, Wrong, 1, 0, WEIR_LEVEL_INFO, 0, {", ".join(fields)})
 WEIR_PROVIDER(Host, HOST_EVENTS)
 """
 
@@ -159,21 +180,23 @@ def failures_of(compiler, include):
     with tempfile.TemporaryDirectory() as name:
         folder = pathlib.Path(name)
         sources = list(write_sources(folder, include, language))
-        too_many = folder / f"too_many.{language}"
-        too_many.write_text(TOO_MANY, encoding="utf-8")
         for standard in STANDARDS[language]:
             for source in sources:
                 run = compile_one(compiler, standard, include, source, flags)
                 if run.returncode != 0:
                     yield f"{compiler} {standard} {source.name}:\n{run.stderr[:3000]}"
-            yield from wrong_message(f"{compiler} {standard}", compile_one(compiler, standard, include, too_many, []))
+            yield from accepted_or_unclear(compiler, standard, include, folder / f"refused.{language}")
 
 
-def wrong_message(name, run):
-    """17 fields: the one error says so."""
-    errors = re.findall(r"error: .*", run.stderr)
-    if run.returncode == 0 or len(errors) != 1 or "Host_Large: an event has at most 16 fields" not in errors[0]:
-        yield f"{name}: 17 fields: {run.stderr[:3000]}"
+def accepted_or_unclear(compiler, standard, include, source):
+    """Lists that must not compile, with and without WEIR_DISABLE."""
+    for fields, expected in REFUSED:
+        source.write_text(refused_source(fields), encoding="utf-8")
+        for flags in ([], ["-DWEIR_DISABLE"]):
+            run = compile_one(compiler, standard, include, source, flags)
+            errors = re.findall(r"error: .*", run.stderr)
+            if run.returncode == 0 or (expected and (len(errors) != 1 or expected not in errors[0])):
+                yield f"{compiler} {standard} {flags}: {fields}: {run.stderr[:3000]}"
 
 
 def check_canary(include, compiler):

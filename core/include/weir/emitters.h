@@ -113,23 +113,23 @@ WEIR_INLINE_ bool weir_emit_packed_at_(const struct weir_event *event, uint64_t 
 #define WEIR_COMMA_() ,
 #define WEIR_NOTHING_()
 
-/* The 23rd argument, which follows the 6 + 16 that EVENT() takes with all fields. With fewer fields
- * it is a word that the caller has appended; with more it is a field, whose parentheses call the
- * probe, and the result is MANY. */
+/* The 24th argument, which follows the 6 + 17 that EVENT() takes with all fields and an opcode. With
+ * fewer it is a word that the caller has appended; with more it is a field, whose parentheses call
+ * the probe, and the result is MANY. */
 #define WEIR_PICK_(...) WEIR_PICK2_(WEIR_PICK3_(__VA_ARGS__))
 #define WEIR_PICK2_(word) WEIR_PICK4_(WEIR_PROBE_ word, word, ~)
-#define WEIR_PICK3_(a,b,c,d,e,f,g,h,i,j,k,l,m,n,o,p,q,r,s,t,u,v,w,...) w
+#define WEIR_PICK3_(a,b,c,d,e,f,g,h,i,j,k,l,m,n,o,p,q,r,s,t,u,v,w,x,...) x
 #define WEIR_PICK4_(...) WEIR_PICK5_(__VA_ARGS__)
 #define WEIR_PICK5_(a, b, ...) b
 #define WEIR_PROBE_(...) ~, MANY
 
-/* How many fields EVENT(P, Name, id, version, level, keywords, fields...) has: 0 to 16 or MANY, and
- * NONE, SOME or MANY. */
+/* How many fields EVENT(P, Name, id, version, level, keywords, fields...) has, an opcode included: 0
+ * to 17 or MANY; and once the opcode is taken out: NONE, SOME or MANY. */
 #define WEIR_FIELDS_(...) \
-    WEIR_PICK_(__VA_ARGS__,16,15,14,13,12,11,10,9,8,7,6,5,4,3,2,1,0,~)
+    WEIR_PICK_(__VA_ARGS__,17,16,15,14,13,12,11,10,9,8,7,6,5,4,3,2,1,0,~)
 #define WEIR_KIND_(...) \
-    WEIR_PICK_(__VA_ARGS__,SOME,SOME,SOME,SOME,SOME,SOME,SOME,SOME,SOME,SOME,SOME,SOME,SOME,SOME,\
-               SOME,SOME,NONE,~)
+    WEIR_PICK_(__VA_ARGS__,MANY,SOME,SOME,SOME,SOME,SOME,SOME,SOME,SOME,SOME,SOME,SOME,SOME,SOME,\
+               SOME,SOME,SOME,NONE,~)
 
 /* M on each field, with S() between them. */
 #define WEIR_EACH_(M, S, ...) \
@@ -152,6 +152,32 @@ WEIR_INLINE_ bool weir_emit_packed_at_(const struct weir_event *event, uint64_t 
 #define WEIR_EACH_14(M,S,P,N,I,V,L,K,a,...) M a S() WEIR_EACH_13(M,S,P,N,I,V,L,K,__VA_ARGS__)
 #define WEIR_EACH_15(M,S,P,N,I,V,L,K,a,...) M a S() WEIR_EACH_14(M,S,P,N,I,V,L,K,__VA_ARGS__)
 #define WEIR_EACH_16(M,S,P,N,I,V,L,K,a,...) M a S() WEIR_EACH_15(M,S,P,N,I,V,L,K,__VA_ARGS__)
+#define WEIR_EACH_17(M,S,P,N,I,V,L,K,a,...) M a S() WEIR_EACH_16(M,S,P,N,I,V,L,K,__VA_ARGS__)
+
+/* EVENT()'s arguments without (opcode, N), which stands among the fields but is none. */
+#define WEIR_STRIP_(...) \
+    WEIR_CAT_(WEIR_STRIP_, \
+              WEIR_PICK_(__VA_ARGS__,SOME,SOME,SOME,SOME,SOME,SOME,SOME,SOME,SOME,SOME,SOME,SOME,SOME,\
+                         SOME,SOME,SOME,SOME,NONE,~))(__VA_ARGS__)
+#define WEIR_STRIP_NONE(...) __VA_ARGS__
+#define WEIR_STRIP_MANY(...) __VA_ARGS__
+#define WEIR_STRIP_SOME(P, N, I, V, L, K, ...) \
+    P, N, I, V, L, K WEIR_EACH_(WEIR_KEEP_, WEIR_NOTHING_, P, N, I, V, L, K, __VA_ARGS__)
+#define WEIR_KEEP_(type, name) WEIR_CAT_(WEIR_KEEP_, WEIR_IS_(type))(type, name)
+#define WEIR_KEEP_FIELD(type, name) , (type, name)
+#define WEIR_KEEP_OPCODE(type, name)
+
+/* FIELD or OPCODE. */
+#define WEIR_IS_(type) WEIR_PICK4_(WEIR_IS_##type, FIELD, ~)
+#define WEIR_IS_opcode ~, OPCODE
+
+/* What is added up: the opcodes; and one for each, or two for one that a byte does not hold. */
+#define WEIR_OPCODE_(type, name) WEIR_CAT_(WEIR_OPCODE_, WEIR_IS_(type))(name)
+#define WEIR_OPCODE_FIELD(name)
+#define WEIR_OPCODE_OPCODE(name) + (name)
+#define WEIR_COUNT_(type, name) WEIR_CAT_(WEIR_COUNT_, WEIR_IS_(type))(name)
+#define WEIR_COUNT_FIELD(name)
+#define WEIR_COUNT_OPCODE(name) + (WEIR_CAST_(uint8_t, name) == (name) ? 1 : 2)
 
 /* Per type: parameter, member of the payload, assignment, and packing into words. A guid is copied, a
  * bool widened. What has a reference is not packed. */
@@ -278,13 +304,20 @@ WEIR_INLINE_ bool weir_emit_packed_at_(const struct weir_event *event, uint64_t 
 #define WEIR_STORE_array_u64 WEIR_STORE2_
 #define WEIR_PACK_array_u64 WEIR_PACK0_
 
-#define WEIR_EVENT_(...) WEIR_CAT_(WEIR_EVENT_, WEIR_KIND_(__VA_ARGS__))(__VA_ARGS__)
+#define WEIR_EVENT_(...)                                                                       \
+    WEIR_EVENT_OF_(WEIR_STRIP_(__VA_ARGS__))                                                   \
+    WEIR_OPCODE_ASSERT_((0 WEIR_EACH_(WEIR_COUNT_, WEIR_NOTHING_, __VA_ARGS__)), __VA_ARGS__)
+#define WEIR_OPCODE_ASSERT_(count, P, N, ...)                                                  \
+    WEIR_STATIC_ASSERT_(count < 2,                                                             \
+                        #P #N ": give an event one opcode at most, a constant from 0 to 255");
+#define WEIR_EVENT_OF_(...) WEIR_CAT_(WEIR_EVENT_, WEIR_KIND_(__VA_ARGS__))(__VA_ARGS__)
 #define WEIR_EVENT_NONE(P, N, ...) struct weir_event N;
 #define WEIR_EVENT_SOME(P, N, ...) struct weir_event N;
 #define WEIR_EVENT_MANY(P, N, ...) \
     struct weir_event N; WEIR_STATIC_ASSERT_(0, #P #N ": an event has at most 16 fields");
 
-#define WEIR_EMITTER_(...)                                                                     \
+#define WEIR_EMITTER_(...) WEIR_EMITTER_OF_(WEIR_STRIP_(__VA_ARGS__))
+#define WEIR_EMITTER_OF_(...)                                                                  \
     __attribute__((unused)) static inline bool                                                 \
     WEIR_EMITTER_NAME_(__VA_ARGS__)(                                                           \
         WEIR_CAT_(WEIR_PARAMS_, WEIR_KIND_(__VA_ARGS__))(__VA_ARGS__))                         \
@@ -331,7 +364,8 @@ WEIR_INLINE_ bool weir_emit_packed_at_(const struct weir_event *event, uint64_t 
     return weir_session_emit(weir_session_, &WEIR_EVENTS_ P.N, WEIR_NULL_);
 #define WEIR_BODY_TO_MANY(...) return false;
 
-#define WEIR_FIELD_ARRAY_(...)                                                                 \
+#define WEIR_FIELD_ARRAY_(...) WEIR_FIELD_ARRAY_OF_(WEIR_STRIP_(__VA_ARGS__))
+#define WEIR_FIELD_ARRAY_OF_(...)                                                              \
     static const struct weir_field WEIR_FIELDS_NAME_(__VA_ARGS__)[] = {                        \
         WEIR_EACH_(WEIR_FIELD_, WEIR_NOTHING_, __VA_ARGS__){ WEIR_NULL_, WEIR_TYPE_bool } };   \
     static const struct weir_enum *const WEIR_ENUMS_NAME_(__VA_ARGS__)[] = {                   \
@@ -373,12 +407,13 @@ WEIR_INLINE_ bool weir_emit_packed_at_(const struct weir_event *event, uint64_t 
     WEIR_EACH_(WEIR_STORE_, WEIR_NOTHING_, P, N, I, V, L, __VA_ARGS__)                         \
     return weir_session_emit(weir_session_, &WEIR_EVENTS_ P.N, &weir_payload_);
 
-#define WEIR_SCHEMA_(P, N, number, version, level, keywords, ...)                              \
+#define WEIR_SCHEMA_(opcode, P, N, number, version, level, keywords, ...)                      \
     { sizeof(struct weir_schema), #N, weir_fields_##P##N,                                      \
       sizeof weir_fields_##P##N / sizeof weir_fields_##P##N[0] - 1,                            \
-      sizeof(struct weir_field), keywords, number, version, level, 0, { 0, 0, 0 },         \
+      sizeof(struct weir_field), keywords, number, version, level, opcode, { 0, 0, 0 },        \
       weir_enums_##P##N },
-#define WEIR_SCHEMA_ARGUMENTS_(...) WEIR_SCHEMA_(__VA_ARGS__, ~)
+#define WEIR_SCHEMA_ARGUMENTS_(...)                                                            \
+    WEIR_SCHEMA_((0 WEIR_EACH_(WEIR_OPCODE_, WEIR_NOTHING_, __VA_ARGS__)), __VA_ARGS__, ~)
 
 /*
  * Declares the events of provider P, and three emitters for each: P_Name(fields...);

@@ -30,6 +30,12 @@
  *     str16                                         const uint16_t *, UTF-16, ends with 0
  *     array_i8 .. array_u64                         pointer and uint32_t count; array_u8 for bytes
  *
+ * (opcode, N) among the fields is no field: it sets the event's opcode, a constant from 0 to 255. It
+ * stands there once at most, and the emitter has no argument for it. Without it, and with 0, the
+ * opcode comes from the name: 1 if it ends in Start, 2 if it ends in Stop, otherwise 0.
+ *
+ *     EVENT(P, Sweep, 6, 0, WEIR_LEVEL_INFO, 0x1, (opcode, 10), (u32, Generation))
+ *
  * In the file all strings are alike, UTF-16 up to a zero. Each byte that is not UTF-8 is U+FFFD
  * there, and so is each zero within a strn; the largest has 32,766 bytes.
  *

@@ -1,0 +1,127 @@
+/* Shapes of events: what their metadata says, and what their payloads are. */
+#include "stream.h"
+
+#include <fields.h>
+#include <stdio.h>
+
+WEIR_PROVIDER_DEFINE(Unit, UNIT_EVENTS)
+
+#define OPCODE_RESUME 7
+#define SHAPES_EVENTS(EVENT, P)                                                          \
+    EVENT(P, Resume, 1, 0, WEIR_LEVEL_INFO, 0x1, (u32, Number), (opcode, OPCODE_RESUME)) \
+    EVENT(P, SweepStart, 2, 0, WEIR_LEVEL_INFO, 0x1, (opcode, 255))                      \
+    EVENT(P, MarkStart, 3, 0, WEIR_LEVEL_INFO, 0x1, (opcode, 0), (u8, Small), (str, Text))
+WEIR_PROVIDER(Shapes, SHAPES_EVENTS)
+WEIR_PROVIDER_DEFINE(Shapes, SHAPES_EVENTS)
+
+/* The events of a stream: "id:opcode" and the payload as `weir dump` reads it. */
+struct found {
+    char text[2000];
+};
+
+static void add(struct found *found, const char *text)
+{
+    size_t length = strlen(found->text);
+    assert_true(length + strlen(text) < sizeof found->text);
+    strcpy(found->text + length, text);
+}
+
+static void on_value(void *context, const char *name, const struct wt_value *value)
+{
+    char text[300] = "", string[100];
+    if (value->kind == WT_VALUE_BYTES) {
+        for (uint32_t i = 0; i < value->size && i < 32; i++)
+            snprintf(text + 2 * i, 3, "%02x", value->bytes[i]);
+    } else if (value->kind == WT_VALUE_STRING) {
+        wt_utf16_to_utf8(value->bytes, value->size, string, sizeof string);
+        snprintf(text, sizeof text, "'%s'", string);
+    } else if (value->kind == WT_VALUE_DOUBLE) {
+        snprintf(text, sizeof text, "%g", value->as.d);
+    } else {
+        snprintf(text, sizeof text, "%lld", (long long)value->as.i);
+    }
+    if (name)
+        add(context, name);
+    add(context, name ? "=" : "");
+    add(context, text);
+    add(context, " ");
+}
+
+static void on_begin(void *context, const char *name, bool array, uint32_t count)
+{
+    (void)count;
+    add(context, name ? name : "");
+    add(context, array ? "[ " : "{ ");
+}
+
+static void on_end(void *context, bool array)
+{
+    add(context, array ? "] " : "} ");
+}
+
+static void on_event(void *context, const struct wt_event *event)
+{
+    static const struct wt_visitor visitor = {on_value, on_begin, on_end};
+    const struct wt_metadata *metadata = event->metadata;
+    char head[40];
+    size_t used;
+    if (strcmp(metadata->provider_name, "Weir") == 0)
+        return;
+    snprintf(head, sizeof head, "%d:%d ", metadata->event_id,
+             metadata->has_opcode ? metadata->opcode : -1);
+    add(context, head);
+    assert_true(
+        wt_fields_walk(metadata, event->payload, event->payload_size, &visitor, context, &used));
+    for (size_t i = used; i < event->payload_size; i++) {
+        snprintf(head, sizeof head, "%02x", event->payload[i]);
+        add(context, head);
+    }
+    add(context, "; ");
+}
+
+static const struct wt_handlers handlers = {.event = on_event};
+
+static struct weir_session *start(void)
+{
+    struct weir_session_config config = unit_config();
+    config.providers = "Shapes";
+    return unit_start(&config);
+}
+
+/* Stops the session, and compares what its stream has. */
+static void expect(struct weir_session *session, const char *text)
+{
+    struct found found = {""};
+    assert_int_equal(weir_session_stop(session, NULL), WEIR_OK);
+    unit_read_memory(session, handlers, &found);
+    assert_string_equal(found.text, text);
+    weir_session_destroy(session);
+}
+
+/* With a byte of 0, the name decides. */
+static void test_opcodes(void **state)
+{
+    (void)state;
+    struct weir_session *session = start();
+    assert_true(WEIR_EMIT(Shapes, Resume, 3));
+    assert_true(WEIR_EMIT(Shapes, SweepStart));
+    assert_true(WEIR_EMIT(Shapes, MarkStart, 4, "x"));
+    assert_true(WEIR_EMIT_AT(weir_clock(), Shapes, Resume, 5));
+    assert_true(WEIR_EMIT_TO(weir_session_id(session), Shapes, SweepStart));
+    expect(session, "1:7 Number=3 ; 2:255 ; 3:1 Small=4 Text='x' ; 1:7 Number=5 ; 2:255 ; ");
+}
+
+static int setup(void **state)
+{
+    return weir_provider_register(&weir_provider_Shapes, NULL, NULL, NULL, NULL) == WEIR_OK
+               ? unit_setup(state)
+               : -1;
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_opcodes),
+    };
+    return cmocka_run_group_tests(tests, setup, NULL);
+}
