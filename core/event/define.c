@@ -36,9 +36,6 @@ static enum weir_result schema_check(const char *provider_name, const struct wei
         return wr_fail(error, WEIR_BAD_ARGUMENT,
                        "an event of provider '%s' has no name, or one over %d bytes", provider_name,
                        WR_NAME_BYTES_MAX);
-    if (schema->event_id == 0)
-        return wr_fail(error, WEIR_BAD_ARGUMENT, "event '%s': id 0; ids go from 1 to 65535",
-                       schema->name);
     if ((schema->level & ~LEVEL_FLAGS) > WEIR_LEVEL_VERBOSE)
         return wr_fail(error, WEIR_BAD_ARGUMENT, "event '%s': level %u; levels go from 0 to 5",
                        schema->name, schema->level & ~LEVEL_FLAGS);

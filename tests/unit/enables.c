@@ -161,7 +161,7 @@ static void wanted_make(struct wanted *wanted)
     wanted->count = 1 + below(ENTRIES_MAX);
     for (uint32_t i = 0; i < wanted->count; i++) {
         for (uint32_t id = 0; id < IDS_MAX; id++)
-            wanted->ids[i][id] = (uint16_t)(1 + below(EVENTS_EACH));
+            wanted->ids[i][id] = (uint16_t)below(EVENTS_EACH);
         wanted->entries[i] = (struct weir_enable){.provider = ANY_OF(names),
                                                   .keywords = ANY_OF(keywords_of_sessions),
                                                   .level = (uint8_t)below(6),
@@ -205,7 +205,7 @@ static void events_define(struct weir_provider **providers)
                 weir_provider_create(names[i / EVENTS_EACH], NULL, NULL, provider, NULL), WEIR_OK);
         schemas[i] = (struct weir_schema)WEIR_SCHEMA_INIT;
         schemas[i].name = "E";
-        schemas[i].event_id = (uint16_t)(1 + i % EVENTS_EACH);
+        schemas[i].event_id = (uint16_t)(i % EVENTS_EACH); /* also 0 */
         schemas[i].level = (uint8_t)below(6);
         schemas[i].keywords = ANY_OF(keywords_of_events);
         assert_int_equal(weir_event_define(*provider, &schemas[i], &events[i], NULL), WEIR_OK);

@@ -41,9 +41,6 @@ static void test_bad_schemas(void **state)
     schema.name = "";
     schema_refused(provider, schema, WEIR_BAD_ARGUMENT, "no name");
     schema = good;
-    schema.event_id = 0;
-    schema_refused(provider, schema, WEIR_BAD_ARGUMENT, "id 0");
-    schema = good;
     schema.level = 6;
     schema_refused(provider, schema, WEIR_BAD_ARGUMENT, "level 6");
     schema = good;

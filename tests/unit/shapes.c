@@ -7,10 +7,11 @@
 WEIR_PROVIDER_DEFINE(Unit, UNIT_EVENTS)
 
 #define OPCODE_RESUME 7
-#define SHAPES_EVENTS(EVENT, P)                                                          \
-    EVENT(P, Resume, 1, 0, WEIR_LEVEL_INFO, 0x1, (u32, Number), (opcode, OPCODE_RESUME)) \
-    EVENT(P, SweepStart, 2, 0, WEIR_LEVEL_INFO, 0x1, (opcode, 255))                      \
-    EVENT(P, MarkStart, 3, 0, WEIR_LEVEL_INFO, 0x1, (opcode, 0), (u8, Small), (str, Text))
+#define SHAPES_EVENTS(EVENT, P)                                                            \
+    EVENT(P, Resume, 1, 0, WEIR_LEVEL_INFO, 0x1, (u32, Number), (opcode, OPCODE_RESUME))   \
+    EVENT(P, SweepStart, 2, 0, WEIR_LEVEL_INFO, 0x1, (opcode, 255))                        \
+    EVENT(P, MarkStart, 3, 0, WEIR_LEVEL_INFO, 0x1, (opcode, 0), (u8, Small), (str, Text)) \
+    EVENT(P, Sample, 0, 0, WEIR_LEVEL_INFO, 0x2, (u32, Kind))
 WEIR_PROVIDER(Shapes, SHAPES_EVENTS)
 WEIR_PROVIDER_DEFINE(Shapes, SHAPES_EVENTS)
 
@@ -84,7 +85,8 @@ static const struct wt_handlers handlers = {.event = on_event};
 static struct weir_session *start(void)
 {
     struct weir_session_config config = unit_config();
-    config.providers = "Shapes";
+    config.providers = "Shapes,Late";
+    config.unknown_providers_allowed = true;
     return unit_start(&config);
 }
 
@@ -96,6 +98,13 @@ static void expect(struct weir_session *session, const char *text)
     unit_read_memory(session, handlers, &found);
     assert_string_equal(found.text, text);
     weir_session_destroy(session);
+}
+
+static struct weir_provider *late_create(void)
+{
+    struct weir_provider *provider;
+    assert_int_equal(weir_provider_create("Late", NULL, NULL, &provider, NULL), WEIR_OK);
+    return provider;
 }
 
 /* With a byte of 0, the name decides. */
@@ -111,6 +120,45 @@ static void test_opcodes(void **state)
     expect(session, "1:7 Number=3 ; 2:255 ; 3:1 Small=4 Text='x' ; 1:7 Number=5 ; 2:255 ; ");
 }
 
+static void test_event_id_0(void **state)
+{
+    (void)state;
+    struct weir_provider *late = late_create();
+    struct weir_schema schema = WEIR_SCHEMA_INIT;
+    struct weir_event *event;
+    schema.name = "None";
+    assert_int_equal(weir_event_define(late, &schema, &event, NULL), WEIR_OK);
+    assert_int_equal(weir_event_define(late, &schema, &event, NULL), WEIR_EXISTS);
+    struct weir_session *session = start();
+    assert_true(weir_event_emit(event, NULL, 0, sizeof(struct weir_value)));
+    assert_true(WEIR_EMIT(Shapes, Sample, 2));
+    expect(session, "0:-1 ; 0:-1 Kind=2 ; ");
+    weir_provider_destroy(late);
+}
+
+/* A session that names it, and one that excludes it. */
+static void test_filters_by_event_id_0(void **state)
+{
+    (void)state;
+    static const uint16_t zero[] = {0};
+    struct weir_enable enable = WEIR_ENABLE_INIT;
+    struct weir_session_config config = unit_config();
+    enable.provider = "Shapes";
+    enable.event_ids = zero;
+    enable.event_id_count = 1;
+    enable.event_ids_allowed = true;
+    config.providers = NULL;
+    config.enables = &enable;
+    config.enable_count = 1;
+    struct weir_session *only = unit_start(&config);
+    enable.event_ids_allowed = false;
+    struct weir_session *others = unit_start(&config);
+    assert_true(WEIR_EMIT(Shapes, Sample, 2));
+    assert_true(WEIR_EMIT(Shapes, Resume, 3));
+    expect(only, "0:-1 Kind=2 ; ");
+    expect(others, "1:7 Number=3 ; ");
+}
+
 static int setup(void **state)
 {
     return weir_provider_register(&weir_provider_Shapes, NULL, NULL, NULL, NULL) == WEIR_OK
@@ -122,6 +170,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_opcodes),
+        cmocka_unit_test(test_event_id_0),
+        cmocka_unit_test(test_filters_by_event_id_0),
     };
     return cmocka_run_group_tests(tests, setup, NULL);
 }

@@ -158,7 +158,7 @@ struct weir_schema {
     uint32_t field_count; /* up to 64 */
     uint32_t field_bytes; /* sizeof(struct weir_field) */
     uint64_t keywords;    /* 0: wanted by every session that has the provider at this level */
-    uint16_t event_id;    /* 1 to 65,535; provider, id and version are the event's identity */
+    uint16_t event_id;    /* any; provider, id and version are the event's identity */
     uint8_t version;      /* of the fields; a provider may have several versions of an event */
     uint8_t level;        /* enum weir_level, plus WEIR_EVENT_ORDERED, WEIR_EVENT_STACK */
     uint8_t opcode;       /* 0: taken from a name that ends in Start (1) or Stop (2) */
