@@ -14,9 +14,10 @@
 
 #define EVENTS_MAX 100000 /* what the sessions have room for */
 
-#define COUNT_EVENTS(EVENT, P)                              \
-    EVENT(P, Text, 1, 0, WEIR_LEVEL_INFO, 0x1, (str, Text)) \
-    EVENT(P, Mixed, 2, 0, WEIR_LEVEL_INFO, 0x1, (u8, A), (u16, B), (u32, C), (u64, D), (f64, E))
+#define COUNT_EVENTS(EVENT, P)                                                                   \
+    EVENT(P, Text, 1, 0, WEIR_LEVEL_INFO, 0x1, (str, Text))                                      \
+    EVENT(P, Mixed, 2, 0, WEIR_LEVEL_INFO, 0x1, (u8, A), (u16, B), (u32, C), (u64, D), (f64, E)) \
+    EVENT(P, Raw, 3, 0, WEIR_LEVEL_INFO, 0x1, (u32, Index), (raw, Bytes))
 WEIR_PROVIDER(WeirCount, COUNT_EVENTS)
 WEIR_PROVIDER_DEFINE(WeirCount, COUNT_EVENTS)
 
@@ -92,5 +93,14 @@ uint64_t count_emit_mixed(uint64_t count)
     uint64_t written = 0;
     for (uint64_t i = 0; i < count; i++)
         written += WEIR_EMIT(WeirCount, Mixed, (uint8_t)i, (uint16_t)i, (uint32_t)i, i, (double)i);
+    return written;
+}
+
+uint64_t count_emit_raw(uint64_t count)
+{
+    static const uint64_t words[4] = {1, 2, 3, 4};
+    uint64_t written = 0;
+    for (uint64_t i = 0; i < count; i++)
+        written += WEIR_EMIT(WeirCount, Raw, (uint32_t)i, words, sizeof words);
     return written;
 }

@@ -41,5 +41,7 @@ bool count_events_register(void);
 uint64_t count_emit_text(uint64_t count);
 /* The same with fields of 8, 16, 32 and 64 bits and a double: 23 bytes, three words. */
 uint64_t count_emit_mixed(uint64_t count);
+/* The same with a field of 32 bits and 32 raw bytes. */
+uint64_t count_emit_raw(uint64_t count);
 
 #endif

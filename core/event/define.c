@@ -12,6 +12,9 @@
 #define SCHEMA_BYTES_FIRST      48
 #define FIELD_BYTES_FIRST       16
 
+#define LEVEL_FLAGS  (WEIR_EVENT_ORDERED | WEIR_EVENT_STACK | WEIR_EVENT_UNDESCRIBED)
+#define OPCODE_START 1
+
 WR_COLD bool wr_name_is_valid(const char *name)
 {
     return name && name[0] && strnlen(name, WR_NAME_BYTES_MAX + 1) <= WR_NAME_BYTES_MAX;
@@ -25,9 +28,6 @@ static struct weir_field field_at(const struct weir_schema *schema, uint32_t ind
            schema->field_bytes);
     return field;
 }
-
-#define LEVEL_FLAGS  (WEIR_EVENT_ORDERED | WEIR_EVENT_STACK)
-#define OPCODE_START 1
 
 static enum weir_result schema_check(const char *provider_name, const struct weir_schema *schema,
                                      struct weir_error *error)
@@ -48,11 +48,14 @@ static enum weir_result schema_check(const char *provider_name, const struct wei
             return wr_fail(error, WEIR_BAD_ARGUMENT,
                            "event '%s': field %u has no name, or one over %d bytes", schema->name,
                            i, WR_NAME_BYTES_MAX);
-        if (!wr_type_is_fixed(field.type) && !wr_type_is_array(field.type) &&
-            !wr_type_is_string(field.type))
+        if (!wr_type_is_known(field.type))
             return wr_fail(error, WEIR_BAD_ARGUMENT,
                            "event '%s': field '%s' has the unknown type %d", schema->name,
                            field.name, (int)field.type);
+        if (field.type == WEIR_TYPE_raw && i + 1 < schema->field_count)
+            return wr_fail(error, WEIR_BAD_ARGUMENT,
+                           "event '%s': put the raw field '%s' last; an event has one at most",
+                           schema->name, field.name);
     }
     return WEIR_OK;
 }
@@ -85,6 +88,7 @@ static bool describe(struct wr_event_definition *definition)
     struct weir_schema *schema = &definition->schema;
     definition->is_ordered = (schema->level & WEIR_EVENT_ORDERED) != 0;
     definition->has_stack = (schema->level & WEIR_EVENT_STACK) != 0;
+    definition->is_described = (schema->level & WEIR_EVENT_UNDESCRIBED) == 0;
     schema->level &= (uint8_t)~LEVEL_FLAGS;
     definition->is_start =
         schema->opcode ? schema->opcode == OPCODE_START : ends_with(schema->name, "Start");
@@ -92,9 +96,10 @@ static bool describe(struct wr_event_definition *definition)
     for (uint32_t i = 0; i < schema->field_count; i++) {
         enum weir_type type = schema->fields[i].type;
         definition->payload_bytes += wr_type_is_fixed(type) ? wr_type_bytes(type) : 0;
-        definition->has_arrays |= wr_type_is_array(type);
-        definition->has_strings |= wr_type_is_string(type);
+        definition->has_arrays |= definition->is_described && wr_type_is_array(type);
+        definition->is_converted |= wr_type_is_string(type) || type == WEIR_TYPE_raw;
         definition->is_fixed &= wr_type_is_fixed(type);
+        definition->described_count += definition->is_described && type != WEIR_TYPE_raw;
     }
     if (schema->opcode == 0)
         schema->opcode = ends_with(schema->name, "Start")  ? 1
@@ -177,11 +182,12 @@ WR_COLD bool wr_definitions_equal(const struct wr_event_definition *a,
                                   const struct wr_event_definition *b)
 {
     const struct weir_schema *x = &a->schema, *y = &b->schema;
-    bool is_equal =
-        strcmp(a->provider_name, b->provider_name) == 0 && strcmp(x->name, y->name) == 0 &&
-        x->keywords == y->keywords && x->event_id == y->event_id && x->version == y->version &&
-        x->level == y->level && a->is_ordered == b->is_ordered && a->has_stack == b->has_stack &&
-        x->opcode == y->opcode && x->field_count == y->field_count && wr_enums_are_equal(a, b);
+    bool is_equal = strcmp(a->provider_name, b->provider_name) == 0 &&
+                    strcmp(x->name, y->name) == 0 && x->keywords == y->keywords &&
+                    x->event_id == y->event_id && x->version == y->version &&
+                    x->level == y->level && a->is_ordered == b->is_ordered &&
+                    a->is_described == b->is_described && x->opcode == y->opcode &&
+                    x->field_count == y->field_count && wr_enums_are_equal(a, b);
     for (uint32_t i = 0; is_equal && i < x->field_count; i++)
         is_equal = x->fields[i].type == y->fields[i].type &&
                    strcmp(x->fields[i].name, y->fields[i].name) == 0;

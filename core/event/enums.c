@@ -1,4 +1,5 @@
-/* The names of a field's values: made into the payload of Weir/Enum when the event is defined. */
+/* The names of a field's values, and the name of raw bytes: made into the payload of Weir/Enum when
+ * the event is defined. */
 #include "event/define.h"
 
 #include <inttypes.h>
@@ -18,6 +19,9 @@
 static const struct weir_enum_value bool_values[] = {{"false", 0}, {"true", 1}};
 static const struct weir_enum bool_enum = {sizeof bool_enum, "bool8", bool_values, 2,
                                            sizeof bool_values[0]};
+/* Names the bytes behind the last field that the file describes. */
+static const struct weir_enum raw_enum = {sizeof raw_enum, "raw", bool_values, 0,
+                                          sizeof bool_values[0]};
 
 /* The host's values are as far apart as its headers say. */
 static struct weir_enum_value value_at(const struct weir_enum *names, uint32_t index)
@@ -35,7 +39,7 @@ static enum weir_result enum_take(struct weir_enum *own, const struct weir_enum 
     enum weir_result result = wr_host_struct_take(&kind, own, host, error);
     if (result != WEIR_OK)
         return result;
-    if (!wr_type_is_integer(field->type))
+    if (!wr_type_is_integer(field->type) && host != &raw_enum)
         return wr_fail(error, WEIR_BAD_ARGUMENT, "field '%s' has an enum, but is no integer",
                        field->name);
     if (!wr_name_is_valid(own->name) || !own->values ||
@@ -129,7 +133,8 @@ static const struct weir_enum *enum_of(const struct wr_event_definition *definit
 {
     if (host && host[index])
         return host[index];
-    return definition->schema.fields[index].type == WEIR_TYPE_bool8 ? &bool_enum : NULL;
+    enum weir_type type = definition->schema.fields[index].type;
+    return type == WEIR_TYPE_bool8 ? &bool_enum : type == WEIR_TYPE_raw ? &raw_enum : NULL;
 }
 
 WR_COLD enum weir_result wr_enums_make(struct wr_event_definition *definition,
@@ -137,7 +142,7 @@ WR_COLD enum weir_result wr_enums_make(struct wr_event_definition *definition,
                                        struct weir_error *error)
 {
     enum weir_result result = WEIR_OK;
-    uint32_t count = definition->schema.field_count;
+    uint32_t count = definition->is_described ? definition->schema.field_count : 0;
     for (uint32_t i = 0; i < count && result == WEIR_OK; i++) {
         const struct weir_enum *names = enum_of(definition, host, i);
         if (!names)

@@ -39,13 +39,15 @@ struct wr_event_definition {
     unsigned long provider_hash; /* of the name */
     struct weir_schema schema;   /* owns its name and fields */
     uint32_t index;
-    uint32_t payload_bytes; /* valid if is_fixed */
-    bool is_ordered;        /* its stamp is read after all earlier loads */
-    bool has_stack;         /* the host's hook gives it one */
-    bool is_start;          /* of an activity, by its opcode or its name */
-    bool is_fixed;          /* no strings, no arrays */
-    bool has_strings;       /* the drain converts them */
-    bool has_arrays;
+    uint32_t payload_bytes;   /* valid if is_fixed */
+    uint32_t described_count; /* of the fields: the file describes the first ones, or none */
+    bool is_ordered;          /* its stamp is read after all earlier loads */
+    bool is_described;
+    bool has_stack;    /* the host's hook gives it one */
+    bool is_start;     /* of an activity, by its opcode or its name */
+    bool is_fixed;     /* no strings, no arrays, no raw bytes */
+    bool is_converted; /* it has strings or raw bytes, which a record has in another form */
+    bool has_arrays;   /* among the fields that are described */
     struct wr_payload_step *steps; /* owned */
     struct wr_enum_event **enums;  /* owned; one for each field, or NULL; NULL: none has names */
     /* LOCK(registry): the provider's next definition, or the next orphan. */

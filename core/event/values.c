@@ -23,7 +23,8 @@ static uint32_t append_reference(struct built_payload *built, uint32_t at,
                                  const struct weir_value *value)
 {
     at = append(built, at, &value->pointer, sizeof value->pointer);
-    bool has_count = wr_type_is_array(value->type) || value->type == WEIR_TYPE_strn;
+    bool has_count = wr_type_is_array(value->type) || value->type == WEIR_TYPE_strn ||
+                     value->type == WEIR_TYPE_raw;
     return has_count ? append(built, at, &value->count, sizeof value->count) : at;
 }
 

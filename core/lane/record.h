@@ -20,7 +20,8 @@
  *
  * A payload has the bytes of the file format, except strings, which stay as the host passed them: a
  * u16 length and UTF-8 bytes for str and strn, a u16 length and UTF-16 units for str16, both without a
- * terminator. The drain converts them, so that the emitter does not pay for it.
+ * terminator. The drain converts them, so that the emitter does not pay for it. Raw bytes have a u16
+ * length, too, which the drain leaves out.
  *
  * Event index 0 is not an event but a gap mark: a header and an extension. The extension has a
  * cause in its high byte, and in the rest the number of events that the lane has lost for this

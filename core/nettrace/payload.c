@@ -7,7 +7,7 @@
 
 /* --- Steps. ---------------------------------------------------------------------------------- */
 
-/* Of a string or an array. */
+/* Of a string, an array or raw bytes. */
 static struct wr_payload_step step_of(enum weir_type type)
 {
     uint8_t bytes = (uint8_t)wr_type_bytes(type);
@@ -17,7 +17,8 @@ static struct wr_payload_step step_of(enum weir_type type)
         return (struct wr_payload_step){WR_STEP_STRN, 1, 2, 0};
     if (type == WEIR_TYPE_str16)
         return (struct wr_payload_step){WR_STEP_STR16, 2, 2, 0};
-    return (struct wr_payload_step){WR_STEP_ARRAY, bytes, bytes, 0};
+    return (struct wr_payload_step){type == WEIR_TYPE_raw ? WR_STEP_RAW : WR_STEP_ARRAY, bytes,
+                                    bytes, 0};
 }
 
 WR_COLD void wr_payload_steps(const struct weir_schema *schema, struct wr_payload_step *steps)
@@ -66,8 +67,12 @@ static inline uint32_t count_at(const unsigned char *from)
 static uint32_t units_before_zero(const unsigned char *units, uint32_t count)
 {
     uint32_t length = 0;
-    while (length < count && (units[(size_t)2 * length] | units[(size_t)2 * length + 1]))
-        length++;
+    uint16_t unit;
+    for (; length < count; length++) {
+        memcpy(&unit, units + (size_t)2 * length, sizeof unit);
+        if (!unit)
+            break;
+    }
     return length;
 }
 
@@ -102,7 +107,10 @@ uint32_t wr_nettrace_payload(const struct wr_payload_step *step, const unsigned 
         } else {
             uint32_t count = count_at(cursor.from);
             cursor.from += sizeof(uint16_t);
-            str16(&cursor, count);
+            if (step->kind == WR_STEP_STR16)
+                str16(&cursor, count);
+            else
+                copy(&cursor, count); /* raw bytes have no count in the file */
         }
     }
 }

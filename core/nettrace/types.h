@@ -58,8 +58,14 @@ static inline bool wr_type_is_fixed(enum weir_type type)
     return ((int)type < WR_TYPE_ARRAY && wr_type_bytes(type) != 0) || type == WEIR_TYPE_bool8;
 }
 
-/* A payload of variable size is a list of steps: each string, each array, and the bytes of the fixed
- * fields between them. */
+static inline bool wr_type_is_known(enum weir_type type)
+{
+    return wr_type_is_fixed(type) || wr_type_is_array(type) || wr_type_is_string(type) ||
+           type == WEIR_TYPE_raw;
+}
+
+/* A payload of variable size is a list of steps: each string, each array, raw bytes, and the bytes of
+ * the fixed fields between them. */
 enum wr_step {
     WR_STEP_END,
     WR_STEP_FIXED,
@@ -68,11 +74,12 @@ enum wr_step {
     /* Those from here on have a count in the emitter's payload. */
     WR_STEP_ARRAY,
     WR_STEP_STRN,
-    WR_STEP_WHOLE /* the only step of a payload that has neither strings nor arrays */
+    WR_STEP_RAW,
+    WR_STEP_WHOLE /* the only step of a payload of fixed fields */
 };
 struct wr_payload_step {
     uint8_t kind;          /* enum wr_step */
-    uint8_t element_bytes; /* of a string or an array */
+    uint8_t element_bytes; /* of a string, an array or raw bytes */
     uint8_t file_bytes;    /* of an element, at most */
     uint16_t fixed_bytes;  /* of fixed fields */
 };

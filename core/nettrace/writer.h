@@ -136,8 +136,9 @@ void wr_nettrace_end(struct wr_nettrace *nettrace);
 bool wr_nettrace_flush(struct wr_nettrace *nettrace);
 
 /* A payload as a record has it, as the file wants it: strings become zero-terminated UTF-16, an
- * invalid UTF-8 byte one U+FFFD, and so a zero in a string with a length. `steps`: of the schema, which
- * has strings or arrays. Returns the bytes, at most WR_PAYLOAD_BYTES_MAX. */
+ * invalid UTF-8 byte one U+FFFD, and so a zero in a string with a length; raw bytes lose their count.
+ * `steps`: of the schema, which has strings, arrays or raw bytes. Returns the bytes, at most
+ * WR_PAYLOAD_BYTES_MAX. */
 uint32_t wr_nettrace_payload(const struct wr_payload_step *steps, const unsigned char *record,
                              unsigned char *out);
 

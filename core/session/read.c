@@ -176,7 +176,7 @@ static inline void record_write(struct weir_session *session, struct wr_lane *la
     /* Once per record, not per segment: between two records, losses or names may have been reported
      * as events of the drain's own capture thread. */
     wr_nettrace_block_begin(&drain->nettrace, lane->track.capture_id, lane->track.thread_id);
-    if (WR_UNLIKELY(definition->has_strings)) {
+    if (WR_UNLIKELY(definition->is_converted)) {
         bytes = wr_nettrace_payload(definition->steps, payload, drain->scratch);
         payload = drain->scratch;
     }

@@ -125,8 +125,10 @@ static void enum_write(struct weir_session *session, const struct wr_enum_event 
 WR_COLD void wr_report_definition(struct weir_session *session,
                                   const struct wr_event_definition *definition, uint64_t ticks)
 {
+    struct weir_schema described = definition->schema;
+    described.field_count = definition->described_count;
     wr_nettrace_metadata(&session->drain.nettrace, definition->index, definition->provider_name,
-                         &definition->schema, definition->has_arrays, ticks);
+                         &described, definition->has_arrays, ticks);
     for (uint32_t i = 0; definition->enums && i < definition->schema.field_count; i++)
         if (definition->enums[i])
             enum_write(session, definition->enums[i], ticks);

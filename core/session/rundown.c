@@ -71,14 +71,14 @@ static void item_encode(struct weir_session *session, const struct item *item,
         lose(session, (enum weir_loss)item->loss);
         return;
     }
-    if (definition->has_strings)
+    if (definition->is_converted)
         file_bytes = wr_nettrace_payload(definition->steps, payload, converted);
     if (item->stamp.is_given)
         ticks = wr_min_u64(ticks, wr_given_now(session, &drain->self, item->stamp.ticks));
     wr_report_describe(session, definition, ticks);
     wr_nettrace_block_begin(&drain->nettrace, drain->self.capture_id, drain->self.thread_id);
     wr_report_own_event(session, definition->index, ticks,
-                        definition->has_strings ? converted : payload, file_bytes);
+                        definition->is_converted ? converted : payload, file_bytes);
     drain->self.encoded++;
 }
 

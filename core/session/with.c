@@ -79,7 +79,7 @@ void wr_with_write(struct weir_session *session, struct wr_lane *lane,
     if (WR_UNLIKELY((flags & WR_RECORD_STACK_CUT) != 0))
         count_cut(session);
     wr_nettrace_block_begin(&drain->nettrace, lane->track.capture_id, lane->track.thread_id);
-    if (definition->has_strings) {
+    if (definition->is_converted) {
         payload_bytes = wr_nettrace_payload(definition->steps, payload, drain->scratch);
         payload = drain->scratch;
     }

@@ -42,7 +42,7 @@ HOST = """
     EVENT(P, Arrays, 3, 0, WEIR_LEVEL_INFO, 0x2, (array_i8, Int8), (array_u8, Uint8), (array_i16, Int16),       \\
           (array_u16, Uint16), (array_i32, Int32), (array_u32, Uint32), (array_i64, Int64), (array_u64, Uint64))\\
     EVENT(P, Counted, 4, 0, WEIR_LEVEL_INFO, 0x4, (array_u8, Data), (u32, Data_count), (strn, Name),        \\
-          (bool8, Flag), (str16, Wide))                                                                         \\
+          (bool8, Flag), (str16, Wide), (raw, Rest))                                                            \\
     EVENT(P, Full, 5, 0, WEIR_LEVEL_INFO, 0x8, ARRAYS_OF_EIGHT(One), (opcode, 255), ARRAYS_OF_EIGHT(Two))       \\
     EVENT(P, Marked, 6, 0, WEIR_LEVEL_INFO, 0x8, (opcode, WEIR_LEVEL_ERROR))                                    \\
     EVENT(P, MarkedLast, 7, 0, WEIR_LEVEL_INFO, 0x8, (bool, Flag), (opcode, 10u))
@@ -79,9 +79,9 @@ bool host_emits(const uint8_t *data, uint32_t count)
 {
     return WEIR_EMIT(Host, Bare) && WEIR_EMIT(Host, Marked) && WEIR_EMIT(Host, MarkedLast, true) &&
            WEIR_EMIT_TO(1, Host, Marked) && WEIR_EMIT_AT(0, Host, Marked) && WEIR_EMIT_AT(0, Host, MarkedLast, true) &&
-           WEIR_EMIT(Host, Counted, data, count, count, "name", 4, true, WEIR_NULL_) &&
-           WEIR_EMIT_TO(1, Host, Bare) && WEIR_EMIT_TO(1, Host, Counted, data, count, count, "n", 1, true, WEIR_NULL_) &&
-           WEIR_EMIT_AT(weir_clock(), Host, Bare) && WEIR_EMIT_AT(0, Host, Counted, data, count, count, "n", 1, true, WEIR_NULL_) &&
+           WEIR_EMIT(Host, Counted, data, count, count, "name", 4, true, WEIR_NULL_, data, 2) &&
+           WEIR_EMIT_TO(1, Host, Bare) && WEIR_EMIT_TO(1, Host, Counted, data, count, count, "n", 1, true, WEIR_NULL_, data, 2) &&
+           WEIR_EMIT_AT(weir_clock(), Host, Bare) && WEIR_EMIT_AT(0, Host, Counted, data, count, count, "n", 1, true, WEIR_NULL_, data, 2) &&
            WEIR_EMIT(Host, Full, data, count, data, count, data, count, data, count, data, count, data, count,
                      data, count, data, count, data, count, data, count, data, count, data, count, data, count,
                      data, count, data, count, data, count);

@@ -3,6 +3,7 @@
 import struct
 
 STRING, U32, U64, I32 = 18, 10, 12, 9
+RAW = None  # bytes that the definition does not describe
 
 
 def varint(value):
@@ -19,6 +20,8 @@ def utf16(text):
 
 
 def value_bytes(kind, value):
+    if kind is RAW:
+        return value
     if kind == STRING:
         return utf16(value)
     return struct.pack({3: "<I", 6: "<B", U32: "<I", U64: "<Q", I32: "<i", 13: "<f", 14: "<d"}[kind], value)
@@ -47,8 +50,9 @@ class Stream:
         number = len(self.definitions) + 1
         self.definitions[number] = fields
         payload = struct.pack("<i", number) + utf16(provider) + struct.pack("<i", event_id) + utf16(name)
-        payload += struct.pack("<qiii", 1, version, 4, len(fields))
-        for field, kind in fields:
+        described = [field for field in fields if field[1] is not RAW]
+        payload += struct.pack("<qiii", 1, version, 4, len(described))
+        for field, kind in described:
             payload += struct.pack("<i", kind) + utf16(field)
         blob = b"\xC0" + varint(0) + varint(len(payload)) + payload
         self.block("MetadataBlock", struct.pack("<HHqq", 20, 1, 0, 0) + blob)

@@ -6,7 +6,7 @@ import subprocess
 import sys
 import unittest
 
-from nettrace_build import I32, LOSS_FIELDS, STRING, U32, U64, Stream
+from nettrace_build import I32, LOSS_FIELDS, RAW, STRING, U32, U64, Stream
 
 WEIR = sys.argv[1]
 MS = 1_000_000
@@ -382,6 +382,38 @@ class Enums(unittest.TestCase):
 
     GOOD = [("Demo", 1, 1, "Cause", "Causes", "0=Full;1=Asked \"x\""), ("Demo", 1, 1, "Flag", "bool8", "0=false;1=true"),
             ("Demo", 1, 1, "Number", "Signs", "-1=Minus")]
+
+    def raw(self, fields, values, *enums):
+        stream = Stream()
+        demo = stream.define("Demo", 1, "Nodes", fields)
+        enum = stream.define("Weir", 5, "Enum", ENUM_FIELDS)
+        stream.point(1, 1, 7)
+        for i, names in enumerate(enums):
+            stream.events((enum, 7, 10 + i, *names))
+        stream.events((demo, 1, 20, *values))
+        data = stream.end()
+        row = json.loads(run("dump", "--json", "--provider", "Demo", "-", data=data).stdout)
+        text = run("dump", "--provider", "Demo", "-", data=data).stdout.decode().split("Nodes(1)")[1].strip()
+        return data, {key: row[key] for key in ("fields", "rest", "payload") if key in row}, text
+
+    def test_raw_bytes(self):
+        """The enum `raw` names the bytes behind the fields."""
+        name = ("Demo", 1, 0, "Values", "raw", "")
+        for count, value in ((b"\x00\xff", "00ff"), (b"", "")):
+            data, row, text = self.raw([("Count", U32), ("Values", RAW)], [2, count], name, name)
+            self.assertEqual((row, text), ({"fields": {"Count": 2, "Values": value}}, f"Count=2 Values=0x{value}"))
+            self.assertEqual(rules(data, 0), [])
+            data, row, text = self.raw([("Values", RAW)], [count], name)
+            self.assertEqual((row, text), ({"fields": {"Values": value}}, f"Values=0x{value}"))
+            self.assertEqual(rules(data, 0), [])
+        data, row, text = self.raw([("Count", U32), ("Values", RAW)], [2, b"\x00\xff"])
+        self.assertEqual((row, text), ({"fields": {"Count": 2}, "rest": "00ff"}, "Count=2 rest=0x00ff"))
+        self.assertEqual(rules(data, 1), ["payload-fields"])
+        data, row, text = self.raw([("Values", RAW)], [b"\x00\xff"])
+        self.assertEqual((row, text), ({"payload": "00ff"}, "payload=0x00ff"))
+        self.assertEqual(rules(data, 0), [])
+        self.assertEqual(rules(self.raw([("Count", U32)], [2], ("Demo", 1, 1, "Values", "raw", ""))[0], 1), ["enum-event"])
+        self.assertEqual(rules(self.raw([("Count", U32)], [2], ("Demo", 1, 0, "Values", "raw", "0=a"))[0], 1), ["enum-event"])
 
     def test_dump(self):
         data = self.stream(*self.GOOD)

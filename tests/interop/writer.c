@@ -35,7 +35,12 @@ WEIR_ENUM(Color, INTEROP_COLORS)
           (array_i16, I16), (array_u16, U16), (array_i32, I32), (array_u32, U32),              \
           (array_i64, I64), (array_u64, U64), (array_i32, Nothing), (str, Last))               \
     EVENT(P, Plain, 4, 0, WEIR_LEVEL_ALWAYS, 0)                                                \
-    EVENT(P, Counter, 5, 0, WEIR_LEVEL_INFO, 0x8, (u64, A), (u64, B), (u64, C), (u64, D))
+    EVENT(P, Counter, 5, 0, WEIR_LEVEL_INFO, 0x8, (u64, A), (u64, B), (u64, C), (u64, D))      \
+    EVENT(P, Nodes, 6, 0, WEIR_LEVEL_INFO, 0x4, (opcode, 10), (u32, Index), (str, Kind),       \
+          (raw, Values))                                                                       \
+    EVENT(P, Bytes, 7, 0, WEIR_LEVEL_INFO, 0x4, (raw, Values))                                 \
+    EVENT(P, Hidden, 8, 0, WEIR_LEVEL_INFO | WEIR_EVENT_UNDESCRIBED, 0x4, (u32, Index))        \
+    EVENT(P, Zero, 0, 0, WEIR_LEVEL_INFO, 0x4, (u32, Index))
 WEIR_PROVIDER(Interop, INTEROP_EVENTS)
 WEIR_PROVIDER_DEFINE(Interop, INTEROP_EVENTS)
 
@@ -122,6 +127,10 @@ static void emit_fields(void)
                   "part\0ition", 6, true, 300);
     Interop_Arrays(bytes, 4, i8, 3, i16, 2, u16, 2, i32, 3, u32, 2, i64, 2, u64, 1, NULL, 0, "end");
     Interop_Plain();
+    Interop_Nodes(7, "a node", bytes, sizeof bytes);
+    Interop_Bytes(bytes, sizeof bytes);
+    Interop_Hidden(7);
+    Interop_Zero(7);
 }
 
 /* The same through the API for events that are defined at run time. */
@@ -170,8 +179,8 @@ static void write_fields(void)
     FILE *file = session_end(session, "fields");
     fprintf(file,
             "{\n \"ignore\": [\"Weir/4\"],\n \"events\": {\"Interop/1\": 1, \"Interop/2\": 1, "
-            "\"Interop/3\": 1, \"Interop/4\": "
-            "1, \"InteropDynamic/9\": 1, \"Weir/5\": 2},\n"
+            "\"Interop/3\": 1, \"Interop/4\": 1, \"Interop/6\": 1, \"Interop/7\": 1, "
+            "\"Interop/8\": 1, \"Interop/0\": 1, \"InteropDynamic/9\": 1, \"Weir/5\": 4},\n"
             " \"events_lost\": 0,\n \"rising\": true,\n \"fields\": {\n"
             "  \"Interop/1\": {\"Yes\": true, \"No\": false, \"I8\": -128, \"U8\": 255, \"I16\": "
             "-32768, \"U16\": 65535,\n"
@@ -188,6 +197,8 @@ static void write_fields(void)
             "   \"I64\": [\"-9223372036854775808\", \"9223372036854775807\"], \"U64\": "
             "[\"18446744073709551615\"],\n"
             "   \"Nothing\": [], \"Last\": \"end\"},\n"
+            "  \"Interop/6\": {\"Index\": 7, \"Kind\": \"a node\"},\n"
+            "  \"Interop/0\": {\"Index\": 7},\n"
             "  \"InteropDynamic/9\": {\"Number\": -5, \"Text\": \"text\", \"Single\": 1.5, "
             "\"List\": [3, 4]}\n }\n}\n");
     fclose(file);

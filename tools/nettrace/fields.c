@@ -325,6 +325,15 @@ static bool walk_fields(struct walk *walk, const struct wt_field *fields, uint32
     return true;
 }
 
+static void walk_raw(struct walk *walk, const char *name)
+{
+    struct wt_value value;
+    size_t left = wt_cursor_left(&walk->cursor);
+    set_bytes(&value, WT_VALUE_BYTES, wt_cursor_bytes(&walk->cursor, left), (uint32_t)left);
+    if (walk->visitor)
+        walk->visitor->value(walk->context, name, &value);
+}
+
 bool wt_fields_walk(const struct wt_metadata *metadata, const uint8_t *payload, size_t size,
                     const struct wt_visitor *visitor, void *context, size_t *used)
 {
@@ -332,6 +341,8 @@ bool wt_fields_walk(const struct wt_metadata *metadata, const uint8_t *payload, 
     walk.visitor = visitor;
     walk.context = context;
     bool good = walk_fields(&walk, metadata->fields, metadata->field_count);
+    if (good && metadata->raw_name)
+        walk_raw(&walk, metadata->raw_name);
     const uint8_t *end = walk.cursor.at > walk.reach ? walk.cursor.at : walk.reach;
     *used = good ? (size_t)(end - payload) : size;
     return good;

@@ -28,7 +28,7 @@ enum wt_value_kind {
     WT_VALUE_DATETIME, /* u, 100 ns since 1601 */
     WT_VALUE_GUID,     /* 16 bytes */
     WT_VALUE_STRING,   /* UTF-16LE bytes without the final zero */
-    WT_VALUE_BYTES,    /* an array of Byte, or a Decimal */
+    WT_VALUE_BYTES,    /* an array of Byte, a Decimal, or the raw bytes behind the fields */
     WT_VALUE_UTF8,     /* bytes that should be UTF-8; as stored, but without the zeros that fill a
                         * fixed array or a location */
 };
@@ -55,10 +55,17 @@ struct wt_visitor {
     void (*end)(void *context, bool array);
 };
 
+/* Are there names for anything in the payload? Otherwise it is just bytes. */
+static inline bool wt_fields_are_known(const struct wt_metadata *metadata)
+{
+    return metadata->field_count > 0 || metadata->raw_name;
+}
+
 /* Walks the payload of an event with this definition; *used is set to the bytes that the fields
- * take, with those that locations point at. Returns false if the payload is too short for them, or
- * if its locations cover more than 8 times its size (the values before that have been visited, and
- * each begin has had its end). With `visitor` NULL it only checks. */
+ * take, with those that locations point at. Raw bytes behind them, if the file names them, are the
+ * last value, and all that is left. Returns false if the payload is too short for them, or if its
+ * locations cover more than 8 times its size (the values before that have been visited, and each
+ * begin has had its end). With `visitor` NULL it only checks. */
 bool wt_fields_walk(const struct wt_metadata *metadata, const uint8_t *payload, size_t size,
                     const struct wt_visitor *visitor, void *context, size_t *used);
 

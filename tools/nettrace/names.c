@@ -1,4 +1,4 @@
-/* Names for the values of fields, from the events Weir/Enum, and of threads. */
+/* Names for the values of fields and for raw bytes, from the events Weir/Enum, and of threads. */
 #include "reader_impl.h"
 #include "fields.h"
 
@@ -164,13 +164,31 @@ static void name_thread(struct wt_reader *reader, const struct wt_event *event)
 
 /* --- Events. --------------------------------------------------------------------------------- */
 
+/* The enum `raw`, without values, names no field but the bytes behind the fields. False: the event
+ * does not. Without memory they have no name. */
+static bool name_raw(struct wt_reader *reader, const struct wt_event *event)
+{
+    char name[NAME_CAPACITY];
+    struct wt_metadata *metadata =
+        (struct wt_metadata *)(uintptr_t)definition_of(reader, event); /* the reader's */
+    if (!metadata || !get_name(event, "Field", name) || wt_field_index(metadata, name) >= 0)
+        return false;
+    size_t size = strlen(name) + 1;
+    char *kept = metadata->raw_name ? NULL : wt_arena_take(&reader->metadata_arena, size);
+    if (kept)
+        metadata->raw_name = memcpy(kept, name, size);
+    return true;
+}
+
 static void name_field(struct wt_reader *reader, const struct wt_event *event)
 {
     struct wt_value values;
     char name[NAME_CAPACITY];
     struct wt_field *field = field_of(reader, event);
-    if (!field || !get_name(event, "Enum", name) ||
-        !get(event, "Values", WT_TYPE_STRING, &values)) {
+    bool is_whole = get_name(event, "Enum", name) && get(event, "Values", WT_TYPE_STRING, &values);
+    if (is_whole && values.size == 0 && strcmp(name, "raw") == 0 && name_raw(reader, event))
+        return;
+    if (!field || !is_whole) {
         wt_tell(reader, WT_RULE_ENUM_EVENT, event->offset,
                 "Weir/Enum does not name an integer field of an event that is defined before it");
         return;

@@ -183,6 +183,9 @@ struct wt_metadata {
     uint32_t value_count;
     bool has_provider_guid;
     uint8_t provider_guid[16];
+    /* The bytes behind the fields, as an event Weir/Enum of the file calls them; NULL: the payload
+     * ends with its fields, as far as the file says. */
+    const char *raw_name;
 };
 
 /* What is known about a capture thread: the thread that wrote the events. */

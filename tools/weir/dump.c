@@ -327,7 +327,8 @@ static void print_json(struct dump *dump, const struct wt_event *event)
     wt_json_u64(json, "payloadBytes", event->payload_size);
     size_t used = 0;
     bool good = true;
-    if (event->metadata->field_count) {
+    const bool is_known = wt_fields_are_known(event->metadata);
+    if (is_known) {
         wt_json_object(json, "fields");
         good = wt_fields_walk(event->metadata, event->payload, event->payload_size, &visitor, dump,
                               &used);
@@ -336,7 +337,7 @@ static void print_json(struct dump *dump, const struct wt_event *event)
     if (!good)
         wt_json_hex(json, "undecodable", event->payload, event->payload_size);
     else if (used < event->payload_size)
-        wt_json_hex(json, event->metadata->field_count ? "rest" : "payload", event->payload + used,
+        wt_json_hex(json, is_known ? "rest" : "payload", event->payload + used,
                     event->payload_size - used);
     wt_json_end(json);
 }
@@ -386,16 +387,14 @@ static void print_text(struct dump *dump, const struct wt_event *event)
     bool good = true;
     dump->need_blank = true;
     dump->depth = 0;
-    if (event->metadata->field_count)
+    const bool is_known = wt_fields_are_known(event->metadata);
+    if (is_known)
         good = wt_fields_walk(event->metadata, event->payload, event->payload_size, &visitor, dump,
                               &used);
     if (!good)
         used = 0;
     if (used < event->payload_size) {
-        fputs(!good                          ? " undecodable=0x"
-              : event->metadata->field_count ? " rest=0x"
-                                             : " payload=0x",
-              stdout);
+        fputs(!good ? " undecodable=0x" : is_known ? " rest=0x" : " payload=0x", stdout);
         wt_print_hex(stdout, event->payload + used, event->payload_size - used);
     }
     print_text_tail(dump, event);
@@ -469,7 +468,7 @@ static const char help[] =
     "id in the system, if another), [the thread's name, if known], number, Provider/Event(id), or "
     "(id v2) if its version\n"
     "is 2 and not 0, fields. A value that has a name (WEIR_ENUM) is shown by it. Payloads without\n"
-    "field descriptions, and arrays of bytes, are printed in hexadecimal. FILE may be -.\n"
+    "field descriptions, arrays of bytes and raw bytes are printed in hexadecimal. FILE may be -.\n"
     "\n"
     "  --json         print one JSON object per line: ticks, ns, utc, provider, name, id, version, "
     "level,\n"

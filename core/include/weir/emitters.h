@@ -267,6 +267,10 @@ WEIR_INLINE_ bool weir_emit_packed_at_(const struct weir_event *event, uint64_t 
     weir_payload_.name = name; \
     weir_payload_.weir_count_of_##name = weir_length_(weir_count_of_##name);
 #define WEIR_PACK_strn WEIR_PACK0_
+#define WEIR_PARAM_raw(name) const void *name, size_t weir_count_of_##name
+#define WEIR_MEMBER_raw(name) const void *name; uint32_t weir_count_of_##name;
+#define WEIR_STORE_raw WEIR_STORE_strn
+#define WEIR_PACK_raw WEIR_PACK0_
 #define WEIR_PARAM_str16(name) const uint16_t *name
 #define WEIR_MEMBER_str16(name) const uint16_t *name;
 #define WEIR_STORE_str16 WEIR_STORE1_

@@ -29,12 +29,18 @@
  *     strn                                          const char * and size_t: UTF-8 and its bytes
  *     str16                                         const uint16_t *, UTF-16, ends with 0
  *     array_i8 .. array_u64                         pointer and uint32_t count; array_u8 for bytes
+ *     raw, one at most and the last field           const void * and size_t: bytes as they are
  *
  * (opcode, N) among the fields is no field: it sets the event's opcode, a constant from 0 to 255. It
  * stands there once at most, and the emitter has no argument for it. Without it, and with 0, the
  * opcode comes from the name: 1 if it ends in Start, 2 if it ends in Stop, otherwise 0.
  *
  *     EVENT(P, Sweep, 6, 0, WEIR_LEVEL_INFO, 0x1, (opcode, 10), (u32, Generation))
+ *
+ * The bytes of a raw field end the payload, without a count in front. The format has no word for
+ * them: the file describes the fields before it, all readers read those, and the tools of Weir show
+ * the bytes by the field's name. In the file an event with nothing but a raw field has no fields.
+ * Add WEIR_EVENT_UNDESCRIBED to the level of an event if the file must describe none of its fields.
  *
  * In the file all strings are alike, UTF-16 up to a zero. Each byte that is not UTF-8 is U+FFFD
  * there, and so is each zero within a strn; the largest has 32,766 bytes.
@@ -99,12 +105,21 @@ enum weir_level {
 /* Added to the level of an event: it gets a stack from the host's hook (weir/context.h). */
 #define WEIR_EVENT_STACK 0x40
 
+/*
+ * Added to the level of an event: WEIR_LEVEL_INFO | WEIR_EVENT_UNDESCRIBED. The file has the event's
+ * provider, id, version and name, but not its fields: readers see a payload of bytes. For events
+ * that readers know by provider and id, such as those of .NET's runtime, whose descriptions they
+ * would not expect. Values have no names, either.
+ */
+#define WEIR_EVENT_UNDESCRIBED 0x20
+
 /* Field types. The values are the type codes of the nettrace format; arrays have bit 8 set. */
 enum weir_type {
     WEIR_TYPE_bool = 3,
     WEIR_TYPE_i8 = 5,
     WEIR_TYPE_u8 = 6,
     WEIR_TYPE_bool8 = 6 | 2048,
+    WEIR_TYPE_raw = 6 | 4096,
     WEIR_TYPE_i16 = 7,
     WEIR_TYPE_u16 = 8,
     WEIR_TYPE_i32 = 9,
@@ -160,7 +175,7 @@ struct weir_schema {
     uint64_t keywords;    /* 0: wanted by every session that has the provider at this level */
     uint16_t event_id;    /* any; provider, id and version are the event's identity */
     uint8_t version;      /* of the fields; a provider may have several versions of an event */
-    uint8_t level;        /* enum weir_level, plus WEIR_EVENT_ORDERED, WEIR_EVENT_STACK */
+    uint8_t level;        /* enum weir_level, plus WEIR_EVENT_ORDERED, _STACK, _UNDESCRIBED */
     uint8_t opcode;       /* 0: taken from a name that ends in Start (1) or Stop (2) */
     uint8_t reserved[3];  /* 0 */
     /* NULL, or for each field the names of its values, or NULL. */
@@ -384,7 +399,8 @@ static inline bool weir_status_wants(const struct weir_status *status, uint8_t l
     /* relaxed, twice: hints */
     uint64_t wanted = __atomic_load_n(&status->keywords, __ATOMIC_RELAXED);
     return wanted != 0 && (keywords == 0 || (keywords & wanted) != 0) &&
-           (level & (WEIR_EVENT_STACK - 1u)) <= __atomic_load_n(&status->level, __ATOMIC_RELAXED);
+           (level & (WEIR_EVENT_UNDESCRIBED - 1u)) <=
+               __atomic_load_n(&status->level, __ATOMIC_RELAXED);
 }
 
 /* The provider's words, valid until weir_provider_destroy() is called. Any thread; neither blocks
@@ -414,8 +430,8 @@ WEIR_API void weir_provider_destroy(struct weir_provider *provider);
 /*
  * Writes an event to each session that wants it. `payload` is what the generated emitters build:
  * the fields in order without gaps, bool as uint32_t, bool8 as uint8_t, guid inline, str and str16
- * as pointers, arrays and strn as pointer and uint32_t count; readable up to the next multiple of
- * eight bytes.
+ * as pointers, arrays, strn and raw as pointer and uint32_t count; readable up to the next multiple
+ * of eight bytes.
  *
  * Returns true if each session that wants the event has it; false if none wants it or one could
  * not take it (the loss is counted there by cause). Any thread; from a signal handler too. Within
@@ -554,7 +570,8 @@ WEIR_API void weir_thread_reset(void);
  */
 WEIR_API enum weir_result weir_thread_name_set(const char *name);
 
-/* One value for weir_event_emit(). `count`: of an array's elements, or of the bytes of a strn. */
+/* One value for weir_event_emit(). `count`: of an array's elements, or of the bytes of a strn or of
+ * raw. */
 struct weir_value {
     enum weir_type type;
     uint32_t count;
@@ -563,7 +580,7 @@ struct weir_value {
         int64_t signed_value;    /* i8 to i64 */
         uint64_t unsigned_value; /* u8 to u64 */
         double float_value;      /* f32 and f64 */
-        const void *pointer;     /* str, str16, strn, guid, arrays */
+        const void *pointer;     /* str, str16, strn, guid, arrays, raw */
     };
 };
 
