@@ -17,7 +17,10 @@
 #define COUNT_EVENTS(EVENT, P)                                                                   \
     EVENT(P, Text, 1, 0, WEIR_LEVEL_INFO, 0x1, (str, Text))                                      \
     EVENT(P, Mixed, 2, 0, WEIR_LEVEL_INFO, 0x1, (u8, A), (u16, B), (u32, C), (u64, D), (f64, E)) \
-    EVENT(P, Raw, 3, 0, WEIR_LEVEL_INFO, 0x1, (u32, Index), (raw, Bytes))
+    EVENT(P, Raw, 3, 0, WEIR_LEVEL_INFO, 0x1, (u32, Index), (raw, Bytes))                        \
+    EVENT(P, Nodes, 4, 0, WEIR_LEVEL_INFO, 0x1, (u32, Index), (array_struct(Node), Nodes))
+#define COUNT_NODE(FIELD) FIELD(u64, Address) FIELD(u64, Size)
+WEIR_STRUCT(Node, COUNT_NODE)
 WEIR_PROVIDER(WeirCount, COUNT_EVENTS)
 WEIR_PROVIDER_DEFINE(WeirCount, COUNT_EVENTS)
 
@@ -102,5 +105,14 @@ uint64_t count_emit_raw(uint64_t count)
     uint64_t written = 0;
     for (uint64_t i = 0; i < count; i++)
         written += WEIR_EMIT(WeirCount, Raw, (uint32_t)i, words, sizeof words);
+    return written;
+}
+
+uint64_t count_emit_nodes(uint64_t count)
+{
+    static const struct weir_struct_Node nodes[2] = {{1, 2}, {3, 4}};
+    uint64_t written = 0;
+    for (uint64_t i = 0; i < count; i++)
+        written += WEIR_EMIT(WeirCount, Nodes, (uint32_t)i, nodes, 2);
     return written;
 }

@@ -43,5 +43,7 @@ uint64_t count_emit_text(uint64_t count);
 uint64_t count_emit_mixed(uint64_t count);
 /* The same with a field of 32 bits and 32 raw bytes. */
 uint64_t count_emit_raw(uint64_t count);
+/* The same with a field of 32 bits and an array of two structs of 16 bytes. */
+uint64_t count_emit_nodes(uint64_t count);
 
 #endif

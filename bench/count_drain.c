@@ -221,6 +221,7 @@ int main(int argc, char **argv)
     count_encode("drain/encode/payload:32", events, bench_emit_32, WEIR_FORMAT_NETTRACE_4);
     count_encode("drain/encode/text:32", events, count_emit_text, WEIR_FORMAT_NETTRACE_4);
     count_encode("drain/encode/raw:32", events, count_emit_raw, WEIR_FORMAT_NETTRACE_4);
+    count_encode("drain/encode/structs:32", events, count_emit_nodes, WEIR_FORMAT_NETTRACE_4);
     count_encode("drain/encode/payload:32/format:6", events, bench_emit_32, WEIR_FORMAT_NETTRACE_6);
     count_encode("drain/encode/payload:32/with:activity", events, bench_emit_32_activity,
                  WEIR_FORMAT_NETTRACE_4);

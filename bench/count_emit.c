@@ -76,6 +76,7 @@ static void count_enabled(uint64_t events)
     count("emit/enabled/mixed:23", events, count_emit_mixed);
     count("emit/enabled/text:32", events, count_emit_text);
     count("emit/enabled/raw:32", events, count_emit_raw);
+    count("emit/enabled/structs:32", events, count_emit_nodes);
     count("emit/ordered/payload:32", events, bench_emit_32_ordered);
     count("emit/at/payload:32", events, bench_emit_32_at);
     count("emit/batch/payload:32", events, bench_emit_32_batch);

@@ -10,7 +10,6 @@
 #define DECLARATION_BYTES_FIRST 48
 #define EVENT_BYTES_FIRST       24
 #define SCHEMA_BYTES_FIRST      48
-#define FIELD_BYTES_FIRST       16
 
 #define LEVEL_FLAGS  (WEIR_EVENT_ORDERED | WEIR_EVENT_STACK | WEIR_EVENT_UNDESCRIBED)
 #define OPCODE_START 1
@@ -18,15 +17,6 @@
 WR_COLD bool wr_name_is_valid(const char *name)
 {
     return name && name[0] && strnlen(name, WR_NAME_BYTES_MAX + 1) <= WR_NAME_BYTES_MAX;
-}
-
-/* The host's fields are as far apart as its headers say. */
-static struct weir_field field_at(const struct weir_schema *schema, uint32_t index)
-{
-    struct weir_field field = {NULL, WEIR_TYPE_bool};
-    memcpy(&field, (const unsigned char *)schema->fields + (size_t)index * schema->field_bytes,
-           schema->field_bytes);
-    return field;
 }
 
 static enum weir_result schema_check(const char *provider_name, const struct weir_schema *schema,
@@ -39,42 +29,16 @@ static enum weir_result schema_check(const char *provider_name, const struct wei
     if ((schema->level & ~LEVEL_FLAGS) > WEIR_LEVEL_VERBOSE)
         return wr_fail(error, WEIR_BAD_ARGUMENT, "event '%s': level %u; levels go from 0 to 5",
                        schema->name, schema->level & ~LEVEL_FLAGS);
-    if (schema->field_count > WR_FIELDS_MAX || (schema->field_count && !schema->fields))
-        return wr_fail(error, WEIR_BAD_ARGUMENT, "event '%s': %u fields; at most %d", schema->name,
-                       schema->field_count, WR_FIELDS_MAX);
-    for (uint32_t i = 0; i < schema->field_count; i++) {
-        struct weir_field field = field_at(schema, i);
-        if (!wr_name_is_valid(field.name))
-            return wr_fail(error, WEIR_BAD_ARGUMENT,
-                           "event '%s': field %u has no name, or one over %d bytes", schema->name,
-                           i, WR_NAME_BYTES_MAX);
-        if (!wr_type_is_known(field.type))
-            return wr_fail(error, WEIR_BAD_ARGUMENT,
-                           "event '%s': field '%s' has the unknown type %d", schema->name,
-                           field.name, (int)field.type);
-        if (field.type == WEIR_TYPE_raw && i + 1 < schema->field_count)
-            return wr_fail(error, WEIR_BAD_ARGUMENT,
-                           "event '%s': put the raw field '%s' last; an event has one at most",
-                           schema->name, field.name);
-    }
-    return WEIR_OK;
+    return wr_fields_check(schema, error);
 }
 
 static bool copy_names(struct wr_event_definition *definition, const char *provider_name,
                        const struct weir_schema *schema)
 {
-    struct weir_field *fields = calloc(schema->field_count + 1u, sizeof *fields);
-    definition->schema.fields = fields;
-    definition->schema.field_bytes = sizeof *fields;
+    bool is_complete = wr_fields_copy(&definition->schema, schema);
     definition->schema.name = strdup(schema->name);
     definition->provider_name = strdup(provider_name);
-    bool is_complete = fields && definition->schema.name && definition->provider_name;
-    for (uint32_t i = 0; is_complete && i < schema->field_count; i++) {
-        fields[i] = field_at(schema, i);
-        fields[i].name = strdup(fields[i].name);
-        is_complete = fields[i].name != NULL;
-    }
-    return is_complete;
+    return is_complete && definition->schema.name && definition->provider_name;
 }
 
 static bool ends_with(const char *text, const char *end)
@@ -83,9 +47,35 @@ static bool ends_with(const char *text, const char *end)
     return text_length > end_length && strcmp(text + text_length - end_length, end) == 0;
 }
 
+/* Adds what the fields are. Returns how many there are, with those of objects. */
+WR_COLD static uint32_t describe_fields(struct wr_event_definition *definition,
+                                        const struct weir_field *fields, uint32_t count,
+                                        const struct weir_object *const *objects)
+{
+    uint32_t all = count;
+    for (uint32_t i = 0; i < count; i++) {
+        enum weir_type type = fields[i].type;
+        definition->has_arrays |= definition->is_described && wr_type_is_array(type);
+        definition->is_converted |= wr_type_is_string(type) || type == WEIR_TYPE_raw;
+        definition->is_fixed &= wr_type_is_fixed(type) || type == WEIR_TYPE_object;
+        definition->payload_bytes += wr_type_is_fixed(type) ? wr_type_bytes(type) : 0;
+        const struct weir_object *object = wr_type_is_object(type) ? *objects++ : NULL;
+        if (type == WEIR_TYPE_object)
+            all +=
+                describe_fields(definition, object->fields, object->field_count, object->objects);
+    }
+    return all;
+}
+
+static uint8_t opcode_of(const char *name)
+{
+    return ends_with(name, "Start") ? 1 : ends_with(name, "Stop") ? 2 : 0;
+}
+
 static bool describe(struct wr_event_definition *definition)
 {
     struct weir_schema *schema = &definition->schema;
+    uint32_t count = schema->field_count;
     definition->is_ordered = (schema->level & WEIR_EVENT_ORDERED) != 0;
     definition->has_stack = (schema->level & WEIR_EVENT_STACK) != 0;
     definition->is_described = (schema->level & WEIR_EVENT_UNDESCRIBED) == 0;
@@ -93,19 +83,12 @@ static bool describe(struct wr_event_definition *definition)
     definition->is_start =
         schema->opcode ? schema->opcode == OPCODE_START : ends_with(schema->name, "Start");
     definition->is_fixed = true;
-    for (uint32_t i = 0; i < schema->field_count; i++) {
-        enum weir_type type = schema->fields[i].type;
-        definition->payload_bytes += wr_type_is_fixed(type) ? wr_type_bytes(type) : 0;
-        definition->has_arrays |= definition->is_described && wr_type_is_array(type);
-        definition->is_converted |= wr_type_is_string(type) || type == WEIR_TYPE_raw;
-        definition->is_fixed &= wr_type_is_fixed(type);
-        definition->described_count += definition->is_described && type != WEIR_TYPE_raw;
-    }
+    uint32_t all = describe_fields(definition, schema->fields, count, schema->objects);
+    bool is_raw = count && schema->fields[count - 1].type == WEIR_TYPE_raw;
+    definition->described_count = definition->is_described ? count - is_raw : 0;
     if (schema->opcode == 0)
-        schema->opcode = ends_with(schema->name, "Start")  ? 1
-                         : ends_with(schema->name, "Stop") ? 2
-                                                           : 0;
-    definition->steps = calloc(schema->field_count + 1u, sizeof *definition->steps);
+        schema->opcode = opcode_of(schema->name);
+    definition->steps = calloc(all + 1u, sizeof *definition->steps);
     if (definition->steps)
         wr_payload_steps(schema, definition->steps);
     return definition->steps != NULL;
@@ -144,7 +127,7 @@ static enum weir_result schema_take(struct weir_schema *own, const void *host,
         return result;
     if (own->reserved[0] || own->reserved[1] || own->reserved[2])
         return wr_fail(error, WEIR_BAD_ARGUMENT, "schema.reserved is not 0");
-    if (!wr_host_size_is_known(own->field_bytes, FIELD_BYTES_FIRST, sizeof(struct weir_field)))
+    if (!wr_host_size_is_known(own->field_bytes, WR_FIELD_BYTES_FIRST, sizeof(struct weir_field)))
         return wr_fail(error, WEIR_BAD_ARGUMENT, "schema.field_bytes is %u; start from %s",
                        own->field_bytes, kind.init);
     return WEIR_OK;
@@ -186,21 +169,14 @@ WR_COLD bool wr_definitions_equal(const struct wr_event_definition *a,
                     strcmp(x->name, y->name) == 0 && x->keywords == y->keywords &&
                     x->event_id == y->event_id && x->version == y->version &&
                     x->level == y->level && a->is_ordered == b->is_ordered &&
-                    a->is_described == b->is_described && x->opcode == y->opcode &&
-                    x->field_count == y->field_count && wr_enums_are_equal(a, b);
-    for (uint32_t i = 0; is_equal && i < x->field_count; i++)
-        is_equal = x->fields[i].type == y->fields[i].type &&
-                   strcmp(x->fields[i].name, y->fields[i].name) == 0;
-    return is_equal;
+                    a->is_described == b->is_described && x->opcode == y->opcode;
+    return is_equal && wr_fields_equal(x, y) && wr_enums_are_equal(a, b);
 }
 
 WR_COLD void wr_definition_free(struct wr_event_definition *definition)
 {
-    struct weir_field *fields = (struct weir_field *)(uintptr_t)definition->schema.fields;
     wr_enums_free(definition);
-    for (uint32_t i = 0; fields && i < definition->schema.field_count; i++)
-        free((char *)(uintptr_t)fields[i].name);
-    free(fields);
+    wr_fields_free(&definition->schema);
     free((char *)(uintptr_t)definition->schema.name);
     free((char *)(uintptr_t)definition->provider_name);
     free(definition->steps);

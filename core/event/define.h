@@ -6,6 +6,9 @@
 #include "base/error.h"
 #include "event/event.h"
 
+#define WR_FIELD_BYTES_FIRST 16 /* of struct weir_field, in 0.2; never changes */
+#define WR_OBJECT_DEPTH_MAX  4
+
 /* What one session, or all together, want of a provider. */
 struct wr_provider_state {
     bool is_enabled;
@@ -28,6 +31,14 @@ enum weir_result wr_declaration_take(struct weir_provider_declaration *own, cons
 /* `host_schema`: a struct weir_schema of any known version. */
 enum weir_result wr_definition_new(const char *provider_name, const void *host_schema,
                                    struct wr_event_definition **out, struct weir_error *error);
+/* Checks a host's fields, with those of objects. */
+enum weir_result wr_fields_check(const struct weir_schema *schema, struct weir_error *error);
+/* Copies them. Whether it succeeds or not, what it has copied is for wr_fields_free(). */
+bool wr_fields_copy(struct weir_schema *own, const struct weir_schema *host);
+void wr_fields_free(const struct weir_schema *own);
+/* The same names and types. */
+bool wr_fields_equal(const struct weir_schema *a, const struct weir_schema *b);
+
 /* The same provider and schema. */
 bool wr_definitions_equal(const struct wr_event_definition *a, const struct wr_event_definition *b);
 void wr_definition_free(struct wr_event_definition *definition);

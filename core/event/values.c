@@ -8,7 +8,7 @@
 
 #define VALUE_BYTES_FIRST 16 /* sizeof(struct weir_value) in 0.2 */
 
-/* The payload that an emitter would build: at most 16 bytes per field. */
+/* The payload that an emitter would build: at most 16 bytes per field, with those of objects. */
 struct built_payload {
     _Alignas(8) unsigned char bytes[WR_FIELDS_MAX * 16 + 8];
 };
@@ -52,21 +52,38 @@ static uint32_t append_value(struct built_payload *built, uint32_t at,
     return append(built, at, &value->unsigned_value, wr_type_bytes(value->type));
 }
 
+/* Appends the values of these fields, and of the objects among them. False if they do not match. */
+static bool append_values(struct built_payload *built, uint32_t *at,
+                          const struct weir_field *fields, const struct weir_object *const *objects,
+                          const struct weir_value *values, uint32_t count, uint32_t value_bytes)
+{
+    bool matches = true;
+    for (uint32_t i = 0; matches && i < count; i++) {
+        const struct weir_value *value =
+            (const void *)((const unsigned char *)values + (size_t)i * value_bytes);
+        matches = value->type == fields[i].type;
+        if (!matches)
+            return false;
+        const struct weir_object *object = wr_type_is_object(value->type) ? *objects++ : NULL;
+        if (value->type == WEIR_TYPE_object)
+            matches = value->pointer && value->count == object->field_count &&
+                      append_values(built, at, object->fields, object->objects, value->pointer,
+                                    value->count, value_bytes);
+        else
+            *at = append_value(built, *at, value);
+    }
+    return matches;
+}
+
 /* False if the values do not match the event's definition. */
 static bool build(struct built_payload *built, const struct wr_event_definition *definition,
                   const struct weir_value *values, uint32_t count, uint32_t value_bytes)
 {
-    bool matches = definition && count == definition->schema.field_count &&
-                   wr_host_size_is_known(value_bytes, VALUE_BYTES_FIRST, sizeof *values);
     uint32_t at = 0;
-    for (uint32_t i = 0; matches && i < count; i++) {
-        const struct weir_value *value =
-            (const void *)((const unsigned char *)values + (size_t)i * value_bytes);
-        matches = value->type == definition->schema.fields[i].type;
-        if (matches)
-            at = append_value(built, at, value);
-    }
-    return matches;
+    return definition && count == definition->schema.field_count &&
+           wr_host_size_is_known(value_bytes, VALUE_BYTES_FIRST, sizeof *values) &&
+           append_values(built, &at, definition->schema.fields, definition->schema.objects, values,
+                         count, value_bytes);
 }
 
 WEIR_API bool weir_event_emit(const struct weir_event *event, const struct weir_value *values,

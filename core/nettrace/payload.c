@@ -7,10 +7,20 @@
 
 /* --- Steps. ---------------------------------------------------------------------------------- */
 
-/* Of a string, an array or raw bytes. */
-static struct wr_payload_step step_of(enum weir_type type)
+WR_COLD static uint32_t element_bytes(const struct weir_object *object)
 {
-    uint8_t bytes = (uint8_t)wr_type_bytes(type);
+    const struct weir_object *const *next = object->objects;
+    uint32_t bytes = 0;
+    for (uint32_t i = 0; i < object->field_count; i++)
+        bytes += object->fields[i].type == WEIR_TYPE_object ? element_bytes(*next++)
+                                                            : wr_type_bytes(object->fields[i].type);
+    return bytes;
+}
+
+/* Of a string, an array or raw bytes. `object`: of an array of objects. */
+WR_COLD static struct wr_payload_step step_of(enum weir_type type, const struct weir_object *object)
+{
+    uint16_t bytes = (uint16_t)(object ? element_bytes(object) : wr_type_bytes(type));
     if (type == WEIR_TYPE_str) /* each byte becomes at most one UTF-16 unit */
         return (struct wr_payload_step){WR_STEP_STR, 1, 2, 0};
     if (type == WEIR_TYPE_strn)
@@ -21,23 +31,44 @@ static struct wr_payload_step step_of(enum weir_type type)
                                     bytes, 0};
 }
 
-WR_COLD void wr_payload_steps(const struct weir_schema *schema, struct wr_payload_step *steps)
+struct maker {
+    struct wr_payload_step *steps, *next;
+    bool is_fixed;
+};
+
+WR_COLD static void make_fixed(struct maker *maker, uint32_t bytes)
 {
-    struct wr_payload_step *step = steps;
-    bool is_fixed = true;
-    for (uint32_t i = 0; i < schema->field_count; i++) {
-        enum weir_type type = schema->fields[i].type;
-        if (!wr_type_is_fixed(type)) {
-            *step++ = step_of(type);
-            is_fixed = false;
-        } else if (step > steps && step[-1].kind == WR_STEP_FIXED) {
-            step[-1].fixed_bytes = (uint16_t)(step[-1].fixed_bytes + wr_type_bytes(type));
+    struct wr_payload_step *last = maker->next > maker->steps ? maker->next - 1 : NULL;
+    if (last && last->kind == WR_STEP_FIXED)
+        last->fixed_bytes = (uint16_t)(last->fixed_bytes + bytes);
+    else
+        *maker->next++ = (struct wr_payload_step){WR_STEP_FIXED, 0, 0, (uint16_t)bytes};
+}
+
+/* An object has no step: its fields stand in the payload as if they were the event's. */
+WR_COLD static void make_steps(struct maker *maker, const struct weir_field *fields, uint32_t count,
+                               const struct weir_object *const *objects)
+{
+    for (uint32_t i = 0; i < count; i++) {
+        enum weir_type type = fields[i].type;
+        const struct weir_object *object = wr_type_is_object(type) ? *objects++ : NULL;
+        if (type == WEIR_TYPE_object) {
+            make_steps(maker, object->fields, object->field_count, object->objects);
+        } else if (wr_type_is_fixed(type)) {
+            make_fixed(maker, wr_type_bytes(type));
         } else {
-            *step++ = (struct wr_payload_step){WR_STEP_FIXED, 0, 0, (uint16_t)wr_type_bytes(type)};
+            *maker->next++ = step_of(type, object);
+            maker->is_fixed = false;
         }
     }
-    step->kind = WR_STEP_END;
-    if (is_fixed)
+}
+
+WR_COLD void wr_payload_steps(const struct weir_schema *schema, struct wr_payload_step *steps)
+{
+    struct maker maker = {steps, steps, true};
+    make_steps(&maker, schema->fields, schema->field_count, schema->objects);
+    maker.next->kind = WR_STEP_END;
+    if (maker.is_fixed)
         steps->kind = WR_STEP_WHOLE;
 }
 

@@ -10,8 +10,8 @@
 #define WR_TYPE_CODE(type) ((int)(type)&255) /* the format's code; an array has its element's */
 #define WR_TYPE_ARRAY      256
 
-/* Bytes of a number, a bool or a guid, or of an array's element; 0 for strings and unknown types.
- */
+/* Bytes of a number, a bool or a guid, or of an array's element; 0 for strings, objects and unknown
+ * types. */
 static inline uint32_t wr_type_bytes(enum weir_type type)
 {
     switch (WR_TYPE_CODE(type)) {
@@ -40,7 +40,14 @@ static inline uint32_t wr_type_bytes(enum weir_type type)
 static inline bool wr_type_is_array(enum weir_type type)
 {
     int code = WR_TYPE_CODE(type);
-    return ((int)type & ~255) == WR_TYPE_ARRAY && code >= WEIR_TYPE_i8 && code <= WEIR_TYPE_u64;
+    bool is_element = (code >= WEIR_TYPE_i8 && code <= WEIR_TYPE_u64) || code == WEIR_TYPE_object;
+    return ((int)type & ~255) == WR_TYPE_ARRAY && is_element;
+}
+
+/* Has it fields? */
+static inline bool wr_type_is_object(enum weir_type type)
+{
+    return type == WEIR_TYPE_object || type == WEIR_TYPE_array_object;
 }
 
 static inline bool wr_type_is_integer(enum weir_type type)
@@ -61,7 +68,7 @@ static inline bool wr_type_is_fixed(enum weir_type type)
 static inline bool wr_type_is_known(enum weir_type type)
 {
     return wr_type_is_fixed(type) || wr_type_is_array(type) || wr_type_is_string(type) ||
-           type == WEIR_TYPE_raw;
+           type == WEIR_TYPE_raw || type == WEIR_TYPE_object;
 }
 
 /* A payload of variable size is a list of steps: each string, each array, raw bytes, and the bytes of
@@ -78,13 +85,13 @@ enum wr_step {
     WR_STEP_WHOLE /* the only step of a payload of fixed fields */
 };
 struct wr_payload_step {
-    uint8_t kind;          /* enum wr_step */
-    uint8_t element_bytes; /* of a string, an array or raw bytes */
-    uint8_t file_bytes;    /* of an element, at most */
-    uint16_t fixed_bytes;  /* of fixed fields */
+    uint8_t kind;           /* enum wr_step */
+    uint16_t element_bytes; /* of a string, an array or raw bytes */
+    uint16_t file_bytes;    /* of an element, at most */
+    uint16_t fixed_bytes;   /* of fixed fields */
 };
 
-/* `steps` has room for one more than the schema has fields. */
+/* `steps` has room for one more than the schema has fields, with those of objects. */
 void wr_payload_steps(const struct weir_schema *schema, struct wr_payload_step *steps);
 
 #endif

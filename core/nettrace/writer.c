@@ -192,16 +192,24 @@ static uint32_t type_code(enum weir_type type)
 }
 
 /* Fields without arrays: what every reader of V4 understands. */
-static void put_fields_v1(struct wr_nettrace *nettrace, const struct weir_schema *schema)
+WR_COLD static void put_fields_v1(struct wr_nettrace *nettrace, const struct weir_field *fields,
+                                  uint32_t count, const struct weir_object *const *objects)
 {
-    put_u32(nettrace, schema->field_count);
-    for (uint32_t i = 0; i < schema->field_count; i++) {
-        put_u32(nettrace, type_code(schema->fields[i].type));
-        put_utf16z(nettrace, schema->fields[i].name);
+    put_u32(nettrace, count);
+    for (uint32_t i = 0; i < count; i++) {
+        const struct weir_object *object = wr_type_is_object(fields[i].type) ? *objects++ : NULL;
+        put_u32(nettrace, type_code(fields[i].type));
+        if (object)
+            put_fields_v1(nettrace, object->fields, object->field_count, object->objects);
+        put_utf16z(nettrace, fields[i].name);
     }
 }
 
-static void put_field_v2(struct wr_nettrace *nettrace, const struct weir_field *field)
+WR_COLD static void put_fields_v2(struct wr_nettrace *nettrace, const struct weir_field *fields,
+                                  uint32_t count, const struct weir_object *const *objects);
+
+WR_COLD static void put_field_v2(struct wr_nettrace *nettrace, const struct weir_field *field,
+                                 const struct weir_object *object)
 {
     uint32_t size_at = nettrace->length;
     put_u32(nettrace, 0);
@@ -209,17 +217,25 @@ static void put_field_v2(struct wr_nettrace *nettrace, const struct weir_field *
     if (wr_type_is_array(field->type))
         put_u32(nettrace, TYPE_ARRAY);
     put_u32(nettrace, type_code(field->type));
+    if (object)
+        put_fields_v2(nettrace, object->fields, object->field_count, object->objects);
     put_at_u32(nettrace, size_at, nettrace->length - size_at);
 }
 
-static void put_fields_v2(struct wr_nettrace *nettrace, const struct weir_schema *schema)
+WR_COLD static void put_fields_v2(struct wr_nettrace *nettrace, const struct weir_field *fields,
+                                  uint32_t count, const struct weir_object *const *objects)
+{
+    put_u32(nettrace, count);
+    for (uint32_t i = 0; i < count; i++)
+        put_field_v2(nettrace, &fields[i], wr_type_is_object(fields[i].type) ? *objects++ : NULL);
+}
+
+static void put_tag_v2(struct wr_nettrace *nettrace, const struct weir_schema *schema)
 {
     uint32_t size_at = nettrace->length;
     put_u32(nettrace, 0);
     put_u8(nettrace, METADATA_TAG_V2_PARAMS);
-    put_u32(nettrace, schema->field_count);
-    for (uint32_t i = 0; i < schema->field_count; i++)
-        put_field_v2(nettrace, &schema->fields[i]);
+    put_fields_v2(nettrace, schema->fields, schema->field_count, schema->objects);
     put_at_u32(nettrace, size_at, nettrace->length - size_at - METADATA_TAG_HEADER_BYTES);
 }
 
@@ -244,11 +260,11 @@ static void put_definition(struct wr_nettrace *nettrace, uint32_t metadata_id,
     if (has_arrays)
         put_u32(nettrace, NO_V1_FIELDS);
     else
-        put_fields_v1(nettrace, schema);
+        put_fields_v1(nettrace, schema->fields, schema->field_count, schema->objects);
     if (schema->opcode)
         put_opcode(nettrace, schema->opcode);
     if (has_arrays)
-        put_fields_v2(nettrace, schema);
+        put_tag_v2(nettrace, schema);
 }
 
 WR_COLD void wr_nettrace_metadata(struct wr_nettrace *nettrace, uint32_t metadata_id,

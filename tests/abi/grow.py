@@ -10,7 +10,7 @@ from pathlib import Path
 # Grow at the end; those with counts, which stay last, in front of them.
 TABLE = ("weir_functions",)
 AT_END = (*TABLE, "weir_session_config", "weir_park", "weir_park_hooks", "weir_thread_table", "weir_schema", "weir_field",
-          "weir_enum", "weir_enum_value", "weir_event", "weir_provider_declaration", "weir_value", "weir_server_config",
+          "weir_object", "weir_enum", "weir_enum_value", "weir_event", "weir_provider_declaration", "weir_value", "weir_server_config",
           "weir_server_info")
 BEFORE_COUNTS = ("weir_stats", "weir_thread_stats")
 

@@ -45,12 +45,17 @@ HOST = """
           (bool8, Flag), (str16, Wide), (raw, Rest))                                                            \\
     EVENT(P, Full, 5, 0, WEIR_LEVEL_INFO, 0x8, ARRAYS_OF_EIGHT(One), (opcode, 255), ARRAYS_OF_EIGHT(Two))       \\
     EVENT(P, Marked, 6, 0, WEIR_LEVEL_INFO, 0x8, (opcode, WEIR_LEVEL_ERROR))                                    \\
-    EVENT(P, MarkedLast, 7, 0, WEIR_LEVEL_INFO, 0x8, (bool, Flag), (opcode, 10u))
+    EVENT(P, MarkedLast, 7, 0, WEIR_LEVEL_INFO, 0x8, (bool, Flag), (opcode, 10u))                               \\
+    EVENT(P, Structs, 8, 0, WEIR_LEVEL_INFO, 0x8, (struct(Node), First), (u8, Small), (array_struct(Byte), Rest))
 #define ARRAYS_OF_EIGHT(Name)                                                                                   \\
     (array_u8, Name##1), (array_u8, Name##2), (array_u8, Name##3), (array_u8, Name##4), (array_u8, Name##5),    \\
     (array_u8, Name##6), (array_u8, Name##7), (array_u8, Name##8)
 #define HOST_KINDS(VALUE) VALUE(First, 0) VALUE(Last, -1) VALUE(Large, UINT64_MAX - 7)
 WEIR_ENUM(Kind, HOST_KINDS)
+#define HOST_NODE(FIELD) FIELD(u64, Address) FIELD(bool, Flag) FIELD(bool8, Short) FIELD(guid, Guid) FIELD(f32, Float)
+WEIR_STRUCT(Node, HOST_NODE)
+#define HOST_BYTE(FIELD) FIELD(u8, Value)
+WEIR_STRUCT(Byte, HOST_BYTE)
 WEIR_PROVIDER(Host, HOST_EVENTS)
 WEIR_PROVIDER_DEFINE(Host, HOST_EVENTS)
 #define VM_EVENTS(EVENT, P)                                                                                     \\
@@ -87,9 +92,18 @@ bool host_emits(const uint8_t *data, uint32_t count)
                      data, count, data, count, data, count);
 }
 
+bool host_structs(const struct weir_struct_Node *node, const struct weir_struct_Byte *data, uint32_t count);
+bool host_structs(const struct weir_struct_Node *node, const struct weir_struct_Byte *data, uint32_t count)
+{
+    return WEIR_EMIT(Host, Structs, node, 1, data, count) && WEIR_EMIT_TO(1, Host, Structs, node, 1, data, count) &&
+           WEIR_EMIT_AT(0, Host, Structs, node, 1, data, count);
+}
+
 void host_sessions(void);
 void host_sessions(void)
 {
+    struct weir_object object = WEIR_OBJECT_INIT;
+    (void)object;
     struct weir_session_config config = WEIR_SESSION_CONFIG_INIT;
     struct weir_sink sink = WEIR_SINK_INIT;
     struct weir_park_hooks hooks = WEIR_PARK_HOOKS_INIT;

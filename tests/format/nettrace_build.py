@@ -22,9 +22,21 @@ def utf16(text):
 def value_bytes(kind, value):
     if kind is RAW:
         return value
+    if isinstance(kind, list):  # an object
+        return b"".join(value_bytes(inner, part) for (_, inner), part in zip(kind, value))
     if kind == STRING:
         return utf16(value)
     return struct.pack({3: "<I", 6: "<B", U32: "<I", U64: "<Q", I32: "<i", 13: "<f", 14: "<d"}[kind], value)
+
+
+def description(fields):
+    """V1 fields: their number, and type and name of each."""
+    described = [field for field in fields if field[1] is not RAW]
+    out = struct.pack("<i", len(described))
+    for name, kind in described:
+        out += struct.pack("<i", 1) + description(kind) if isinstance(kind, list) else struct.pack("<i", kind)
+        out += utf16(name)
+    return out
 
 
 class Stream:
@@ -46,14 +58,11 @@ class Stream:
         self.bytes += body + b"\6"
 
     def define(self, provider, event_id, name, fields, version=0):
-        """fields: [(name, type code)]. Returns the metadata id."""
+        """fields: [(name, type code)]; for an object a list of its fields as type code. Returns the metadata id."""
         number = len(self.definitions) + 1
         self.definitions[number] = fields
         payload = struct.pack("<i", number) + utf16(provider) + struct.pack("<i", event_id) + utf16(name)
-        described = [field for field in fields if field[1] is not RAW]
-        payload += struct.pack("<qiii", 1, version, 4, len(described))
-        for field, kind in described:
-            payload += struct.pack("<i", kind) + utf16(field)
+        payload += struct.pack("<qii", 1, version, 4) + description(fields)
         blob = b"\xC0" + varint(0) + varint(len(payload)) + payload
         self.block("MetadataBlock", struct.pack("<HHqq", 20, 1, 0, 0) + blob)
         return number

@@ -364,6 +364,19 @@ class Dump(unittest.TestCase):
         self.assertEqual(rules(data, 0), [])
 
 
+class Objects(unittest.TestCase):
+    def test_dump(self):
+        stream = Stream()
+        fields = [("Payload", [("Name", STRING), ("At", [("X", I32)]), ("Mean", U32)]), ("Last", U32)]
+        stream.events((stream.define("A", 1, "Counters", fields), 1, 10, ("cpu", (-1,), 2), 3))
+        data = stream.end()
+        row = json.loads(run("dump", "--json", "-", data=data).stdout)
+        self.assertEqual(row["fields"], {"Payload": {"Name": "cpu", "At": {"X": -1}, "Mean": 2}, "Last": 3})
+        text = run("dump", "-", data=data).stdout.decode()
+        self.assertIn('Payload={Name="cpu" At={X=-1} Mean=2} Last=3', text)
+        self.assertEqual(rules(data, 0), [])
+
+
 ENUM_FIELDS = [("Provider", STRING), ("EventId", U32), ("Version", U32), ("Field", STRING), ("Enum", STRING), ("Values", STRING)]
 
 

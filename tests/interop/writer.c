@@ -24,23 +24,27 @@
 
 #define INTEROP_COLORS(VALUE) VALUE(Red, 1) VALUE(Green, 300)
 WEIR_ENUM(Color, INTEROP_COLORS)
-#define INTEROP_EVENTS(EVENT, P)                                                               \
-    EVENT(P, Numbers, 1, 3, WEIR_LEVEL_INFO, 0x1, (bool, Yes), (bool, No), (i8, I8), (u8, U8), \
-          (i16, I16), (u16, U16), (i32, I32), (u32, U32), (i64, I64), (u64, U64), (f32, F32),  \
-          (f64, F64), (guid, Guid))                                                            \
-    EVENT(P, Texts, 2, 0, WEIR_LEVEL_WARNING, 0x2, (str, Ascii), (u32, Between), (str, Wide),  \
-          (str, Broken), (str16, Units), (str, Empty), (strn, Part), (bool8, Is),              \
-          (enum(u16, Color), Color))                                                           \
-    EVENT(P, Arrays, 3, 0, WEIR_LEVEL_INFO, 0x4, (array_u8, Bytes), (array_i8, I8),            \
-          (array_i16, I16), (array_u16, U16), (array_i32, I32), (array_u32, U32),              \
-          (array_i64, I64), (array_u64, U64), (array_i32, Nothing), (str, Last))               \
-    EVENT(P, Plain, 4, 0, WEIR_LEVEL_ALWAYS, 0)                                                \
-    EVENT(P, Counter, 5, 0, WEIR_LEVEL_INFO, 0x8, (u64, A), (u64, B), (u64, C), (u64, D))      \
-    EVENT(P, Nodes, 6, 0, WEIR_LEVEL_INFO, 0x4, (opcode, 10), (u32, Index), (str, Kind),       \
-          (raw, Values))                                                                       \
-    EVENT(P, Bytes, 7, 0, WEIR_LEVEL_INFO, 0x4, (raw, Values))                                 \
-    EVENT(P, Hidden, 8, 0, WEIR_LEVEL_INFO | WEIR_EVENT_UNDESCRIBED, 0x4, (u32, Index))        \
-    EVENT(P, Zero, 0, 0, WEIR_LEVEL_INFO, 0x4, (u32, Index))
+#define INTEROP_EVENTS(EVENT, P)                                                                  \
+    EVENT(P, Numbers, 1, 3, WEIR_LEVEL_INFO, 0x1, (bool, Yes), (bool, No), (i8, I8), (u8, U8),    \
+          (i16, I16), (u16, U16), (i32, I32), (u32, U32), (i64, I64), (u64, U64), (f32, F32),     \
+          (f64, F64), (guid, Guid))                                                               \
+    EVENT(P, Texts, 2, 0, WEIR_LEVEL_WARNING, 0x2, (str, Ascii), (u32, Between), (str, Wide),     \
+          (str, Broken), (str16, Units), (str, Empty), (strn, Part), (bool8, Is),                 \
+          (enum(u16, Color), Color))                                                              \
+    EVENT(P, Arrays, 3, 0, WEIR_LEVEL_INFO, 0x4, (array_u8, Bytes), (array_i8, I8),               \
+          (array_i16, I16), (array_u16, U16), (array_i32, I32), (array_u32, U32),                 \
+          (array_i64, I64), (array_u64, U64), (array_i32, Nothing), (str, Last))                  \
+    EVENT(P, Plain, 4, 0, WEIR_LEVEL_ALWAYS, 0)                                                   \
+    EVENT(P, Counter, 5, 0, WEIR_LEVEL_INFO, 0x8, (u64, A), (u64, B), (u64, C), (u64, D))         \
+    EVENT(P, Nodes, 6, 0, WEIR_LEVEL_INFO, 0x4, (opcode, 10), (u32, Index), (str, Kind),          \
+          (raw, Values))                                                                          \
+    EVENT(P, Bytes, 7, 0, WEIR_LEVEL_INFO, 0x4, (raw, Values))                                    \
+    EVENT(P, Hidden, 8, 0, WEIR_LEVEL_INFO | WEIR_EVENT_UNDESCRIBED, 0x4, (u32, Index))           \
+    EVENT(P, Zero, 0, 0, WEIR_LEVEL_INFO, 0x4, (u32, Index))                                      \
+    EVENT(P, Object, 9, 0, WEIR_LEVEL_INFO, 0x4, (u8, Before), (struct(Node), Node), (u8, After)) \
+    EVENT(P, Structs, 10, 0, WEIR_LEVEL_INFO, 0x4, (array_struct(Node), List), (u8, After))
+#define INTEROP_NODE(FIELD) FIELD(u64, Address) FIELD(i16, Size)
+WEIR_STRUCT(Node, INTEROP_NODE)
 WEIR_PROVIDER(Interop, INTEROP_EVENTS)
 WEIR_PROVIDER_DEFINE(Interop, INTEROP_EVENTS)
 
@@ -121,6 +125,7 @@ static void emit_fields(void)
     static const uint32_t u32[] = {1, UINT32_MAX};
     static const int64_t i64[] = {INT64_MIN, INT64_MAX};
     static const uint64_t u64[] = {UINT64_MAX};
+    static const struct weir_struct_Node nodes[] = {{256, -1}, {512, 2}};
     Interop_Numbers(true, false, INT8_MIN, UINT8_MAX, INT16_MIN, UINT16_MAX, INT32_MIN, UINT32_MAX,
                     INT64_MIN, UINT64_MAX, 0.1f, -0.0, &guid);
     Interop_Texts("plain", 7, "gr\xC3\xBC\xC3\x9F \xF0\x9F\x98\x80", "a\xFF\xC3(b", units, NULL,
@@ -131,6 +136,8 @@ static void emit_fields(void)
     Interop_Bytes(bytes, sizeof bytes);
     Interop_Hidden(7);
     Interop_Zero(7);
+    Interop_Object(1, nodes, 2);
+    Interop_Structs(nodes, 2, 9);
 }
 
 /* The same through the API for events that are defined at run time. */
@@ -180,7 +187,8 @@ static void write_fields(void)
     fprintf(file,
             "{\n \"ignore\": [\"Weir/4\"],\n \"events\": {\"Interop/1\": 1, \"Interop/2\": 1, "
             "\"Interop/3\": 1, \"Interop/4\": 1, \"Interop/6\": 1, \"Interop/7\": 1, "
-            "\"Interop/8\": 1, \"Interop/0\": 1, \"InteropDynamic/9\": 1, \"Weir/5\": 4},\n"
+            "\"Interop/8\": 1, \"Interop/0\": 1, \"Interop/9\": 1, \"Interop/10\": 1, "
+            "\"InteropDynamic/9\": 1, \"Weir/5\": 4},\n"
             " \"events_lost\": 0,\n \"rising\": true,\n \"fields\": {\n"
             "  \"Interop/1\": {\"Yes\": true, \"No\": false, \"I8\": -128, \"U8\": 255, \"I16\": "
             "-32768, \"U16\": 65535,\n"
@@ -199,6 +207,10 @@ static void write_fields(void)
             "   \"Nothing\": [], \"Last\": \"end\"},\n"
             "  \"Interop/6\": {\"Index\": 7, \"Kind\": \"a node\"},\n"
             "  \"Interop/0\": {\"Index\": 7},\n"
+            "  \"Interop/9\": {\"Before\": 1, \"Node\": {\"Address\": \"256\", \"Size\": -1}, "
+            "\"After\": 2},\n"
+            "  \"Interop/10\": {\"List\": [{\"Address\": \"256\", \"Size\": -1}, "
+            "{\"Address\": \"512\", \"Size\": 2}], \"After\": 9},\n"
             "  \"InteropDynamic/9\": {\"Number\": -5, \"Text\": \"text\", \"Single\": 1.5, "
             "\"List\": [3, 4]}\n }\n}\n");
     fclose(file);

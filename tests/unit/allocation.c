@@ -392,7 +392,14 @@ static struct weir_event *defined;
 static enum weir_result define(void)
 {
     static const struct weir_field fields[] = {
-        {"Number", WEIR_TYPE_u32}, {"Text", WEIR_TYPE_str}, {"Wide", WEIR_TYPE_str16}};
+        {"Number", WEIR_TYPE_u32}, {"Text", WEIR_TYPE_str}, {"Wide", WEIR_TYPE_object}};
+    static const struct weir_field inner_fields[] = {{"Wide", WEIR_TYPE_str16},
+                                                     {"Pairs", WEIR_TYPE_array_object}};
+    static const struct weir_object pairs = {sizeof pairs, fields, 1, sizeof fields[0], NULL};
+    static const struct weir_object *const inner_objects[] = {&pairs};
+    static const struct weir_object inner = {sizeof inner, inner_fields, 2, sizeof fields[0],
+                                             inner_objects};
+    static const struct weir_object *const objects[] = {&inner};
     static const struct weir_enum_value values[] = {{"One", 1}};
     static const struct weir_enum names = {sizeof names, "Names", values, 1, sizeof values[0]};
     static const struct weir_enum *const enums[] = {&names, NULL, NULL};
@@ -402,6 +409,7 @@ static enum weir_result define(void)
     schema.fields = fields;
     schema.field_count = 3;
     schema.enums = enums;
+    schema.objects = objects;
     enum weir_result result = weir_event_define(provider, &schema, &defined, &error);
     CHECK((result == WEIR_OK) == (defined != NULL));
     return with_text(result);
@@ -409,9 +417,11 @@ static enum weir_result define(void)
 
 static void define_end(void)
 {
+    const struct weir_value inner[] = {{.type = WEIR_TYPE_str16, .pointer = u"wide"},
+                                       {.type = WEIR_TYPE_array_object}};
     const struct weir_value values[] = {{.type = WEIR_TYPE_u32, .unsigned_value = 1},
                                         {.type = WEIR_TYPE_str, .pointer = "text"},
-                                        {.type = WEIR_TYPE_str16, .pointer = u"wide"}};
+                                        {.type = WEIR_TYPE_object, .count = 2, .pointer = inner}};
     attempts += weir_event_emit(defined, values, 3, sizeof values[0]);
     CHECK(attempts == 1);
     provider_end();

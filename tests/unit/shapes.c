@@ -7,19 +7,27 @@
 WEIR_PROVIDER_DEFINE(Unit, UNIT_EVENTS)
 
 #define OPCODE_RESUME 7
-#define SHAPES_EVENTS(EVENT, P)                                                                   \
-    EVENT(P, Resume, 1, 0, WEIR_LEVEL_INFO, 0x1, (u32, Number), (opcode, OPCODE_RESUME))          \
-    EVENT(P, SweepStart, 2, 0, WEIR_LEVEL_INFO, 0x1, (opcode, 255))                               \
-    EVENT(P, MarkStart, 3, 0, WEIR_LEVEL_INFO, 0x1, (opcode, 0), (u8, Small), (str, Text))        \
-    EVENT(P, Sample, 0, 0, WEIR_LEVEL_INFO, 0x2, (u32, Kind))                                     \
-    EVENT(P, Nodes, 4, 0, WEIR_LEVEL_INFO, 0x4, (u32, Index), (u16, Runtime), (raw, Values))      \
-    EVENT(P, Bytes, 5, 0, WEIR_LEVEL_INFO, 0x4, (raw, Bytes))                                     \
-    EVENT(P, Mixed, 6, 0, WEIR_LEVEL_INFO, 0x4, (str, Text), (array_u16, Numbers), (str16, Wide), \
-          (raw, Rest))                                                                            \
-    EVENT(P, Plain, 7, 0, WEIR_LEVEL_INFO | WEIR_EVENT_UNDESCRIBED, 0x4, (u32, Number),           \
-          (bool8, Flag))                                                                          \
-    EVENT(P, Hidden, 8, 0, WEIR_LEVEL_INFO | WEIR_EVENT_UNDESCRIBED | WEIR_EVENT_ORDERED, 0x4,    \
-          (array_u8, Bytes), (str, Text), (raw, Rest))
+#define SHAPES_EVENTS(EVENT, P)                                                                    \
+    EVENT(P, Resume, 1, 0, WEIR_LEVEL_INFO, 0x1, (u32, Number), (opcode, OPCODE_RESUME))           \
+    EVENT(P, SweepStart, 2, 0, WEIR_LEVEL_INFO, 0x1, (opcode, 255))                                \
+    EVENT(P, MarkStart, 3, 0, WEIR_LEVEL_INFO, 0x1, (opcode, 0), (u8, Small), (str, Text))         \
+    EVENT(P, Sample, 0, 0, WEIR_LEVEL_INFO, 0x2, (u32, Kind))                                      \
+    EVENT(P, Nodes, 4, 0, WEIR_LEVEL_INFO, 0x4, (u32, Index), (u16, Runtime), (raw, Values))       \
+    EVENT(P, Bytes, 5, 0, WEIR_LEVEL_INFO, 0x4, (raw, Bytes))                                      \
+    EVENT(P, Mixed, 6, 0, WEIR_LEVEL_INFO, 0x4, (str, Text), (array_u16, Numbers), (str16, Wide),  \
+          (raw, Rest))                                                                             \
+    EVENT(P, Plain, 7, 0, WEIR_LEVEL_INFO | WEIR_EVENT_UNDESCRIBED, 0x4, (u32, Number),            \
+          (bool8, Flag))                                                                           \
+    EVENT(P, Hidden, 8, 0, WEIR_LEVEL_INFO | WEIR_EVENT_UNDESCRIBED | WEIR_EVENT_ORDERED, 0x4,     \
+          (array_u8, Bytes), (str, Text), (raw, Rest))                                             \
+    EVENT(P, Place, 9, 0, WEIR_LEVEL_INFO, 0x8, (u8, Before), (struct(Point), Point), (u8, After)) \
+    EVENT(P, Points, 10, 0, WEIR_LEVEL_INFO, 0x8, (u16, Index), (array_struct(Point), Points))     \
+    EVENT(P, Names, 11, 0, WEIR_LEVEL_INFO, 0x8, (struct(Name), Name),                             \
+          (array_struct(Point), Points), (raw, Rest))
+#define SHAPES_POINT(FIELD) FIELD(u8, Kind) FIELD(u64, Address) FIELD(bool, IsRoot) FIELD(f64, Size)
+#define SHAPES_NAME(FIELD)  FIELD(str, Text) FIELD(u16, Number) FIELD(strn, Part)
+WEIR_STRUCT(Point, SHAPES_POINT)
+WEIR_STRUCT(Name, SHAPES_NAME)
 WEIR_PROVIDER(Shapes, SHAPES_EVENTS)
 WEIR_PROVIDER_DEFINE(Shapes, SHAPES_EVENTS)
 
@@ -274,6 +282,213 @@ static void test_raw_that_is_not_last(void **state)
     weir_provider_destroy(late);
 }
 
+/* --- Objects, and arrays of them. ------------------------------------------------------------ */
+
+static const struct weir_struct_Point points[] = {{1, 0x100, 1, 1.5}, {2, UINT64_MAX / 2, 0, -2}};
+
+#define POINT_1 "Kind=1 Address=256 IsRoot=1 Size=1.5 "
+#define POINT_2 "Kind=2 Address=9223372036854775807 IsRoot=0 Size=-2 "
+
+static void emit_structs(void)
+{
+    const struct weir_struct_Name name = {"a name", 7, "partial", 4};
+    assert_true(WEIR_EMIT(Shapes, Place, 5, &points[1], 6));
+    assert_true(WEIR_EMIT(Shapes, Points, 1, points, 2));
+    assert_true(WEIR_EMIT(Shapes, Points, 2, NULL, 2));
+    assert_true(WEIR_EMIT(Shapes, Names, &name, points, 1, bytes, 2));
+}
+
+#define STRUCTS                                                                          \
+    "9:-1 Before=5 Point{ " POINT_2 "} After=6 ; "                                       \
+    "10:-1 Index=1 Points[ { " POINT_1 "} { " POINT_2 "} ] ; 10:-1 Index=2 Points[ ] ; " \
+    "11:-1 Name{ Text='a name' Number=7 Part='part' } Points[ { " POINT_1 "} ] Rest=00ff ; "
+
+static void test_structs(void **state)
+{
+    (void)state;
+    assert_int_equal(sizeof points[0], 1 + 8 + 4 + 8);
+    struct weir_session *session = start();
+    emit_structs();
+    struct weir_session *second = start();
+    emit_structs();
+    expect(second, STRUCTS);
+    expect(session, STRUCTS STRUCTS);
+}
+
+static void test_structs_at_the_limit(void **state)
+{
+    (void)state;
+    static struct weir_struct_Point many[3121]; /* 21 bytes each; their count and Index take four */
+    struct weir_session_config config = unit_config();
+    config.providers = "Shapes";
+    config.segment_bytes = 4096;
+    struct weir_session *session = unit_start(&config);
+    assert_true(WEIR_EMIT(Shapes, Points, 1, many, 3120));
+    assert_false(WEIR_EMIT(Shapes, Points, 1, many, 3121));
+    assert_false(WEIR_EMIT(Shapes, Points, 1, many, UINT32_MAX));
+    assert_int_equal(weir_session_stop(session, NULL), WEIR_OK);
+    assert_int_equal(unit_counts(session).lost[WEIR_LOSS_TOO_LARGE], 2);
+    weir_session_destroy(session);
+}
+
+/* An event such as .NET's EventCounters: its one field is an object, with another one in it, and an
+ * array of elements that have an object. */
+static const struct weir_field inner_fields[] = {{"X", WEIR_TYPE_i16}, {"Y", WEIR_TYPE_u8}};
+static const struct weir_object inner = {sizeof inner, inner_fields, 2, sizeof(struct weir_field),
+                                         NULL};
+static const struct weir_object *const inner_objects[] = {&inner, &inner};
+static const struct weir_field element_fields[] = {{"Id", WEIR_TYPE_u32}, {"At", WEIR_TYPE_object}};
+static const struct weir_object element = {sizeof element, element_fields, 2,
+                                           sizeof(struct weir_field), inner_objects};
+static const struct weir_object *const payload_objects[] = {&inner, &element};
+static const struct weir_field payload_fields[] = {{"Name", WEIR_TYPE_str},
+                                                   {"Mean", WEIR_TYPE_f64},
+                                                   {"Where", WEIR_TYPE_object},
+                                                   {"List", WEIR_TYPE_array_object}};
+static const struct weir_object payload = {sizeof payload, payload_fields, 4,
+                                           sizeof(struct weir_field), payload_objects};
+static const struct weir_object *const event_objects[] = {&payload};
+static const struct weir_field event_fields[] = {{"Payload", WEIR_TYPE_object},
+                                                 {"Last", WEIR_TYPE_u8}};
+
+static struct weir_schema nested_schema(void)
+{
+    struct weir_schema schema = WEIR_SCHEMA_INIT;
+    schema.name = "EventCounters";
+    schema.fields = event_fields;
+    schema.field_count = 2;
+    schema.objects = event_objects;
+    return schema;
+}
+
+static struct weir_event *nested_define(struct weir_provider *late)
+{
+    const struct weir_schema schema = nested_schema();
+    struct weir_event *event;
+    struct weir_error error;
+    if (weir_event_define(late, &schema, &event, &error) != WEIR_OK)
+        fail_msg("%s", error.text);
+    return event;
+}
+
+static void test_nested_values(void **state)
+{
+    (void)state;
+    static const uint8_t list[] = {1, 0, 0, 0, 0xff, 0xff, 3, 2, 0, 0, 0, 4, 0, 5};
+    struct weir_value where[] = {{.type = WEIR_TYPE_i16, .signed_value = -1},
+                                 {.type = WEIR_TYPE_u8, .unsigned_value = 2}};
+    struct weir_value inside[] = {
+        {.type = WEIR_TYPE_str, .pointer = "cpu"},
+        {.type = WEIR_TYPE_f64, .float_value = 0.5},
+        {.type = WEIR_TYPE_object, .count = 2, .pointer = where},
+        {.type = WEIR_TYPE_array_object, .count = 2, .pointer = list},
+    };
+    struct weir_value values[] = {{.type = WEIR_TYPE_object, .count = 4, .pointer = inside},
+                                  {.type = WEIR_TYPE_u8, .unsigned_value = 9}};
+    struct weir_provider *late = late_create();
+    struct weir_event *event = nested_define(late);
+    struct weir_session *session = start();
+    assert_true(weir_event_emit(event, values, 2, sizeof values[0]));
+    inside[3].count = 0;
+    assert_true(weir_event_emit_at(event, weir_clock(), values, 2, sizeof values[0]));
+    where[1].type = WEIR_TYPE_i8;
+    assert_false(weir_event_emit(event, values, 2, sizeof values[0]));
+    assert_int_equal(weir_last_loss(), WEIR_LOSS_MISMATCH);
+    where[1].type = WEIR_TYPE_u8;
+    inside[2].count = 1;
+    assert_false(weir_event_emit(event, values, 2, sizeof values[0]));
+    values[0].pointer = NULL;
+    assert_false(weir_event_emit(event, values, 2, sizeof values[0]));
+    assert_int_equal(weir_last_loss(), WEIR_LOSS_MISMATCH);
+    expect(session, "0:-1 Payload{ Name='cpu' Mean=0.5 Where{ X=-1 Y=2 } "
+                    "List[ { Id=1 At{ X=-1 Y=3 } } { Id=2 At{ X=4 Y=5 } } ] } Last=9 ; "
+                    "0:-1 Payload{ Name='cpu' Mean=0.5 Where{ X=-1 Y=2 } List[ ] } Last=9 ; ");
+    weir_provider_destroy(late);
+}
+
+/* A provider that comes back with the same event uses its definition; another one is another. */
+static void test_nested_again(void **state)
+{
+    (void)state;
+    struct weir_event *first, *second;
+    struct weir_provider *late = late_create();
+    first = nested_define(late);
+    weir_provider_destroy(late);
+    late = late_create();
+    assert_ptr_equal(nested_define(late), first);
+    weir_provider_destroy(late);
+    late = late_create();
+    struct weir_object other = payload;
+    other.field_count = 3;
+    const struct weir_object *const objects[] = {&other};
+    struct weir_schema schema = nested_schema();
+    schema.objects = objects;
+    assert_int_equal(weir_event_define(late, &schema, &second, NULL), WEIR_OK);
+    assert_ptr_not_equal(second, first);
+    weir_provider_destroy(late);
+}
+
+static void refused(const struct weir_schema *schema, const char *why)
+{
+    struct weir_provider *late = late_create();
+    struct weir_event *event;
+    struct weir_error error = {""};
+    assert_int_equal(weir_event_define(late, schema, &event, &error), WEIR_BAD_ARGUMENT);
+    if (!strstr(error.text, why))
+        fail_msg("'%s' does not say '%s'", error.text, why);
+    weir_provider_destroy(late);
+}
+
+static void test_bad_objects(void **state)
+{
+    (void)state;
+    static const struct weir_field texts[] = {{"Text", WEIR_TYPE_str}};
+    static const struct weir_field raws[] = {{"Rest", WEIR_TYPE_raw}};
+    static const struct weir_field deep[] = {{"Deep", WEIR_TYPE_object}};
+    static struct weir_field many[63];
+    struct weir_object nested = payload;
+    const struct weir_object *objects[] = {&nested};
+    struct weir_schema schema = nested_schema();
+    schema.objects = NULL;
+    refused(&schema, "the object 'Payload' has no fields; set objects");
+    schema.objects = objects;
+    nested.objects = NULL;
+    refused(&schema, "'Where' has no fields");
+    nested.field_count = 0;
+    refused(&schema, "'Payload' has 0 fields");
+    nested = payload;
+    nested.size += 8;
+    refused(&schema, "object.size");
+    nested = payload;
+    nested.field_bytes += 8;
+    refused(&schema, "object.field_bytes");
+    nested = inner;
+    nested.fields = raws;
+    nested.field_count = 1;
+    refused(&schema, "put the raw field 'Rest' last");
+    for (size_t i = 0; i < 63; i++)
+        many[i] = inner_fields[0];
+    nested.fields = many;
+    nested.field_count = 63;
+    refused(&schema, "65 fields; at most 64");
+    nested.field_count = 62;
+    struct weir_provider *late = late_create();
+    struct weir_event *event;
+    assert_int_equal(weir_event_define(late, &schema, &event, NULL), WEIR_OK);
+    weir_provider_destroy(late);
+    nested = inner;
+    nested.fields = texts;
+    nested.field_count = 1;
+    const struct weir_field list[] = {{"List", WEIR_TYPE_array_object}};
+    schema.fields = list;
+    schema.field_count = 1;
+    refused(&schema, "field 'Text' has no fixed size");
+    schema.fields = deep;
+    nested.fields = deep;
+    nested.objects = objects; /* in itself */
+    refused(&schema, "the object 'Deep' is in 4 others");
+}
+
 static int setup(void **state)
 {
     return weir_provider_register(&weir_provider_Shapes, NULL, NULL, NULL, NULL) == WEIR_OK
@@ -292,6 +507,11 @@ int main(void)
         cmocka_unit_test(test_undescribed),
         cmocka_unit_test(test_raw_defined_at_run_time),
         cmocka_unit_test(test_raw_that_is_not_last),
+        cmocka_unit_test(test_structs),
+        cmocka_unit_test(test_structs_at_the_limit),
+        cmocka_unit_test(test_nested_values),
+        cmocka_unit_test(test_nested_again),
+        cmocka_unit_test(test_bad_objects),
     };
     return cmocka_run_group_tests(tests, setup, NULL);
 }

@@ -140,6 +140,38 @@ static void test_blocks(void **state)
     assert_int_equal(collected.count, 354);
 }
 
+/* The fields of an event "Tick" with one field, whose fields are `n`. */
+static void expect_fields(enum weir_type type, const char *hex)
+{
+    static const struct weir_field inner[] = {{"n", WEIR_TYPE_i32}};
+    static const struct weir_object object = {sizeof object, inner, 1, sizeof inner[0], NULL};
+    static const struct weir_object *const objects[] = {&object};
+    const struct weir_field fields[] = {{"p", type}};
+    const struct weir_schema schema = {
+        .name = "Tick", .fields = fields, .field_count = 1, .objects = objects};
+    wr_nettrace_header(&nettrace, &header);
+    wr_nettrace_metadata(&nettrace, 1, "Demo", &schema, type == WEIR_TYPE_array_object, 1000100);
+    assert_true(wr_nettrace_flush(&nettrace));
+    expect(205, hex);
+}
+
+/* Number, object, number, type, name; name. */
+static void test_object(void **state)
+{
+    (void)state;
+    expect_fields(WEIR_TYPE_object, "01 00 00 00 01 00 00 00 01 00 00 00 09 00 00 00 6e 00 00 00 "
+                                    "70 00 00 00 06");
+}
+
+/* A tag of 36 bytes with a field of 32 bytes: name, array, object, number, a field of 12 bytes. */
+static void test_array_of_objects(void **state)
+{
+    (void)state;
+    expect_fields(WEIR_TYPE_array_object,
+                  "00 00 00 00 24 00 00 00 02 01 00 00 00 20 00 00 00 70 00 00 00 13 00 00 00 "
+                  "01 00 00 00 01 00 00 00 0c 00 00 00 6e 00 00 00 09 00 00 00 06");
+}
+
 /* A run of events with strings gives the bytes that the same events give one by one, whatever their
  * sizes are. */
 #define RUN_EVENTS 2000u
@@ -224,6 +256,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_header, setup, teardown),
         cmocka_unit_test_setup_teardown(test_dates, setup, teardown),
         cmocka_unit_test_setup_teardown(test_blocks, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_object, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_array_of_objects, setup, teardown),
         cmocka_unit_test_setup_teardown(test_largest_metadata, setup, teardown),
         cmocka_unit_test_setup_teardown(test_runs_of_texts, setup, teardown),
     };

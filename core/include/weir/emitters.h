@@ -187,6 +187,10 @@ WEIR_INLINE_ bool weir_emit_packed_at_(const struct weir_event *event, uint64_t 
 #define WEIR_PACK_(type, name)   WEIR_PACK_##type(name)
 #define WEIR_FIELD_(type, name)  { #name, WEIR_TYPE_##type },
 #define WEIR_NAMES_(type, name)  WEIR_PICK4_(WEIR_NAMES_##type, WEIR_NULL_, ~),
+#define WEIR_OBJECTS_(type, name) \
+    WEIR_CAT_(WEIR_OBJECTS_, WEIR_PICK4_(WEIR_HOLDS_##type, NONE, ~))(type)
+#define WEIR_OBJECTS_NONE(type)
+#define WEIR_OBJECTS_SOME(type) WEIR_OBJECT_##type,
 #define WEIR_STORE1_(name) weir_payload_.name = name;
 #define WEIR_STORE2_(name) \
     weir_payload_.name = name; weir_payload_.weir_count_of_##name = weir_count_of_##name;
@@ -217,6 +221,25 @@ WEIR_INLINE_ bool weir_emit_packed_at_(const struct weir_event *event, uint64_t 
 #define WEIR_MEMBER_guid(name) struct weir_guid name;
 #define WEIR_STORE_guid(name) weir_payload_.name = *name;
 #define WEIR_PACK_guid(name) weir_pack_guid_(&weir_packed_, name);
+/* Of struct(Name) and array_struct(Name), which the field's name in parentheses follows. */
+#define WEIR_PARAM_struct(object) const struct weir_struct_##object *WEIR_NAME_
+#define WEIR_MEMBER_struct(object) struct weir_struct_##object WEIR_NAME_END_
+#define WEIR_STORE_struct(object) WEIR_STORE_guid
+#define WEIR_PACK_struct(object) WEIR_PACK0_
+#define WEIR_TYPE_struct(object) WEIR_TYPE_object
+#define WEIR_HOLDS_struct(object) ~, SOME
+#define WEIR_OBJECT_struct(object) &weir_object_##object
+#define WEIR_PARAM_array_struct(object) const struct weir_struct_##object *WEIR_NAME_COUNT_
+#define WEIR_MEMBER_array_struct(object) const struct weir_struct_##object *WEIR_NAME_COUNT_END_
+#define WEIR_STORE_array_struct(object) WEIR_STORE2_
+#define WEIR_PACK_array_struct(object) WEIR_PACK0_
+#define WEIR_TYPE_array_struct(object) WEIR_TYPE_array_object
+#define WEIR_HOLDS_array_struct(object) ~, SOME
+#define WEIR_OBJECT_array_struct(object) &weir_object_##object
+#define WEIR_NAME_(name) name
+#define WEIR_NAME_END_(name) name;
+#define WEIR_NAME_COUNT_(name) name, uint32_t weir_count_of_##name
+#define WEIR_NAME_COUNT_END_(name) name; uint32_t weir_count_of_##name;
 #define WEIR_PARAM_i8(name) int8_t name
 #define WEIR_MEMBER_i8(name) int8_t name;
 #define WEIR_STORE_i8 WEIR_STORE1_
@@ -373,8 +396,11 @@ WEIR_INLINE_ bool weir_emit_packed_at_(const struct weir_event *event, uint64_t 
     static const struct weir_field WEIR_FIELDS_NAME_(__VA_ARGS__)[] = {                        \
         WEIR_EACH_(WEIR_FIELD_, WEIR_NOTHING_, __VA_ARGS__){ WEIR_NULL_, WEIR_TYPE_bool } };   \
     static const struct weir_enum *const WEIR_ENUMS_NAME_(__VA_ARGS__)[] = {                   \
-        WEIR_EACH_(WEIR_NAMES_, WEIR_NOTHING_, __VA_ARGS__) WEIR_NULL_ };
+        WEIR_EACH_(WEIR_NAMES_, WEIR_NOTHING_, __VA_ARGS__) WEIR_NULL_ };                      \
+    static const struct weir_object *const WEIR_OBJECTS_NAME_(__VA_ARGS__)[] = {               \
+        WEIR_EACH_(WEIR_OBJECTS_, WEIR_NOTHING_, __VA_ARGS__) WEIR_NULL_ };
 #define WEIR_ENUMS_NAME_(P, N, ...) weir_enums_##P##N
+#define WEIR_OBJECTS_NAME_(P, N, ...) weir_objects_##P##N
 #define WEIR_FIELDS_NAME_(P, N, ...) weir_fields_##P##N
 #define WEIR_HAS_STACK_(level) (((level) & WEIR_EVENT_STACK) != 0)
 #define WEIR_ORDER_(level) if (((level) & WEIR_EVENT_ORDERED) != 0) weir_order();
@@ -415,7 +441,7 @@ WEIR_INLINE_ bool weir_emit_packed_at_(const struct weir_event *event, uint64_t 
     { sizeof(struct weir_schema), #N, weir_fields_##P##N,                                      \
       sizeof weir_fields_##P##N / sizeof weir_fields_##P##N[0] - 1,                            \
       sizeof(struct weir_field), keywords, number, version, level, opcode, { 0, 0, 0 },        \
-      weir_enums_##P##N },
+      weir_enums_##P##N, weir_objects_##P##N },
 #define WEIR_SCHEMA_ARGUMENTS_(...)                                                            \
     WEIR_SCHEMA_((0 WEIR_EACH_(WEIR_OPCODE_, WEIR_NOTHING_, __VA_ARGS__)), __VA_ARGS__, ~)
 
@@ -439,6 +465,16 @@ WEIR_INLINE_ bool weir_emit_packed_at_(const struct weir_event *event, uint64_t 
     EVENTS(WEIR_EMITTER_, (P##_, weir_events_##P))                                             \
     _Pragma("GCC diagnostic pop")
 
+/* A struct of fields: (struct(Name), Field) and (array_struct(Name), Field). FIELDS(FIELD) is a list
+ * of FIELD(type, Name), types as those of an event, without objects and raw. In front of
+ * WEIR_PROVIDER. */
+#define WEIR_STRUCT(Name, FIELDS)                                                              \
+    _Pragma("GCC diagnostic push")                                                             \
+    _Pragma("GCC diagnostic ignored \"-Wpacked\"") /* as of a payload */                       \
+    struct weir_struct_##Name { FIELDS(WEIR_MEMBER_) } __attribute__((packed));                \
+    _Pragma("GCC diagnostic pop")                                                              \
+    WEIR_STRUCT_OBJECT_(Name, FIELDS)
+
 /* Names for the values of fields: (enum(u8, Name), Field). VALUES(VALUE) is a list of VALUE(Name,
  * number). In front of WEIR_PROVIDER_DEFINE; what it makes is the file's own. */
 #ifndef WEIR_DISABLE
@@ -449,6 +485,12 @@ WEIR_INLINE_ bool weir_emit_packed_at_(const struct weir_event *event, uint64_t 
         sizeof weir_values_##Name / sizeof weir_values_##Name[0],                              \
         sizeof(struct weir_enum_value) };
 #define WEIR_ENUM_VALUE_(Name, number) { #Name, WEIR_CAST_(int64_t, number) },
+#define WEIR_STRUCT_OBJECT_(Name, FIELDS)                                                      \
+    static const struct weir_field weir_struct_fields_##Name[] = { FIELDS(WEIR_FIELD_) };      \
+    __attribute__((unused)) static const struct weir_object weir_object_##Name = {             \
+        sizeof(struct weir_object), weir_struct_fields_##Name,                                 \
+        sizeof weir_struct_fields_##Name / sizeof weir_struct_fields_##Name[0],                \
+        sizeof(struct weir_field), WEIR_NULL_ };
 
 /* Defines what WEIR_PROVIDER declared; the provider's name is #P. */
 #define WEIR_PROVIDER_DEFINE(P, EVENTS)                                                        \
@@ -467,6 +509,7 @@ WEIR_INLINE_ bool weir_emit_packed_at_(const struct weir_event *event, uint64_t 
 #else /* a compiler leaves out what is static and not used */
 #define WEIR_ENUM(Name, VALUES) VALUES(WEIR_ENUM_VALUE_)
 #define WEIR_ENUM_VALUE_(Name, number) WEIR_STATIC_ASSERT_((number) < 1 || (number) > 0, #Name);
+#define WEIR_STRUCT_OBJECT_(Name, FIELDS)
 #define WEIR_PROVIDER_DEFINE(P, EVENTS)
 #define WEIR_SYMBOL_(constant, type, name) __attribute__((unused)) static type name;
 #define WEIR_IF_(events, N, call) weir_disabled_emit_(false && call)

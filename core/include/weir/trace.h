@@ -19,7 +19,7 @@
  *     WEIR_EMIT_TO(change->session_id, MyVM, Loaded, name, lines, 3); // to one session
  *
  * EVENT(P, Name, id, version, level, keywords, fields...) has up to 16 fields, each (type, Name).
- * The emitter takes one argument for each field, and two for each array and each strn:
+ * The emitter takes one argument for each field, and two for each array, strn and raw:
  *
  *     bool i8 u8 i16 u16 i32 u32 i64 u64 f32 f64    the number
  *     bool8                                         bool, one byte in the file instead of four
@@ -29,6 +29,8 @@
  *     strn                                          const char * and size_t: UTF-8 and its bytes
  *     str16                                         const uint16_t *, UTF-16, ends with 0
  *     array_i8 .. array_u64                         pointer and uint32_t count; array_u8 for bytes
+ *     struct(Name)                                  const struct weir_struct_Name *
+ *     array_struct(Name), without strings or arrays pointer to these structs and uint32_t count
  *     raw, one at most and the last field           const void * and size_t: bytes as they are
  *
  * (opcode, N) among the fields is no field: it sets the event's opcode, a constant from 0 to 255. It
@@ -52,6 +54,13 @@
  *     #define MYVM_CAUSES(VALUE) VALUE(Allocation, 0) VALUE(Explicit, 1)
  *     WEIR_ENUM(Cause, MYVM_CAUSES)              // in front of WEIR_PROVIDER_DEFINE
  *     EVENT(P, Collected, 3, 0, WEIR_LEVEL_INFO, 0x1, (enum(u8, Cause), Why))
+ *
+ * A struct of fields is a list, too. WEIR_STRUCT makes struct weir_struct_Name of it, with the fields
+ * in order and without gaps, as a payload has them. In the file it is an object with these fields.
+ *
+ *     #define MYVM_NODE(FIELD) FIELD(u64, Address) FIELD(u32, Edges)
+ *     WEIR_STRUCT(Node, MYVM_NODE)               // in front of WEIR_PROVIDER, wherever that is
+ *     EVENT(P, Nodes, 4, 0, WEIR_LEVEL_INFO, 0x1, (u32, Index), (array_struct(Node), Nodes))
  *
  * To add a field, put it last and raise the version: some readers read all versions of an event by
  * one list of fields. A list may have several versions of an event, with one id and different
@@ -115,6 +124,7 @@ enum weir_level {
 
 /* Field types. The values are the type codes of the nettrace format; arrays have bit 8 set. */
 enum weir_type {
+    WEIR_TYPE_object = 1, /* has fields: struct weir_object */
     WEIR_TYPE_bool = 3,
     WEIR_TYPE_i8 = 5,
     WEIR_TYPE_u8 = 6,
@@ -132,6 +142,7 @@ enum weir_type {
     WEIR_TYPE_str = 18,
     WEIR_TYPE_str16 = 18 | 512,
     WEIR_TYPE_strn = 18 | 1024,
+    WEIR_TYPE_array_object = 1 | 256,
     WEIR_TYPE_array_i8 = 5 | 256,
     WEIR_TYPE_array_u8 = 6 | 256,
     WEIR_TYPE_array_i16 = 7 | 256,
@@ -147,6 +158,26 @@ struct weir_field {
     const char *name; /* UTF-8 */
     enum weir_type type;
 };
+
+/*
+ * The fields of an object, or of each element of an array of objects. All of it is copied when the
+ * event is defined. Objects may be in objects, 4 deep; an event has up to 64 fields, with those of
+ * its objects. The elements of an array have a fixed size: no strings, arrays or raw bytes. An
+ * integer in an object has no names for its values, and no boolean of one byte is shown as one.
+ */
+struct weir_object {
+    size_t size; /* sizeof(struct weir_object) */
+    const struct weir_field *fields;
+    uint32_t field_count; /* from 1 on */
+    uint32_t field_bytes; /* sizeof(struct weir_field) */
+    /* NULL, or of each of these fields that is an object or an array of them, in order. */
+    const struct weir_object *const *objects;
+};
+
+#define WEIR_OBJECT_INIT                                                                 \
+    {                                                                                    \
+        sizeof(struct weir_object), WEIR_NULL_, 0, sizeof(struct weir_field), WEIR_NULL_ \
+    }
 
 /* A value of an integer field, and its name: UTF-8, 1 to 255 bytes without a semicolon. */
 struct weir_enum_value {
@@ -180,13 +211,15 @@ struct weir_schema {
     uint8_t reserved[3];  /* 0 */
     /* NULL, or for each field the names of its values, or NULL. */
     const struct weir_enum *const *enums;
+    /* NULL, or of each field that is an object or an array of them, in order, its fields. */
+    const struct weir_object *const *objects;
 };
 
 /* clang-format off */
 #define WEIR_SCHEMA_INIT                                                                           \
     {                                                                                              \
         sizeof(struct weir_schema), WEIR_NULL_, WEIR_NULL_, 0, sizeof(struct weir_field), 0, 0, 0, \
-            WEIR_LEVEL_INFO, 0, {0, 0, 0}, WEIR_NULL_                                              \
+            WEIR_LEVEL_INFO, 0, {0, 0, 0}, WEIR_NULL_, WEIR_NULL_                                  \
     }
 /* clang-format on */
 
@@ -430,8 +463,9 @@ WEIR_API void weir_provider_destroy(struct weir_provider *provider);
 /*
  * Writes an event to each session that wants it. `payload` is what the generated emitters build:
  * the fields in order without gaps, bool as uint32_t, bool8 as uint8_t, guid inline, str and str16
- * as pointers, arrays, strn and raw as pointer and uint32_t count; readable up to the next multiple
- * of eight bytes.
+ * as pointers, arrays, strn and raw as pointer and uint32_t count, an object as its fields; readable
+ * up to the next multiple of eight bytes. The elements of an array of objects are read as the file
+ * will have them: their fields in order without gaps.
  *
  * Returns true if each session that wants the event has it; false if none wants it or one could
  * not take it (the loss is counted there by cause). Any thread; from a signal handler too. Within
@@ -570,8 +604,9 @@ WEIR_API void weir_thread_reset(void);
  */
 WEIR_API enum weir_result weir_thread_name_set(const char *name);
 
-/* One value for weir_event_emit(). `count`: of an array's elements, or of the bytes of a strn or of
- * raw. */
+/* One value for weir_event_emit(). `count`: of an array's elements, of the bytes of a strn or of raw,
+ * or of the values of an object, which are an array of struct weir_value at `pointer`. An array of
+ * objects has at `pointer` what weir_emit() says. */
 struct weir_value {
     enum weir_type type;
     uint32_t count;
@@ -580,14 +615,15 @@ struct weir_value {
         int64_t signed_value;    /* i8 to i64 */
         uint64_t unsigned_value; /* u8 to u64 */
         double float_value;      /* f32 and f64 */
-        const void *pointer;     /* str, str16, strn, guid, arrays, raw */
+        const void *pointer;     /* str, str16, strn, guid, arrays, raw, object */
     };
 };
 
 /*
  * Writes an event from an array of values, for events defined at run time. Values whose number or
- * types differ from the schema are not written and counted as MISMATCH; so are those of a host
- * whose struct weir_value the library does not know. `value_bytes`: sizeof(struct weir_value).
+ * types differ from the schema, those of objects too, are not written and counted as MISMATCH; so
+ * are those of a host whose struct weir_value the library does not know. `value_bytes`:
+ * sizeof(struct weir_value).
  * Otherwise as weir_emit().
  */
 WEIR_API bool weir_event_emit(const struct weir_event *event, const struct weir_value *values,
