@@ -76,6 +76,19 @@ static void set_double(struct wt_value *value, uint64_t bits)
     memcpy(&value->as.d, &bits, sizeof(bits));
 }
 
+/* One value of a type that only version 6 has. */
+static void take_simple6(struct wt_cursor *cursor, enum wt_type type, struct wt_value *value)
+{
+    if (type == WT_TYPE_VAR_INT)
+        set_signed(value, wt_cursor_zigzag64(cursor));
+    else if (type == WT_TYPE_VAR_UINT)
+        set_unsigned(value, WT_VALUE_UNSIGNED, wt_cursor_var64(cursor));
+    else if (type == WT_TYPE_BOOLEAN8)
+        set_unsigned(value, WT_VALUE_BOOLEAN, wt_cursor_u8(cursor));
+    else
+        set_bytes(value, WT_VALUE_UTF8, wt_cursor_bytes(cursor, 1), 1);
+}
+
 /* One value that is neither an object nor an array; false and a fault if it is incomplete. */
 static bool take_simple(struct wt_cursor *cursor, enum wt_type type, struct wt_value *value)
 {
@@ -131,16 +144,10 @@ static bool take_simple(struct wt_cursor *cursor, enum wt_type type, struct wt_v
     case WT_TYPE_STRING:
         return take_string(cursor, value);
     case WT_TYPE_VAR_INT:
-        set_signed(value, wt_cursor_zigzag64(cursor));
-        break;
     case WT_TYPE_VAR_UINT:
-        set_unsigned(value, WT_VALUE_UNSIGNED, wt_cursor_var64(cursor));
-        break;
     case WT_TYPE_BOOLEAN8:
-        set_unsigned(value, WT_VALUE_BOOLEAN, wt_cursor_u8(cursor));
-        break;
     case WT_TYPE_UTF8_UNIT:
-        set_bytes(value, WT_VALUE_UTF8, wt_cursor_bytes(cursor, 1), 1);
+        take_simple6(cursor, type, value);
         break;
     case WT_TYPE_OBJECT:
     case WT_TYPE_ARRAY:
