@@ -7,7 +7,7 @@
 #include <stdint.h>
 
 struct build {
-    uint8_t bytes[1 << 16];
+    uint8_t bytes[12 << 20];
     size_t size;
     size_t block_size_at, block_body_at; /* of the open block */
 };

@@ -56,6 +56,7 @@ static void on_end(void *context, bool array)
 struct fuzz {
     struct wt_reader *reader;
     uint64_t events, gaps;
+    int64_t first_time, last_time; /* of the events */
 };
 
 static void touch_labels(const struct wt_event *event)
@@ -91,6 +92,8 @@ static void on_event(void *context, const struct wt_event *event)
     int depth = 0;
     size_t used, checked;
     char text[40];
+    fuzz->first_time = fuzz->events == 0 ? event->time : fuzz->first_time;
+    fuzz->last_time = event->time;
     fuzz->events++;
     touch(event->payload, event->payload_size);
     if (event->stack)
@@ -148,7 +151,7 @@ static struct fuzz fuzz_read(const uint8_t *bytes, size_t size, size_t step,
     options.limits.metadata_bytes_max = 4 << 20;
     options.limits.stack_bytes_max = 4 << 20;
     options.limits.order_bytes_max = 64 << 20;
-    struct fuzz fuzz = {NULL, 0, 0};
+    struct fuzz fuzz = {.events = 0};
     struct wt_memory_source memory = {.bytes = bytes, .size = size, .step = step};
     struct wt_source source = wt_source_memory(&memory);
     if (wt_reader_create(&fuzz.reader, &source, &options, &handlers, &fuzz) != WT_OK)
@@ -172,6 +175,13 @@ static void fuzz_stream(const uint8_t *bytes, size_t size)
     fuzz_read(bytes, size, 0, ordered);
     if (plain.events != slow.events || plain.gaps != slow.gaps)
         abort(); /* what is read may not depend on how it arrives */
+    int64_t from = plain.first_time / 2 + plain.last_time / 2;
+    int64_t to = from < plain.last_time ? plain.last_time : from;
+    const struct wt_reader_options window = {.has_window = true, .from = from, .to = to};
+    if (to > INT64_MIN) {
+        fuzz_read(bytes, size, 0, window);
+        fuzz_read(bytes, size, 7, window);
+    }
 }
 
 #endif

@@ -47,7 +47,7 @@ static void find_stack(struct wt_reader *reader, struct wt_event *event)
 {
     event->stack = NULL;
     event->stack_size = 0;
-    if (event->stack_id == 0)
+    if (event->stack_id == 0 || reader->window.quiet)
         return;
     const struct wt_piece *stack = wt_pieces_find(&reader->stacks, event->stack_id);
     if (!stack) {
@@ -85,6 +85,8 @@ static enum wt_status find_thread(struct wt_reader *reader, struct wt_event *eve
         thread->sequence = event->sequence - 1; /* losses before the first event are unknown */
         thread->number = (uint64_t)event->sequence - 1;
     }
+    if (__builtin_expect(thread->passed != reader->window.passed, 0))
+        wt_window_meet(reader, thread, event->sequence);
     event->thread = thread;
     return WT_OK;
 }
@@ -115,11 +117,13 @@ static enum wt_status take_event(struct wt_reader *reader, struct wt_event *even
                 return status;
         }
     }
-    if (__builtin_expect(event->time < reader->block.min_time ||
-                             event->time > reader->block.max_time ||
+    if (__builtin_expect(event->time < reader->least || event->time > reader->greatest ||
                              event->payload_size > PAYLOAD_MAX_SIZE,
-                         0))
+                         0)) {
         check_event(reader, event);
+        if (!wt_window_holds(&reader->window, event->time))
+            return wt_window_outside(reader, event);
+    }
     /* The reader owns the threads; they are const only for callers. */
     struct wt_thread *thread = (struct wt_thread *)(uintptr_t)event->thread;
     if (__builtin_expect(event->sequence == thread->sequence + 1, 1)) {
@@ -181,6 +185,18 @@ static enum wt_status take_blobs(struct wt_reader *reader, struct wt_cursor curs
     return status;
 }
 
+/* Those that the header states, as far as they are in the window. */
+static void set_expected_times(struct wt_reader *reader)
+{
+    const struct wt_window *window = &reader->window;
+    reader->least = reader->block.min_time;
+    reader->greatest = reader->block.max_time;
+    if (window->is_set && window->from > reader->least)
+        reader->least = window->from;
+    if (window->is_set && window->to - 1 < reader->greatest)
+        reader->greatest = window->to - 1;
+}
+
 enum wt_status wt_block_blobs(struct wt_reader *reader, const uint8_t *body, size_t size)
 {
     struct wt_block *block = &reader->block;
@@ -197,6 +213,7 @@ enum wt_status wt_block_blobs(struct wt_reader *reader, const uint8_t *body, siz
         return wt_fail(reader, WT_ERROR_FORMAT, WT_RULE_HEADER_SIZE, block->body_offset,
                        "header of %u bytes in a block of %" PRIu32, block->header_size,
                        block->size);
+    set_expected_times(reader);
     if (reader->handlers.block)
         reader->handlers.block(reader->context, block);
     if (cursor.at == cursor.end && !reader->partial && block->kind == WT_BLOCK_EVENT)

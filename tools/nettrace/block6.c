@@ -88,9 +88,7 @@ static enum wt_status take_trace(struct wt_reader *reader, const uint8_t *body, 
                        "the Trace block of %zu bytes is too short for its %" PRIu32
                        " keys and values",
                        size, count);
-    reader->has_trace = true;
-    if (reader->handlers.trace)
-        reader->handlers.trace(reader->context, info);
+    wt_trace_take(reader);
     return WT_OK;
 }
 

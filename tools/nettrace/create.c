@@ -4,7 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define DEPTH_HARD_MAX 64u
+#define DEPTH_HARD_MAX  64u
+#define FIRST_READ_SIZE 512u
 
 static void set_u32(uint32_t *value, uint32_t otherwise)
 {
@@ -41,7 +42,7 @@ enum wt_status wt_reader_create(struct wt_reader **out, const struct wt_source *
     if (!out)
         return WT_ERROR_ARGUMENT;
     *out = NULL;
-    if (!source || !source->read || !handlers)
+    if (!source || (!source->read && !source->read_at) || !handlers)
         return WT_ERROR_ARGUMENT;
     struct wt_reader *reader = calloc(1, sizeof(*reader));
     if (!reader)
@@ -52,6 +53,14 @@ enum wt_status wt_reader_create(struct wt_reader **out, const struct wt_source *
     if (options)
         reader->options = *options;
     set_defaults(&reader->options.limits);
+    if (reader->options.has_window &&
+        wt_reader_set_window(reader, reader->options.from, reader->options.to) != WT_OK) {
+        free(reader);
+        return WT_ERROR_ARGUMENT;
+    }
+    /* Small reads until the window is known. */
+    reader->input.sparse = source->read_at != NULL;
+    reader->input.chunk = FIRST_READ_SIZE;
     reader->metadata_arena.limit = reader->options.limits.metadata_bytes_max;
     reader->stacks.arena.limit = reader->labels.arena.limit =
         reader->options.limits.stack_bytes_max;
@@ -70,6 +79,7 @@ void wt_reader_destroy(struct wt_reader *reader)
         return;
     wt_order_fini(&reader->order);
     wt_input_fini(&reader->input);
+    wt_window_fini(&reader->window);
     wt_arena_fini(&reader->metadata_arena);
     wt_pieces_fini(&reader->stacks);
     wt_pieces_fini(&reader->labels);

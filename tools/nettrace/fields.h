@@ -139,6 +139,10 @@ int64_t wt_time_relative_ns(const struct wt_trace_info *info, int64_t time);
 /* Nanoseconds for a number of ticks; same rules. */
 int64_t wt_ticks_to_ns(const struct wt_trace_info *info, int64_t ticks);
 
+/* The first time that is not less than `ns` nanoseconds after the synchronisation moment; 0 if the
+ * frequency is not positive; clamped. */
+int64_t wt_ns_to_ticks(const struct wt_trace_info *info, int64_t ns);
+
 /* UTC of a tick count as 2026-01-15T12:30:45.500000000Z; "unknown" if the Trace object has no
  * usable date or frequency. `out` takes 40 bytes. */
 void wt_time_utc_text(const struct wt_trace_info *info, int64_t time, char out[40]);

@@ -10,8 +10,11 @@ struct wt_input {
     size_t capacity;
     size_t begin, end; /* buffered bytes that are not yet consumed */
     uint64_t offset;   /* of buffer[begin] in the stream */
-    bool at_end;       /* the source has reported its end */
-    int error;         /* errno of a failed read, or ENOMEM for the buffer */
+    uint64_t read;     /* bytes from the source */
+    bool sparse;       /* reads no more than is needed, or `chunk`, and skips without reading */
+    size_t chunk;
+    bool at_end; /* the source has reported its end */
+    int error;   /* errno of a failed read, or ENOMEM for the buffer */
 };
 
 /* Tries to get `size` bytes at buffer + begin and returns how many are there, possibly more; less
@@ -25,7 +28,8 @@ const uint8_t *wt_input_bytes(const struct wt_input *input);
 /* Drops bytes from the front; `size` must not exceed what is there. */
 void wt_input_consume(struct wt_input *input, size_t size);
 
-/* Passes over bytes without keeping them; false if the stream ends or fails before. */
+/* Passes over bytes without keeping them; false if the stream ends or fails before. A sparse input
+ * does not notice its end before the next read. */
 bool wt_input_skip(struct wt_input *input, size_t size);
 
 void wt_input_fini(struct wt_input *input);

@@ -119,7 +119,7 @@ void wt_labels_find(struct wt_reader *reader, struct wt_event *event)
 {
     const struct wt_piece *list =
         event->label_list_id ? wt_pieces_find(&reader->labels, event->label_list_id) : NULL;
-    if (event->label_list_id && !list)
+    if (event->label_list_id && !list && !reader->window.quiet)
         wt_tell(reader, WT_RULE_LABEL_UNDEFINED, event->offset,
                 "label list %" PRIu32 " is not defined at this place", event->label_list_id);
     event->labels = list ? list->bytes : NULL;

@@ -149,7 +149,9 @@ static void name_thread(struct wt_reader *reader, const struct wt_event *event)
     struct wt_thread *thread = thread_of(reader, event);
     if (!thread || !get(event, "Name", WT_TYPE_STRING, &name) || name.size == 0 ||
         wt_utf16_to_utf8(name.bytes, name.size, NULL, 0) >= THREAD_NAME_CAPACITY) {
-        wt_tell(reader, WT_RULE_NAME_EVENT, event->offset,
+        if (reader->window.passed == 0) /* the thread may be in a block that was passed over */
+            wt_tell(
+                reader, WT_RULE_NAME_EVENT, event->offset,
                 "Weir/ThreadName names no thread that was introduced before it, or it has no name, "
                 "or one that is too long");
         return;
@@ -203,6 +205,7 @@ static void name_field(struct wt_reader *reader, const struct wt_event *event)
 
 void wt_names_take(struct wt_reader *reader, const struct wt_event *event)
 {
+    ((struct wt_thread *)(uintptr_t)event->thread)->writes_names = true;
     if (strcmp(event->metadata->event_name, "Enum") == 0)
         name_field(reader, event);
     else

@@ -114,9 +114,7 @@ static enum wt_status read_trace(struct wt_reader *reader)
     info->sampling_ns = (int32_t)wt_load_u32(bytes + 44);
     info->offset = reader->input.offset;
     wt_input_consume(&reader->input, TRACE_SIZE);
-    reader->has_trace = true;
-    if (reader->handlers.trace)
-        reader->handlers.trace(reader->context, info);
+    wt_trace_take(reader);
     return read_object_end(reader);
 }
 

@@ -114,6 +114,14 @@ static enum wt_status read_stream_start(struct wt_reader *reader)
     return wt_load_u32(bytes + MAGIC_SIZE) == 0 ? read_start6(reader) : read_start4(reader);
 }
 
+void wt_trace_take(struct wt_reader *reader)
+{
+    reader->has_trace = true;
+    if (reader->handlers.trace)
+        reader->handlers.trace(reader->context, &reader->trace);
+    wt_window_start(reader);
+}
+
 void wt_block_begin(struct wt_reader *reader, enum wt_block_kind kind, uint64_t offset,
                     uint32_t size)
 {
@@ -124,7 +132,6 @@ void wt_block_begin(struct wt_reader *reader, enum wt_block_kind kind, uint64_t 
     block->offset = offset;
     block->body_offset = reader->input.offset;
     block->size = size;
-    reader->totals.blocks[kind]++;
 }
 
 static enum wt_status read_body(struct wt_reader *reader, const uint8_t *body, size_t size)
@@ -153,6 +160,13 @@ static enum wt_status read_body(struct wt_reader *reader, const uint8_t *body, s
 enum wt_status wt_block_read(struct wt_reader *reader)
 {
     const uint32_t size = reader->block.size;
+    if (reader->window.seeks) {
+        bool is_passed;
+        enum wt_status status = wt_window_look(reader, &is_passed);
+        if (status != WT_OK || is_passed)
+            return status;
+    }
+    reader->totals.blocks[reader->block.kind]++;
     size_t there = wt_input_need(&reader->input, size);
     reader->partial = there < size;
     if (reader->input.error)
@@ -184,6 +198,7 @@ enum wt_status wt_reader_step(struct wt_reader *reader)
     if (status == WT_OK)
         status = reader->trace.major == 4 ? wt_object4_read(reader) : wt_block6_read(reader);
     reader->totals.bytes = reader->input.offset;
+    reader->totals.bytes_read = reader->input.read + reader->window.side.read;
     if (status == WT_TRUNCATED)
         reader->totals.bytes += reader->input.end - reader->input.begin;
     if (status != WT_OK && !reader->stop)

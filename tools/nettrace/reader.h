@@ -1,8 +1,9 @@
 /* Reader of nettrace streams, versions 4 to 6.
  *
  * Written from the format alone; it shares nothing with the writer in core/, so that each can test
- * the other. It reads forward only, from a file or a pipe, in bounded memory, and treats all input
- * as hostile: each length, count and offset is checked before it is used.
+ * the other. It reads forward, from a file or a pipe, in bounded memory, and treats all input as
+ * hostile: each length, count and offset is checked before it is used. Of a window of time in a file
+ * it reads only what it needs (wt_reader_set_window).
  *
  * The reader calls handlers as it goes. Bytes that cannot be decoded end the reading with an error.
  * Breaches of the rules that can be read past are reported to the `violation` handler, and reading
@@ -26,7 +27,7 @@ extern "C" {
 
 enum wt_status {
     WT_OK = 0,         /* more to read */
-    WT_END,            /* the end tag was read */
+    WT_END,            /* the end tag was read, or a window's end was reached */
     WT_TRUNCATED,      /* the stream ended early; everything whole has been delivered */
     WT_STOPPED,        /* a handler called wt_reader_stop() */
     WT_ERROR_FORMAT,   /* bytes that cannot be decoded */
@@ -193,7 +194,9 @@ struct wt_thread {
     uint64_t capture_thread; /* version 6: the thread's index in the file */
     /* UTF-8, of its last Weir/ThreadName so far, otherwise of its row in version 6; NULL: none. */
     const char *name;
-    char *name_buffer;        /* for the reader */
+    char *name_buffer;        /* for the reader, as are the next two */
+    uint64_t passed;          /* blocks that had been passed over when its number was known */
+    bool writes_names;        /* it has written an event that names threads or values */
     uint32_t index;           /* 0, 1, 2, ... in order of first appearance */
     uint32_t sequence;        /* last number seen, as on the wire */
     uint64_t number;          /* the same, extended over the 32-bit wrap */
@@ -344,7 +347,8 @@ struct wt_handlers {
     void (*block)(void *context, const struct wt_block *block);
     void (*metadata)(void *context, const struct wt_metadata *metadata);
     void (*event)(void *context, const struct wt_event *event);
-    /* Called before the event that revealed it, or before the `point` handler of that point. */
+    /* Called before the event that revealed it, before the `point` handler of that point, or when
+     * the thread is removed (version 6). */
     void (*gap)(void *context, const struct wt_gap *gap);
     /* Sequence point: everything before it in the file has been delivered. */
     void (*point)(void *context, const struct wt_point *point);
@@ -367,13 +371,18 @@ struct wt_reader_options {
     struct wt_limits limits;
     bool time_order;     /* deliver events by time instead of in file order */
     bool check_trailing; /* after the end tag, look for bytes that do not belong there */
+    bool has_window;     /* as wt_reader_set_window() */
+    int64_t from, to;    /* ticks */
 };
 
 /* Source of bytes: returns how many (0 at the end), or -1 with errno set. It may block, and may
- * return fewer than requested. The reader retries after EINTR. */
+ * return fewer than requested. The reader retries after EINTR. `read_at` is optional: a source that
+ * can be read at any place has it, and then only it is called; `offset` counts from the stream's
+ * first byte. */
 struct wt_source {
     ssize_t (*read)(void *context, void *buffer, size_t size);
     void *context;
+    ssize_t (*read_at)(void *context, void *buffer, size_t size, uint64_t offset);
 };
 
 struct wt_error {
@@ -384,8 +393,9 @@ struct wt_error {
 };
 
 struct wt_totals {
-    uint64_t bytes;  /* read and decoded */
-    uint64_t events; /* of event blocks */
+    uint64_t bytes;      /* of the stream, up to the place that was reached */
+    uint64_t bytes_read; /* from the source: more or, with a window, less */
+    uint64_t events;     /* delivered */
     uint64_t payload_bytes;
     uint64_t lost;
     uint64_t steps_back;
@@ -410,6 +420,28 @@ enum wt_status wt_reader_create(struct wt_reader **out, const struct wt_source *
 
 /* Frees the reader and everything that it returned. NULL is allowed. Does not close the source. */
 void wt_reader_destroy(struct wt_reader *reader);
+
+/* Restricts the reading to events with from <= time < to, in ticks. May be called up to the trace
+ * handler, which learns how long a tick is; later, or if from > to, it returns WT_ERROR_ARGUMENT.
+ *
+ * What is delivered, and counted in the totals and in the threads, are the events of the window as
+ * the whole stream has them (names, stacks, labels, numbers), the sequence points of the window, and
+ * the gaps that these reveal. Definitions are delivered from the start of the stream on. The reading
+ * ends with WT_END at the first sequence point that is not before `to`, or at the end.
+ *
+ * Over a source that has `read_at`, blocks of events outside the window are passed over without
+ * reading them, so this is not known of a thread:
+ *
+ *   - losses in front of its first event in the window, unless a sequence point follows the last
+ *     block that was passed over;
+ *   - names that its own events give to threads and values, unless their block starts with one, or
+ *     the thread has written one before in a block that was read, or with an event of provider Weir;
+ *   - its number beyond 32 bits, if it grows by 2^31 or more between two of its points and blocks
+ *     that were read; its first_sequence, and its index among the threads.
+ *
+ * The times in the headers of blocks are trusted. Over other sources everything up to the end of the
+ * window is read, and the first two are known. */
+enum wt_status wt_reader_set_window(struct wt_reader *reader, int64_t from, int64_t to);
 
 /* Reads one object (a block) and calls its handlers. Blocks as long as the source does; allocates
  * within the limits. WT_OK means that there may be more; any other status is final, and later calls
@@ -446,9 +478,11 @@ int32_t wt_event_level(const struct wt_event *event);
 int32_t wt_event_version(const struct wt_event *event);
 
 /* Sources: a descriptor (the caller keeps it open and closes it) and a piece of memory. The
- * structs hold the state and must outlive the reader. */
+ * structs hold the state and must outlive the reader. A regular file, and memory without a `step`,
+ * can be read at any place; the descriptor's position then stays as it is. */
 struct wt_fd_source {
     int fd;
+    off_t start; /* set by wt_source_fd() */
 };
 struct wt_memory_source {
     const uint8_t *bytes;

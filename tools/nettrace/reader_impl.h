@@ -13,6 +13,23 @@
 /* Threads are kept in pieces that never move, because events point at them. */
 #define THREADS_PER_PIECE 256u
 
+/* A stack or label block that is read once an event needs it. */
+struct wt_pending {
+    struct wt_block block;
+};
+
+/* See window.c. */
+struct wt_window {
+    bool is_set;
+    bool seeks; /* blocks outside are passed over */
+    bool quiet; /* the current block is outside: it is read for its names */
+    int64_t from, to;
+    uint64_t passed; /* event blocks passed over */
+    struct wt_pending *pending;
+    uint32_t pending_count;
+    struct wt_input side; /* reads them */
+};
+
 struct wt_reader {
     struct wt_handlers handlers;
     void *context;
@@ -28,7 +45,9 @@ struct wt_reader {
     uint64_t block_count;
 
     struct wt_block block;
-    struct wt_event event; /* state carried from blob to blob */
+    int64_t least, greatest; /* times of the block's events that need no second look */
+    struct wt_event event;   /* state carried from blob to blob */
+    struct wt_window window;
 
     struct wt_arena metadata_arena;
     struct wt_map metadata_map; /* id -> index */
@@ -71,6 +90,32 @@ enum wt_status wt_block_read(struct wt_reader *reader);
 /* Read one object of versions 4 and 5, or one block of version 6. */
 enum wt_status wt_object4_read(struct wt_reader *reader);
 enum wt_status wt_block6_read(struct wt_reader *reader);
+
+/* Calls the handler of the Trace object, after which the window is final. */
+void wt_trace_take(struct wt_reader *reader);
+
+/* Prepares the reading of the window, if there is one. */
+void wt_window_start(struct wt_reader *reader);
+void wt_window_fini(struct wt_window *window);
+
+/* Looks at the current block's header: *is_passed is set if the block was passed over. */
+enum wt_status wt_window_look(struct wt_reader *reader, bool *is_passed);
+
+static inline bool wt_window_holds(const struct wt_window *window, int64_t time)
+{
+    return !window->is_set || (time >= window->from && time < window->to && !window->quiet);
+}
+
+/* An event whose thread may have events in blocks that were passed over: its number is the first
+ * one that is known. */
+void wt_window_meet(struct wt_reader *reader, struct wt_thread *thread, uint32_t sequence);
+
+/* Takes what later events depend on from an event outside. */
+enum wt_status wt_window_outside(struct wt_reader *reader, const struct wt_event *event);
+
+/* The number of a thread at a point, or at its removal; `is_inside`: that is in the window. */
+enum wt_status wt_window_number(struct wt_reader *reader, struct wt_thread *thread,
+                                uint32_t sequence, uint64_t offset, int64_t time, bool is_inside);
 
 /* After the end was read. */
 enum wt_status wt_end(struct wt_reader *reader);

@@ -128,6 +128,14 @@ int64_t wt_ticks_to_ns(const struct wt_trace_info *info, int64_t ticks)
     return hold((wide)ticks * NS_PER_S / info->frequency);
 }
 
+int64_t wt_ns_to_ticks(const struct wt_trace_info *info, int64_t ns)
+{
+    if (info->frequency <= 0)
+        return 0;
+    wide product = (wide)ns * info->frequency, ticks = product / NS_PER_S;
+    return hold(ticks + (product % NS_PER_S > 0) + info->sync_ticks);
+}
+
 int64_t wt_time_relative_ns(const struct wt_trace_info *info, int64_t time)
 {
     if (info->frequency <= 0)

@@ -57,6 +57,7 @@ struct wt_thread *wt_thread_renew(struct wt_reader *reader, uint64_t capture_thr
         return NULL;
     }
     thread->capture_thread = capture_thread;
+    thread->passed = reader->window.passed;
     thread->index = reader->thread_count++;
     reader->totals.threads = reader->thread_count;
     return thread;
@@ -112,7 +113,8 @@ static enum wt_status point_entry(struct wt_reader *reader, struct wt_point_entr
     if (!thread)
         return WT_OK; /* the block's reader has reported it */
     if (!is_new)
-        return wt_thread_advance(reader, thread, entry.sequence, true, reader->block.offset, time);
+        return wt_window_number(reader, thread, entry.sequence, reader->block.offset, time,
+                                wt_window_holds(&reader->window, time));
     thread->sequence = thread->first_sequence = entry.sequence;
     thread->number = entry.sequence;
     thread->first_seen_in_point = true;
@@ -130,6 +132,7 @@ static void forget(struct wt_reader *reader, const struct wt_point *point)
 {
     wt_pieces_forget(&reader->stacks);
     wt_pieces_forget(&reader->labels);
+    reader->window.pending_count = 0;
     if (point->forgets_threads)
         wt_map_clear(&reader->thread_map);
     if (point->forgets_metadata)
@@ -139,6 +142,8 @@ static void forget(struct wt_reader *reader, const struct wt_point *point)
 enum wt_status wt_point_take(struct wt_reader *reader, const struct wt_point *point)
 {
     wt_order_release(&reader->order, INT64_MAX, &reader->handlers, reader->context, &reader->stop);
+    if (reader->window.is_set && point->time >= reader->window.to)
+        return wt_fail(reader, WT_END, WT_RULE_NONE, point->offset, "end of the window");
     enum wt_status status = WT_OK;
     for (uint32_t i = 0; i < point->thread_count && status == WT_OK; i++)
         status = point_entry(reader, wt_point_entry(point, i), point->time);
@@ -148,7 +153,7 @@ enum wt_status wt_point_take(struct wt_reader *reader, const struct wt_point *po
         return status;
     reader->totals.points++;
     reader->totals.point_time = point->time;
-    if (reader->handlers.point && !reader->stop)
+    if (reader->handlers.point && !reader->stop && wt_window_holds(&reader->window, point->time))
         reader->handlers.point(reader->context, point);
     return WT_OK;
 }

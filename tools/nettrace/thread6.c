@@ -118,8 +118,11 @@ static enum wt_status remove_thread(struct wt_reader *reader, uint64_t index, ui
         return WT_OK;
     }
     thread->is_removed = true;
+    bool is_inside =
+        thread->events > 0 ||
+        (reader->totals.points > 0 && wt_window_holds(&reader->window, reader->totals.point_time));
     /* Nothing of the thread follows, so its gap may be last in the order of time. */
-    return wt_thread_advance(reader, thread, sequence, true, offset, INT64_MAX);
+    return wt_window_number(reader, thread, sequence, offset, INT64_MAX, is_inside);
 }
 
 enum wt_status wt_remove_block(struct wt_reader *reader, const uint8_t *body, size_t size)
