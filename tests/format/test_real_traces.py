@@ -84,6 +84,16 @@ class RealTraces(unittest.TestCase):
         self.assertEqual(ticks, sorted(ticks))
         self.assertEqual({event["offset"] for event in ordered}, {event["offset"] for event in plain})
 
+    def test_window(self):
+        """Of a part, the same events and stacks as in the whole, although most of the file is not read."""
+        for name, start, end in (("eventpipe-dotnetcore3.0-win-x64-objver4", 1.5, 1.75), ("only_managed_samples", 0.4, 0.5)):
+            wanted = [event for event in dump("--stacks", trace(name)) if start * 1e9 <= event["ns"] < end * 1e9]
+            self.assertGreater(len(wanted), 100)
+            window = ["--from", str(start), "--to", str(end)]
+            self.assertEqual(dump("--stacks", *window, trace(name)), wanted)
+            stat = json.loads(weir("stat", "--json", *window, trace(name)))
+            self.assertLess(stat["bytes_read"], (DATA / f"{name}.nettrace").stat().st_size / 5)
+
     def test_first_and_last(self):
         name = trace("only_managed_samples")
         everything = dump("--provider", "Microsoft-Windows-DotNETRuntimeRundown", name)

@@ -4,6 +4,7 @@
 #include "labels.h"
 #include "lost.h"
 #include "output.h"
+#include "span.h"
 #include "tool.h"
 
 #include <getopt.h>
@@ -24,6 +25,7 @@ struct dump {
     bool event_is_id, thread_set;
     int64_t event_id;
     uint64_t thread;
+    struct wt_span span;
     uint64_t first, last;
     bool first_set, last_set;
     bool json, sorted, stacks;
@@ -430,6 +432,12 @@ static void keep(struct dump *dump, const struct wt_event *event)
     kept->event.labels = labels;
 }
 
+static void on_trace(void *context, const struct wt_trace_info *info)
+{
+    struct dump *dump = context;
+    wt_span_apply(&dump->span, dump->run.reader, info);
+}
+
 static void on_metadata(void *context, const struct wt_metadata *metadata)
 {
     struct dump *dump = context;
@@ -484,6 +492,11 @@ static const char help[] =
     "  --provider P   only events of provider P\n"
     "  --event E      only events with that name or id\n"
     "  --thread N     only events with that capture thread or thread id\n"
+    "  --from S       only events from S seconds after the start of the trace on (1.25); of a "
+    "file,\n"
+    "                 only what this part needs is read, and losses before a thread's first event\n"
+    "                 in it may be unknown\n"
+    "  --to S         only events before S\n"
     "  --first N      print only the first N of them, then stop reading\n"
     "  --last N       print only the last N of them\n"
     "  --sorted       print in order of time instead of file order\n"
@@ -515,7 +528,8 @@ static void print_losses(struct dump *dump, enum wt_status status)
 
 static int run_dump(struct dump *dump, const char *path)
 {
-    static const struct wt_handlers handlers = {.metadata = on_metadata, .event = on_event};
+    static const struct wt_handlers handlers = {
+        .trace = on_trace, .metadata = on_metadata, .event = on_event};
     struct wt_reader_options options;
     memset(&options, 0, sizeof(options));
     options.time_order = dump->sorted;
@@ -563,6 +577,9 @@ static bool take_option(struct dump *dump, int option, const char *text)
     case 't':
         dump->thread_set = true;
         return wt_parse_count("--thread", text, &dump->thread);
+    case 'F':
+    case 'T':
+        return wt_span_take(&dump->span, option == 'F', text);
     case 'f':
         dump->first_set = true;
         return wt_parse_count("--first", text, &dump->first);
@@ -581,6 +598,7 @@ int wt_dump_main(int argc, char **argv)
         {"json", no_argument, NULL, 'j'},        {"provider", required_argument, NULL, 'p'},
         {"event", required_argument, NULL, 'e'}, {"thread", required_argument, NULL, 't'},
         {"first", required_argument, NULL, 'f'}, {"last", required_argument, NULL, 'l'},
+        {"from", required_argument, NULL, 'F'},  {"to", required_argument, NULL, 'T'},
         {"sorted", no_argument, NULL, 's'},      {"stacks", no_argument, NULL, 'k'},
         {"help", no_argument, NULL, 'h'},        {NULL, 0, NULL, 0}};
     struct dump dump;

@@ -7,6 +7,7 @@
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -117,6 +118,28 @@ static ssize_t read_run(void *context, void *buffer, size_t size)
     return got;
 }
 
+static ssize_t read_run_at(void *context, void *buffer, size_t size, uint64_t offset)
+{
+    struct wt_run *run = context;
+    ssize_t got = pread(run->fd, buffer, size, (off_t)((uint64_t)run->start + offset));
+    if (got > 0)
+        run->bytes += (uint64_t)got;
+    if (run->progress)
+        show_progress(run);
+    return got;
+}
+
+/* A regular file can be read at any place. */
+static struct wt_source source_of(struct wt_run *run)
+{
+    struct wt_source source = {.read = read_run, .context = run};
+    struct stat stat;
+    run->start = lseek(run->fd, 0, SEEK_CUR);
+    if (run->start >= 0 && fstat(run->fd, &stat) == 0 && S_ISREG(stat.st_mode))
+        source.read_at = read_run_at;
+    return source;
+}
+
 bool wt_run_open(struct wt_run *run, const char *path, const struct wt_reader_options *options,
                  const struct wt_handlers *handlers, void *context)
 {
@@ -130,7 +153,7 @@ bool wt_run_open(struct wt_run *run, const char *path, const struct wt_reader_op
     }
     run->progress = isatty(STDERR_FILENO) == 1;
     run->start_ms = now_ms();
-    struct wt_source source = {read_run, run};
+    const struct wt_source source = source_of(run);
     if (wt_reader_create(&run->reader, &source, options, handlers, context) == WT_OK)
         return true;
     wt_complain("out of memory");

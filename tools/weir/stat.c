@@ -2,6 +2,7 @@
 #include "json.h"
 #include "lost.h"
 #include "output.h"
+#include "span.h"
 #include "table.h"
 #include "tool.h"
 
@@ -24,9 +25,16 @@ struct stat {
     uint64_t *thread_ids; /* by thread index: thread id of its first event */
     size_t thread_capacity;
     struct wt_tally tally;
+    struct wt_span span;
     int64_t first_time, last_time;
     bool any;
 };
+
+static void on_trace(void *context, const struct wt_trace_info *info)
+{
+    struct stat *stat = context;
+    wt_span_apply(&stat->span, stat->run.reader, info);
+}
 
 static void on_metadata(void *context, const struct wt_metadata *metadata)
 {
@@ -122,6 +130,11 @@ static double rate_of(const struct stat *stat, uint64_t count)
     return ns > 0 ? (double)count * 1e9 / (double)ns : 0;
 }
 
+static bool is_part(const struct stat *stat)
+{
+    return stat->span.has_from || stat->span.has_to;
+}
+
 static double bytes_per_event(const struct wt_totals *totals)
 {
     return totals->events ? (double)totals->bytes / (double)totals->events : 0;
@@ -157,8 +170,12 @@ static void print_head(const struct stat *stat)
         wt_seconds_text(duration_ns(stat), seconds);
         printf("duration   %s s\n", seconds);
     }
-    printf("size       %" PRIu64 " bytes, %.1f per event\n", totals->bytes,
-           bytes_per_event(totals));
+    if (is_part(stat))
+        printf("size       %" PRIu64 " bytes up to the end of the part, %" PRIu64 " read\n",
+               totals->bytes, totals->bytes_read);
+    else
+        printf("size       %" PRIu64 " bytes, %.1f per event\n", totals->bytes,
+               bytes_per_event(totals));
     printf("blocks     %" PRIu64 " event, %" PRIu64 " metadata, %" PRIu64 " stack, %" PRIu64
            " sequence point\n",
            totals->blocks[WT_BLOCK_EVENT], totals->blocks[WT_BLOCK_METADATA],
@@ -311,7 +328,11 @@ static void json_totals(struct wt_json *json, const struct stat *stat)
 {
     const struct wt_totals *totals = wt_reader_totals(stat->run.reader);
     wt_json_u64(json, "bytes", totals->bytes);
-    wt_json_double(json, "bytesPerEvent", bytes_per_event(totals));
+    wt_json_u64(json, "bytes_read", totals->bytes_read);
+    if (is_part(stat))
+        wt_json_null(json, "bytesPerEvent");
+    else
+        wt_json_double(json, "bytesPerEvent", bytes_per_event(totals));
     wt_json_u64(json, "eventBlocks", totals->blocks[WT_BLOCK_EVENT]);
     wt_json_u64(json, "metadataBlocks", totals->blocks[WT_BLOCK_METADATA]);
     wt_json_u64(json, "stackBlocks", totals->blocks[WT_BLOCK_STACK]);
@@ -399,7 +420,7 @@ static void print_json(const struct stat *stat)
 
 #define NAME_IN_HELP(name) #name ", "
 static const char help[] =
-    "usage: weir stat [--json] FILE\n"
+    "usage: weir stat [--json] [--from S] [--to S] FILE\n"
     "\n"
     "Counts what is in a trace: events per provider and id, threads, bytes, losses by cause.\n"
     "FILE may be - for standard input. Memory does not grow with the length of the trace.\n"
@@ -415,8 +436,10 @@ static const char help[] =
     "             processId, processors, pointerSize, samplingNs, frequency, syncTicks, syncUtc;\n"
     "             firstUtc, lastUtc, firstTicks, lastTicks, firstNs, lastNs (since syncTicks),\n"
     "             durationNs, if there are events;\n"
-    "             bytes, bytesPerEvent, eventBlocks, metadataBlocks, stackBlocks, sequencePoints,\n"
-    "             definitions, definitionsWithV5Tags, stacks, eventCount, payloadBytes,\n"
+    "             bytes (up to the place that was reached), bytes_read,\n"
+    "             bytesPerEvent (null for a part), eventBlocks, metadataBlocks, stackBlocks,\n"
+    "             sequencePoints, definitions, definitionsWithV5Tags, stacks, eventCount,\n"
+    "             payloadBytes,\n"
     "             eventsPerSecond, lost (null if unknown), lost_at_least,\n"
     "             lost_unknown_after_ns (since syncTicks; null if lost is known), stepsBack,\n"
     "             causes: {" WT_CAUSES(
@@ -428,17 +451,26 @@ static const char help[] =
                       "lost_at_least, "
                       "stepsBack,\n"
                       "                        lastNumber, causes}]\n"
+                      "  --from S count only events from S seconds after the start of the trace on "
+                      "(1.25);\n"
+                      "           of a file, only what this part needs is read, and losses before "
+                      "a "
+                      "thread's\n"
+                      "           first event in it may be unknown\n"
+                      "  --to S   count only events before S\n"
                       "  --help   print this help\n"
                       "\n"
                       "Exit codes: 0 fine, 1 failed, 2 usage, 3 read but events were lost,\n"
                       "4 truncated or unfinished: all that is there is counted, losses are "
                       "unknown.\n";
 
-static int run_stat(const char *path, bool json)
+static int run_stat(const char *path, bool json, const struct wt_span *span)
 {
-    static const struct wt_handlers handlers = {.metadata = on_metadata, .event = on_event};
+    static const struct wt_handlers handlers = {
+        .trace = on_trace, .metadata = on_metadata, .event = on_event};
     struct stat stat;
     memset(&stat, 0, sizeof(stat));
+    stat.span = *span;
     stat.rows = wt_grow(NULL, &stat.row_capacity, 1, sizeof(*stat.rows));
     stat.row_count = 1;
     int code = WT_EXIT_FAILED;
@@ -463,10 +495,28 @@ static int run_stat(const char *path, bool json)
 
 int wt_stat_main(int argc, char **argv)
 {
-    bool json;
-    int code;
-    if (!wt_take_json_option(argc, argv, help, &json, &code))
-        return code;
+    static const struct option options[] = {{"json", no_argument, NULL, 'j'},
+                                            {"from", required_argument, NULL, 'F'},
+                                            {"to", required_argument, NULL, 'T'},
+                                            {"help", no_argument, NULL, 'h'},
+                                            {NULL, 0, NULL, 0}};
+    struct wt_span span = {.has_from = false};
+    bool json = false;
+    int option;
+    while ((option = getopt_long(argc, argv, "h", options, NULL)) != -1) {
+        if (option == 'h') {
+            fputs(help, stdout);
+            return wt_finish_output(WT_EXIT_OK);
+        }
+        if (option == 'j') {
+            json = true;
+        } else if (option == '?') {
+            wt_complain("try: weir stat --help");
+            return WT_EXIT_USAGE;
+        } else if (!wt_span_take(&span, option == 'F', optarg)) {
+            return WT_EXIT_USAGE;
+        }
+    }
     const char *path = wt_one_file(argc, argv, optind);
-    return path ? run_stat(path, json) : WT_EXIT_USAGE;
+    return path ? run_stat(path, json, &span) : WT_EXIT_USAGE;
 }

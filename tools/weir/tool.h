@@ -28,6 +28,7 @@ int wt_collect_main(int argc, char **argv);
 struct wt_run {
     const char *path; /* for messages */
     int fd;
+    off_t start; /* of the stream in the file */
     struct wt_reader *reader;
     bool progress; /* stderr is a terminal */
     bool shown;    /* a progress line is visible */
