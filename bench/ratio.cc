@@ -100,119 +100,129 @@ struct figures {
 class group
 {
   public:
-    explicit group(const pair &one) : of(one)
-    {
-        pthread_barrier_init(&barrier, nullptr, of.threads);
-        bench_bind(of.drain_on); // the drain thread stays where it is started
-        if (of.budget)
-            rig = start();
-        bench_bind(0);
-    }
-
-    ~group()
-    {
-        bench_bind(-1);
-        pthread_barrier_destroy(&barrier);
-    }
-
-    figures measure()
-    {
-        std::vector<figures> all(of.threads);
-        std::vector<std::thread> others;
-        for (unsigned i = 1; i < of.threads; i++)
-            others.emplace_back([this, i, &all] {
-                bench_bind(static_cast<int>(i));
-                all[i] = measure_thread(i);
-            });
-        all[0] = measure_thread(0);
-        for (std::thread &other : others)
-            other.join();
-        for (unsigned i = 1; i < of.threads; i++) {
-            all[0].measured_ns += all[i].measured_ns;
-            all[0].reference_ns += all[i].reference_ns;
-            all[0].is_whole &= all[i].is_whole;
-        }
-        all[0].measured_ns /= of.threads;
-        all[0].reference_ns /= of.threads;
-        if (rig)
-            all[0].is_whole &= bench_rig_stop(rig);
-        return all[0];
-    }
+    explicit group(const pair &one);
+    ~group();
+    figures measure();
 
   private:
     const pair &of;
     bench_rig *rig = nullptr;
     pthread_barrier_t barrier;
 
-    bench_rig *start() const
-    {
-        bench_rig_options options{};
-        options.budget_bytes = of.budget;
-        options.segment_bytes = of.is_dropped ? 4096 : 32768;
-        options.blocks = of.blocks;
-        options.overwrites = of.overwrites;
-        options.is_open = of.is_open;
-        options.sessions = of.sessions;
-        return bench_rig_start(&options);
-    }
-
-    // All threads have finished their bursts; one of them lets the drain read what they wrote, or
-    // gives it time for that.
-    bool catch_up(unsigned thread, bool has_written)
-    {
-        if (of.is_open)
-            pause_for_drain();
-        bool is_drained = true;
-        pthread_barrier_wait(&barrier);
-        if (thread == 0 && has_written && of.payload_bytes && !of.is_open)
-            is_drained = bench_rig_drain(
-                rig, of.threads * burst_events * stream_bytes_min(of.payload_bytes), nullptr);
-        pthread_barrier_wait(&barrier);
-        return is_drained;
-    }
-
-    // An open drain that has lost its processor for a while may not keep up: then once more.
-    double measured_burst_ns(unsigned thread, bool *is_whole)
-    {
-        for (int attempt = 0; attempt < attempts_max; attempt++) {
-            std::uint64_t written;
-            double ns = timed_ns(of.measured, of.events, rig, &written);
-            *is_whole &= catch_up(thread, true);
-            if (is_expected(of, written))
-                return ns;
-            if (!of.is_open)
-                break;
-            std::this_thread::sleep_for(std::chrono::milliseconds(1));
-        }
-        *is_whole = false;
-        return 0;
-    }
-
-    figures measure_rounds(unsigned thread, int rounds)
-    {
-        std::vector<double> measured, reference;
-        figures all;
-        for (int round = 0; round < rounds; round++) {
-            std::uint64_t done;
-            bench_rig *floor_rig = of.is_of_event ? rig : nullptr;
-            reference.push_back(timed_ns(of.reference, of.events, floor_rig, &done));
-            all.is_whole &= done == of.events && catch_up(thread, of.is_of_event);
-            measured.push_back(measured_burst_ns(thread, &all.is_whole));
-        }
-        all.measured_ns = median(measured);
-        all.reference_ns = median(reference);
-        return all;
-    }
-
-    figures measure_thread(unsigned thread)
-    {
-        int bursts = static_cast<int>(burst_events / of.events);
-        bool is_warm = measure_rounds(thread, warm_rounds * bursts).is_whole;
-        figures all = measure_rounds(thread, given.sized(31, 3) * bursts);
-        all.is_whole &= of.is_dropped || is_warm; // a kernel that drops fills the budget first
-        return all;
-    }
+    bench_rig *start() const;
+    bool catch_up(unsigned thread, bool has_written);
+    double measured_burst_ns(unsigned thread, bool *is_whole);
+    figures measure_rounds(unsigned thread, int rounds);
+    figures measure_thread(unsigned thread);
 };
+
+group::group(const pair &one) : of(one)
+{
+    pthread_barrier_init(&barrier, nullptr, of.threads);
+    bench_bind(of.drain_on); // the drain thread stays where it is started
+    if (of.budget)
+        rig = start();
+    bench_bind(0);
+}
+
+group::~group()
+{
+    bench_bind(-1);
+    pthread_barrier_destroy(&barrier);
+}
+
+bench_rig *group::start() const
+{
+    bench_rig_options options{};
+    options.budget_bytes = of.budget;
+    options.segment_bytes = of.is_dropped ? 4096 : 32768;
+    options.blocks = of.blocks;
+    options.overwrites = of.overwrites;
+    options.is_open = of.is_open;
+    options.sessions = of.sessions;
+    return bench_rig_start(&options);
+}
+
+// All threads have finished their bursts; one of them lets the drain read what they wrote, or gives
+// it time for that.
+bool group::catch_up(unsigned thread, bool has_written)
+{
+    if (of.is_open)
+        pause_for_drain();
+    bool is_drained = true;
+    pthread_barrier_wait(&barrier);
+    if (thread == 0 && has_written && of.payload_bytes && !of.is_open)
+        is_drained = bench_rig_drain(
+            rig, of.threads * burst_events * stream_bytes_min(of.payload_bytes), nullptr);
+    pthread_barrier_wait(&barrier);
+    return is_drained;
+}
+
+// An open drain that has lost its processor for a while may not keep up: then once more.
+double group::measured_burst_ns(unsigned thread, bool *is_whole)
+{
+    for (int attempt = 0; attempt < attempts_max; attempt++) {
+        std::uint64_t written;
+        double ns = timed_ns(of.measured, of.events, rig, &written);
+        *is_whole &= catch_up(thread, true);
+        if (is_expected(of, written))
+            return ns;
+        if (!of.is_open)
+            break;
+        std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    }
+    *is_whole = false;
+    return 0;
+}
+
+figures group::measure_rounds(unsigned thread, int rounds)
+{
+    std::vector<double> measured, reference;
+    figures all;
+    for (int round = 0; round < rounds; round++) {
+        std::uint64_t done;
+        bench_rig *floor_rig = of.is_of_event ? rig : nullptr;
+        reference.push_back(timed_ns(of.reference, of.events, floor_rig, &done));
+        all.is_whole &= done == of.events && catch_up(thread, of.is_of_event);
+        measured.push_back(measured_burst_ns(thread, &all.is_whole));
+    }
+    all.measured_ns = median(measured);
+    all.reference_ns = median(reference);
+    return all;
+}
+
+figures group::measure_thread(unsigned thread)
+{
+    int bursts = static_cast<int>(burst_events / of.events);
+    bool is_warm = measure_rounds(thread, warm_rounds * bursts).is_whole;
+    figures all = measure_rounds(thread, given.sized(31, 3) * bursts);
+    all.is_whole &= of.is_dropped || is_warm; // a kernel that drops fills the budget first
+    return all;
+}
+
+figures group::measure()
+{
+    std::vector<figures> all(of.threads);
+    std::vector<std::thread> others;
+    for (unsigned i = 1; i < of.threads; i++)
+        others.emplace_back([this, i, &all] {
+            bench_bind(static_cast<int>(i));
+            all[i] = measure_thread(i);
+        });
+    all[0] = measure_thread(0);
+    for (std::thread &other : others)
+        other.join();
+    for (unsigned i = 1; i < of.threads; i++) {
+        all[0].measured_ns += all[i].measured_ns;
+        all[0].reference_ns += all[i].reference_ns;
+        all[0].is_whole &= all[i].is_whole;
+    }
+    all[0].measured_ns /= of.threads;
+    all[0].reference_ns /= of.threads;
+    if (rig)
+        all[0].is_whole &= bench_rig_stop(rig);
+    return all[0];
+}
 
 void run(benchmark::State &state, const pair *of)
 {

@@ -147,15 +147,15 @@ static void id_make(struct weir_activity *activity, struct weir_activity *parent
 {
     bool overflows = false;
     for (; parent; parent = parent->parent, overflows = true) {
-        activity->id = parent->id;
-        activity->id_bytes =
-            path_append(&activity->id, parent->id_bytes, child_number(parent), overflows);
-        if (activity->id_bytes <= PATH_BYTES)
+        activity->guid = parent->guid;
+        activity->path_bytes =
+            path_append(&activity->guid, parent->path_bytes, child_number(parent), overflows);
+        if (activity->path_bytes <= PATH_BYTES)
             return;
     }
-    memset(&activity->id, 0, sizeof activity->id);
-    uint32_t domain = path_append(&activity->id, 0, 1, false);
-    activity->id_bytes = path_append(&activity->id, domain, child_number(NULL), overflows);
+    memset(&activity->guid, 0, sizeof activity->guid);
+    uint32_t domain = path_append(&activity->guid, 0, 1, false);
+    activity->path_bytes = path_append(&activity->guid, domain, child_number(NULL), overflows);
 }
 
 WR_COLD WEIR_API void weir_activity_start(struct weir_activity *activity)
@@ -168,8 +168,8 @@ WR_COLD WEIR_API void weir_activity_start(struct weir_activity *activity)
     activity->children = 0;
     activity->parent = parent;
     id_make(activity, parent);
-    activity->context.activity_id = &activity->id;
-    activity->context.related_activity_id = parent ? &parent->id : NULL;
+    activity->context.activity_id = &activity->guid;
+    activity->context.related_activity_id = parent ? &parent->guid : NULL;
     activity->context.activity = activity;
     (void)weir_context_push(&activity->context);
 }

@@ -40,8 +40,7 @@ enum {
     SAMPLING_NS = 1000000, /* what the runtime writes; Weir does not sample */
 
     /* FORMAT.md, "Stacks" */
-    STACK_OBJECT_BYTES_MAX =
-        128, /* type, size, alignment, first id, count, size, end: 50 at most */
+    STACK_OBJECT_BYTES_MAX = 128, /* of the object around the addresses: 50 at most */
     ONE_STACK = 1,
 
     /* FORMAT.md, "Sequence point" */

@@ -144,14 +144,28 @@ WR_COLD void wr_nettrace_remove_threads(struct wr_nettrace *nettrace,
 
 /* --- Metadata. ------------------------------------------------------------------------------- */
 
-static void put_field(struct wr_nettrace *nettrace, const struct weir_field *field)
+WR_COLD static void put_fields(struct wr_nettrace *nettrace, const struct weir_field *fields,
+                               uint32_t count, const struct weir_object *const *objects);
+
+WR_COLD static void put_field(struct wr_nettrace *nettrace, const struct weir_field *field,
+                              const struct weir_object *object)
 {
     uint32_t field_at = size_open(nettrace);
     put_text(nettrace, field->name);
     if (wr_type_is_array(field->type))
         put_u8(nettrace, TYPE_ARRAY);
     put_u8(nettrace, (uint8_t)WR_TYPE_CODE(field->type));
+    if (object)
+        put_fields(nettrace, object->fields, object->field_count, object->objects);
     size_close(nettrace, field_at);
+}
+
+WR_COLD static void put_fields(struct wr_nettrace *nettrace, const struct weir_field *fields,
+                               uint32_t count, const struct weir_object *const *objects)
+{
+    put_u16(nettrace, (uint16_t)count);
+    for (uint32_t i = 0; i < count; i++)
+        put_field(nettrace, &fields[i], wr_type_is_object(fields[i].type) ? *objects++ : NULL);
 }
 
 static void put_optional(struct wr_nettrace *nettrace, const struct weir_schema *schema)
@@ -180,9 +194,7 @@ WR_COLD void wr_v6_metadata(struct wr_nettrace *nettrace, uint32_t metadata_id,
     put_text(nettrace, provider_name);
     put_varint(nettrace, schema->event_id);
     put_text(nettrace, schema->name);
-    put_u16(nettrace, (uint16_t)schema->field_count);
-    for (uint32_t i = 0; i < schema->field_count; i++)
-        put_field(nettrace, &schema->fields[i]);
+    put_fields(nettrace, schema->fields, schema->field_count, schema->objects);
     put_optional(nettrace, schema);
     size_close(nettrace, row_at);
     wr_v6_block_close(nettrace, content_at, WR_V6_METADATA);

@@ -3,6 +3,7 @@
 #include <weir/weir.h>
 
 #define WEIR_DISABLE_RESULT_
+#define WEIR_DISABLE_CONTEXT_
 #define WEIR_DISABLE_TRACE_
 #define WEIR_DISABLE_SESSION_
 #define WEIR_DISABLE_SERVER_

@@ -109,10 +109,12 @@ WR_COLD enum weir_result wr_session_config_take(struct weir_session_config *own,
     static const struct wr_host_struct kind = {"config", "WEIR_SESSION_CONFIG_INIT", 208,
                                                sizeof *own};
     enum weir_result result = wr_host_struct_take(&kind, own, host, error);
+    static const uint8_t zeros[sizeof own->reserved_end];
     /* A host without the field cannot clear it, and its start did not wait for the drain. */
     if (result == WEIR_OK && host->size <= offsetof(struct weir_session_config, rundown_at_start))
         own->rundown_at_start = false;
-    if (result == WEIR_OK && own->reserved)
+    if (result == WEIR_OK && (own->reserved || own->reserved_6[0] || own->reserved_6[1] ||
+                              memcmp(own->reserved_end, zeros, sizeof zeros) != 0))
         return wr_fail(error, WEIR_BAD_ARGUMENT, "config.reserved is not 0");
     if (result == WEIR_OK && !own->allocate != !own->release)
         return wr_fail(error, WEIR_BAD_ARGUMENT, "allocate and release come together");

@@ -188,7 +188,7 @@ static void test_numbers(void **state)
         root.children = numbers[i] - 1;
         weir_activity_start(&child);
         weir_activity_start(&inner);
-        assert_true(wt_activity_text(inner.id.bytes, 0, text));
+        assert_true(wt_activity_text(inner.guid.bytes, 0, text));
         snprintf(wanted, sizeof wanted, "/%u/1", numbers[i]);
         assert_string_equal(below_root(text), wanted);
         weir_activity_stop(&child);
@@ -197,9 +197,9 @@ static void test_numbers(void **state)
     for (uint32_t i = 0; i < 40; i++) {
         deep[i] = (struct weir_activity)WEIR_ACTIVITY_INIT;
         weir_activity_start(&deep[i]);
-        assert_true(wt_activity_text(deep[i].id.bytes, 0, text));
+        assert_true(wt_activity_text(deep[i].guid.bytes, 0, text));
         for (uint32_t before = 0; before < i; before++)
-            assert_memory_not_equal(deep[i].id.bytes, deep[before].id.bytes, 16);
+            assert_memory_not_equal(deep[i].guid.bytes, deep[before].guid.bytes, 16);
     }
     assert_non_null(strchr(text, '$'));
     weir_activity_stop(&root);
@@ -223,8 +223,8 @@ static void test_swap(void **state)
     weir_activity_stop(&outer);
     WEIR_EMIT(Context, Work, 3);
     struct file file = stop(session);
-    assert_memory_equal(file.found[0].activity_id, outer.id.bytes, 16);
-    assert_memory_equal(file.found[1].activity_id, coroutine.id.bytes, 16);
+    assert_memory_equal(file.found[0].activity_id, outer.guid.bytes, 16);
+    assert_memory_equal(file.found[1].activity_id, coroutine.guid.bytes, 16);
     assert_string_equal(file.found[2].path, "");
     free(file.found);
 }

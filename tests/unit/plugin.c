@@ -248,12 +248,12 @@ static void on_violation(void *context, const struct wt_violation *violation)
 static void expect_stream(int fd, const char *provider, uint64_t events)
 {
     struct found found = {.provider = provider};
+    assert_int_equal(lseek(fd, 0, SEEK_SET), 0);
     struct wt_fd_source file = {.fd = fd};
     struct wt_source source = wt_source_fd(&file);
     struct wt_handlers handlers = {.event = on_event, .point = on_point, .violation = on_violation};
     struct wt_reader_options options = {.check_trailing = true};
     struct wt_reader *reader;
-    assert_int_equal(lseek(fd, 0, SEEK_SET), 0);
     assert_int_equal(wt_reader_create(&reader, &source, &options, &handlers, &found), WT_OK);
     assert_int_equal(wt_reader_run(reader), WT_END);
     wt_reader_destroy(reader);

@@ -852,7 +852,7 @@ static void test_bad_arguments(void **unused)
     (void)unused;
     struct weir_session_config config = stop_config();
     struct weir_session *session;
-    config.reserved = 1;
+    config.reserved_end[sizeof config.reserved_end - 1] = 1;
     assert_int_equal(weir_session_create(&config, &session, NULL), WEIR_BAD_ARGUMENT);
 }
 

@@ -100,9 +100,12 @@ static void on_event(void *context, const struct wt_event *event)
 
 static const struct wt_handlers handlers = {.event = on_event};
 
+static uint8_t format; /* of the streams: each test runs in both */
+
 static struct weir_session *start(void)
 {
     struct weir_session_config config = unit_config();
+    config.format = format;
     config.providers = "Shapes,Late";
     config.unknown_providers_allowed = true;
     return unit_start(&config);
@@ -162,6 +165,7 @@ static void test_filters_by_event_id_0(void **state)
     static const uint16_t zero[] = {0};
     struct weir_enable enable = WEIR_ENABLE_INIT;
     struct weir_session_config config = unit_config();
+    config.format = format;
     enable.provider = "Shapes";
     enable.event_ids = zero;
     enable.event_id_count = 1;
@@ -214,6 +218,7 @@ static void test_raw_at_the_limit(void **state)
     (void)state;
     static uint8_t large[65536];
     struct weir_session_config config = unit_config();
+    config.format = format;
     config.providers = "Shapes";
     config.segment_bytes = 4096;
     struct weir_session *session = unit_start(&config);
@@ -320,6 +325,7 @@ static void test_structs_at_the_limit(void **state)
     (void)state;
     static struct weir_struct_Point many[3121]; /* 21 bytes each; their count and Index take four */
     struct weir_session_config config = unit_config();
+    config.format = format;
     config.providers = "Shapes";
     config.segment_bytes = 4096;
     struct weir_session *session = unit_start(&config);
@@ -513,5 +519,7 @@ int main(void)
         cmocka_unit_test(test_nested_again),
         cmocka_unit_test(test_bad_objects),
     };
-    return cmocka_run_group_tests(tests, setup, NULL);
+    int failed = cmocka_run_group_tests_name("in V4 and V5", tests, setup, NULL);
+    format = WEIR_FORMAT_NETTRACE_6;
+    return failed + cmocka_run_group_tests_name("in V6", tests, NULL, NULL);
 }

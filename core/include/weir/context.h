@@ -88,13 +88,13 @@ WEIR_API bool weir_context_pop(bool value);
 WEIR_API struct weir_context *weir_context_swap(struct weir_context *newest);
 
 /* An activity: something that starts and stops, and whose events belong together, on whatever
- * thread they are. Start from WEIR_ACTIVITY_INIT; all members are the library's. `id` may be read
- * from start to stop. */
+ * thread they are. Start from WEIR_ACTIVITY_INIT; all members are the library's. `guid`, its id, may
+ * be read from start to stop. */
 struct weir_activity {
     struct weir_context context; /* in the chain of the thread that works on it */
-    struct weir_guid id;
+    struct weir_guid guid;
     uint32_t children; /* that were started */
-    uint32_t id_bytes;
+    uint32_t path_bytes;
     struct weir_activity *parent;
 };
 
@@ -154,5 +154,10 @@ WEIR_API bool weir_emit_stack(const struct weir_event *event, const void *payloa
 
 #ifdef __cplusplus
 }
+#endif
+
+#ifdef WEIR_DISABLE
+#define WEIR_DISABLE_CONTEXT_
+#include <weir/disabled.h>
 #endif
 #endif

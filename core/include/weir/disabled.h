@@ -47,6 +47,36 @@ WEIR_API uint32_t weir_version_number(void)
 }
 #endif
 
+#ifdef WEIR_DISABLE_CONTEXT_
+#undef WEIR_DISABLE_CONTEXT_
+WEIR_API bool weir_context_push(struct weir_context *context)
+{
+    return true;
+}
+WEIR_API bool weir_context_pop(bool value)
+{
+    return value;
+}
+WEIR_API struct weir_context *weir_context_swap(struct weir_context *newest)
+{
+    return WEIR_CAST_(struct weir_context *, WEIR_NULL_);
+}
+WEIR_API void weir_activity_start(struct weir_activity *activity)
+{
+}
+WEIR_API void weir_activity_stop(struct weir_activity *activity)
+{
+}
+WEIR_API enum weir_result weir_stack_hook_set(const struct weir_stack_hook *hook)
+{
+    return WEIR_OK;
+}
+WEIR_API bool weir_emit_stack(const struct weir_event *event, const void *payload)
+{
+    return false;
+}
+#endif
+
 #ifdef WEIR_DISABLE_TRACE_
 #undef WEIR_DISABLE_TRACE_
 /* What WEIR_EMIT calls, so that its value may be ignored as ever. */
@@ -187,32 +217,6 @@ WEIR_API void weir_thread_reset(void)
 WEIR_API enum weir_result weir_thread_name_set(const char *name)
 {
     return WEIR_OK;
-}
-WEIR_API bool weir_context_push(struct weir_context *context)
-{
-    return true;
-}
-WEIR_API bool weir_context_pop(bool value)
-{
-    return value;
-}
-WEIR_API struct weir_context *weir_context_swap(struct weir_context *newest)
-{
-    return WEIR_CAST_(struct weir_context *, WEIR_NULL_);
-}
-WEIR_API void weir_activity_start(struct weir_activity *activity)
-{
-}
-WEIR_API void weir_activity_stop(struct weir_activity *activity)
-{
-}
-WEIR_API enum weir_result weir_stack_hook_set(const struct weir_stack_hook *hook)
-{
-    return WEIR_OK;
-}
-WEIR_API bool weir_emit_stack(const struct weir_event *event, const void *payload)
-{
-    return false;
 }
 WEIR_API bool weir_event_emit(const struct weir_event *event, const struct weir_value *values,
                               uint32_t count, uint32_t value_bytes)

@@ -261,9 +261,12 @@ struct weir_session_config {
      * waited for too. Without it, and for threads that are still waiting then, the stop ends the
      * waits, and each of these threads loses its event (ABORTED). */
     bool stop_serves_waiting;
+    uint8_t reserved_end[6]; /* 0 */
+
     /* The events have no stacks (weir/context.h), and no memory is reserved for them. */
     bool no_stacks;
-    uint8_t format; /* enum weir_format; default 0 */
+    uint8_t format;        /* enum weir_format; default 0 */
+    uint8_t reserved_6[2]; /* 0 */
     /* Memory to remember the stacks that the stream has since the last sequence point, so that each
      * is written once: 64 KiB to 1 GiB. 0: 1 MiB if the process has a hook for stacks when the session
      * is created, otherwise none. A stack that cannot be remembered is written again, never lost. */
@@ -282,7 +285,7 @@ struct weir_session_config {
             5000, WEIR_MODE_DROP, WEIR_WAKE_RELAY, false, false, false, 0, 0, 0, WEIR_NULL_,       \
             WEIR_NULL_, WEIR_NULL_, WEIR_NULL_, WEIR_NULL_, WEIR_NULL_, WEIR_NULL_, WEIR_NULL_,    \
             WEIR_NULL_, WEIR_NULL_, 0, sizeof(struct weir_enable), WEIR_NULL_,                     \
-            WEIR_RUNDOWN_KEYWORDS, true, false, false, 0, 0                                        \
+            WEIR_RUNDOWN_KEYWORDS, true, false, {0, 0, 0, 0, 0, 0}, false, 0, {0, 0}, 0            \
     }
 /* clang-format on */
 
