@@ -5,8 +5,9 @@
 #include <string.h>
 #include "nettrace/writer.h"
 
-/* The head of an event block, in all versions. */
+/* Of all versions: FORMAT.md, "Event blobs" and "Metadata". */
 enum {
+    TYPE_ARRAY = 19, /* the other type codes are enum weir_type */
     BLOCK_HEADER_BYTES = 20,
     BLOCK_IS_COMPRESSED = 1, /* a flag of the block: event headers are compressed */
 };

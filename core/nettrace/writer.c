@@ -29,7 +29,6 @@ enum {
     PROCESSOR_UNKNOWN = 0, /* it is not recorded */
 
     /* FORMAT.md, "Metadata" */
-    TYPE_ARRAY = 19, /* the other type codes are enum weir_type */
     METADATA_TAG_OPCODE = 1,
     METADATA_TAG_V2_PARAMS = 2,
     METADATA_TAG_HEADER_BYTES = 5, /* size and kind; a tag's size counts neither */

@@ -12,7 +12,7 @@ import struct
 import sys
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "format"))
-from nettrace_build import I32, LOSS_FIELDS, STRING, U32, U64, Stream, utf16, varint  # noqa: E402
+from nettrace_build import I32, LOSS_FIELDS, RAW, STRING, U32, U64, Stream, utf16, varint  # noqa: E402
 from nettrace6_build import LOSS6_FIELDS, Stream6, text8  # noqa: E402
 
 FRONT_BYTES = 48 * 1024  # of a long trace: it holds every kind of block
@@ -39,6 +39,9 @@ def enums():
     stream.point(1, 1, 7)
     stream.events((enum, 7, 2, "Demo", 1, 0, "n", "Kinds", "0=none;-1=all"), (enum, 7, 3, "Demo", 1, 0, "flag", "bool8", "0=false"))
     stream.events((tick, 1, 4, 0, 1), (tick, 1, 5, 2**32 - 1, 0))
+    nodes = stream.define("Demo", 2, "Nodes", [("Count", U32), ("At", [("X", U32), ("Name", STRING)]), ("Values", RAW)])
+    stream.events((enum, 7, 6, "Demo", 2, 0, "Values", "raw", ""))
+    stream.events((nodes, 1, 7, 1, (2, "x"), b"\1\2\3"))
     return stream.end()
 
 

@@ -229,6 +229,8 @@ static void test_status(void **state)
     status_is(status, 1, 3);
     assert_true(weir_status_wants(status, 3, 1));
     assert_true(weir_status_wants(status, WEIR_LEVEL_ALWAYS, 0));
+    assert_true(weir_status_wants(status, 3 | WEIR_EVENT_ORDERED | WEIR_EVENT_UNDESCRIBED, 1));
+    assert_false(weir_status_wants(status, 4 | WEIR_EVENT_UNDESCRIBED, 1));
     assert_false(weir_status_wants(status, 4, 1));
     assert_false(weir_status_wants(status, 3, 2));
     struct weir_session *second = started("*:0x2:5");

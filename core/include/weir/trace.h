@@ -42,6 +42,7 @@
  * The bytes of a raw field end the payload, without a count in front. The format has no word for
  * them: the file describes the fields before it, all readers read those, and the tools of Weir show
  * the bytes by the field's name. In the file an event with nothing but a raw field has no fields.
+ * With all other fields, the bytes are at most 65,533.
  * Add WEIR_EVENT_UNDESCRIBED to the level of an event if the file must describe none of its fields.
  *
  * In the file all strings are alike, UTF-16 up to a zero. Each byte that is not UTF-8 is U+FFFD
