@@ -134,7 +134,9 @@ static ssize_t read_fd(void *context, void *buffer, size_t size)
 
 static ssize_t read_fd_at(void *context, void *buffer, size_t size, uint64_t offset)
 {
-    const struct wt_fd_source *state = context;
+    struct wt_fd_source *state = context;
+    if (state->start < 0)
+        state->start = lseek(state->fd, 0, SEEK_CUR);
     return pread(state->fd, buffer, size, (off_t)((uint64_t)state->start + offset));
 }
 
@@ -168,8 +170,8 @@ struct wt_source wt_source_fd(struct wt_fd_source *state)
 {
     struct wt_source source = {.read = read_fd, .context = state};
     struct stat stat;
-    state->start = lseek(state->fd, 0, SEEK_CUR);
-    if (state->start >= 0 && fstat(state->fd, &stat) == 0 && S_ISREG(stat.st_mode))
+    state->start = -1;
+    if (fstat(state->fd, &stat) == 0 && S_ISREG(stat.st_mode))
         source.read_at = read_fd_at;
     return source;
 }

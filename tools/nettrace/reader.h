@@ -482,7 +482,7 @@ int32_t wt_event_version(const struct wt_event *event);
  * can be read at any place; the descriptor's position then stays as it is. */
 struct wt_fd_source {
     int fd;
-    off_t start; /* set by wt_source_fd() */
+    off_t start; /* for the source: the position at the first read */
 };
 struct wt_memory_source {
     const uint8_t *bytes;
