@@ -67,34 +67,34 @@ void wt_labels_json(const struct wt_event *event, struct wt_json *json)
     wt_json_end(json);
 }
 
-static void text_label(const struct wt_label *label)
+static void text_label(const struct wt_label *label, FILE *file)
 {
     char *key = clean(label->key, label->key_size);
-    putchar(' ');
-    wt_print_escaped(stdout, key, 0);
+    putc(' ', file);
+    wt_print_escaped(file, key, 0);
     if (label->kind == WT_LABEL_STRING) {
         char *text = clean(label->text, label->text_size);
-        putchar('=');
-        wt_print_escaped(stdout, text, 1);
+        putc('=', file);
+        wt_print_escaped(file, text, 1);
         free(text);
     } else {
-        printf("=%" PRId64, label->i);
+        fprintf(file, "=%" PRId64, label->i);
     }
     free(key);
 }
 
-void wt_labels_text(const struct wt_event *event)
+void wt_labels_text(const struct wt_event *event, FILE *file)
 {
     struct wt_label label;
     char text[33];
     for (uint32_t at = 0; wt_event_label(event, &at, &label);) {
         if (label.kind == WT_LABEL_TRACE_ID) {
             hex_text(label.bytes, text);
-            printf(" trace=%s", text);
+            fprintf(file, " trace=%s", text);
         } else if (label.kind == WT_LABEL_SPAN_ID) {
-            printf(" span=%" PRIu64, label.u);
+            fprintf(file, " span=%" PRIu64, label.u);
         } else if (has_key(&label)) {
-            text_label(&label);
+            text_label(&label, file);
         }
     }
 }

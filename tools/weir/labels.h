@@ -9,7 +9,7 @@
 /* Members traceId and spanId, and labels, an array of {key, value}; each only if there is one. */
 void wt_labels_json(const struct wt_event *event, struct wt_json *json);
 
-/* " trace=... span=... key=value key=\"value\"" on stdout. */
-void wt_labels_text(const struct wt_event *event);
+/* " trace=... span=... key=value key=\"value\"". */
+void wt_labels_text(const struct wt_event *event, FILE *file);
 
 #endif

@@ -31,16 +31,15 @@ static void print_help(FILE *file)
           file);
     for (size_t i = 0; i < COMMAND_COUNT; i++)
         fprintf(file, "  %-8s %s\n", commands[i].name, commands[i].text);
-    fputs(
-        "  help     print this help, or that of a command: weir help stat\n"
-        "\n"
-        "Each command has --help, and --json for output that programs read.\n"
-        "weir --version prints the version.\n"
-        "\n"
-        "Exit codes: 0 fine, 1 failed (also: check found something), 2 usage, 3 read but events\n"
-        "were lost, 4 truncated or unfinished: the end tag is missing. All that is there is read;\n"
-        "losses after the last sequence point are unknown.\n",
-        file);
+    fputs("  help     print this help, or that of a command: weir help stat\n"
+          "\n"
+          "Each command has --help, and --json for output that programs read.\n"
+          "weir --version prints the version.\n"
+          "\n"
+          "Exit codes: 0 fine, 1 failed (also: check found something), 2 usage, 3 read\n"
+          "but events were lost, 4 truncated or unfinished: the end tag is missing.\n"
+          "All that is there is read; losses after the last sequence point are unknown.\n",
+          file);
 }
 
 static const struct command *find(const char *name)

@@ -37,12 +37,13 @@ static bool parse(const char *text, int64_t *ns)
     return *text == '\0';
 }
 
-bool wt_span_take(struct wt_span *span, bool is_from, const char *text)
+bool wt_span_take(struct wt_span *span, int option, const char *text)
 {
-    const char *option = is_from ? "--from" : "--to";
+    const bool is_from = option == WT_OPTION_FROM;
+    const char *name = is_from ? "--from" : "--to";
     if (!parse(text, is_from ? &span->from_ns : &span->to_ns)) {
-        wt_complain("%s needs seconds since the start of the trace, such as 1.25, not \"%s\"",
-                    option, text);
+        wt_complain("%s needs seconds since the start of the trace, such as 1.25, not \"%s\"", name,
+                    text);
         return false;
     }
     span->has_from = span->has_from || is_from;
@@ -54,10 +55,15 @@ bool wt_span_take(struct wt_span *span, bool is_from, const char *text)
     return true;
 }
 
+bool wt_span_is_set(const struct wt_span *span)
+{
+    return span->has_from || span->has_to;
+}
+
 void wt_span_apply(const struct wt_span *span, struct wt_reader *reader,
                    const struct wt_trace_info *info)
 {
-    if (!span->has_from && !span->has_to)
+    if (!wt_span_is_set(span))
         return;
     int64_t from = span->has_from ? wt_ns_to_ticks(info, span->from_ns) : INT64_MIN;
     int64_t to = span->has_to ? wt_ns_to_ticks(info, span->to_ns) : INT64_MAX;

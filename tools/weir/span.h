@@ -4,6 +4,19 @@
 
 #include "reader.h"
 
+/* For a command's table of getopt_long() options, and the values it returns for them. */
+enum { WT_OPTION_FROM = 0x200, WT_OPTION_TO };
+#define WT_SPAN_OPTIONS                                \
+    {"from", required_argument, NULL, WT_OPTION_FROM}, \
+    {                                                  \
+        "to", required_argument, NULL, WT_OPTION_TO    \
+    }
+#define WT_SPAN_HELP                                                                             \
+    "  --from S       only events from S seconds after the start of the trace on (1.25); of a\n" \
+    "                 file, only what this part needs is read, and losses before a thread's\n"   \
+    "                 first event in it may be unknown\n"                                        \
+    "  --to S         only events before S\n"
+
 /* In nanoseconds since the start of the trace, as events are printed. All zeros is the whole. */
 struct wt_span {
     bool has_from, has_to;
@@ -11,7 +24,9 @@ struct wt_span {
 };
 
 /* Takes the seconds of one of the options, such as 1.25; false after a message. */
-bool wt_span_take(struct wt_span *span, bool is_from, const char *text);
+bool wt_span_take(struct wt_span *span, int option, const char *text);
+
+bool wt_span_is_set(const struct wt_span *span);
 
 /* For a trace handler: restricts the reading. Does nothing for the whole; complains if the trace
  * has no clock. */

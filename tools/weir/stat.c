@@ -1,10 +1,9 @@
 /* weir stat: counts of a trace. */
-#include "json.h"
-#include "lost.h"
+#include "csv.h"
+#include "filter.h"
 #include "output.h"
 #include "span.h"
 #include "table.h"
-#include "tool.h"
 
 #include <getopt.h>
 #include <inttypes.h>
@@ -18,12 +17,24 @@ struct row {
     uint64_t payload_bytes;
 };
 
+/* Of a thread, by its index. */
+struct thread_row {
+    uint64_t id;     /* thread id of its first event */
+    uint64_t events; /* that pass */
+};
+
+enum csv_table { CSV_NONE, CSV_EVENTS, CSV_THREADS };
+
 struct stat {
     struct wt_run run;
+    struct wt_filter filter;
+    bool as_json;
+    enum csv_table csv;
     struct row *rows; /* rows[0] for undefined ids, rows[index + 1] for the others */
     size_t row_count, row_capacity;
-    uint64_t *thread_ids; /* by thread index: thread id of its first event */
+    struct thread_row *threads; /* by thread index */
     size_t thread_capacity;
+    uint64_t payload_bytes; /* of the events that pass, as the times */
     struct wt_tally tally;
     struct wt_span span;
     int64_t first_time, last_time;
@@ -44,28 +55,43 @@ static void on_metadata(void *context, const struct wt_metadata *metadata)
     stat->row_count = at + 1;
     stat->rows[at].metadata = metadata;
     wt_tally_define(&stat->tally, metadata);
+    wt_filter_define(&stat->filter, metadata);
+}
+
+static struct thread_row *thread_row_of(struct stat *stat, const struct wt_event *event)
+{
+    stat->threads = wt_grow(stat->threads, &stat->thread_capacity, (size_t)event->thread->index + 1,
+                            sizeof(*stat->threads));
+    return &stat->threads[event->thread->index];
+}
+
+static void note_time(struct stat *stat, int64_t time)
+{
+    if (!stat->any) {
+        stat->any = true;
+        stat->first_time = stat->last_time = time;
+    }
+    if (time < stat->first_time)
+        stat->first_time = time;
+    if (time > stat->last_time)
+        stat->last_time = time;
 }
 
 static void on_event(void *context, const struct wt_event *event)
 {
     struct stat *stat = context;
+    struct thread_row *thread = thread_row_of(stat, event);
+    if (event->thread->events == 1)
+        thread->id = event->thread_id;
+    wt_tally_event(&stat->tally, event);
+    if (!wt_filter_event(&stat->filter, event))
+        return;
     struct row *row = &stat->rows[event->metadata->undefined ? 0 : event->metadata->index + 1];
     row->count++;
     row->payload_bytes += event->payload_size;
-    if (event->thread->events == 1) {
-        stat->thread_ids = wt_grow(stat->thread_ids, &stat->thread_capacity,
-                                   (size_t)event->thread->index + 1, sizeof(uint64_t));
-        stat->thread_ids[event->thread->index] = event->thread_id;
-    }
-    if (!stat->any) {
-        stat->any = true;
-        stat->first_time = stat->last_time = event->time;
-    }
-    if (event->time < stat->first_time)
-        stat->first_time = event->time;
-    if (event->time > stat->last_time)
-        stat->last_time = event->time;
-    wt_tally_event(&stat->tally, event);
+    stat->payload_bytes += event->payload_size;
+    thread->events++;
+    note_time(stat, event->time);
 }
 
 static int compare_names(const struct row *a, const struct row *b)
@@ -130,11 +156,6 @@ static double rate_of(const struct stat *stat, uint64_t count)
     return ns > 0 ? (double)count * 1e9 / (double)ns : 0;
 }
 
-static bool is_part(const struct stat *stat)
-{
-    return stat->span.has_from || stat->span.has_to;
-}
-
 static double bytes_per_event(const struct wt_totals *totals)
 {
     return totals->events ? (double)totals->bytes / (double)totals->events : 0;
@@ -145,11 +166,36 @@ static uint64_t unknown_of(uint64_t lost, uint64_t told)
     return lost > told ? lost - told : 0;
 }
 
+/* The threads that pass; those that have not written an event, too. */
+static uint64_t thread_count(const struct stat *stat)
+{
+    uint64_t count = 0;
+    const struct wt_thread *thread;
+    for (uint32_t i = 0; (thread = wt_reader_thread(stat->run.reader, i)); i++)
+        count += wt_filter_thread(&stat->filter, thread);
+    return count;
+}
+
+static void print_counts(const struct stat *stat)
+{
+    const struct wt_totals *totals = wt_reader_totals(stat->run.reader);
+    const bool is_filtered = wt_filter_is_set(&stat->filter);
+    printf("events     %" PRIu64, stat->filter.passed);
+    if (is_filtered)
+        printf(" of %" PRIu64 " pass the filters", totals->events);
+    printf(", %" PRIu64 " payload bytes, %.0f per second\n", stat->payload_bytes,
+           rate_of(stat, stat->filter.passed));
+    printf("threads    %" PRIu64, thread_count(stat));
+    if (stat->filter.threads.count)
+        printf(" of %" PRIu64, totals->threads);
+    putchar('\n');
+}
+
 static void print_head(const struct stat *stat)
 {
     const struct wt_totals *totals = wt_reader_totals(stat->run.reader);
     const struct wt_trace_info *info = wt_reader_trace(stat->run.reader);
-    const struct wt_lost lost = wt_lost_of(&stat->tally, stat->run.reader);
+    const struct wt_lost lost = wt_filter_lost(&stat->filter, &stat->tally, stat->run.reader);
     char utc[40], seconds[40], lost_text[80];
     printf("trace      %s\n", stat->run.path);
     if (info) {
@@ -170,7 +216,7 @@ static void print_head(const struct stat *stat)
         wt_seconds_text(duration_ns(stat), seconds);
         printf("duration   %s s\n", seconds);
     }
-    if (is_part(stat))
+    if (wt_span_is_set(&stat->span))
         printf("size       %" PRIu64 " bytes up to the end of the part, %" PRIu64 " read\n",
                totals->bytes, totals->bytes_read);
     else
@@ -182,9 +228,7 @@ static void print_head(const struct stat *stat)
            totals->blocks[WT_BLOCK_STACK], totals->blocks[WT_BLOCK_POINT]);
     printf("defined    %" PRIu64 " events (%" PRIu64 " with V5 tags), %" PRIu64 " stacks\n",
            totals->metadata, totals->v5_tags, totals->stacks);
-    printf("events     %" PRIu64 ", %" PRIu64 " payload bytes, %.0f per second\n", totals->events,
-           totals->payload_bytes, rate_of(stat, totals->events));
-    printf("threads    %" PRIu64 "\n", totals->threads);
+    print_counts(stat);
     wt_lost_text(&lost, lost_text);
     printf("lost       %s\n", lost_text);
     if (totals->steps_back)
@@ -218,9 +262,10 @@ static void print_events(const struct stat *stat)
     wt_table_print(&table, stdout);
 }
 
-static uint64_t thread_id_of(const struct stat *stat, const struct wt_thread *thread)
+static struct thread_row thread_row(const struct stat *stat, const struct wt_thread *thread)
 {
-    return thread->index < stat->thread_capacity ? stat->thread_ids[thread->index] : 0;
+    static const struct thread_row none;
+    return thread->index < stat->thread_capacity ? stat->threads[thread->index] : none;
 }
 
 static uint64_t unknown_total(const struct stat *stat)
@@ -228,7 +273,9 @@ static uint64_t unknown_total(const struct stat *stat)
     uint64_t sum = 0;
     const struct wt_thread *thread;
     for (uint32_t i = 0; (thread = wt_reader_thread(stat->run.reader, i)); i++)
-        sum += unknown_of(thread->lost, wt_tally_of(&stat->tally, thread->capture_thread)->total);
+        if (wt_filter_thread(&stat->filter, thread))
+            sum +=
+                unknown_of(thread->lost, wt_tally_of(&stat->tally, thread->capture_thread)->total);
     return sum;
 }
 
@@ -236,57 +283,124 @@ static bool any_is_named(const struct stat *stat)
 {
     const struct wt_thread *thread;
     for (uint32_t i = 0; (thread = wt_reader_thread(stat->run.reader, i)); i++)
-        if (thread->name)
+        if (thread->name && wt_filter_thread(&stat->filter, thread))
             return true;
     return false;
 }
 
+struct thread_columns {
+    bool causes[WT_CAUSE_COUNT];
+    bool unknown, named, is_known;
+};
+
 /* Only the causes that occur get a column, and names. */
+static void print_thread_heads(struct wt_table *table, const struct thread_columns *columns)
+{
+    wt_table_text(table, "capture thread");
+    wt_table_text(table, "OS thread");
+    if (columns->named)
+        wt_table_text(table, "name");
+    wt_table_text(table, "events");
+    wt_table_text(table, columns->is_known ? "lost" : "lost at least");
+    for (int c = 0; c < WT_CAUSE_COUNT; c++)
+        if (columns->causes[c])
+            wt_table_text(table, wt_cause_name((enum wt_cause)c));
+    if (columns->unknown)
+        wt_table_text(table, "unknown");
+}
+
+static void print_thread(struct wt_table *table, const struct stat *stat,
+                         const struct thread_columns *columns, const struct wt_thread *thread)
+{
+    const struct wt_told *told = wt_tally_of(&stat->tally, thread->capture_thread);
+    const struct thread_row row = thread_row(stat, thread);
+    wt_table_u64(table, thread->capture_thread);
+    if (thread->events)
+        wt_table_u64(table, row.id);
+    else
+        wt_table_text(table, "-");
+    if (columns->named)
+        wt_table_text(table, thread->name ? thread->name : "-");
+    wt_table_u64(table, row.events);
+    wt_table_u64(table, columns->is_known ? thread->lost : wt_lost_at_least(&stat->tally, thread));
+    for (int c = 0; c < WT_CAUSE_COUNT; c++)
+        if (columns->causes[c])
+            wt_table_u64(table, told->causes[c]);
+    if (columns->unknown)
+        wt_table_u64(table, unknown_of(thread->lost, told->total));
+}
+
 static void print_threads(const struct stat *stat)
 {
     bool right[6 + WT_CAUSE_COUNT];
-    const struct wt_told *all = &stat->tally.all;
-    const bool is_known = wt_lost_is_known(stat->run.reader);
+    const struct wt_told all = wt_filter_told(&stat->filter, &stat->tally, stat->run.reader);
+    struct thread_columns columns = {.unknown = unknown_total(stat) > 0,
+                                     .named = any_is_named(stat),
+                                     .is_known = wt_lost_is_known(stat->run.reader)};
     size_t causes = 0;
     for (int c = 0; c < WT_CAUSE_COUNT; c++)
-        causes += all->causes[c] > 0;
-    bool unknown = unknown_total(stat) > 0, named = any_is_named(stat);
+        causes += columns.causes[c] = all.causes[c] > 0;
     struct wt_table table;
     memset(right, true, sizeof right);
-    right[2] = !named;
-    wt_table_init(&table, 4 + causes + unknown + named, right);
-    wt_table_text(&table, "capture thread");
-    wt_table_text(&table, "OS thread");
-    if (named)
-        wt_table_text(&table, "name");
-    wt_table_text(&table, "events");
-    wt_table_text(&table, is_known ? "lost" : "lost at least");
-    for (int c = 0; c < WT_CAUSE_COUNT; c++)
-        if (all->causes[c])
-            wt_table_text(&table, wt_cause_name((enum wt_cause)c));
-    if (unknown)
-        wt_table_text(&table, "unknown");
+    right[2] = !columns.named;
+    wt_table_init(&table, 4 + causes + columns.unknown + columns.named, right);
+    print_thread_heads(&table, &columns);
     const struct wt_thread *thread;
-    for (uint32_t i = 0; (thread = wt_reader_thread(stat->run.reader, i)); i++) {
-        const struct wt_told *told = wt_tally_of(&stat->tally, thread->capture_thread);
-        wt_table_u64(&table, thread->capture_thread);
-        if (thread->events)
-            wt_table_u64(&table, thread_id_of(stat, thread));
-        else
-            wt_table_text(&table, "-");
-        if (named)
-            wt_table_text(&table, thread->name ? thread->name : "-");
-        wt_table_u64(&table, thread->events);
-        wt_table_u64(&table, is_known ? thread->lost : wt_lost_at_least(&stat->tally, thread));
-        for (int c = 0; c < WT_CAUSE_COUNT; c++)
-            if (all->causes[c])
-                wt_table_u64(&table, told->causes[c]);
-        if (unknown)
-            wt_table_u64(&table, unknown_of(thread->lost, told->total));
-    }
+    for (uint32_t i = 0; (thread = wt_reader_thread(stat->run.reader, i)); i++)
+        if (wt_filter_thread(&stat->filter, thread))
+            print_thread(&table, stat, &columns, thread);
     putchar('\n');
     wt_table_print(&table, stdout);
 }
+
+/* --- CSV. ------------------------------------------------------------------------------------ */
+
+static void print_csv_events(const struct stat *stat)
+{
+    struct wt_csv csv = {stdout, false};
+    wt_csv_head(&csv, "provider event id version count payload_bytes");
+    for (size_t i = 0; i < stat->row_count; i++) {
+        const struct row *row = &stat->rows[i];
+        wt_csv_text(&csv, row->metadata ? row->metadata->provider_name : "");
+        wt_csv_text(&csv, row->metadata ? row->metadata->event_name : "");
+        wt_csv_i64(&csv, row->metadata ? row->metadata->event_id : 0);
+        wt_csv_i64(&csv, row->metadata ? row->metadata->version : 0);
+        wt_csv_u64(&csv, row->count);
+        wt_csv_u64(&csv, row->payload_bytes);
+        wt_csv_end(&csv);
+    }
+}
+
+#define CAUSE_COLUMN(name) " " #name
+
+static void print_csv_threads(const struct stat *stat)
+{
+    struct wt_csv csv = {stdout, false};
+    const struct wt_thread *thread;
+    wt_csv_head(&csv, "capture_thread thread name events lost lost_at_least" WT_CAUSES(
+                          CAUSE_COLUMN) " unknown");
+    for (uint32_t i = 0; (thread = wt_reader_thread(stat->run.reader, i)); i++) {
+        const struct wt_told *told = wt_tally_of(&stat->tally, thread->capture_thread);
+        const struct thread_row row = thread_row(stat, thread);
+        if (!wt_filter_thread(&stat->filter, thread))
+            continue;
+        wt_csv_u64(&csv, thread->capture_thread);
+        wt_csv_u64(&csv, row.id);
+        wt_csv_text(&csv, thread->name ? thread->name : "");
+        wt_csv_u64(&csv, row.events);
+        if (wt_lost_is_known(stat->run.reader))
+            wt_csv_u64(&csv, thread->lost);
+        else
+            wt_csv_text(&csv, "");
+        wt_csv_u64(&csv, wt_lost_at_least(&stat->tally, thread));
+        for (int c = 0; c < WT_CAUSE_COUNT; c++)
+            wt_csv_u64(&csv, told->causes[c]);
+        wt_csv_u64(&csv, unknown_of(thread->lost, told->total));
+        wt_csv_end(&csv);
+    }
+}
+
+/* --- JSON. ----------------------------------------------------------------------------------- */
 
 static void json_causes(struct wt_json *json, const struct wt_told *told, uint64_t unknown)
 {
@@ -329,7 +443,7 @@ static void json_totals(struct wt_json *json, const struct stat *stat)
     const struct wt_totals *totals = wt_reader_totals(stat->run.reader);
     wt_json_u64(json, "bytes", totals->bytes);
     wt_json_u64(json, "bytes_read", totals->bytes_read);
-    if (is_part(stat))
+    if (wt_span_is_set(&stat->span))
         wt_json_null(json, "bytesPerEvent");
     else
         wt_json_double(json, "bytesPerEvent", bytes_per_event(totals));
@@ -340,13 +454,14 @@ static void json_totals(struct wt_json *json, const struct stat *stat)
     wt_json_u64(json, "definitions", totals->metadata);
     wt_json_u64(json, "definitionsWithV5Tags", totals->v5_tags);
     wt_json_u64(json, "stacks", totals->stacks);
-    wt_json_u64(json, "eventCount", totals->events);
-    wt_json_u64(json, "payloadBytes", totals->payload_bytes);
-    wt_json_double(json, "eventsPerSecond", rate_of(stat, totals->events));
-    const struct wt_lost lost = wt_lost_of(&stat->tally, stat->run.reader);
+    wt_json_u64(json, "eventCount", stat->filter.passed);
+    wt_json_u64(json, "payloadBytes", stat->payload_bytes);
+    wt_json_double(json, "eventsPerSecond", rate_of(stat, stat->filter.passed));
+    const struct wt_lost lost = wt_filter_lost(&stat->filter, &stat->tally, stat->run.reader);
     wt_lost_json(&lost, json);
     wt_json_u64(json, "stepsBack", totals->steps_back);
-    json_causes(json, &stat->tally.all, unknown_total(stat));
+    const struct wt_told told = wt_filter_told(&stat->filter, &stat->tally, stat->run.reader);
+    json_causes(json, &told, unknown_total(stat));
 }
 
 static void json_events(struct wt_json *json, const struct stat *stat)
@@ -384,14 +499,17 @@ static void json_threads(struct wt_json *json, const struct stat *stat)
     const struct wt_thread *thread;
     for (uint32_t i = 0; (thread = wt_reader_thread(stat->run.reader, i)); i++) {
         const struct wt_told *told = wt_tally_of(&stat->tally, thread->capture_thread);
+        const struct thread_row row = thread_row(stat, thread);
+        if (!wt_filter_thread(&stat->filter, thread))
+            continue;
         wt_json_object(json, NULL);
         wt_json_u64(json, "captureThread", thread->capture_thread);
-        wt_json_u64(json, "thread", thread_id_of(stat, thread));
+        wt_json_u64(json, "thread", row.id);
         if (thread->name)
             wt_json_string(json, "name", thread->name);
         else
             wt_json_null(json, "name");
-        wt_json_u64(json, "events", thread->events);
+        wt_json_u64(json, "events", row.events);
         json_thread_lost(json, stat, thread);
         wt_json_u64(json, "stepsBack", thread->steps_back);
         wt_json_u64(json, "lastNumber", thread->number);
@@ -411,6 +529,7 @@ static void print_json(const struct stat *stat)
     wt_json_string(&json, "status", wt_status_word(error->status));
     wt_json_string(&json, "message", error->status == WT_END ? "" : error->text);
     wt_json_u64(&json, "offset", error->offset);
+    wt_filter_json(&stat->filter, stat->run.reader, &json);
     json_trace(&json, stat);
     json_totals(&json, stat);
     json_events(&json, stat);
@@ -420,7 +539,7 @@ static void print_json(const struct stat *stat)
 
 #define NAME_IN_HELP(name) #name ", "
 static const char help[] =
-    "usage: weir stat [--json] [--from S] [--to S] FILE\n"
+    "usage: weir stat [OPTION]... FILE\n"
     "\n"
     "Counts what is in a trace: events per provider and id, threads, bytes, losses by cause.\n"
     "FILE may be - for standard input. Memory does not grow with the length of the trace.\n"
@@ -430,9 +549,15 @@ static const char help[] =
     "its losses are known up to its last sequence point, and all counts of losses are lower\n"
     "bounds. The text is then \"lost unknown after 1.234 s\", or \"lost at least 12, unknown\n"
     "after 1.234 s\".\n"
-    "\n"
-    "  --json   print one JSON object with these members; later versions may add more:\n"
-    "             file, status (complete, truncated, error), message, offset;\n"
+    "\n" WT_FILTER_HELP WT_SPAN_HELP
+    "  --csv          print the table of events as CSV (RFC 4180), with the columns provider,\n"
+    "                 event, id, version, count, payload_bytes; --csv=threads: that of threads,\n"
+    "                 capture_thread, thread, name, events, lost (empty if unknown),\n"
+    "                 lost_at_least, the causes, unknown\n"
+    "  --json         print one JSON object with these members; later versions may add more:\n"
+    "             file, status (complete, truncated, error), message, offset; with\n"
+    "             filters filter {provider, event, thread, passed, of}, and then the counts,\n"
+    "             times and rates of events are of those that pass;\n"
     "             processId, processors, pointerSize, samplingNs, frequency, syncTicks, syncUtc;\n"
     "             firstUtc, lastUtc, firstTicks, lastTicks, firstNs, lastNs (since syncTicks),\n"
     "             durationNs, if there are events;\n"
@@ -451,72 +576,101 @@ static const char help[] =
                       "lost_at_least, "
                       "stepsBack,\n"
                       "                        lastNumber, causes}]\n"
-                      "  --from S count only events from S seconds after the start of the trace on "
-                      "(1.25);\n"
-                      "           of a file, only what this part needs is read, and losses before "
-                      "a "
-                      "thread's\n"
-                      "           first event in it may be unknown\n"
-                      "  --to S   count only events before S\n"
-                      "  --help   print this help\n"
+                      "  --help         print this help\n"
                       "\n"
                       "Exit codes: 0 fine, 1 failed, 2 usage, 3 read but events were lost,\n"
                       "4 truncated or unfinished: all that is there is counted, losses are "
                       "unknown.\n";
 
-static int run_stat(const char *path, bool json, const struct wt_span *span)
+static void print(const struct stat *stat)
+{
+    if (stat->as_json) {
+        print_json(stat);
+    } else if (stat->csv == CSV_THREADS) {
+        print_csv_threads(stat);
+    } else if (stat->csv == CSV_EVENTS) {
+        print_csv_events(stat);
+    } else {
+        print_head(stat);
+        print_events(stat);
+        print_threads(stat);
+    }
+    wt_filter_complain(&stat->filter, &stat->run);
+}
+
+static int run_stat(struct stat *stat, const char *path)
 {
     static const struct wt_handlers handlers = {
         .trace = on_trace, .metadata = on_metadata, .event = on_event};
-    struct stat stat;
-    memset(&stat, 0, sizeof(stat));
-    stat.span = *span;
-    stat.rows = wt_grow(NULL, &stat.row_capacity, 1, sizeof(*stat.rows));
-    stat.row_count = 1;
+    stat->rows = wt_grow(NULL, &stat->row_capacity, 1, sizeof(*stat->rows));
+    stat->row_count = 1;
     int code = WT_EXIT_FAILED;
-    if (wt_run_open(&stat.run, path, NULL, &handlers, &stat)) {
-        wt_run_read(&stat.run);
-        merge_rows(&stat);
-        if (json) {
-            print_json(&stat);
-        } else {
-            print_head(&stat);
-            print_events(&stat);
-            print_threads(&stat);
-        }
-        code = wt_run_exit(&stat.run, stat.tally.all.total);
+    if (wt_run_open(&stat->run, path, NULL, &handlers, stat)) {
+        wt_run_read(&stat->run);
+        merge_rows(stat);
+        print(stat);
+        code = wt_run_exit(&stat->run, stat->tally.all.total);
     }
-    wt_run_close(&stat.run);
-    free(stat.rows);
-    free(stat.thread_ids);
-    wt_tally_fini(&stat.tally);
+    wt_run_close(&stat->run);
+    free(stat->rows);
+    free(stat->threads);
+    wt_tally_fini(&stat->tally);
     return wt_finish_output(code);
 }
 
-int wt_stat_main(int argc, char **argv)
+static bool take_table(struct stat *stat, const char *text)
+{
+    stat->csv = CSV_EVENTS;
+    if (!text || strcmp(text, "events") == 0)
+        return true;
+    stat->csv = CSV_THREADS;
+    if (strcmp(text, "threads") == 0)
+        return true;
+    wt_complain("--csv has a table of events and one of threads, not of \"%s\"", text);
+    return false;
+}
+
+/* False, after a message, if the option is wrong. */
+static bool take_option(struct stat *stat, int option, const char *text)
+{
+    if (option == 'j')
+        return stat->as_json = true;
+    if (option == 'c')
+        return take_table(stat, text);
+    if (option == WT_OPTION_FROM || option == WT_OPTION_TO)
+        return wt_span_take(&stat->span, option, text);
+    if (wt_filter_option(&stat->filter, option, text))
+        return true;
+    wt_complain("try: weir stat --help");
+    return false;
+}
+
+static int run_arguments(struct stat *stat, int argc, char **argv)
 {
     static const struct option options[] = {{"json", no_argument, NULL, 'j'},
-                                            {"from", required_argument, NULL, 'F'},
-                                            {"to", required_argument, NULL, 'T'},
+                                            {"csv", optional_argument, NULL, 'c'},
                                             {"help", no_argument, NULL, 'h'},
+                                            WT_FILTER_OPTIONS,
+                                            WT_SPAN_OPTIONS,
                                             {NULL, 0, NULL, 0}};
-    struct wt_span span = {.has_from = false};
-    bool json = false;
     int option;
     while ((option = getopt_long(argc, argv, "h", options, NULL)) != -1) {
         if (option == 'h') {
             fputs(help, stdout);
             return wt_finish_output(WT_EXIT_OK);
         }
-        if (option == 'j') {
-            json = true;
-        } else if (option == '?') {
-            wt_complain("try: weir stat --help");
+        if (!take_option(stat, option, optarg))
             return WT_EXIT_USAGE;
-        } else if (!wt_span_take(&span, option == 'F', optarg)) {
-            return WT_EXIT_USAGE;
-        }
     }
     const char *path = wt_one_file(argc, argv, optind);
-    return path ? run_stat(path, json, &span) : WT_EXIT_USAGE;
+    return path ? run_stat(stat, path) : WT_EXIT_USAGE;
+}
+
+int wt_stat_main(int argc, char **argv)
+{
+    struct stat stat;
+    memset(&stat, 0, sizeof(stat));
+    int code = run_arguments(&stat, argc, argv);
+    wt_filter_fini(&stat.filter);
+    return code;
 }

@@ -14,7 +14,8 @@ def use(at):
 
     for words, expected in {
             ("",): ["stat", "dump", "check", "report", "ps", "collect", "help", "--help", "--version"],
-            ("st",): ["stat"], ("help", "co"): ["collect"], ("stat", "--"): ["--json", "--from", "--to", "--help"],
+            ("st",): ["stat"], ("help", "co"): ["collect"],
+            ("stat", "--"): ["--provider", "--event", "--thread", "--from", "--to", "--csv", "--json", "--help"],
             ("collect", "-"): ["-p", "-n", "--port", "--providers", "--mode", "--budget", "--rundown", "--timeout", "--duration",
                                "-o", "--json", "--help"],
             ("collect", "--mode", ""): ["drop", "block"], ("report", "--by", "e"): ["exclusive"],
