@@ -1,4 +1,4 @@
-"""Filters of `weir stat`, `dump` and `report`, on generated streams and real traces."""
+"""Filters and `weir diff`, on generated streams and real traces."""
 
 import csv
 import io
@@ -172,6 +172,99 @@ class Filters(Case):
         self.assertEqual([(row["name"], row["events"], row["lost"], row["FULL"]) for row in rows],
                          [("main", "8", "5", "4"), ('work, "er"', "3", "4", "0"), ("", "6", "0", "0")])
         run("stat", "--csv=odd", self.trace, code=2)
+
+
+class Diff(Case):
+    def stream(self, values=(1, 2, 3), lost=0, kind=U32, extra=False, threads=(1, 2), address=5):
+        stream = Stream()
+        tick = stream.define("Demo", 1, "Tick", [("n", kind), ("Address", U64)])
+        other = stream.define("Demo", 2, "Other", []) if extra else None
+        name = stream.define("Weir", 4, "ThreadName", NAME_FIELDS)
+        stream.point(1, *threads)
+        stream.events(*((name, threads[1], 2, thread, 0, f"thread {i}") for i, thread in enumerate(threads)))
+        stream.events(*((tick, threads[0], 10 + i, value, address) for i, value in enumerate(values)))
+        stream.events((tick, threads[1], 50, 9, address))
+        if extra:
+            stream.events((other, threads[1], 60))
+        stream.lose(threads[0], lost)
+        stream.point(70, *threads)
+        return stream.end()
+
+    def diff(self, one, other, *arguments, code):
+        return run_json("diff", *arguments, self.write("a", one), self.write("b", other), code=code)
+
+    def test_same(self):
+        self.assertTrue(self.diff(self.stream(), self.stream(threads=(9, 3)), "--events", code=0)["same"])
+        self.assertIn(b"\nthe same\n", run("diff", "--events", self.folder / "a", self.folder / "b").stdout)
+        self.assertTrue(self.diff(self.stream(lost=3), self.stream(lost=3), code=3)["same"])
+        self.assertTrue(self.diff(self.stream(), self.stream()[:-1], code=4)["same"])
+
+    def test_counts(self):
+        found = self.diff(self.stream(), self.stream(values=(1, 2), extra=True), code=5)
+        self.assertEqual([(row["name"], row["a"], row["b"]) for row in found["events"]], [("Tick", 4, 3), ("Other", 0, 1)])
+        self.assertEqual((found["same"], found["schemas"], found["losses"], found["threads"]), (False, [], [], []))
+        text = run("diff", self.folder / "a", self.folder / "b", code=5).stdout.decode()
+        self.assertRegex(text, r"\nDemo +Tick +1 +0 +4 +3 +-1\nDemo +Other +2 +0 +0 +1 +added\n")
+        self.assertEqual(self.diff(self.stream(extra=True), self.stream(), "--event", "Tick", code=0)["same"], True)
+
+    def test_schemas_and_losses(self):
+        found = self.diff(self.stream(), self.stream(kind=U64, lost=2), "--events", code=5)
+        self.assertEqual([row["message"] for row in found["schemas"]], ["field n changed from uint32 to uint64"])
+        self.assertEqual(found["losses"], [{"cause": "unknown", "a": 0, "b": 2}])
+        self.assertEqual(found["threads"], [], "the numbers are the same")
+
+    def test_events(self):
+        found = self.diff(self.stream(), self.stream(values=(1, 7, 3, 4), threads=(4, 5)), "--events", code=5)
+        [thread] = found["threads"]
+        self.assertEqual((thread["name"], thread["at"], thread["a"]["events"], thread["b"]["events"]), ("thread 0", 1, 3, 4))
+        self.assertEqual((thread["a"]["event"]["fields"]["n"], thread["b"]["event"]["fields"]["n"]), (2, 7))
+        [thread] = self.diff(self.stream(), self.stream(values=(1, 2)), "--events", code=5)["threads"]
+        self.assertEqual((thread["at"], thread["a"]["event"]["fields"]["n"], thread["b"]["event"]), (2, 3, None))
+        text = run("diff", "--events", self.folder / "a", self.folder / "b", code=5).stdout.decode()
+        self.assertRegex(text, r"\nthread 1 and 1 \[thread 0\]: event 3 is the first that differs\n"
+                               r"  A .* Demo/Tick\(1\) n=3 Address=5\n  B .*\(no more events\)\n")
+
+    def test_ignored_fields(self):
+        two = self.stream(), self.stream(address=77)
+        self.assertEqual(len(self.diff(*two, "--events", code=5)["threads"]), 2)
+        self.assertTrue(self.diff(*two, "--events", "--ignore", "Address", code=0)["same"])
+
+    def version6(self, text="a", raw="ff", lists=3):
+        stream = Stream6()
+        stream.thread(8, 5001, "main")
+        enum = stream.define("Weir", 5, "Enum", ENUM_FIELDS)
+        tick = stream.define("Demo", 1, "Tick", [("s", b"\x13\x17"), ("fixed", b"\x16\x08" + struct.pack("<H", lists)), ("v", 20)])
+        stream.events((enum, 8, 1, "Demo", 1, 0, "Data", "raw", ""))
+        for at in (10, 11):
+            payload = struct.pack("<H", len(text)) + text.encode() + bytes(2 * lists) + b"\5" + bytes.fromhex(raw)
+            stream.events((tick, 8, at, payload))
+        return stream.end()
+
+    def test_version6(self):
+        self.assertTrue(self.diff(self.version6(), self.version6(), "--events", code=0)["same"])
+        for changes, field in (({"text": "b"}, "s"), ({"raw": "fe"}, "Data")):
+            [thread] = self.diff(self.version6(), self.version6(**changes), "--events", code=5)["threads"]
+            one, other = (thread[side]["event"]["fields"] for side in "ab")
+            self.assertEqual([name for name in one if one[name] != other[name]], [field])
+        found = self.diff(self.version6(), self.version6(lists=4), code=5)
+        self.assertEqual([row["message"] for row in found["schemas"]],
+                         ["field fixed changed from fixedarray[3] of uint16 to fixedarray[4] of uint16"])
+
+    def test_usage(self):
+        self.write("a", self.stream())
+        for arguments in ([], ["a"], ["a", "b", "c"], ["-", "-"], ["--events", "-", "a"], ["--odd", "a", "b"]):
+            self.assertTrue(run("diff", *arguments, code=2).stderr)
+        run("diff", self.folder / "a", "/no/such/file", code=1)
+        run("diff", self.folder / "a", self.write("odd", "text"), code=1)
+
+
+class Help(unittest.TestCase):
+    def test_exit_codes(self):
+        for command in ("diff",):
+            text = " ".join(run(command, "--help").stdout.decode().split())
+            self.assertIn(f"usage: weir {command} ", text)
+            self.assertIn("Exit codes: 0 ", text)
+        self.assertIn("5 different (diff)", " ".join(run("--help").stdout.decode().split()))
 
 
 if __name__ == "__main__":

@@ -14,6 +14,7 @@ enum wt_exit {
     WT_EXIT_USAGE = 2,
     WT_EXIT_LOST = 3,
     WT_EXIT_TRUNCATED = 4, /* no end tag: losses after the last sequence point are unknown */
+    WT_EXIT_DIFFERENT = 5, /* weir diff: the two traces are different */
 };
 
 /* Subcommands: argv[0] is the subcommand's name. They return an exit code. */
@@ -21,6 +22,7 @@ int wt_stat_main(int argc, char **argv);
 int wt_dump_main(int argc, char **argv);
 int wt_check_main(int argc, char **argv);
 int wt_report_main(int argc, char **argv);
+int wt_diff_main(int argc, char **argv);
 int wt_ps_main(int argc, char **argv);
 int wt_collect_main(int argc, char **argv);
 
