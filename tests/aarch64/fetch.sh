@@ -5,9 +5,9 @@
 # usage: fetch.sh FOLDER
 set -euo pipefail
 
-packages=(libck-dev libck0 libcmocka-dev libcmocka0)
+packages=(libck-dev libck0 libcmocka-dev libcmocka0 libjansson-dev libjansson4)
 folder=$1
-[ ! -e "$folder/complete" ] || exit 0
+[ "$(cat "$folder/complete" 2>/dev/null)" != "${packages[*]}" ] || exit 0
 
 rm -rf "$folder"
 mkdir -p "$folder/apt/lists/partial" "$folder/apt/cache/archives/partial"
@@ -24,4 +24,4 @@ for package in *.deb; do
     dpkg -x "$package" .
 done
 rm -rf apt ./*.deb
-touch complete
+echo "${packages[*]}" >complete

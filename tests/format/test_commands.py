@@ -1,4 +1,4 @@
-"""Filters and `weir diff`, on generated streams and real traces."""
+"""Filters, `weir diff`, and `weir schema`, on generated streams and real traces."""
 
 import csv
 import io
@@ -10,7 +10,7 @@ import sys
 import tempfile
 import unittest
 
-from nettrace6_build import Stream6, text8
+from nettrace6_build import Stream6, row16, text8
 from nettrace_build import I32, LOSS_FIELDS, STRING, U32, U64, Stream
 
 WEIR, DATA = sys.argv[1], pathlib.Path(sys.argv[2])
@@ -258,9 +258,139 @@ class Diff(Case):
         run("diff", self.folder / "a", self.write("odd", "text"), code=1)
 
 
+class Schema(Case):
+    FIELDS = [("a", U32), ("b", STRING), ("c", U64)]
+
+    def trace(self, fields=None, version=0, name="Tick", names="0=Off;1=On", event_id=1, empty=False):
+        stream = Stream()
+        stream.define("Weir", 5, "Enum", ENUM_FIELDS)
+        if not empty:
+            stream.define("Demo", event_id, name, self.FIELDS if fields is None else fields, version=version)
+            stream.point(1, 7)
+            stream.events((1, 7, 2, "Demo", event_id, version, "a", "E", names)) if fields is None else None
+        return self.write("t.nettrace", stream.end())
+
+    def test_text(self):
+        schema = json.loads(run("schema", "--provider", "Demo", self.trace()).stdout)
+        field = {"name": "a", "type": "uint32", "values": {"0": "Off", "1": "On"}}
+        self.assertEqual(schema, {"schema": 1, "events": [{"provider": "Demo", "id": 1, "version": 0, "name": "Tick", "level": 4,
+                         "keywords": "0x1", "fields": [field, {"name": "b", "type": "string"}, {"name": "c", "type": "uint64"}]}]})
+
+    def test_order(self):
+        """The order of definitions does not matter, nor does a repeated one."""
+        texts = set()
+        for order in ((1, 2, 3), (3, 1, 2, 1)):
+            stream = Stream()
+            for event_id in order:
+                stream.define("Demo", event_id, f"E{event_id}", [])
+            texts.add(run("schema", self.write("t.nettrace", stream.end())).stdout)
+        self.assertEqual(len(texts), 1)
+
+    def against(self, *arguments, code, **changes):
+        """The messages that a change from self.FIELDS brings: findings, notes."""
+        schema = self.write("p.json", run("schema", "--provider", "Demo", self.trace()).stdout)
+        done = subprocess.run([WEIR, "schema", "--json", "--provider", "Demo", "--against", schema, *arguments, self.trace(**changes)],
+                              capture_output=True, check=False)
+        if b"built without" in done.stderr:
+            self.skipTest("weir was built without a library for JSON")
+        self.assertEqual(done.returncode, code, done)
+        found = json.loads(done.stdout)
+        return tuple([remark["message"] for remark in found[kind]] for kind in ("findings", "notes"))
+
+    def test_changes(self):
+        a, b, c = self.FIELDS
+        d = ("d", U32)
+        for fields, findings, notes in (
+                ([a, b], ["field c went away"], []),
+                ([a, b, ("c", U32)], ["field c changed from uint64 to uint32"], []),
+                ([a, ("x", STRING), c], ["field b was renamed to x"], []),
+                ([b, a, c], ["field b moved before a"], []),
+                ([d, a, b, c], ["field d was added before a"], []),
+                ([a, b, c, d], [], ["field d was added at the end"])):
+            found = self.against(fields=fields, code=1 if findings else 0)
+            values = ["the values of field a have other names"]  # the trace of changed fields has no Weir/Enum
+            self.assertEqual(found, (findings, values + notes), fields)
+        self.assertEqual(self.against(fields=[a], version=1, code=0), ([], ["version 0 gave way to version 1", "is a new version"]))
+        self.assertEqual(self.against(names="0=Off;1=Out", code=0), ([], ["the values of field a have other names"]))
+        self.assertEqual(self.against(name="Tack", code=0), ([], ["was called Tick"]))
+        self.assertEqual(self.against(event_id=2, code=1), (["is gone"], ["is new"]))
+        self.assertEqual(self.against(empty=True, code=1), (["is gone"], []))
+        self.assertEqual(self.against(code=0), ([], []))
+
+    def test_real(self):
+        """Arrays, objects and thousands of definitions are printed and read again."""
+        for trace in sorted(DATA.glob("*.nettrace")):
+            schema = self.write("p.json", run("schema", trace).stdout)
+            done = subprocess.run([WEIR, "schema", "--json", "--against", schema, trace], capture_output=True, check=False)
+            if b"built without" in done.stderr:
+                self.skipTest("weir was built without a library for JSON")
+            self.assertEqual(done.returncode, 0, done.stderr)
+            found = json.loads(done.stdout)
+            self.assertEqual((found["findings"], found["notes"]), ([], []), trace)
+
+    def shapes(self, fields=(), raw="Data", flag=b"\x1A"):
+        """Shapes that only version 6 has, nested, and a value of variable size with names."""
+        stream = Stream6()
+        stream.thread(8, 5001, "main")
+        enum = stream.define("Weir", 5, "Enum", ENUM_FIELDS)
+        part = row16(text8("x") + b"\x07") + row16(text8("y") + b"\x13\x17")
+        stream.define("Demo", 1, "Shapes", [("list", b"\x13\x01" + struct.pack("<H", 2) + part), ("fixed", b"\x16\x17\x08\x00"),
+                                            ("there", b"\x18\x08"), ("v", 20), ("flag", flag), *fields])
+        names = [(enum, 8, 1, "Demo", 1, 0, "v", "V", "-1=Minus;300=Big")] + [(enum, 8, 2, "Demo", 1, 0, raw, "raw", "")] * bool(raw)
+        if flag == b"\x06":
+            names.append((enum, 8, 3, "Demo", 1, 0, "flag", "bool8", "0=false;1=true"))
+        stream.events(*names)
+        return stream.end()
+
+    def test_version6(self):
+        trace = self.write("t.nettrace", self.shapes())
+        [event] = json.loads(run("schema", "--provider", "Demo", trace).stdout)["events"]
+        element = {"type": "object", "fields": [{"name": "x", "type": "int16"}, {"name": "y", "type": "array", "element": {"type": "utf8"}}]}
+        self.assertEqual((event["raw"], event["fields"]), ("Data", [
+            {"name": "list", "type": "array", "element": element},
+            {"name": "fixed", "type": "fixedarray", "count": 8, "element": {"type": "utf8"}},
+            {"name": "there", "type": "relloc", "element": {"type": "uint16"}},
+            {"name": "v", "type": "varint", "values": {"-1": "Minus", "300": "Big"}}, {"name": "flag", "type": "boolean8"}]))
+        schema = self.write("p.json", run("schema", "--provider", "Demo", trace).stdout)
+        for changes, findings, notes in (({}, [], []), ({"flag": b"\x06"}, [], []), ({"raw": "More"}, ["raw bytes Data were renamed to More"], []),
+                                         ({"raw": None}, ["raw bytes Data went away"], []),
+                                         ({"fields": [("w", 21)]}, ["field w was added before the raw bytes"], [])):
+            trace = self.write("t.nettrace", self.shapes(**changes))
+            done = subprocess.run([WEIR, "schema", "--json", "--provider", "Demo", "--against", schema, trace], capture_output=True, check=False)
+            if b"built without" in done.stderr:
+                self.skipTest("weir was built without a library for JSON")
+            found = json.loads(done.stdout)
+            self.assertEqual(tuple([row["message"] for row in found[kind]] for kind in ("findings", "notes")), (findings, notes), changes)
+
+    def test_bad_files(self):
+        trace = self.trace()
+        good = json.loads(run("schema", trace).stdout)
+        if b"built without" in subprocess.run([WEIR, "schema", "--against", self.write("p", json.dumps(good)), trace],
+                                              capture_output=True, check=False).stderr:
+            self.skipTest("weir was built without a library for JSON")
+        nested = {"name": "a", "type": "uint32"}
+        for _ in range(200):
+            nested = {"name": "a", "type": "object", "fields": [nested]}
+
+        def changed(**members):
+            return {"schema": 1, "events": [{**good["events"][0], **members}]}
+
+        for bad in ("", "{", "[]", "{}", '{"schema": 2, "events": []}', '{"schema": 1, "events": [1]}', "[" * 100000,
+                    changed(id="1"), changed(keywords=1), changed(keywords="x"), changed(fields=None), changed(name=None),
+                    changed(fields=[1]), changed(fields=[nested]), changed(fields=[{"name": "a", "type": "odd"}]),
+                    changed(fields=[{"name": "a", "type": "array"}]), changed(fields=[{"name": "a", "type": "relloc"}]), changed(level=2**40),
+                    changed(fields=[{"name": "a", "type": "fixedarray", "element": {"type": "byte"}}]), changed(raw=1),
+                    changed(fields=[{"name": "a", "type": "string", "values": {"1": "x"}}]),
+                    changed(fields=[{"name": "a", "type": "byte", "values": {"x": "x"}}])):
+            text = bad if isinstance(bad, str) else json.dumps(bad)
+            done = run("schema", "--against", self.write("p.json", text), trace, code=1)
+            self.assertIn(b"p.json", done.stderr, text[:100])
+        self.assertIn(b"No such file", run("schema", "--against", self.folder / "none", trace, code=1).stderr)
+
+
 class Help(unittest.TestCase):
     def test_exit_codes(self):
-        for command in ("diff",):
+        for command in ("diff", "schema"):
             text = " ".join(run(command, "--help").stdout.decode().split())
             self.assertIn(f"usage: weir {command} ", text)
             self.assertIn("Exit codes: 0 ", text)

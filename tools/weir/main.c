@@ -15,6 +15,7 @@ static const struct command commands[] = {
     {"check", wt_check_main, "check a trace against the rules of the format"},
     {"report", wt_report_main, "time per function, from call and return events"},
     {"diff", wt_diff_main, "what is different in two traces"},
+    {"schema", wt_schema_main, "the definitions of events, and whether they have changed"},
     {"ps", wt_ps_main, "list the processes that can be traced"},
     {"collect", wt_collect_main, "trace a process, or start one and trace it"},
 };
@@ -37,7 +38,7 @@ static void print_help(FILE *file)
           "Each command has --help, and --json for output that programs read.\n"
           "weir --version prints the version.\n"
           "\n"
-          "Exit codes: 0 fine, 1 failed (also: check found something), 2 usage, 3 read\n"
+          "Exit codes: 0 fine, 1 failed (also: check or schema found something), 2 usage, 3 read\n"
           "but events were lost, 4 truncated or unfinished: the end tag is missing, 5 different\n"
           "(diff). All that is there is read; losses after the last sequence point are unknown.\n",
           file);

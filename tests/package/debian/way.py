@@ -82,7 +82,7 @@ def make_clean(at, clean):
     """From the mirror of this system, and with what its apt is configured for."""
     mirror = at.run("apt-get indextargets --format '$(REPO_URI)' 'Origin: Debian' 'Codename: bookworm' 'Created-By: Packages'")
     at.run("apt-config dump Acquire >apt.conf")
-    at.run("mmdebstrap", "--quiet", "--variant=minbase", "--include=gcc,libc6-dev,man-db,pkgconf", "--aptopt=apt.conf",
+    at.run("mmdebstrap", "--quiet", "--variant=minbase", "--include=gcc,libc6-dev,libjansson4,man-db,pkgconf", "--aptopt=apt.conf",
            "bookworm", clean, *mirror.split()[:1])
 
 

@@ -1,0 +1,254 @@
+/* weir schema: the definitions of a trace, and whether a change of them breaks what reads its
+ * events. */
+#include "schema.h"
+#include "filter.h"
+#include "output.h"
+
+#include <getopt.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct remark {
+    bool is_finding;
+    const struct wt_metadata *event;
+    char *text;
+};
+
+struct schema {
+    struct wt_run run;
+    struct wt_filter filter;
+    const char *against; /* NULL: print the schema */
+    bool as_json;
+    struct wt_schema now, old;
+    struct wt_tally tally;
+    struct remark *remarks;
+    size_t remark_count, remark_capacity;
+    uint64_t findings;
+};
+
+static void on_metadata(void *context, const struct wt_metadata *metadata)
+{
+    struct schema *schema = context;
+    wt_tally_define(&schema->tally, metadata);
+    if (wt_filter_takes(&schema->filter, metadata))
+        wt_schema_add(&schema->now, metadata);
+}
+
+static void on_event(void *context, const struct wt_event *event)
+{
+    struct schema *schema = context;
+    wt_tally_event(&schema->tally, event);
+}
+
+static void note(void *context, bool is_finding, const struct wt_metadata *event, const char *text)
+{
+    struct schema *schema = context;
+    schema->remarks = wt_grow(schema->remarks, &schema->remark_capacity, schema->remark_count + 1,
+                              sizeof(*schema->remarks));
+    schema->remarks[schema->remark_count++] = (struct remark){is_finding, event, strdup(text)};
+    schema->findings += is_finding;
+}
+
+/* --- Printing. ------------------------------------------------------------------------------- */
+
+static void print_schema(const struct schema *schema)
+{
+    struct wt_json json;
+    wt_json_init(&json, stdout, true);
+    wt_json_object(&json, NULL);
+    wt_schema_json(&schema->now, &json);
+    wt_json_end(&json);
+}
+
+static void print_remark(const struct remark *remark)
+{
+    const struct wt_metadata *event = remark->event;
+    fputs(remark->is_finding ? "finding: " : "note: ", stdout);
+    wt_print_escaped(stdout, event->provider_name, 0);
+    putchar('/');
+    wt_print_escaped(stdout, event->event_name, 0);
+    printf("(%" PRId32, event->event_id);
+    if (event->version)
+        printf(" v%" PRId32, event->version);
+    fputs("): ", stdout);
+    wt_print_escaped(stdout, remark->text ? remark->text : "", 0);
+    putchar('\n');
+}
+
+static void print_text(const struct schema *schema)
+{
+    for (int findings = 1; findings >= 0; findings--)
+        for (size_t i = 0; i < schema->remark_count; i++)
+            if (schema->remarks[i].is_finding == findings)
+                print_remark(&schema->remarks[i]);
+    printf("%s: %zu events against %s: %" PRIu64 " findings, %" PRIu64 " notes\n", schema->run.path,
+           schema->now.count, schema->against, schema->findings,
+           schema->remark_count - schema->findings);
+}
+
+static void json_remarks(struct wt_json *json, const struct schema *schema, bool findings)
+{
+    wt_json_array(json, findings ? "findings" : "notes");
+    for (size_t i = 0; i < schema->remark_count; i++) {
+        const struct remark *remark = &schema->remarks[i];
+        if (remark->is_finding != findings)
+            continue;
+        wt_json_object(json, NULL);
+        wt_json_string(json, "provider", remark->event->provider_name);
+        wt_json_i64(json, "id", remark->event->event_id);
+        wt_json_i64(json, "version", remark->event->version);
+        wt_json_string(json, "name", remark->event->event_name);
+        wt_json_string(json, "message", remark->text ? remark->text : "");
+        wt_json_end(json);
+    }
+    wt_json_end(json);
+}
+
+static void print_json(const struct schema *schema)
+{
+    const struct wt_lost lost = wt_lost_of(&schema->tally, schema->run.reader);
+    struct wt_json json;
+    wt_json_init(&json, stdout, true);
+    wt_json_object(&json, NULL);
+    wt_json_string(&json, "file", schema->run.path);
+    wt_json_string(&json, "against", schema->against);
+    wt_json_string(&json, "status", wt_status_word(wt_reader_error(schema->run.reader)->status));
+    wt_lost_json(&lost, &json);
+    json_remarks(&json, schema, true);
+    json_remarks(&json, schema, false);
+    wt_json_end(&json);
+}
+
+/* --- The command. ---------------------------------------------------------------------------- */
+
+static const char help[] =
+    "usage: weir schema [OPTION]... FILE\n"
+    "       weir schema --against SCHEMA [OPTION]... FILE\n"
+    "\n"
+    "Prints the definitions of a trace as JSON that does not depend on their order in the trace,\n"
+    "or compares them with a file that has been printed so: {schema: 1, events: [{provider, id,\n"
+    "version, name, level, keywords (a text), opcode, fields, raw}]}; raw is the name of raw "
+    "bytes\n"
+    "behind the fields. A field is {name, type}, with values {number: name} if it is an enum,\n"
+    "fields if it is an object, element if it is an array or a location, and count if it is an\n"
+    "array of a fixed size. A trace defines the events that it has. FILE may be -.\n"
+    "\n"
+    "  --against SCHEMA  report what has changed since. A finding breaks what reads the events:\n"
+    "                 an event is gone; or with the version that it had, a field has another\n"
+    "                 type, place or name, went away, or was added elsewhere than at the end;\n"
+    "                 raw bytes count as the last field.\n"
+    "                 A note does not: an event or version is new, a field was added at the end,\n"
+    "                 a name, level, keywords or opcode is another\n"
+    "  --provider P   only definitions of provider P; may be repeated\n"
+    "  --event E      only definitions with that name or id; may be repeated\n"
+    "  --json         with --against, print one JSON object: file, against, status, lost,\n"
+    "                 lost_at_least, lost_unknown_after_ns, findings and notes\n"
+    "                 [{provider, id, version, name, message}]\n"
+    "  --help         print this help\n"
+    "\n"
+    "With --provider and --event, a schema is compared as far as it has these.\n"
+    "\n"
+    "Exit codes: 0 fine, 1 failed or a finding, 2 usage, 3 read but events were lost,\n"
+    "4 truncated or unfinished: there may be more definitions.\n";
+
+/* Of the schema that was loaded, too: the others are not gone. */
+static void keep_taken(struct wt_schema *schema, const struct wt_filter *filter)
+{
+    size_t kept = 0;
+    for (size_t i = 0; i < schema->count; i++)
+        if (wt_filter_takes(filter, schema->events[i]))
+            schema->events[kept++] = schema->events[i];
+    schema->count = kept;
+}
+
+static int compare(struct schema *schema)
+{
+    keep_taken(&schema->old, &schema->filter);
+    wt_schema_compare(&schema->old, &schema->now, note, schema);
+    if (schema->as_json)
+        print_json(schema);
+    else
+        print_text(schema);
+    return schema->findings ? WT_EXIT_FAILED : wt_run_exit(&schema->run, schema->tally.all.total);
+}
+
+static int read_schema(struct schema *schema, const char *path)
+{
+    static const struct wt_handlers handlers = {.metadata = on_metadata, .event = on_event};
+    int code = WT_EXIT_FAILED;
+    if ((schema->against && !wt_schema_load(&schema->old, schema->against)) ||
+        !wt_run_open(&schema->run, path, NULL, &handlers, schema))
+        return code;
+    enum wt_status status = wt_run_read(&schema->run);
+    wt_schema_sort(&schema->now);
+    if (schema->against && (status == WT_END || status == WT_TRUNCATED)) {
+        code = compare(schema);
+    } else if (!schema->against) {
+        print_schema(schema);
+        code = wt_run_exit(&schema->run, schema->tally.all.total);
+    }
+    if (schema->now.count == 0)
+        wt_complain("%s: there are no definitions%s", path,
+                    wt_filter_is_set(&schema->filter) ? " that match" : "");
+    return code;
+}
+
+static int run_schema(struct schema *schema, const char *path)
+{
+    int code = read_schema(schema, path);
+    for (size_t i = 0; i < schema->remark_count; i++)
+        free(schema->remarks[i].text);
+    free(schema->remarks);
+    wt_schema_fini(&schema->now);
+    wt_schema_fini(&schema->old);
+    wt_run_close(&schema->run);
+    wt_tally_fini(&schema->tally);
+    return wt_finish_output(code);
+}
+
+/* False, after a message, if the option is wrong. */
+static bool take_option(struct schema *schema, int option, char *text)
+{
+    if (option == 'j')
+        return schema->as_json = true;
+    if (option == 'a') {
+        schema->against = text;
+        return true;
+    }
+    if (wt_filter_option(&schema->filter, option, text))
+        return true;
+    wt_complain("try: weir schema --help");
+    return false;
+}
+
+static int run_arguments(struct schema *schema, int argc, char **argv)
+{
+    static const struct option options[] = {
+        {"json", no_argument, NULL, 'j'},
+        {"against", required_argument, NULL, 'a'},
+        {"provider", required_argument, NULL, WT_OPTION_PROVIDER},
+        {"event", required_argument, NULL, WT_OPTION_EVENT},
+        {"help", no_argument, NULL, 'h'},
+        {NULL, 0, NULL, 0}};
+    int option;
+    while ((option = getopt_long(argc, argv, "h", options, NULL)) != -1) {
+        if (option == 'h') {
+            fputs(help, stdout);
+            return wt_finish_output(WT_EXIT_OK);
+        }
+        if (!take_option(schema, option, optarg))
+            return WT_EXIT_USAGE;
+    }
+    const char *path = wt_one_file(argc, argv, optind);
+    return path ? run_schema(schema, path) : WT_EXIT_USAGE;
+}
+
+int wt_schema_main(int argc, char **argv)
+{
+    struct schema schema;
+    memset(&schema, 0, sizeof(schema));
+    int code = run_arguments(&schema, argc, argv);
+    wt_filter_fini(&schema.filter);
+    return code;
+}
