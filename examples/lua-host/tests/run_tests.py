@@ -29,7 +29,7 @@ def main():
     support.rounds = arguments.rounds
     if not any(not argument.startswith("-") for argument in rest):
         rest += ["test_attach", "test_events", "test_ends", "test_options", "test_plain", "test_program",
-                 "test_serve"]
+                 "test_schema", "test_serve"]
     sys.path.insert(0, support.HERE)
     unittest.main(module=None, argv=["run_tests.py", *rest])
 
