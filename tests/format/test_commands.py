@@ -1,4 +1,4 @@
-"""Filters, `weir diff`, and `weir schema`, on generated streams and real traces."""
+"""Filters, `weir diff`, `weir schema` and `weir cut`, on generated streams and real traces."""
 
 import csv
 import io
@@ -10,7 +10,7 @@ import sys
 import tempfile
 import unittest
 
-from nettrace6_build import Stream6, row16, text8
+from nettrace6_build import LOSS6_FIELDS, Stream6, row16, text8
 from nettrace_build import I32, LOSS_FIELDS, STRING, U32, U64, Stream
 
 WEIR, DATA = sys.argv[1], pathlib.Path(sys.argv[2])
@@ -388,9 +388,216 @@ class Schema(Case):
         self.assertIn(b"No such file", run("schema", "--against", self.folder / "none", trace, code=1).stderr)
 
 
+class Cut(Case):
+    SAME = ("ticks", "ns", "provider", "name", "id", "version", "level", "keywords", "opcode", "captureThread", "thread",
+            "threadName", "processor", "stack", "activityId", "relatedActivityId", "payloadBytes", "fields", "payload", "rest")
+
+    def cut(self, trace, *arguments, code=0, findings=()):
+        out = self.folder / "out.nettrace"
+        run("cut", *arguments, trace, "-o", out, code=code)
+        self.assertEqual(rules(out, 1 if findings and code != 4 else code), list(findings))
+        self.assertEqual([path.name for path in self.folder.glob("out*")], ["out.nettrace"])
+        return out
+
+    def events(self, trace, *arguments, code):
+        return [{key: event.get(key) for key in self.SAME} for event in dump(*arguments, trace, code=code) if event.get("provider") != "Weir"]
+
+    def counts(self, trace, *arguments, code):
+        stat = run_json("stat", *arguments, trace, code=code)
+        threads = {row["captureThread"]: (row["name"], row["events"], row["lost"], row["causes"]) for row in stat["threads"]}
+        return stat["lost"], stat["causes"], threads
+
+    def test_filters(self):
+        trace = self.write("in.nettrace", threads_stream().end())
+        for filters in ([], ["--provider", "Demo"], ["--event", "Tick"], ["--event", "Tock"], ["--provider", "Other"], ["--thread", "main"],
+                        ["--thread", "2", "--event", "Tick"], ["--thread", "1", "--event", "One"]):
+            with self.subTest(filters):
+                out = self.cut(trace, *filters, code=3)
+                self.assertEqual(self.events(out, *filters, code=3), self.events(trace, *filters, code=3))
+                self.assertEqual(self.events(out, code=3), self.events(trace, *filters, code=3))
+                own = [*filters, "--thread", "1", "--thread", "2"] if "--thread" not in filters else filters
+                self.assertEqual(self.counts(out, *own, code=3), self.counts(trace, *own, code=3))
+
+    def test_losses_move(self):
+        """Each Loss event names the number before its gap, as the events are numbered now."""
+        out = self.cut(self.write("in.nettrace", threads_stream().end()), "--event", "Tick", code=3)
+        losses = [(f["CaptureThread"], f["After"], f["Cause"], f["Count"]) for f in
+                  (event["fields"] for event in dump("--event", "Loss", out, code=3))]
+        self.assertEqual(losses, [(1, 2, "FULL", 3), (1, 7, "NESTED", 1), (1, 8, "FULL", 1), (2, 2, "DEADLINE", 4)])
+        numbers = [event["number"] for event in dump("--event", "Tick", "--thread", "1", out, code=3)]
+        self.assertEqual(numbers, [2, 6, 7, 10])
+
+    def test_nothing_lost_by_filtering(self):
+        stream = Stream()
+        kinds = [stream.define("Demo", i, f"E{i}", [("n", U32)]) for i in (1, 2, 3)]
+        stream.define("Weir", 1, "Loss", LOSS_FIELDS)
+        stream.point(1, 1, 2)
+        for at in range(60):
+            stream.events((kinds[at % 3], 1 + at % 2, 10 + at, at))
+        trace = self.write("in.nettrace", stream.end())
+        self.assertEqual([event["fields"]["n"] for event in dump(self.cut(trace, "--event", "2"))], list(range(1, 60, 3)))
+
+    def test_window(self):
+        trace = self.write("in.nettrace", threads_stream().end())
+        out = self.cut(trace, "--from", "0.00000002", "--to", "0.000000026", code=3)  # 20 to 25: the first gap of thread 1
+        self.assertEqual([event["ticks"] for event in self.events(out, code=3)], [20, 21, 22, 24, 25])
+        lost, causes, threads = self.counts(out, code=3)
+        self.assertEqual((lost, causes["FULL"], sorted(threads)), (3, 3, [1, 7]))
+        stat = run_json("stat", out, code=3)
+        self.assertGreaterEqual(stat["firstTicks"], 20)
+        self.assertLessEqual(stat["lastTicks"], 25)
+        out = self.cut(trace, "--to", "0.000000016")
+        self.assertEqual(len(self.events(out, code=0)), 4)
+        out = self.cut(trace, "--from", "0.000000026", code=3)
+        self.assertEqual((self.counts(out, code=3)[0], len(self.events(out, code=3))), (6, 2))
+
+    def test_enums(self):
+        stream = Stream()
+        stream.define("Weir", 5, "Enum", ENUM_FIELDS)
+        kinds = []
+        stream.point(1, 1, 7)
+        for i in range(8):
+            kinds.append(stream.define("Demo", i + 1, f"E{i + 1}", [("Cause", U32), ("Flag", BOOLEAN8)]))
+            stream.events((1, 7, 2 + i, "Demo", i + 1, 0, "Cause", "Causes", f"1=One{i}"), (1, 7, 2 + i, "Demo", i + 1, 0, "Flag", "bool8", "0=false;1=true"))
+        stream.events(*((kind, 1, 20 + i, 1, 1) for i, kind in enumerate(kinds)))
+        trace = self.write("in.nettrace", stream.end())
+        for filters in ([], ["--event", "3", "--event", "8"], ["--from", "0.00000002"]):
+            out = self.cut(trace, *filters)
+            wanted = [event["fields"] for event in self.events(trace, *[f for f in filters if f[:3] not in ("--f", "0.0")], code=0)]
+            self.assertEqual([event["fields"] for event in self.events(out, code=0)], wanted)
+            self.assertTrue(all(fields["Flag"] is True and fields["Cause"].startswith("One") for fields in wanted))
+
+    def test_unfinished(self):
+        """What is unknown in the one is unknown in the other."""
+        whole = threads_stream().bytes
+        for cut in (len(whole), bytes(whole).rindex(b"SPBlock") + 20):
+            trace = self.write("in.nettrace", bytes(whole[:cut]))
+            out = self.cut(trace, "--provider", "Demo", code=4, findings=["end-tag"])
+            both = [run_json("stat", path, code=4) for path in (trace, out)]
+            self.assertEqual(*((stat["lost"], stat["lost_at_least"], stat["lost_unknown_after_ns"]) for stat in both))
+        self.cut(trace, "--to", "0.000000022", code=3)  # the next point shows all of it
+
+    def test_real(self):
+        """Stacks, arrays, activities, and provider and thread of the runtime's own traces."""
+        for name, filters in (("eventpipe-dotnetcore3.0-win-x64-objver4", ["--event", "10", "--event", "81"]),
+                              ("eventpipe-dotnetcore5.0-win-x64-arraytypes", []),
+                              ("eventpipe-dotnetcore6.0-win-x64-executioncheckpoints", []),
+                              ("only_managed_samples", ["--provider", "Microsoft-DotNETCore-SampleProfiler"])):
+            with self.subTest(name):
+                trace = DATA / f"{name}.nettrace"
+                out = self.cut(trace, *filters)
+                events = self.events(trace, *filters, code=0)
+                self.assertTrue(events)
+                self.assertEqual(self.events(out, code=0), events)
+                self.assertEqual(run("dump", "--sorted", out).stdout.count(b"\n"), len(events))
+
+    def version6(self, level=4):
+        """Threads 8 "main" and 9 without a name, and 10, the drain. Names of 8 and 10 come with them, and 8 gets another one. 9
+        loses 3 before its end, and 8 loses 2 before its first event."""
+        stream = Stream6()
+        stream.thread(8, 5001, "main")
+        stream.thread(9, 5002)
+        stream.thread(10, 5003, "Weir")
+        enum = stream.define("Weir", 5, "Enum", ENUM_FIELDS)
+        name = stream.define("Weir", 4, "ThreadName", NAME_FIELDS)
+        loss = stream.define("Weir", 1, "Loss", LOSS6_FIELDS)
+        tick = stream.define("Demo", 1, "Tick", [("n", U32)])
+        tock = stream.define("Demo", 2, "Tock", [("list", b"\x13\x08")])
+        new = stream.define("Demo", 3, "New", [("u", b"\x13\x17")])
+        stream.events((enum, 10, 5, "Demo", 1, 0, "Data", "raw", ""), (enum, 10, 5, "Demo", 1, 0, "n", "E", "1=One"))
+        stream.labels(1, [(1, bytes(range(16))), (2, b"\2" * 16)], [(1, b"\1" * 16), (5, text8("k") + text8("v")), (9, bytes([level]))])
+        stream.stacks(1, [0x1000, 0x2000])
+        stream.lose(8, 2)
+        stream.events((tick, 8, 10, b"\1\0\0\0\xFF\xFE"), (tick, 8, 11, 2), labels=1, stack=1)
+        stream.events((tock, 9, 12, b"\2\0\1\0\2\0"), (tock, 9, 13, b"\0\0"))
+        stream.events((name, 10, 14, 8, 5001, "renamed"))
+        stream.events((tick, 8, 15, 3), labels=2)
+        stream.events((new, 9, 16, b"\1\0x"))
+        stream.lose(9, 3)
+        stream.events((loss, 10, 30, 8, 0, "FULL", 2), (loss, 10, 31, 9, 3, "NESTED", 3))
+        stream.remove(9)
+        stream.point(40, 8, 10)
+        stream.events((tick, 8, 41, 1))
+        stream.point(50, 8, 10)
+        return self.write("in.nettrace", stream.end())
+
+    def test_version6(self):
+        """A trace of version 6 becomes one of version 5, with all that it can say."""
+        trace = self.version6()
+        old = [["--event", "Tick", "--event", "Tock"], ["--event", "Tick"], ["--thread", "5002", "--event", "Tock"], ["--thread", "8"],
+               ["--thread", "main"], ["--thread", "renamed", "--event", "1"]]
+        for filters in old:
+            with self.subTest(filters):
+                out = self.cut(trace, *filters, code=3)
+                self.assertEqual(self.events(out, *filters, code=3), self.events(trace, *filters, code=3))
+                self.assertEqual(self.events(out, code=3), self.events(trace, *filters, code=3))
+                own = [*filters, "--provider", "Demo", *(["--thread", "8", "--thread", "9"] if "--thread" not in filters else [])]
+                self.assertEqual(self.counts(out, *own, code=3), self.counts(trace, *own, code=3))
+        [first, *_, last] = dump("--event", "Tick", self.cut(trace, "--event", "Tick", code=3), code=3)
+        self.assertEqual((first["threadName"], last["threadName"], first["number"]), ("main", "renamed", 5))
+        self.assertEqual((first["fields"], first["stack"]), ({"n": "One", "Data": "fffe"}, [0x1000, 0x2000]))
+        out = self.cut(trace, "--from", "0.000000012", "--to", "0.000000016")
+        self.assertEqual([event["ticks"] for event in self.events(out, code=0)], [12, 13, 15])
+        out = self.cut(trace, "--from", "0.00000004", code=3)  # the removal of 9 shows at the point
+        self.assertEqual((self.counts(out, code=3)[0], self.events(out, code=3)[0]["threadName"]), (3, "renamed"))
+
+    def test_version6_only(self):
+        """What versions 4 and 5 cannot say is left out with a message, or there is no file."""
+        trace, out = self.version6(), self.folder / "out"
+        done = run("cut", "--event", "Tick", trace, "-o", out, code=3)
+        self.assertIn(b" 1 events have labels", done.stderr)
+        self.assertEqual(run_json("cut", "--event", "Tick", trace, "-o", out, code=3)["labelled"], 1)
+        out.unlink()
+        self.assertIn(b"Demo/New has fields that versions 4 and 5 of the format lack", run("cut", trace, "-o", out, code=1).stderr)
+        self.assertIn(b"Demo/Tick another level", run("cut", "--event", "Tick", self.version6(level=2), "-o", out, code=1).stderr)
+        stream = Stream6()
+        tick = stream.define("Demo", 1, "Tick", [])
+        for at in (10, 20):
+            stream.thread(8, 5001, "main")
+            stream.events((tick, 8, at))
+            stream.point(at + 1, 8, flags=1)
+        self.assertIn(b"an index for two threads", run("cut", self.write("in.nettrace", stream.end()), "-o", out, code=1).stderr)
+        self.assertFalse(out.exists())
+
+    def test_nothing_matches(self):
+        trace = self.write("in.nettrace", threads_stream().end())
+        done = run("cut", "--provider", "Nobody", trace, "-o", self.folder / "out", code=3)
+        self.assertIn(b"nothing matches", done.stderr)
+        self.assertEqual(run_json("stat", self.folder / "out", code=3)["lost"], 9)
+        done = run("cut", "--provider", "Weir", trace, "-o", self.folder / "out", code=3)
+        self.assertEqual(done.stderr, b"")
+
+    def test_failures(self):
+        trace = self.write("in.nettrace", threads_stream().end())
+        out = self.write("out", "as it was")
+        for arguments in ([trace], ["-", "-o", out], [trace, "-o", trace], ["--from", "x", trace, "-o", out], ["--from", "2", "--to", "1", trace, "-o", out],
+                          ["--to", "1e3", trace, "-o", out], ["--to", "1.", "-o", out]):
+            self.assertTrue(run("cut", *arguments, code=2).stderr)
+        data = trace.read_bytes()
+        for bad in (b"", b"text", data[:40], data[:-40] + b"\7" * 40):
+            run("cut", self.write("bad", bad), "-o", out, code=1)
+        self.assertIn(b"not a regular file", run("cut", trace, "-o", "/dev/null", code=1).stderr)
+        self.assertIn(b"cannot write", run("cut", trace, "-o", self.folder / "none/out", code=1).stderr)
+        slow = bytearray(data)
+        slow[0x4D:0x55] = struct.pack("<q", 0)
+        self.assertIn(b"frequency", run("cut", "--to", "1", self.write("bad", bytes(slow)), "-o", out, code=1).stderr)
+        self.assertEqual(out.read_text(), "as it was")
+        self.assertEqual(sorted(path.name for path in self.folder.iterdir()), ["bad", "in.nettrace", "out"])
+
+    def test_damage(self):
+        """Whatever the bytes, there is a result or a message."""
+        data = threads_stream().end()
+        for at in range(0, len(data), 7):
+            trace = self.write("in.nettrace", data[:at] + bytes([data[at] ^ 0x55]) + data[at + 1:])
+            for command in (["cut", trace, "-o", self.folder / "out"], ["schema", trace], ["diff", "--events", trace, trace]):
+                done = subprocess.run([WEIR, *map(str, command)], capture_output=True, check=False)
+                self.assertIn(done.returncode, (0, 1, 3, 4), (at, command))
+                self.assertTrue(done.returncode != 1 or done.stderr, (at, command))
+
+
 class Help(unittest.TestCase):
     def test_exit_codes(self):
-        for command in ("diff", "schema"):
+        for command in ("diff", "schema", "cut"):
             text = " ".join(run(command, "--help").stdout.decode().split())
             self.assertIn(f"usage: weir {command} ", text)
             self.assertIn("Exit codes: 0 ", text)

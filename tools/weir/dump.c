@@ -119,7 +119,7 @@ static const char help[] =
     "tag\n"
     "                 gets one more line: status, lost (null: it is unknown), lost_at_least,\n"
     "                 lost_unknown_after_ns (time of the last sequence point, as ns "
-    "above)\n" WT_FILTER_HELP WT_SPAN_HELP
+    "above)\n" WT_FILTER_HELP WT_SPAN_HELP WT_SPAN_READ_HELP
     "  --first N      print only the first N that pass, then stop reading\n"
     "  --last N       print only the last N that pass\n"
     "  --sorted       print in order of time instead of file order\n"

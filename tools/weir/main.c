@@ -16,6 +16,7 @@ static const struct command commands[] = {
     {"report", wt_report_main, "time per function, from call and return events"},
     {"diff", wt_diff_main, "what is different in two traces"},
     {"schema", wt_schema_main, "the definitions of events, and whether they have changed"},
+    {"cut", wt_cut_main, "write a part of a trace as a trace"},
     {"ps", wt_ps_main, "list the processes that can be traced"},
     {"collect", wt_collect_main, "trace a process, or start one and trace it"},
 };

@@ -11,11 +11,13 @@ enum { WT_OPTION_FROM = 0x200, WT_OPTION_TO };
     {                                                  \
         "to", required_argument, NULL, WT_OPTION_TO    \
     }
-#define WT_SPAN_HELP                                                                             \
-    "  --from S       only events from S seconds after the start of the trace on (1.25); of a\n" \
-    "                 file, only what this part needs is read, and losses before a thread's\n"   \
-    "                 first event in it may be unknown\n"                                        \
+#define WT_SPAN_HELP                                                                       \
+    "  --from S       only events from S seconds after the start of the trace on (1.25)\n" \
     "  --to S         only events before S\n"
+/* For a command that restricts the reading. */
+#define WT_SPAN_READ_HELP                                                                  \
+    "                 Of a file, only what this part needs is read, and losses before a\n" \
+    "                 thread's first event in it may be unknown\n"
 
 /* In nanoseconds since the start of the trace, as events are printed. All zeros is the whole. */
 struct wt_span {

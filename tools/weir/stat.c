@@ -549,7 +549,7 @@ static const char help[] =
     "its losses are known up to its last sequence point, and all counts of losses are lower\n"
     "bounds. The text is then \"lost unknown after 1.234 s\", or \"lost at least 12, unknown\n"
     "after 1.234 s\".\n"
-    "\n" WT_FILTER_HELP WT_SPAN_HELP
+    "\n" WT_FILTER_HELP WT_SPAN_HELP WT_SPAN_READ_HELP
     "  --csv          print the table of events as CSV (RFC 4180), with the columns provider,\n"
     "                 event, id, version, count, payload_bytes; --csv=threads: that of threads,\n"
     "                 capture_thread, thread, name, events, lost (empty if unknown),\n"

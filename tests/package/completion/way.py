@@ -13,7 +13,7 @@ def use(at):
                       f"_weir weir '{words[-1]}' '{before}'; printf '%s\\n' \\\"\\${{COMPREPLY[@]}}\\\"\"").split()
 
     for words, expected in {
-            ("",): ["stat", "dump", "check", "report", "diff", "schema", "ps", "collect", "help", "--help", "--version"],
+            ("",): ["stat", "dump", "check", "report", "diff", "schema", "cut", "ps", "collect", "help", "--help", "--version"],
             ("st",): ["stat"], ("sc",): ["schema"], ("help", "co"): ["collect"],
             ("stat", "--"): ["--provider", "--event", "--thread", "--from", "--to", "--csv", "--json", "--help"],
             ("collect", "-"): ["-p", "-n", "--port", "--providers", "--mode", "--budget", "--rundown", "--timeout", "--duration",
