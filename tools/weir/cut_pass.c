@@ -340,7 +340,7 @@ static void note_time(struct cut *cut, int64_t time)
 void cut_write_point(struct cut *cut, int64_t time)
 {
     uint32_t count = 0;
-    for (uint32_t i = 0; i < cut->thread_count; i++) {
+    for (uint32_t i = 0; cut->threads && i < cut->thread_count; i++) {
         struct cut_thread *thread = &cut->threads[i];
         bool is_wanted = thread->in_point == cut->points || thread->revealed != thread->number;
         if (!thread->is_kept || !is_wanted)

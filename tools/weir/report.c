@@ -121,7 +121,7 @@ static void take_text(const struct wt_event *event, int field, char **text)
            bytes = value.name ? strlen(value.name) + 1 : (size_t)value.size * 3 / 2 + 4;
     char *copy = wt_grow(NULL, &capacity, bytes, 1);
     if (value.name)
-        strcpy(copy, value.name);
+        memcpy(copy, value.name, bytes);
     else
         wt_utf16_to_utf8(value.bytes, value.size, copy, capacity);
     free(*text);

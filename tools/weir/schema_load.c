@@ -41,10 +41,11 @@ static void *take(struct loader *loader, size_t count, size_t size)
 static bool take_text(struct loader *loader, const json_t *json, const char *key, const char **out)
 {
     const char *text = json_string_value(json_object_get(json, key));
-    char *copy = text ? take(loader, strlen(text) + 1, 1) : NULL;
+    size_t size = text ? strlen(text) + 1 : 0;
+    char *copy = text ? take(loader, size, 1) : NULL;
     if (!copy)
         return wrong(loader, "a provider, name, type or keywords is missing, or is no text");
-    strcpy(copy, text);
+    memcpy(copy, text, size);
     *out = copy;
     return true;
 }
