@@ -22,6 +22,7 @@ import tempfile
 
 import attach
 import collect
+import cut
 from readers import CLIENT, DOTNET_TRACE, READER, Failed, Readers, Skip, call, tail
 
 WRITER_FILES = ("fields", "versions", "loss", "threads", "starved", "snapshot")
@@ -358,6 +359,9 @@ def arguments():
     sub.add_argument("--only", metavar="TEXT", default="", help="checks whose names contain the text")
     sub = command("collect", collect.run_collect, "trace a .NET process with weir collect")
     sub.add_argument("weir", type=path)
+    sub = command("cut", cut.run_cut, "read what weir cut writes of real traces and of one with losses")
+    for name, text in (("weir", "weir"), ("host", "lua-host"), ("script", "a script of a million calls"), ("folder", "the traces")):
+        sub.add_argument(name, type=path, help=text)
     return parser.parse_args()
 
 
