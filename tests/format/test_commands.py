@@ -550,6 +550,8 @@ class Cut(Case):
         out.unlink()
         self.assertIn(b"Demo/New has fields that versions 4 and 5 of the format lack", run("cut", trace, "-o", out, code=1).stderr)
         self.assertIn(b"Demo/Tick another level", run("cut", "--event", "Tick", self.version6(level=2), "-o", out, code=1).stderr)
+        stream = Stream6(ProcessId="0")
+        self.assertIn(b"does not name its process", run("cut", self.write("in.nettrace", stream.end()), "-o", out, code=1).stderr)
         stream = Stream6()
         tick = stream.define("Demo", 1, "Tick", [])
         for at in (10, 20):
@@ -586,8 +588,7 @@ class Cut(Case):
 
     def test_damage(self):
         """Whatever the bytes, there is a result or a message."""
-        data = threads_stream().end()
-        for at in range(0, len(data), 7):
+        for data, at in ((data, at) for data in (threads_stream().end(), self.version6().read_bytes()) for at in range(0, len(data), 7)):
             trace = self.write("in.nettrace", data[:at] + bytes([data[at] ^ 0x55]) + data[at + 1:])
             for command in (["cut", trace, "-o", self.folder / "out"], ["schema", trace], ["diff", "--events", trace, trace]):
                 done = subprocess.run([WEIR, *map(str, command)], capture_output=True, check=False)

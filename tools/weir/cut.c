@@ -29,6 +29,13 @@ static bool has_newer_type(const struct wt_field *fields, uint32_t count)
 
 static bool can_be_written(const struct cut *cut)
 {
+    const struct wt_trace_info *info = wt_reader_trace(cut->run.reader);
+    if (info && info->major > 4 && (info->process_id <= 0 || info->processors <= 0)) {
+        wt_complain("%s: it does not name its process and number of processors, which versions 4 "
+                    "and 5 of the format need",
+                    cut->path);
+        return false;
+    }
     for (size_t i = 0; i < cut->metadata_count; i++) {
         const struct wt_metadata *metadata = cut->metadata[i];
         const struct cut_definition *definition = &cut->definitions[i];
