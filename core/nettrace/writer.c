@@ -134,7 +134,7 @@ static void block_close(struct wr_nettrace *nettrace, uint32_t size_at, uint32_t
 /* The date of a day since 1970-01-01 and its weekday, Sunday 0. Not gmtime_r(), which in glibc takes a
  * lock that a fork may leave locked in its child, reads /etc/localtime, and allocates. Counted in
  * years that begin in March, so that the leap day is the last one. */
-static void put_date(struct wr_nettrace *nettrace, uint64_t days)
+WR_COLD static void put_date(struct wr_nettrace *nettrace, uint64_t days)
 {
     uint64_t day = days + 719468, era = day / 146097; /* from 0000-03-01; 400 years */
     uint64_t of_era = day % 146097;
@@ -149,7 +149,8 @@ static void put_date(struct wr_nettrace *nettrace, uint64_t days)
 }
 
 /* SYSTEMTIME has milliseconds; the rest is taken off the tick count of the same moment. */
-void wr_nettrace_put_anchor(struct wr_nettrace *nettrace, const struct wr_nettrace_header *header)
+WR_COLD void wr_nettrace_put_anchor(struct wr_nettrace *nettrace,
+                                    const struct wr_nettrace_header *header)
 {
     uint64_t rest_ns = header->realtime_ns % 1000000u;
     uint64_t ms = header->realtime_ns / 1000000u, seconds = ms / 1000;
