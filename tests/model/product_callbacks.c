@@ -195,6 +195,8 @@ void product_registry_reset(void)
     model_lend(&providers, sizeof providers);
     model_lend(wr_buffers_by_slot, sizeof wr_buffers_by_slot[0] * WR_SESSIONS_MAX);
     model_lend(&wr_buffers_blocking_slots, sizeof wr_buffers_blocking_slots);
+    model_lend(&stack_slots, sizeof stack_slots);
+    model_name(&stack_slots, "stack slots");
     last_pending = &first_pending;
     model_name(&registry_lock, "registry lock");
     model_name(&callbacks_done, "done");
