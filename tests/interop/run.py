@@ -25,7 +25,7 @@ import collect
 import cut
 from readers import CLIENT, DOTNET_TRACE, READER, Failed, Readers, Skip, call, tail
 
-WRITER_FILES = ("fields", "versions", "loss", "threads", "starved", "snapshot")
+WRITER_FILES = tuple(name + version for name in ("fields", "versions", "loss", "threads", "starved", "snapshot") for version in ("", "-v6"))
 
 
 # ---------------------------------------------------------------------------------------------------------

@@ -9,6 +9,8 @@
  *     snapshot  of a flight recorder whose threads have all written more than it keeps, and of
  * which some are gone
  *
+ * Each in V4 (V5 where it needs that) and in V6, as NAME-v6.
+ *
  * usage: interop_writer DIRECTORY
  */
 #define _GNU_SOURCE
@@ -56,9 +58,12 @@ static void fail(const char *what, const char *why)
     exit(1);
 }
 
+static uint8_t format = WEIR_FORMAT_NETTRACE_4; /* of the files that are written */
+
 static char *path_of(char *path, size_t capacity, const char *name, const char *suffix)
 {
-    int length = snprintf(path, capacity, "%s/%s.%s", directory, name, suffix);
+    const char *version = format == WEIR_FORMAT_NETTRACE_6 ? "-v6" : "";
+    int length = snprintf(path, capacity, "%s/%s%s.%s", directory, name, version, suffix);
     if (length < 0 || (size_t)length >= capacity)
         fail(directory, "the path is too long");
     return path;
@@ -81,6 +86,7 @@ static struct weir_session *session_begin(const char *name, const char *provider
     struct weir_error error;
     struct weir_session *session;
     struct weir_session_config config = WEIR_SESSION_CONFIG_INIT;
+    config.format = format;
     config.providers = providers;
     config.sink.write = write_through_gate;
     trace = fopen(path_of(path, sizeof path, name, "nettrace"), "wb");
@@ -172,6 +178,7 @@ static void emit_dynamic(void)
 static void write_fields(void)
 {
     struct weir_session_config config = WEIR_SESSION_CONFIG_INIT;
+    config.format = format;
     struct weir_session *session;
     struct weir_error error;
     char path[4096];
@@ -350,6 +357,7 @@ static void write_snapshot(void)
     struct weir_session *session;
     struct producer producers[8] = {{0}};
     struct weir_session_config config = WEIR_SESSION_CONFIG_INIT;
+    config.format = format;
     struct weir_sink sink = WEIR_SINK_INIT;
     struct weir_stats stats = WEIR_STATS_INIT;
     uint64_t attempted = 0;
@@ -381,6 +389,16 @@ static void write_snapshot(void)
     fclose(config.sink.context);
 }
 
+static void write_all(void)
+{
+    write_fields();
+    write_versions();
+    write_lossy("loss", 1 << 20, 4, 4, 500000, 0, 0);
+    write_lossy("threads", 1 << 20, 50, 1, 20000, 0, 0);
+    write_lossy("starved", 1 << 20, 50, 1, 20000, 5, 45);
+    write_snapshot();
+}
+
 int main(int argc, char **argv)
 {
     struct weir_error error;
@@ -391,11 +409,8 @@ int main(int argc, char **argv)
     directory = argv[1];
     if (weir_provider_register(&weir_provider_Interop, NULL, NULL, NULL, &error) != WEIR_OK)
         fail("provider", error.text);
-    write_fields();
-    write_versions();
-    write_lossy("loss", 1 << 20, 4, 4, 500000, 0, 0);
-    write_lossy("threads", 1 << 20, 50, 1, 20000, 0, 0);
-    write_lossy("starved", 1 << 20, 50, 1, 20000, 5, 45);
-    write_snapshot();
+    write_all();
+    format = WEIR_FORMAT_NETTRACE_6;
+    write_all();
     return 0;
 }
