@@ -155,6 +155,13 @@ static inline bool wr_buffers_must_span(const struct wr_buffers *buffers, uint32
     return bytes > buffers->segment_bytes - WR_SEGMENT_HEADER_BYTES;
 }
 
+/* Does a record of `bytes` need more than half of the segments? */
+static inline bool wr_buffers_is_too_large(const struct wr_buffers *buffers, uint32_t bytes)
+{
+    return wr_buffers_must_span(buffers, bytes) &&
+           bytes / (buffers->segment_bytes - WR_SEGMENT_HEADER_BYTES) >= buffers->segment_count / 2;
+}
+
 /* Room for a record of `bytes`, which must fit into a segment; opens a fresh one if necessary. On
  * ROOM, `segment` and `commit` say where to write. */
 enum wr_room wr_buffers_room_slow(struct wr_lane *lane, struct wr_segment **segment,

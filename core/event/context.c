@@ -2,12 +2,12 @@
 #include <string.h>
 #include "event/event.h"
 #include "event/registry.h"
+#include "event/with.h"
 #include "os/os.h"
 
 /* --- Chains. --------------------------------------------------------------------------------- */
 
-/* The calling thread's record; NULL if there is no memory. */
-static struct wr_thread *attach(void)
+WR_COLD struct wr_thread *wr_context_attach(void)
 {
     if (wr_self.thread)
         return wr_self.thread;
@@ -28,27 +28,25 @@ static void chain_set(struct wr_thread *thread, struct weir_context *newest)
     wr_self_leave();
 }
 
-WR_COLD WEIR_API bool weir_context_push(struct weir_context *context)
+WR_COLD WEIR_API void weir_context_push(struct weir_context *context)
 {
-    struct wr_thread *thread = attach();
-    if (thread) {
-        context->next = thread->context;
-        chain_set(thread, context);
-    }
-    return true;
+    struct wr_thread *thread = wr_context_attach();
+    if (!thread)
+        return;
+    context->next = thread->context;
+    chain_set(thread, context);
 }
 
-WR_COLD WEIR_API bool weir_context_pop(bool value)
+WR_COLD WEIR_API void weir_context_pop(void)
 {
     struct wr_thread *thread = wr_self.thread;
     if (thread && thread->context)
         chain_set(thread, thread->context->next);
-    return value;
 }
 
 WR_COLD WEIR_API struct weir_context *weir_context_swap(struct weir_context *newest)
 {
-    struct wr_thread *thread = newest ? attach() : wr_self.thread;
+    struct wr_thread *thread = newest ? wr_context_attach() : wr_self.thread;
     if (!thread)
         return NULL;
     struct weir_context *before = thread->context;
@@ -160,7 +158,7 @@ static void id_make(struct weir_activity *activity, struct weir_activity *parent
 
 WR_COLD WEIR_API void weir_activity_start(struct weir_activity *activity)
 {
-    struct wr_thread *thread = attach();
+    struct wr_thread *thread = wr_context_attach();
     struct weir_context *newest = thread ? thread->context : NULL;
     while (newest && !newest->activity)
         newest = newest->next;
@@ -171,7 +169,7 @@ WR_COLD WEIR_API void weir_activity_start(struct weir_activity *activity)
     activity->context.activity_id = &activity->guid;
     activity->context.related_activity_id = parent ? &parent->guid : NULL;
     activity->context.activity = activity;
-    (void)weir_context_push(&activity->context);
+    weir_context_push(&activity->context);
 }
 
 WR_COLD WEIR_API void weir_activity_stop(struct weir_activity *activity)

@@ -133,15 +133,15 @@ static uint32_t record_bytes(const struct attempt *attempt, uint64_t flags)
 }
 
 static void attempt_begin(struct attempt *attempt, const struct weir_event *event,
-                          const void *payload, struct wr_stamp stamp)
+                          const void *payload, struct wr_stamp stamp, const struct wr_extra *extra)
 {
     attempt->event = event;
     attempt->definition = wr_definition_of(event);
     attempt->payload = payload;
     attempt->stamp = stamp;
     memset(&attempt->with, 0, sizeof attempt->with);
-    if (wr_self.thread->context)
-        wr_with_gather(&attempt->with, attempt->definition, wr_self.thread->context);
+    if (extra || wr_self.thread->context)
+        wr_with_gather(&attempt->with, attempt->definition, extra, wr_self.thread->context);
     wr_payload_measure(attempt->definition, payload, &attempt->size);
 }
 
@@ -150,8 +150,8 @@ static enum wr_room emit_whole(struct wr_lane *lane, struct attempt *attempt, ui
 {
     struct wr_segment *segment;
     uint64_t commit;
-    enum wr_room room = room_in_time(lane, record_bytes(attempt, flags), &attempt->stamp, &segment,
-                                     &commit);
+    enum wr_room room =
+        room_in_time(lane, record_bytes(attempt, flags), &attempt->stamp, &segment, &commit);
     if (room != WR_ROOM)
         return room;
     wr_record_write(segment, commit, attempt->definition, attempt->payload, &attempt->size,
@@ -169,6 +169,9 @@ static enum wr_room emit_to_lane(struct wr_lane *lane, struct attempt *attempt)
         return WR_ROOM_LOST;
     }
     uint64_t flags = wr_with_flags(&attempt->with, lane->buffers->has_stacks);
+    if ((flags & WR_RECORD_STACK) &&
+        wr_buffers_is_too_large(lane->buffers, record_bytes(attempt, flags)))
+        flags = (flags & ~WR_RECORD_STACK) | WR_RECORD_STACK_CUT; /* the event is worth more */
     if (!wr_buffers_must_span(lane->buffers, record_bytes(attempt, flags)))
         return emit_whole(lane, attempt, flags);
     return wr_emit_span(lane, attempt->definition, attempt->payload, &attempt->size, &attempt->with,
@@ -351,7 +354,7 @@ WR_COLD static WR_NOINLINE bool emit_to_others(const struct weir_event *event, c
         wr_stamp_forget(&stamp);
         is_written = false;
     }
-    attempt_begin(&attempt, event, payload, stamp);
+    attempt_begin(&attempt, event, payload, stamp, NULL);
     if (wr_self.pending)
         is_written = emit_to_all(thread, wr_self.pending, &attempt);
     wr_pin_leave_own(thread);
@@ -533,7 +536,7 @@ WR_NOINLINE bool wr_emit_at_pinned_slow(const struct weir_event *event, uint64_t
 /* --- Outside the pin. ------------------------------------------------------------------------ */
 
 static bool emit_entered(const struct weir_event *event, const void *payload, struct wr_stamp stamp,
-                         uint64_t session_id)
+                         uint64_t session_id, const struct wr_extra *extra)
 {
     wr_self.patience_ns = WR_PATIENCE_NS;
     struct wr_thread *thread = wr_thread_attach();
@@ -547,7 +550,7 @@ static bool emit_entered(const struct weir_event *event, const void *payload, st
     wr_self.pending = mask_of(event, session_id);
     if (wr_self.pending) {
         struct attempt attempt;
-        attempt_begin(&attempt, event, payload, stamp);
+        attempt_begin(&attempt, event, payload, stamp, extra);
         is_written = emit_to_all(thread, wr_self.pending, &attempt);
     }
     wr_pin_leave_own(thread);
@@ -556,7 +559,7 @@ static bool emit_entered(const struct weir_event *event, const void *payload, st
 
 /* `session_id`: 0: to all sessions that want it. */
 static bool emit_slow(const struct weir_event *event, const void *payload, struct wr_stamp stamp,
-                      uint64_t session_id)
+                      uint64_t session_id, const struct wr_extra *extra)
 {
     if (wr_self.capture && (session_id == 0 || session_id == wr_self.capture_id))
         return wr_self.capture(wr_self.capture_context, event, payload, &stamp);
@@ -565,26 +568,32 @@ static bool emit_slow(const struct weir_event *event, const void *payload, struc
     if (!weir_event_is_enabled(event))
         return false;
     wr_self_enter();
-    bool is_written = emit_entered(event, payload, stamp, session_id);
+    bool is_written = emit_entered(event, payload, stamp, session_id, extra);
     leave();
     return is_written;
 }
 
 WR_NOINLINE bool wr_emit_slow(const struct weir_event *event, const void *payload)
 {
-    return emit_slow(event, payload, UNREAD, 0);
+    return emit_slow(event, payload, UNREAD, 0, NULL);
+}
+
+WR_COLD bool wr_emit_extra(const struct weir_event *event, const void *payload,
+                           const struct wr_extra *extra)
+{
+    return emit_slow(event, payload, UNREAD, 0, extra);
 }
 
 WR_NOINLINE bool wr_emit_at_slow(const struct weir_event *event, uint64_t stamp,
                                  const void *payload)
 {
-    return emit_slow(event, payload, (struct wr_stamp){.ticks = stamp, .is_given = true}, 0);
+    return emit_slow(event, payload, (struct wr_stamp){.ticks = stamp, .is_given = true}, 0, NULL);
 }
 
 WR_COLD WEIR_API bool weir_session_emit(uint64_t session_id, const struct weir_event *event,
                                         const void *payload)
 {
-    return session_id != 0 && emit_slow(event, payload, UNREAD, session_id);
+    return session_id != 0 && emit_slow(event, payload, UNREAD, session_id, NULL);
 }
 
 /* --- Payloads in words. ---------------------------------------------------------------------- */

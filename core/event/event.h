@@ -16,6 +16,7 @@ struct wr_buffers;
 struct wr_lane;
 struct wr_record_out;
 struct wr_segment;
+struct wr_extra;
 struct wr_with;
 
 #define WR_FIELDS_MAX     64
@@ -230,6 +231,9 @@ bool wr_emit_unfit(const struct weir_event *event, const void *payload, struct w
  * which they leave. */
 bool wr_emit_slow(const struct weir_event *event, const void *payload);
 bool wr_emit_pinned_slow(const struct weir_event *event, const void *payload);
+/* The same with what goes with the event. */
+bool wr_emit_extra(const struct weir_event *event, const void *payload,
+                   const struct wr_extra *extra);
 /* The same for a payload in words, of which the event uses as many as it has. */
 bool wr_emit_words_slow(const struct weir_event *event, uint64_t a, uint64_t b, uint64_t c,
                         uint64_t d, uint64_t e);

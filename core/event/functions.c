@@ -41,6 +41,7 @@ static const struct weir_functions functions = {
     .activity_stop = weir_activity_stop,
     .stack_hook_set = weir_stack_hook_set,
     .emit_stack = weir_emit_stack,
+    .emit_with = weir_emit_with,
 };
 
 const struct weir_functions *weir_functions_get(void)

@@ -79,7 +79,9 @@ static void fork_leave(void)
 {
     wr_compiler_barrier();
     wr_self.depth--;
-    wr_self.ready = wr_self.fork_ready;
+    /* Not if another handler of the fork has given the thread a context. */
+    if (!wr_self.thread || !wr_self.thread->context)
+        wr_self.ready = wr_self.fork_ready;
 }
 
 static void after_fork_parent(void)

@@ -54,10 +54,8 @@ WR_COLD WEIR_API void weir_thread_reset(void)
     if (wr_self.is_drain || wr_self.capture || wr_self.fork_depth > 0)
         return;
     uint64_t signals = wr_os_signals_block();
-    if (wr_self.thread && wr_self.thread->has_kept) {
-        wr_self.thread->context = wr_self.thread->context_kept; /* the own one's frame is gone */
-        wr_self.thread->has_kept = false;
-    }
+    if (wr_self.thread)
+        wr_self.thread->is_capturing = false;
     if (wr_self_is_inside()) {
         wr_self.patience_ns = WR_PATIENCE_NS;
         reset_inside(wr_self.thread);

@@ -2,6 +2,15 @@
 
 #include "event/event.h"
 
+static void stack_take(struct wr_with *with, const uint64_t *stack, uint32_t count, bool is_cut)
+{
+    with->stack = stack;
+    with->stack_count = count < WR_STACK_ADDRESSES_MAX ? count : WR_STACK_ADDRESSES_MAX;
+    is_cut |= with->stack_count != count || count == 0;
+    with->flags |= is_cut ? WR_RECORD_STACK_CUT : 0;
+    with->flags |= count ? WR_RECORD_STACK : 0;
+}
+
 /* What only the newest context gives. */
 static void newest_take(struct wr_with *with, const struct wr_event_definition *definition,
                         const struct weir_context *newest)
@@ -10,31 +19,34 @@ static void newest_take(struct wr_with *with, const struct wr_event_definition *
         with->related_activity_id = newest->related_activity_id;
         with->flags |= WR_RECORD_RELATED;
     }
-    if (!newest->stack)
-        return;
-    with->stack = newest->stack;
-    with->stack_count = newest->stack_count;
-    if (with->stack_count > WR_STACK_ADDRESSES_MAX)
-        with->stack_count = WR_STACK_ADDRESSES_MAX;
-    bool is_cut = newest->reserved || with->stack_count != newest->stack_count;
-    with->flags |= is_cut || with->stack_count == 0 ? WR_RECORD_STACK_CUT : 0;
-    with->flags |= with->stack_count ? WR_RECORD_STACK : 0;
+    if (newest->stack)
+        stack_take(with, newest->stack, newest->stack_count, false);
+}
+
+static void any_take(struct wr_with *with, const struct weir_context *context)
+{
+    if (context->activity_id && !(with->flags & WR_RECORD_ACTIVITY)) {
+        with->activity_id = context->activity_id;
+        with->flags |= WR_RECORD_ACTIVITY;
+    }
+    if (context->thread_id && !(with->flags & WR_RECORD_THREAD)) {
+        with->thread_id = context->thread_id;
+        with->flags |= WR_RECORD_THREAD;
+    }
 }
 
 WR_COLD void wr_with_gather(struct wr_with *with, const struct wr_event_definition *definition,
-                            const struct weir_context *newest)
+                            const struct wr_extra *extra, const struct weir_context *chain)
 {
-    newest_take(with, definition, newest);
-    for (const struct weir_context *context = newest; context; context = context->next) {
-        if (context->activity_id && !(with->flags & WR_RECORD_ACTIVITY)) {
-            with->activity_id = context->activity_id;
-            with->flags |= WR_RECORD_ACTIVITY;
-        }
-        if (context->thread_id && !(with->flags & WR_RECORD_THREAD)) {
-            with->thread_id = context->thread_id;
-            with->flags |= WR_RECORD_THREAD;
-        }
-    }
+    const struct weir_context *own = extra ? extra->context : NULL, *newest = own ? own : chain;
+    if (newest)
+        newest_take(with, definition, newest);
+    if (extra && extra->stack && !with->stack)
+        stack_take(with, extra->stack, extra->stack_count, extra->is_cut);
+    if (own)
+        any_take(with, own);
+    for (; chain; chain = chain->next)
+        any_take(with, chain);
 }
 
 WR_COLD void wr_with_put(const struct wr_with *with, uint64_t flags, struct wr_record_out *out)

@@ -22,9 +22,20 @@ struct wr_with {
     uint64_t stack_count;
 };
 
-/* `with` is all zeros; `newest`: of a thread's contexts. */
+/* What one event has beside its thread's contexts. */
+struct wr_extra {
+    const struct weir_context *context; /* in front of the thread's; NULL: none */
+    const uint64_t *stack; /* of the hook, unless the newest context has one; or NULL */
+    uint32_t stack_count;
+    bool is_cut;
+};
+
+/* `with` is all zeros; `chain`: the newest of the thread's contexts, or NULL, as `extra` may be. */
 void wr_with_gather(struct wr_with *with, const struct wr_event_definition *definition,
-                    const struct weir_context *newest);
+                    const struct wr_extra *extra, const struct weir_context *chain);
+
+/* The calling thread's record, for its contexts; NULL if there is no memory. */
+struct wr_thread *wr_context_attach(void);
 
 /* The flags and the bytes of the record of a session that wants stacks, or none. */
 static inline uint64_t wr_with_flags(const struct wr_with *with, bool has_stacks)

@@ -37,10 +37,7 @@ struct wr_thread {
      * the address of that. */
     uint32_t *last_loss;
     struct weir_context *context; /* WRITER: the newest of its chain; NULL: none */
-    /* WRITER: while weir_emit_stack() has put its own context in front of the chain, what the
-     * chain was before. */
-    struct weir_context *context_kept;
-    bool has_kept;
+    bool is_capturing; /* WRITER: it is in the host's hook for stacks */
 
     WR_ALIGNED_LINE struct wr_thread *next; /* ANY(RECORD): all records; the list never shrinks */
     struct wr_thread *free_next;            /* ANY(THREAD): free records */

@@ -119,7 +119,7 @@ static struct wr_thread *record_take(void)
     thread->id = wr_os_thread_id();
     thread->last_loss = &wr_self.last_loss;
     thread->context = NULL;
-    thread->has_kept = false;
+    thread->is_capturing = false;
     wr_thread_name_forget(thread);
     /* 1 for the thread itself, which its exit counts down. */
     wr_u32_store_release(&thread->lane_count, 1);

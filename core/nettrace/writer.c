@@ -49,8 +49,9 @@ enum {
 
 #define EVENT_HEADER_BYTES_MAX  96u /* ours has 84 at most: flags, eight varints, two ids */
 #define BLOCK_CONTENT_BYTES_MAX WR_NETTRACE_BLOCK_BYTES_MAX
-/* An event needs its header, its payload, and up to 7 bytes that the copy writes past it. */
-#define BUFFER_BYTES_FOR_EVENT (EVENT_HEADER_BYTES_MAX + WR_PAYLOAD_BYTES_MAX + 16u)
+/* An event needs its header, its payload, up to 7 bytes that the copy writes past it, and those of its
+ * block around it. */
+#define BUFFER_BYTES_FOR_EVENT (EVENT_HEADER_BYTES_MAX + WR_PAYLOAD_BYTES_MAX + 64u)
 /* 64 fields and three names of 255 bytes each, in UTF-16. */
 #define METADATA_BYTES_MAX (64u << 10)
 /* What a varint below 2^21 takes at most. */

@@ -300,7 +300,7 @@ WR_COLD void wr_drain_stream_init(struct weir_session *session, struct wr_stream
     wr_nettrace_init(&drain->nettrace, stream, buffer);
     if (session->config.format == WEIR_FORMAT_NETTRACE_6)
         wr_nettrace_use_v6(&drain->nettrace);
-    memset(drain->abouts, 0, sizeof drain->abouts);
+    wr_abouts_forget(&drain->abouts);
     wr_stacks_forget(&drain->stacks);
 }
 

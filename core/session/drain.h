@@ -10,13 +10,13 @@
 #include "lane/record.h"
 #include "lane/track.h"
 #include "nettrace/writer.h"
+#include "session/abouts.h"
 #include "session/stacks.h"
 
 struct weir_session;
 struct wr_lane;
 
 #define WR_SCRATCH_BYTES (2 * (WR_PAYLOAD_BYTES_MAX + UINT64_C(1)) + (8u << 10))
-#define WR_ABOUTS 64u
 #define WR_SCRATCH_JOINED (WR_PAYLOAD_BYTES_MAX + UINT64_C(1))
 
 enum wr_drain_go {
@@ -83,10 +83,7 @@ struct wr_drain {
     const struct wr_drain_way *way; /* CONST after wr_drain_begin() */
     struct wr_nettrace nettrace;
     struct wr_stacks stacks; /* since the last sequence point */
-    /* V6: threads that events are about, by a hash of their ids; a later one takes the place of one. */
-    struct {
-        uint64_t thread_id, index;
-    } abouts[WR_ABOUTS];
+    struct wr_abouts abouts; /* V6: the threads that events are about */
     unsigned char *scratch;  /* pages for two payloads: one with converted strings; one joined
                                   from several segments, or the rundown's */
     uint64_t offset;         /* added to stamps, so that the stream's time never steps back */

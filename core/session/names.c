@@ -79,7 +79,7 @@ static void lane_name(struct weir_session *session, struct wr_lane *lane, bool a
 
 /* If the name is known, it is in the thread's row, and no event follows for it. */
 WR_COLD void wr_names_introduce(struct weir_session *session, const struct wr_track *track,
-                                const struct wr_lane *lane)
+                                struct wr_lane *lane)
 {
     struct wr_nettrace *nettrace = &session->drain.nettrace;
     union wr_name_text text = {.bytes = "Weir"};

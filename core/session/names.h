@@ -26,6 +26,6 @@ void wr_names_look(struct weir_session *session);
 /* V6: the row of a thread that the next point names for the first time; `lane`: NULL for the drain's
  * own. */
 void wr_names_introduce(struct weir_session *session, const struct wr_track *track,
-                        const struct wr_lane *lane);
+                        struct wr_lane *lane);
 
 #endif

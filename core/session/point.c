@@ -88,7 +88,7 @@ static void rows_write(struct weir_session *session, uint64_t ticks)
 /* If a number is far from the last one that a reader has seen, in a point or on an event, writes
  * intermediate points with steps that a reader can subtract. */
 static void row_add(struct weir_session *session, uint64_t ticks, struct wr_track *track,
-                    const struct wr_lane *lane)
+                    struct wr_lane *lane)
 {
     struct wr_drain *drain = &session->drain;
     if (track->listed == 0)

@@ -50,6 +50,7 @@ static void drain_memory_release(struct weir_session *session)
     wr_os_pages_unmap(session->drain.scratch, WR_SCRATCH_BYTES);
     wr_os_pages_unmap(session->box.bytes, WR_BOX_BYTES);
     wr_stacks_release(&session->drain.stacks);
+    wr_abouts_forget(&session->drain.abouts);
 }
 
 /* A process without a hook has few stacks, or none: each is written with its event. */

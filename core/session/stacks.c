@@ -4,13 +4,16 @@
 #include "base/compiler.h"
 #include "os/os.h"
 
+#define SLOTS_MAX (1u << 16) /* each point clears them */
+
 WR_COLD bool wr_stacks_reserve(struct wr_stacks *stacks, uint32_t bytes)
 {
     unsigned char *memory = wr_os_pages_map(bytes);
     if (!memory)
         return false;
     stacks->slot_count = 1;
-    while (2 * stacks->slot_count * sizeof(struct wr_stack_slot) <= bytes / 4)
+    while (2 * stacks->slot_count * sizeof(struct wr_stack_slot) <= bytes / 4 &&
+           stacks->slot_count < SLOTS_MAX)
         stacks->slot_count *= 2;
     uint32_t slot_bytes = stacks->slot_count * (uint32_t)sizeof(struct wr_stack_slot);
     stacks->bytes = bytes;

@@ -40,18 +40,19 @@ static uint32_t stack_write(struct wr_drain *drain, const unsigned char *stack, 
     return id;
 }
 
-/* V6: the index of a thread that an event is about. It has a row for that, whether it traces or not. */
+/* V6: the index of a thread that an event is about. It has a row for that, whether it traces or not.
+ * 0, so that the event is about the thread that wrote it, if there is no memory for one more. */
 static uint64_t about_index(struct weir_session *session, uint64_t thread_id)
 {
     struct wr_drain *drain = &session->drain;
-    uint64_t place = (thread_id * UINT64_C(0x9E3779B97F4A7C15)) >> 58;
-    if (drain->abouts[place].thread_id != thread_id) {
-        drain->abouts[place].thread_id = thread_id;
-        drain->abouts[place].index = wr_buffers_capture_id();
-        wr_nettrace_thread(&drain->nettrace, drain->abouts[place].index, wr_os_process_id(),
-                           thread_id, "");
+    struct wr_about *about = wr_abouts_find(&drain->abouts, thread_id);
+    if (!about)
+        return 0;
+    if (about->index == 0) {
+        about->index = wr_buffers_capture_id();
+        wr_nettrace_thread(&drain->nettrace, about->index, wr_os_process_id(), thread_id, "");
     }
-    return drain->abouts[place].index;
+    return about->index;
 }
 
 WR_COLD static void count_cut(struct weir_session *session)

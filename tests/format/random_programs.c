@@ -301,7 +301,7 @@ static void emit(uint32_t number)
     bool is_written =
         weir_event_emit(definition->event, values, definition->field_count, sizeof *values);
     if (has_context)
-        (void)weir_context_pop(is_written);
+        weir_context_pop();
     if (!is_written)
         fail("Event%u was not written", number);
 }

@@ -18,7 +18,7 @@ void wr_names_write(struct weir_session *session, enum wr_names_ask ask)
 }
 
 void wr_names_introduce(struct weir_session *session, const struct wr_track *track,
-                        const struct wr_lane *lane)
+                        struct wr_lane *lane)
 {
     (void)session;
     (void)track;

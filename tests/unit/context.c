@@ -278,6 +278,58 @@ static void test_one_event(void **state)
     }
 }
 
+static uint64_t emit_plain(void)
+{
+    WEIR_EMIT(Context, Work, 1);
+    return 2;
+}
+
+/* What an argument emits has nothing of the context, which is in no chain. */
+static void test_argument_emits(void **state)
+{
+    (void)state;
+    struct weir_session_config config = config_of(WEIR_FORMAT_NETTRACE_4);
+    struct weir_session *session = unit_start(&config);
+    static const struct weir_guid id = {{7}};
+    struct weir_context context = WEIR_CONTEXT_INIT;
+    context.activity_id = &id;
+    WEIR_EMIT_WITH(&context, Context, Work, emit_plain());
+    assert_null(weir_context_swap(NULL));
+    struct file file = stop(session);
+    assert_int_equal(file.count, 2);
+    assert_int_equal(file.found[0].activity_id[0], 0);
+    assert_int_equal(file.found[1].activity_id[0], 7);
+    free(file.found);
+}
+
+static void count_thread(void *context, const struct wt_event *event)
+{
+    uint32_t *count = context;
+    *count += event->thread_id >= 5000000;
+}
+
+/* A sampler of many threads: in V6 each of them has one row. */
+static void test_many_threads(void **state)
+{
+    (void)state;
+    struct weir_session_config config = config_of(WEIR_FORMAT_NETTRACE_6);
+    struct weir_session *session = unit_start(&config);
+    for (uint64_t i = 0; i < 3000; i++) {
+        struct weir_context context = WEIR_CONTEXT_INIT;
+        context.thread_id = 5000000 + i % 1000;
+        WEIR_EMIT_WITH(&context, Context, Work, i);
+    }
+    uint32_t count = 0;
+    const void *bytes;
+    uint64_t size;
+    assert_int_equal(weir_session_stop(session, NULL), WEIR_OK);
+    unit_read_memory(session, (struct wt_handlers){.event = count_thread}, &count);
+    assert_int_equal(weir_session_memory(session, &bytes, &size), WEIR_OK);
+    assert_int_equal(count, 3000);
+    assert_true(size < 3000 * 16 + 1000 * 80); /* the events, and a row and a block each */
+    weir_session_destroy(session);
+}
+
 /* --- The hook. ------------------------------------------------------------------------------- */
 
 static int32_t captured;
@@ -379,10 +431,11 @@ static void test_bound(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_activities), cmocka_unit_test(test_paths),
-        cmocka_unit_test(test_numbers),    cmocka_unit_test(test_swap),
-        cmocka_unit_test(test_one_event),  cmocka_unit_test(test_hook),
-        cmocka_unit_test(test_bound),      cmocka_unit_test(test_hook_is_not_called),
+        cmocka_unit_test(test_activities),   cmocka_unit_test(test_paths),
+        cmocka_unit_test(test_numbers),      cmocka_unit_test(test_swap),
+        cmocka_unit_test(test_one_event),    cmocka_unit_test(test_argument_emits),
+        cmocka_unit_test(test_many_threads), cmocka_unit_test(test_hook),
+        cmocka_unit_test(test_bound),        cmocka_unit_test(test_hook_is_not_called),
     };
     if (weir_provider_register(&weir_provider_Context, NULL, NULL, NULL, NULL) != WEIR_OK)
         return 1;

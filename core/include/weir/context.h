@@ -60,8 +60,8 @@ struct weir_context {
      * numbers that the host's rundown gives names for. */
     const uint64_t *stack;
     uint32_t stack_count; /* of addresses; those beyond 1,000 are cut */
-    /* The library's, while the context is in a chain; before that 0 and NULL. */
-    uint32_t reserved;
+    uint32_t reserved;    /* 0 */
+    /* The library's, while the context is in a chain; before that NULL. */
     struct weir_context *next;
     struct weir_activity *activity;
 };
@@ -73,15 +73,15 @@ struct weir_context {
 
 /*
  * Puts a context in front of the calling thread's chain, until the matching weir_context_pop().
- * A context is in one chain at a time. Any thread that belongs to the host, but no signal handler;
- * does not wait. The thread's first call may map a page; if there is no memory, the call does nothing.
- * Returns true, for use in expressions.
+ * A context is in one chain at a time. An event of a signal handler that interrupts the thread
+ * meanwhile belongs to the chain too. Any thread that belongs to the host, but no signal handler; does
+ * not wait. The thread's first call may map a page; if there is no memory, the call does nothing.
  */
-WEIR_API bool weir_context_push(struct weir_context *context);
+WEIR_API void weir_context_push(struct weir_context *context);
 
-/* Takes the newest context out of the thread's chain; nothing if the chain is empty. Returns
- * `value`, for use in expressions. Threads as weir_context_push(). */
-WEIR_API bool weir_context_pop(bool value);
+/* Takes the newest context out of the thread's chain; nothing if the chain is empty. Threads as
+ * weir_context_push(). */
+WEIR_API void weir_context_pop(void);
 
 /* Replaces the thread's whole chain and returns the one before; NULL is the empty chain. For hosts
  * that switch coroutines or tasks. Threads as weir_context_push(). */
@@ -124,7 +124,7 @@ WEIR_API void weir_activity_stop(struct weir_activity *activity);
  * first, and returns how many. It is called before the event's stamp is taken, outside the library's
  * locks and pins, on the thread that emits, and in any context that the host emits such an event in,
  * signal handlers included. It may take its time, but events that it emits carry no stack. It is not
- * called while no session wants the event together with its stack.
+ * called while no session wants the event together with its stack. It must not end its thread.
  *
  * A count of 0 or below gives an event without a stack, and one above `max` counts as `max`; both are
  * counted (stacks_cut in weir/session.h).
@@ -146,11 +146,20 @@ struct weir_stack_hook {
  * frames_max), WEIR_NO_MEMORY. */
 WEIR_API enum weir_result weir_stack_hook_set(const struct weir_stack_hook *hook);
 
-/* weir_emit(), weir/trace.h, with a stack from the hook. The generated emitters of events with
- * WEIR_EVENT_STACK call it, and so does weir_event_emit(). Without a hook, or if a context gives the
- * event a stack, it is weir_emit(). */
 struct weir_event;
+
+/* weir_emit(), weir/trace.h, with a stack from the hook. The generated emitters P_Name() of events with
+ * WEIR_EVENT_STACK call it, and so does weir_event_emit(); emitters that take a stamp or a session do
+ * not. Without a hook, or if the thread's newest context has a stack, it is weir_emit(). The addresses
+ * are on the caller's stack, 4 KiB. */
 WEIR_API bool weir_emit_stack(const struct weir_event *event, const void *payload);
+
+/* weir_emit() with a context for this event alone, as if it were the newest of the thread's chain; it
+ * is in no chain, so it may be constant. With the hook's stack if the event is declared to have one and
+ * the context has none. The generated emitters P_Name_with(context, fields...) call it, and
+ * WEIR_EMIT_WITH does. */
+WEIR_API bool weir_emit_with(const struct weir_event *event, const void *payload,
+                             const struct weir_context *context);
 
 #ifdef __cplusplus
 }

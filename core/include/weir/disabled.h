@@ -49,13 +49,11 @@ WEIR_API uint32_t weir_version_number(void)
 
 #ifdef WEIR_DISABLE_CONTEXT_
 #undef WEIR_DISABLE_CONTEXT_
-WEIR_API bool weir_context_push(struct weir_context *context)
+WEIR_API void weir_context_push(struct weir_context *context)
 {
-    return true;
 }
-WEIR_API bool weir_context_pop(bool value)
+WEIR_API void weir_context_pop(void)
 {
-    return value;
 }
 WEIR_API struct weir_context *weir_context_swap(struct weir_context *newest)
 {
@@ -72,6 +70,11 @@ WEIR_API enum weir_result weir_stack_hook_set(const struct weir_stack_hook *hook
     return WEIR_OK;
 }
 WEIR_API bool weir_emit_stack(const struct weir_event *event, const void *payload)
+{
+    return false;
+}
+WEIR_API bool weir_emit_with(const struct weir_event *event, const void *payload,
+                             const struct weir_context *context)
 {
     return false;
 }

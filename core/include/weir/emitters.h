@@ -358,6 +358,12 @@ WEIR_INLINE_ bool weir_emit_packed_at_(const struct weir_event *event, uint64_t 
         WEIR_CAT_(WEIR_BODY_AT_, WEIR_KIND_(__VA_ARGS__))(__VA_ARGS__)                         \
     }                                                                                          \
     __attribute__((unused)) static inline bool                                                 \
+    WEIR_EMITTER_WITH_NAME_(__VA_ARGS__)(                                                      \
+        WEIR_CAT_(WEIR_PARAMS_WITH_, WEIR_KIND_(__VA_ARGS__))(__VA_ARGS__))                    \
+    {                                                                                          \
+        WEIR_CAT_(WEIR_BODY_WITH_, WEIR_KIND_(__VA_ARGS__))(__VA_ARGS__)                       \
+    }                                                                                          \
+    __attribute__((unused)) static inline bool                                                 \
     WEIR_EMITTER_TO_NAME_(__VA_ARGS__)(                                                        \
         WEIR_CAT_(WEIR_PARAMS_TO_, WEIR_KIND_(__VA_ARGS__))(__VA_ARGS__))                      \
     {                                                                                          \
@@ -368,6 +374,7 @@ WEIR_INLINE_ bool weir_emit_packed_at_(const struct weir_event *event, uint64_t 
 #define WEIR_EMITTER_NAME_(P, N, ...) WEIR_CAT_(WEIR_PREFIX_ P, N)
 #define WEIR_EMITTER_AT_NAME_(P, N, ...) WEIR_CAT_(WEIR_PREFIX_ P, N##_at)
 #define WEIR_EMITTER_TO_NAME_(P, N, ...) WEIR_CAT_(WEIR_PREFIX_ P, N##_to)
+#define WEIR_EMITTER_WITH_NAME_(P, N, ...) WEIR_CAT_(WEIR_PREFIX_ P, N##_with)
 #define WEIR_PREFIX_(prefix, events) prefix
 #define WEIR_EVENTS_(prefix, events) events
 #define WEIR_PARAMS_NONE(...) void
@@ -379,6 +386,9 @@ WEIR_INLINE_ bool weir_emit_packed_at_(const struct weir_event *event, uint64_t 
 #define WEIR_PARAMS_TO_NONE(...) uint64_t weir_session_
 #define WEIR_PARAMS_TO_SOME(...) uint64_t weir_session_, WEIR_PARAMS_SOME(__VA_ARGS__)
 #define WEIR_PARAMS_TO_MANY(...) void
+#define WEIR_PARAMS_WITH_NONE(...) const struct weir_context *weir_context_
+#define WEIR_PARAMS_WITH_SOME(...) const struct weir_context *weir_context_, WEIR_PARAMS_SOME(__VA_ARGS__)
+#define WEIR_PARAMS_WITH_MANY(...) void
 #define WEIR_BODY_NONE(P, N, I, V, L, ...)                                                     \
     WEIR_ORDER_(L)                                                                             \
     return WEIR_HAS_STACK_(L) ? weir_emit_stack(&WEIR_EVENTS_ P.N, WEIR_NULL_)                 \
@@ -390,6 +400,10 @@ WEIR_INLINE_ bool weir_emit_packed_at_(const struct weir_event *event, uint64_t 
     WEIR_ORDER_(L)                                                                             \
     return weir_session_emit(weir_session_, &WEIR_EVENTS_ P.N, WEIR_NULL_);
 #define WEIR_BODY_TO_MANY(...) return false;
+#define WEIR_BODY_WITH_NONE(P, N, I, V, L, ...)                                                \
+    WEIR_ORDER_(L)                                                                             \
+    return weir_emit_with(&WEIR_EVENTS_ P.N, WEIR_NULL_, weir_context_);
+#define WEIR_BODY_WITH_MANY(...) return false;
 
 #define WEIR_FIELD_ARRAY_(...) WEIR_FIELD_ARRAY_OF_(WEIR_STRIP_(__VA_ARGS__))
 #define WEIR_FIELD_ARRAY_OF_(...)                                                              \
@@ -436,6 +450,13 @@ WEIR_INLINE_ bool weir_emit_packed_at_(const struct weir_event *event, uint64_t 
     WEIR_ORDER_(L)                                                                             \
     WEIR_EACH_(WEIR_STORE_, WEIR_NOTHING_, P, N, I, V, L, __VA_ARGS__)                         \
     return weir_session_emit(weir_session_, &WEIR_EVENTS_ P.N, &weir_payload_);
+
+#define WEIR_BODY_WITH_SOME(P, N, I, V, L, ...)                                                \
+    struct { WEIR_EACH_(WEIR_MEMBER_, WEIR_NOTHING_, P, N, I, V, L, __VA_ARGS__) }             \
+        __attribute__((packed, aligned(8))) weir_payload_;                                     \
+    WEIR_ORDER_(L)                                                                             \
+    WEIR_EACH_(WEIR_STORE_, WEIR_NOTHING_, P, N, I, V, L, __VA_ARGS__)                         \
+    return weir_emit_with(&WEIR_EVENTS_ P.N, &weir_payload_, weir_context_);
 
 #define WEIR_SCHEMA_(opcode, P, N, number, version, level, keywords, ...)                      \
     { sizeof(struct weir_schema), #N, weir_fields_##P##N,                                      \
@@ -522,23 +543,15 @@ WEIR_INLINE_ bool weir_emit_packed_at_(const struct weir_event *event, uint64_t 
 #define WEIR_EMIT_NONE(events, P, N) WEIR_IF_(events, N, P##N())
 #define WEIR_EMIT_SOME(events, P, N, ...) \
     WEIR_IF_(events, N, P##N(__VA_ARGS__))
-/* So that the value of an expression may be ignored, as that of a call. */
-WEIR_INLINE_ bool weir_written_(bool is_written)
-{
-    return is_written;
-}
-
 /* WEIR_EMIT_WITH(context, P, Name, arguments...): the same with a struct weir_context *, which is not
- * evaluated either if the event is off: see weir/context.h. */
-#define WEIR_EMIT_WITH(context, P, ...)                                                        \
-    WEIR_CAT_(WEIR_EMIT_WITH_, WEIR_ARGUMENTS_(__VA_ARGS__))                                   \
+ * evaluated either if the event is off: weir_emit_with(). */
+#define WEIR_EMIT_WITH(context, P, ...) \
+    WEIR_CAT_(WEIR_EMIT_WITH_, WEIR_ARGUMENTS_(__VA_ARGS__)) \
     (context, weir_events_##P, P##_, __VA_ARGS__)
-#define WEIR_EMIT_WITH_NONE(context, events, P, N)                                             \
-    WEIR_IF_(events, N, weir_written_(weir_context_push(context) &&                            \
-                                      weir_context_pop(P##N())))
-#define WEIR_EMIT_WITH_SOME(context, events, P, N, ...)                                        \
-    WEIR_IF_(events, N, weir_written_(weir_context_push(context) &&                            \
-                                      weir_context_pop(P##N(__VA_ARGS__))))
+#define WEIR_EMIT_WITH_NONE(context, events, P, N) \
+    WEIR_IF_(events, N, P##N##_with(context))
+#define WEIR_EMIT_WITH_SOME(context, events, P, N, ...) \
+    WEIR_IF_(events, N, P##N##_with(context, __VA_ARGS__))
 /* WEIR_EMIT_AT(stamp, P, Name, arguments...): the same with a stamp of the caller's, see
  * weir_emit_at(). The stamp too is evaluated only if the event is enabled. */
 #define WEIR_EMIT_AT(stamp, P, ...) \

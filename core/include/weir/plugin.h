@@ -96,6 +96,7 @@ struct weir_functions {
     __typeof__(weir_activity_stop) *activity_stop;
     __typeof__(weir_stack_hook_set) *stack_hook_set;
     __typeof__(weir_emit_stack) *emit_stack;
+    __typeof__(weir_emit_with) *emit_with;
 };
 
 /* The table of this copy of the library, which lives as long as the process. Any thread, any
@@ -185,6 +186,7 @@ weir_plugin_init(const struct weir_functions *host, size_t bytes_needed, struct 
 #define weir_activity_stop     weir_plugin.activity_stop
 #define weir_stack_hook_set    weir_plugin.stack_hook_set
 #define weir_emit_stack        weir_plugin.emit_stack
+#define weir_emit_with         weir_plugin.emit_with
 
 #endif
 

@@ -72,7 +72,6 @@ enum weir_mode {
     WEIR_MODE_OVERWRITE
 };
 
-/* BLOCK: how parked threads get room again. */
 /* The form of the stream. */
 enum weir_format {
     WEIR_FORMAT_NETTRACE_4 = 0, /* V4; V5 where an event has arrays or an opcode */
@@ -81,6 +80,7 @@ enum weir_format {
     WEIR_FORMAT_NETTRACE_6 = 6
 };
 
+/* BLOCK: how parked threads get room again. */
 enum weir_wake {
     /* In order of arrival, several segments at a time; a thread that parks passes free segments to
      * the next one, so that the drain rarely wakes a thread. */
