@@ -1,6 +1,6 @@
 /*
  * How a provider's list becomes code: the emitters, and the macros WEIR_PROVIDER,
- * WEIR_PROVIDER_DEFINE, WEIR_EMIT, WEIR_EMIT_AT and WEIR_EMIT_TO. weir/trace.h includes it, and says
+ * WEIR_PROVIDER_DEFINE, WEIR_EMIT, WEIR_EMIT_AT, _WITH and _TO. weir/trace.h includes it, and says
  * how to use them.
  *
  * No body here has a token of one or two letters that is not a parameter: a host's macro of that
