@@ -30,6 +30,12 @@ struct hooks {
 
 static struct hooks park, stack;
 
+static bool is_equal(const struct copy *copy, const void *hooks, size_t bytes)
+{
+    wr_data_read(&copy->hooks, (uint32_t)bytes);
+    return memcmp(&copy->hooks, hooks, bytes) == 0; /* there is no padding */
+}
+
 /* Takes no lock, so that a forked child may set hooks even if another thread was in here at the
  * fork. Two threads that set the same hooks at once may make two copies. */
 static struct copy *copy_of(struct hooks *kind, const void *hooks, size_t bytes)
@@ -37,11 +43,12 @@ static struct copy *copy_of(struct hooks *kind, const void *hooks, size_t bytes)
     /* edge HOOKS.acquire: the copies */
     void *first = wr_ptr_load_acquire(&kind->copies);
     struct copy *copy = first;
-    while (copy && memcmp(&copy->hooks, hooks, bytes) != 0) /* there is no padding */
+    while (copy && !is_equal(copy, hooks, bytes))
         copy = copy->next;
     if (copy || !(copy = calloc(1, sizeof *copy)))
         return copy;
     memcpy(&copy->hooks, hooks, bytes);
+    wr_data_written(&copy->hooks, (uint32_t)bytes);
     do {
         copy->next = first;
         /* edge HOOKS.release: the copy */
