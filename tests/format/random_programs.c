@@ -94,7 +94,7 @@ static void define(struct weir_provider *provider, uint32_t number)
     struct definition *definition = &definitions[number];
     struct weir_schema schema = WEIR_SCHEMA_INIT;
     struct weir_field fields[FIELDS_MAX];
-    char name[16], names[FIELDS_MAX][8];
+    char name[16], names[FIELDS_MAX][16];
     snprintf(name, sizeof name, "Event%u", number);
     schema.name = name;
     schema.fields = fields;
