@@ -165,11 +165,11 @@ WR_COLD bool wr_definitions_equal(const struct wr_event_definition *a,
                                   const struct wr_event_definition *b)
 {
     const struct weir_schema *x = &a->schema, *y = &b->schema;
-    bool is_equal = strcmp(a->provider_name, b->provider_name) == 0 &&
-                    strcmp(x->name, y->name) == 0 && x->keywords == y->keywords &&
-                    x->event_id == y->event_id && x->version == y->version &&
-                    x->level == y->level && a->is_ordered == b->is_ordered &&
-                    a->is_described == b->is_described && x->opcode == y->opcode;
+    bool is_equal =
+        strcmp(a->provider_name, b->provider_name) == 0 && strcmp(x->name, y->name) == 0 &&
+        x->keywords == y->keywords && x->event_id == y->event_id && x->version == y->version &&
+        x->level == y->level && a->is_ordered == b->is_ordered && a->has_stack == b->has_stack &&
+        a->is_described == b->is_described && x->opcode == y->opcode;
     return is_equal && wr_fields_equal(x, y) && wr_enums_are_equal(a, b);
 }
 

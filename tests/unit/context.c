@@ -403,6 +403,33 @@ static void test_hook_is_not_called(void **state)
     assert_int_equal(weir_stack_hook_set(NULL), WEIR_OK);
 }
 
+/* An event that is defined again, now with WEIR_EVENT_STACK, is another event. */
+static void test_hook_of_a_later_definition(void **state)
+{
+    (void)state;
+    struct weir_session_config config = config_of(WEIR_FORMAT_NETTRACE_4);
+    config.providers = "Later";
+    hook_set(100);
+    captured = 1;
+    for (uint32_t i = 0; i < 2; i++) {
+        struct weir_schema schema = WEIR_SCHEMA_INIT;
+        struct weir_provider *provider;
+        struct weir_event *event;
+        schema.name = "Again";
+        schema.event_id = 1;
+        schema.level = i ? WEIR_LEVEL_INFO | WEIR_EVENT_STACK : WEIR_LEVEL_INFO;
+        assert_int_equal(weir_provider_create("Later", NULL, NULL, &provider, NULL), WEIR_OK);
+        assert_int_equal(weir_event_define(provider, &schema, &event, NULL), WEIR_OK);
+        struct weir_session *session = unit_start(&config);
+        captures = 0;
+        assert_int_equal(weir_event_emit(event, NULL, 0, sizeof(struct weir_value)), 1);
+        assert_int_equal(captures, i);
+        free(stop(session).found);
+        weir_provider_destroy(provider);
+    }
+    assert_int_equal(weir_stack_hook_set(NULL), WEIR_OK);
+}
+
 /* --- The table. ------------------------------------------------------------------------------ */
 
 /* A million different stacks, and each twice in a row: the second time it is known. */
@@ -431,11 +458,17 @@ static void test_bound(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_activities),   cmocka_unit_test(test_paths),
-        cmocka_unit_test(test_numbers),      cmocka_unit_test(test_swap),
-        cmocka_unit_test(test_one_event),    cmocka_unit_test(test_argument_emits),
-        cmocka_unit_test(test_many_threads), cmocka_unit_test(test_hook),
-        cmocka_unit_test(test_bound),        cmocka_unit_test(test_hook_is_not_called),
+        cmocka_unit_test(test_activities),
+        cmocka_unit_test(test_paths),
+        cmocka_unit_test(test_numbers),
+        cmocka_unit_test(test_swap),
+        cmocka_unit_test(test_one_event),
+        cmocka_unit_test(test_argument_emits),
+        cmocka_unit_test(test_many_threads),
+        cmocka_unit_test(test_hook),
+        cmocka_unit_test(test_bound),
+        cmocka_unit_test(test_hook_is_not_called),
+        cmocka_unit_test(test_hook_of_a_later_definition),
     };
     if (weir_provider_register(&weir_provider_Context, NULL, NULL, NULL, NULL) != WEIR_OK)
         return 1;
