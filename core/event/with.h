@@ -34,7 +34,7 @@ struct wr_extra {
 void wr_with_gather(struct wr_with *with, const struct wr_event_definition *definition,
                     const struct wr_extra *extra, const struct weir_context *chain);
 
-/* The calling thread's record, for its contexts; NULL if there is no memory. */
+/* The calling thread's record, which holds its contexts and its name; NULL if there is no memory. */
 struct wr_thread *wr_context_attach(void);
 
 /* The flags and the bytes of the record of a session that wants stacks, or none. */
