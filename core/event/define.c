@@ -13,6 +13,7 @@
 
 #define LEVEL_FLAGS  (WEIR_EVENT_ORDERED | WEIR_EVENT_STACK | WEIR_EVENT_UNDESCRIBED)
 #define OPCODE_START 1
+#define OPCODE_STOP  2
 
 WR_COLD bool wr_name_is_valid(const char *name)
 {
@@ -69,7 +70,7 @@ WR_COLD static uint32_t describe_fields(struct wr_event_definition *definition,
 
 static uint8_t opcode_of(const char *name)
 {
-    return ends_with(name, "Start") ? 1 : ends_with(name, "Stop") ? 2 : 0;
+    return ends_with(name, "Start") ? OPCODE_START : ends_with(name, "Stop") ? OPCODE_STOP : 0;
 }
 
 static bool describe(struct wr_event_definition *definition)
@@ -80,14 +81,13 @@ static bool describe(struct wr_event_definition *definition)
     definition->has_stack = (schema->level & WEIR_EVENT_STACK) != 0;
     definition->is_described = (schema->level & WEIR_EVENT_UNDESCRIBED) == 0;
     schema->level &= (uint8_t)~LEVEL_FLAGS;
-    definition->is_start =
-        schema->opcode ? schema->opcode == OPCODE_START : ends_with(schema->name, "Start");
+    if (schema->opcode == 0)
+        schema->opcode = opcode_of(schema->name);
+    definition->is_start = schema->opcode == OPCODE_START;
     definition->is_fixed = true;
     uint32_t all = describe_fields(definition, schema->fields, count, schema->objects);
     bool is_raw = count && schema->fields[count - 1].type == WEIR_TYPE_raw;
     definition->described_count = definition->is_described ? count - is_raw : 0;
-    if (schema->opcode == 0)
-        schema->opcode = opcode_of(schema->name);
     definition->steps = calloc(all + 1u, sizeof *definition->steps);
     if (definition->steps)
         wr_payload_steps(schema, definition->steps);
