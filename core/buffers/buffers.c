@@ -3,7 +3,6 @@
 #include <string.h>
 #include "buffers/modes.h"
 #include "buffers/place.h"
-#include "lane/lane_span.h"
 #include "lane/lane_change.h"
 #include "lane/record.h"
 #include "os/clock.h"
@@ -336,12 +335,11 @@ static enum wr_room span_room_blocked(struct wr_lane *lane, uint32_t bytes,
                                       struct wr_segment **first)
 {
     const struct wr_buffers *buffers = lane->buffers;
-    uint32_t count = wr_span_segments(bytes, buffers->segment_bytes);
-    if (count > buffers->segment_count / 2) {
+    if (wr_buffers_is_too_large(buffers, bytes)) {
         lose_blocked(lane, WEIR_LOSS_TOO_LARGE);
         return WR_ROOM_LOST;
     }
-    return buffers->mode->span_room(lane, count, first);
+    return buffers->mode->span_room(lane, wr_span_segments(bytes, buffers->segment_bytes), first);
 }
 
 WR_COLD enum wr_room wr_buffers_span_room(struct wr_lane *lane, uint32_t bytes,

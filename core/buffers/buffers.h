@@ -14,7 +14,7 @@
 #include "buffers/free_list.h"
 #include "buffers/mode.h"
 #include "buffers/mode_overwrite.h"
-#include "lane/lane_change.h"
+#include "lane/lane_span.h"
 #include "lane/thread.h"
 #include "os/clock.h"
 #include "os/os.h"
@@ -159,7 +159,7 @@ static inline bool wr_buffers_must_span(const struct wr_buffers *buffers, uint32
 static inline bool wr_buffers_is_too_large(const struct wr_buffers *buffers, uint32_t bytes)
 {
     return wr_buffers_must_span(buffers, bytes) &&
-           bytes / (buffers->segment_bytes - WR_SEGMENT_HEADER_BYTES) >= buffers->segment_count / 2;
+           wr_span_segments(bytes, buffers->segment_bytes) > buffers->segment_count / 2;
 }
 
 /* Room for a record of `bytes`, which must fit into a segment; opens a fresh one if necessary. On
