@@ -16,7 +16,7 @@
 struct weir_session;
 struct wr_lane;
 
-#define WR_SCRATCH_BYTES (2 * (WR_PAYLOAD_BYTES_MAX + UINT64_C(1)) + (8u << 10))
+#define WR_SCRATCH_BYTES  (2 * (WR_PAYLOAD_BYTES_MAX + UINT64_C(1)) + WR_RECORD_WITH_BYTES_MAX)
 #define WR_SCRATCH_JOINED (WR_PAYLOAD_BYTES_MAX + UINT64_C(1))
 
 enum wr_drain_go {
