@@ -12,7 +12,7 @@ enum {
     BLOCK_IS_COMPRESSED = 1, /* a flag of the block: event headers are compressed */
 };
 
-/* Room for a block or an event of so many bytes; flushing is legal only between blocks. */
+/* Makes room for `bytes` of a block or an event. It may flush, so call it between blocks only. */
 static inline void wr_nettrace_reserve(struct wr_nettrace *nettrace, uint32_t bytes)
 {
     if (nettrace->length + bytes > WR_NETTRACE_BUFFER_BYTES)

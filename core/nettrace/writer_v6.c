@@ -3,7 +3,8 @@
  * object around them; threads and activities are in blocks of their own, and events name their index;
  * metadata has rows and UTF-8 names. Events are the same but for the ids in their headers.
  *
- * Numbers begin at 1 in V6, and at 2 in V4, where a reader must first be told of the thread.
+ * A thread's events are numbered from 1 in V6. In V4 they are numbered from 2, because number 1 is
+ * that of the row that introduces the thread.
  *
  * Released readers fail on some of what the format has, so a stream has neither that nor labels that
  * override an event's metadata, and threads are removed at its end only.

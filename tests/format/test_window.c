@@ -1,4 +1,4 @@
-/* A window of time: what is delivered is what the whole stream has there, and little is read. */
+/* A window delivers the events that the whole stream has in that time, and reads little else. */
 #include "build6.h"
 #include "fields.h"
 #include "record.h"
