@@ -18,7 +18,7 @@
 enum {
     MAJOR_VERSION = 6,
     MINOR_VERSION = 0,
-    NO_HEADER = 0, /* bytes of the header of a metadata block */
+    NO_HEADER = 0,   /* bytes of the header of a metadata block */
     THREAD_NAME = 1, /* from here on, kinds of entries in a thread's row */
     THREAD_PROCESS_ID = 2,
     THREAD_ID = 3,

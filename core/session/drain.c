@@ -140,15 +140,22 @@ static void introduce(struct weir_session *session)
     wr_point_write(session, ticks);
 }
 
+/* More threads have records than a reader may meet between two points: reads slices of time, with a
+ * point behind each, until few enough are left. */
+static void read_slices(struct weir_session *session, uint64_t horizon)
+{
+    uint64_t end;
+    while ((end = wr_point_slice(session, horizon)) < horizon) {
+        read_all(session, end);
+        wr_point_write(session, end);
+    }
+}
+
 /* True if the lane's only segment is the one that it had at the last sweep, without new records.
  * While others wait, it may have new records: holding a segment is then limited in time. */
 static bool is_revocable(struct weir_session *session, struct wr_lane *lane, bool others_wait)
 {
-    if (!lane->oldest) {
-        pthread_mutex_lock(&session->buffers.lock);
-        wr_lane_take_opened(lane);
-        pthread_mutex_unlock(&session->buffers.lock);
-    }
+    wr_read_take_opened(&session->buffers, lane);
     struct wr_segment *segment = lane->oldest;
     bool is_alone = segment && segment == lane->newest;
     uint64_t commit =
@@ -219,6 +226,7 @@ WR_COLD static void look(struct weir_session *session, bool is_timed)
     struct wr_lane *ready = wr_buffers_take_ready(&session->buffers);
     if (has_new_lanes(session))
         introduce(session);
+    read_slices(session, horizon);
     read_ready(session, ready, horizon);
     if (is_timed)
         wr_drain_sweep(session, session->buffers.mode->is_short(&session->buffers));

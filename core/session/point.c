@@ -24,6 +24,7 @@
 
 #define SETTLE_NS_MAX   1000000u
 #define POINT_BYTES_MAX (4u << 20) /* of stream between points, which a reader must hold */
+#define THREADS_MAX     4096u      /* with events between points */
 
 /* --- What a lane has lost. ------------------------------------------------------------------- */
 
@@ -108,6 +109,40 @@ WR_COLD bool wr_point_is_due(const struct weir_session *session)
 {
     const struct wr_drain *drain = &session->drain;
     return drain->nettrace.offset + drain->nettrace.length - drain->point_offset >= POINT_BYTES_MAX;
+}
+
+WR_COLD bool wr_point_is_crowded(const struct weir_session *session)
+{
+    return wr_u32_load_relaxed(&session->buffers.lanes_now) > THREADS_MAX; /* relaxed: a hint */
+}
+
+static uint32_t lanes_before(struct weir_session *session, uint64_t limit)
+{
+    uint64_t attached;
+    uint32_t count = 0;
+    for (struct wr_lane *lane = wr_session_lanes(session, &attached); lane; lane = lane->next)
+        count += wr_read_next_ticks(session, lane) < limit;
+    return count;
+}
+
+/* Halves the time until some lanes, but not too many, have records before it. If too many have one
+ * at the same time, there is no such time; they are read together. */
+WR_COLD uint64_t wr_point_slice(struct weir_session *session, uint64_t limit)
+{
+    uint64_t none = session->drain.point_ticks, some = limit;
+    if (!wr_point_is_crowded(session) || lanes_before(session, limit) <= THREADS_MAX)
+        return limit;
+    while (some - none > 1) {
+        uint64_t middle = none + (some - none) / 2;
+        uint32_t count = lanes_before(session, middle);
+        if (count > THREADS_MAX)
+            some = middle;
+        else if (count > 0)
+            return middle;
+        else
+            none = middle;
+    }
+    return some;
 }
 
 static void lanes_tell(struct weir_session *session, struct wr_lane *first, uint64_t ticks)

@@ -17,6 +17,12 @@ void wr_point_settle(struct weir_session *session);
 bool wr_point_has_losses(struct weir_session *session);
 /* Has the stream grown so much since the last point that a reader should not have to hold more? */
 bool wr_point_is_due(const struct weir_session *session);
+/* The time, at most `limit`, at which a point must stand so that few enough threads have events in
+ * front of it: a reader of V4 or V5 may keep the events of no more than 5,000 threads until the
+ * next point. */
+uint64_t wr_point_slice(struct weir_session *session, uint64_t limit);
+/* Are there so many threads that a slice may be needed? */
+bool wr_point_is_crowded(const struct weir_session *session);
 
 /* V6: says that nothing of the threads follows; behind the last point. */
 void wr_point_remove_all(struct weir_session *session);

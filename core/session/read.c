@@ -428,6 +428,35 @@ static bool should_evict(struct weir_session *session)
     return drain->can_evict && (drain->has_time || drain->line_ticks > far_ticks(session));
 }
 
+void wr_read_take_opened(struct wr_buffers *buffers, struct wr_lane *lane)
+{
+    if (lane->oldest)
+        return;
+    pthread_mutex_lock(&buffers->lock);
+    wr_lane_take_opened(lane);
+    pthread_mutex_unlock(&buffers->lock);
+}
+
+WR_COLD uint64_t wr_read_next_ticks(struct weir_session *session, struct wr_lane *lane)
+{
+    uint64_t header;
+    wr_read_take_opened(&session->buffers, lane);
+    uint32_t offset = lane->read_offset;
+    for (const struct wr_segment *segment = lane->oldest; segment; segment = segment->newer) {
+        if (offset == 0)
+            offset = segment->records_at;
+        /* edge PUBLISH.acquire */
+        if (wr_commit_offset(wr_u64_load_acquire(&segment->commit)) > offset) {
+            memcpy(&header, (const unsigned char *)segment + offset, sizeof header);
+            bool is_stamped = (header & WR_RECORD_IS_GIVEN) == 0;
+            return ticks_in(session, segment,
+                            segment->base_ticks + (is_stamped ? wr_record_ticks(header) : 0));
+        }
+        offset = 0;
+    }
+    return UINT64_MAX;
+}
+
 bool wr_read_lane(struct weir_session *session, struct wr_lane *lane, uint64_t limit)
 {
     struct wr_buffers *buffers = &session->buffers;
@@ -438,11 +467,7 @@ bool wr_read_lane(struct weir_session *session, struct wr_lane *lane, uint64_t l
         if ((lane->skew || lane->is_given) && !buffers->mode->keeps &&
             count >= buffers->segment_count)
             return true;
-        if (!lane->oldest) {
-            pthread_mutex_lock(&buffers->lock);
-            wr_lane_take_opened(lane);
-            pthread_mutex_unlock(&buffers->lock);
-        }
+        wr_read_take_opened(buffers, lane);
         if (!lane->oldest)
             return false;
         bool is_final;

@@ -5,9 +5,15 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+struct wr_buffers;
 struct weir_session;
 struct wr_lane;
 
+/* Takes new segments into the lane's chain if it has none. */
+void wr_read_take_opened(struct wr_buffers *buffers, struct wr_lane *lane);
+/* About when the lane's next record was written, in the stream's time; UINT64_MAX if there is none.
+ */
+uint64_t wr_read_next_ticks(struct weir_session *session, struct wr_lane *lane);
 /* Writes a lane's records that are older than `limit` to the stream. True if records are left that
  * cannot be written now: younger ones, ones behind a gap that only a point can report, or, while
  * the lane has a skew, those beyond one budget of segments. */

@@ -185,17 +185,25 @@ static bool is_stuck(struct weir_session *session, struct wr_lane *lane, uint64_
            !wr_report_gap(session, lane, false);
 }
 
-static void read_until(struct weir_session *session, uint64_t limit, bool is_last)
+static void read_slice(struct weir_session *session, uint64_t limit, bool is_last)
 {
     struct wr_drain *drain = &session->drain;
     for (struct wr_lane *lane = drain->stream_lanes; lane; lane = lane->next)
         while (is_stuck(session, lane, limit) && is_last)
             wr_point_write(session, drain->point_ticks + 1);
-    if (!is_last && !wr_point_is_due(session))
+    if (!is_last && !wr_point_is_due(session) && !wr_point_is_crowded(session))
         return;
     drain->horizon = wr_max_u64(limit, drain->point_ticks + 1);
     wr_step_tell_kept(session, drain->horizon);
     wr_point_write(session, drain->horizon);
+}
+
+static void read_until(struct weir_session *session, uint64_t limit, bool is_last)
+{
+    uint64_t end;
+    while ((end = wr_point_slice(session, limit)) < limit)
+        read_slice(session, end, false);
+    read_slice(session, limit, is_last);
 }
 
 /* A reader must hold all records between two points, so the lanes are read in slices of time. */
