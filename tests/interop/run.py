@@ -295,7 +295,8 @@ def run_writer(readers, args):
         file = args.output / f"{stem}.nettrace"
         yield f"TraceEvent, {file.name}", lambda file=file: check_expectation(readers, file, file.with_suffix(".expect.json"))
         yield f"TraceEvent refuses half of {file.name}", lambda file=file: check_half_refused(readers, file)
-        yield from dotnet_trace_checks(readers, file, [])
+        if stem.startswith("fields"):  # TraceEvent has read them all, and dotnet-trace is built on it
+            yield from dotnet_trace_checks(readers, file, [])
 
 
 def check_environment(readers, args, mode):
