@@ -21,7 +21,7 @@ enum {
     HAS_METADATA_ID = 0x01, /* from here on, flags of a compressed event header */
     HAS_NUMBER = 0x02,      /* number, capture thread, processor */
     HAS_THREAD_ID = 0x04,
-    HAS_STACK_ID = 0x08,
+    HAS_STACK_ID = WR_NETTRACE_HAS_STACK_ID,
     HAS_ACTIVITY_ID = 0x10,
     HAS_RELATED_ACTIVITY_ID = 0x20,
     IS_SORTED = 0x40,

@@ -212,6 +212,43 @@ static inline void wr_nettrace_run_add(struct wr_nettrace_run *run, uint64_t tic
     run->out += payload_bytes;
 }
 
+/* The same for events with more than their payload, which is that of the event before, except for
+ * the stack. */
+#define WR_NETTRACE_HAS_STACK_ID    0x08u /* a flag of an event's header */
+#define WR_NETTRACE_STACK_BYTES_MAX 5u    /* a varint of 32 bits */
+
+static inline bool wr_nettrace_with_run_begin(const struct wr_nettrace *nettrace,
+                                              uint32_t metadata_id, uint64_t number,
+                                              uint32_t payload_bytes, struct wr_nettrace_run *run)
+{
+    uint32_t used = nettrace->length - nettrace->content_at;
+    if (!nettrace->block_at || !nettrace->carries || nettrace->metadata_id != metadata_id ||
+        nettrace->payload_bytes != payload_bytes || nettrace->number + 1 != (uint32_t)number ||
+        used > WR_NETTRACE_BLOCK_BYTES_MAX)
+        return false;
+    run->out = nettrace->buffer + nettrace->length;
+    run->ticks = nettrace->ticks_max;
+    run->room =
+        1 + (WR_NETTRACE_BLOCK_BYTES_MAX - used) /
+                (payload_bytes + WR_NETTRACE_RUN_HEADER_BYTES_MAX + WR_NETTRACE_STACK_BYTES_MAX);
+    return true;
+}
+
+static inline void wr_nettrace_with_run_add(struct wr_nettrace *nettrace,
+                                            struct wr_nettrace_run *run, uint64_t ticks,
+                                            uint32_t stack_id, const unsigned char *payload,
+                                            uint32_t payload_bytes)
+{
+    bool has_id = stack_id != nettrace->carried.stack_id;
+    *run->out++ = has_id ? WR_NETTRACE_HAS_STACK_ID : 0;
+    if (has_id)
+        run->out = wr_nettrace_varint(run->out, nettrace->carried.stack_id = stack_id);
+    run->out = wr_nettrace_varint(run->out, ticks - run->ticks);
+    run->ticks = ticks;
+    wr_nettrace_copy(run->out, payload, payload_bytes);
+    run->out += payload_bytes;
+}
+
 static inline void wr_nettrace_run_end(struct wr_nettrace *nettrace,
                                        const struct wr_nettrace_run *run, uint32_t count)
 {

@@ -286,6 +286,46 @@ static WR_NOINLINE uint32_t text_run_write(struct weir_session *session, struct 
     return offset;
 }
 
+/* Of events with more than their payload: with the ids of the last one, and with stacks that the
+ * stream has. */
+static WR_NOINLINE uint32_t with_run_write(struct weir_session *session, struct wr_lane *lane,
+                                           const struct record *last, uint32_t offset, uint32_t end,
+                                           uint64_t limit, uint32_t *count)
+{
+    struct wr_drain *drain = &session->drain;
+    const unsigned char *segment = (const unsigned char *)lane->oldest;
+    uint64_t flags = (uint64_t)last->flags << 32, kind = flags | last->payload_bytes;
+    uint64_t base = wr_step_ticks(drain, lane, lane->oldest->base_ticks),
+             shape = WR_RECORD_EXTENSION | wr_record_header(last->index, 0), header, extension;
+    uint64_t least = wr_max_u64(lane->track.ticks, drain->point_ticks);
+    uint32_t ids_bytes = wr_with_ids_bytes(flags), bytes = last->definition->payload_bytes;
+    uint32_t payload_at = last->payload_bytes - bytes, stack_id = 0, written = 0;
+    struct wr_nettrace_run run;
+    if (lane->skew || last->is_given || !last->definition->is_fixed ||
+        (flags & (WR_RECORD_SPANS | WR_RECORD_STACK_CUT)) ||
+        !wr_nettrace_with_run_begin(&drain->nettrace, last->index, lane->track.number + 1, bytes,
+                                    &run))
+        return offset;
+    for (; offset < end && written < run.room; offset += last->bytes, written++) {
+        const unsigned char *at = segment + offset;
+        memcpy(&header, at, sizeof header);
+        memcpy(&extension, at + WR_RECORD_HEADER_BYTES, sizeof extension);
+        at += WR_RECORD_HEAD_BYTES;
+        uint64_t ticks = base + wr_record_ticks(header);
+        if ((header & ~WR_RECORD_TICK_MAX) != shape || extension != kind || ticks >= limit ||
+            ticks < least || !wr_with_ids_are_same(at, last->payload, ids_bytes))
+            break;
+        if (flags & WR_RECORD_STACK &&
+            !(stack_id = wr_with_stack_known(&drain->stacks, at + ids_bytes)))
+            break;
+        wr_nettrace_with_run_add(&drain->nettrace, &run, ticks, stack_id, at + payload_at, bytes);
+        least = ticks;
+    }
+    wr_nettrace_run_end(&drain->nettrace, &run, written);
+    run_count(lane, least, false, written, count);
+    return offset;
+}
+
 WR_INLINE uint32_t run_write(struct weir_session *session, struct wr_lane *lane,
                              const struct record *last, uint32_t offset, uint32_t end,
                              uint64_t limit, uint32_t *count)
@@ -303,11 +343,11 @@ WR_INLINE uint32_t run_write(struct weir_session *session, struct wr_lane *lane,
     return run_write_from(session, lane, last, offset, end, limit, base, 0, count);
 }
 
-/* A record that spans segments, or that more goes with than its payload. Returns the offset of the
- * next one. */
+/* A record that spans segments, or that more goes with than its payload, and those after it that
+ * differ little. Returns the offset of the next one. */
 static WR_NOINLINE uint32_t record_write_with(struct weir_session *session, struct wr_lane *lane,
-                                              uint32_t offset, uint32_t end, struct record *record,
-                                              uint32_t *count)
+                                              uint32_t offset, uint32_t end, uint64_t limit,
+                                              struct record *record, uint32_t *count)
 {
     if (record_spans(record))
         record_join(session, lane->oldest, offset, end, record);
@@ -316,10 +356,11 @@ static WR_NOINLINE uint32_t record_write_with(struct weir_session *session, stru
                       record->payload, record->payload_bytes, ticks_of(session, lane, record));
     else
         record_write(session, lane, record);
-    record->flags = 0; /* a record without extension leaves it as it is */
     touch(&session->drain, lane);
     (*count)++;
-    return offset + record->bytes;
+    offset = with_run_write(session, lane, record, offset + record->bytes, end, limit, count);
+    record->flags = 0; /* a record without extension leaves it as it is */
+    return offset;
 }
 
 /* Reads the oldest segment up to its commit word or the limit; true if it stopped at the limit. */
@@ -335,7 +376,7 @@ static bool segment_read(struct weir_session *session, struct wr_lane *lane, uin
         if (record.index && !admits(session, lane, offset, end, limit, &record))
             break;
         if (WR_UNLIKELY(record.flags)) {
-            offset = record_write_with(session, lane, offset, end, &record, &count);
+            offset = record_write_with(session, lane, offset, end, limit, &record, &count);
             continue;
         }
         if (WR_LIKELY(record.index)) {

@@ -29,16 +29,28 @@ WR_COLD void wr_stacks_release(struct wr_stacks *stacks)
     memset(stacks, 0, sizeof *stacks);
 }
 
+#define FACTOR UINT64_C(0x9E3779B97F4A7C15)
+
+/* A sum of products, so that no address waits for the one before it. */
 static uint32_t hash_of(const unsigned char *stack, uint32_t bytes)
 {
-    uint64_t hash = bytes;
+    uint64_t hash = bytes, factor = FACTOR, word;
     for (uint32_t at = 0; at < bytes; at += 8) {
-        uint64_t word;
         memcpy(&word, stack + at, sizeof word);
-        hash = (hash ^ word) * UINT64_C(0x9E3779B97F4A7C15);
-        hash ^= hash >> 32;
+        hash += word * factor;
+        factor *= FACTOR;
     }
-    return (uint32_t)hash;
+    return (uint32_t)((hash ^ hash >> 32) * FACTOR >> 32);
+}
+
+/* Two addresses at a time; a call of memcmp() costs more than most stacks do. */
+static bool is_same(const unsigned char *left, const unsigned char *right, uint32_t bytes)
+{
+    uint32_t at = 0;
+    for (; at + 16 <= bytes; at += 16)
+        if (memcmp(left + at, right + at, 16) != 0)
+            return false;
+    return at == bytes || memcmp(left + at, right + at, 8) == 0;
 }
 
 static void slots_clear(struct wr_stacks *stacks)
@@ -61,9 +73,14 @@ static struct wr_stack_slot *slot_find(const struct wr_stacks *stacks, const uns
     for (uint32_t i = hash;; i++) {
         struct wr_stack_slot *slot = &stacks->slots[i & (stacks->slot_count - 1)];
         if (slot->id == 0 || (slot->hash == hash && slot->bytes == bytes &&
-                              memcmp(stacks->store + slot->at, stack, bytes) == 0))
+                              is_same(stacks->store + slot->at, stack, bytes)))
             return slot;
     }
+}
+
+uint32_t wr_stacks_known(const struct wr_stacks *stacks, const unsigned char *stack, uint32_t bytes)
+{
+    return stacks->slots ? slot_find(stacks, stack, bytes, hash_of(stack, bytes))->id : 0;
 }
 
 uint32_t wr_stacks_find(struct wr_stacks *stacks, const unsigned char *stack, uint32_t bytes,

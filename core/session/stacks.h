@@ -41,6 +41,9 @@ void wr_stacks_release(struct wr_stacks *stacks);
  * have it. */
 uint32_t wr_stacks_find(struct wr_stacks *stacks, const unsigned char *stack, uint32_t bytes,
                         bool *is_new);
+/* The id of a stack that the stream has; 0 if it does not. */
+uint32_t wr_stacks_known(const struct wr_stacks *stacks, const unsigned char *stack,
+                         uint32_t bytes);
 
 /* The stream has a sequence point, or another stream begins. */
 void wr_stacks_forget(struct wr_stacks *stacks);

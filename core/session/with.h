@@ -2,7 +2,11 @@
 #ifndef WR_SESSION_WITH_H
 #define WR_SESSION_WITH_H
 
+#include <stdbool.h>
 #include <stdint.h>
+#include <string.h>
+#include "lane/record.h"
+#include "session/stacks.h"
 
 struct weir_session;
 struct wr_event_definition;
@@ -13,5 +17,28 @@ struct wr_lane;
 void wr_with_write(struct weir_session *session, struct wr_lane *lane,
                    const struct wr_event_definition *definition, uint64_t flags,
                    const unsigned char *bytes, uint32_t byte_count, uint64_t ticks);
+
+/* Bytes of the thread and the activities, in front of a record's stack and payload. */
+static inline uint32_t wr_with_ids_bytes(uint64_t flags)
+{
+    return (flags & WR_RECORD_THREAD ? 8u : 0) + (flags & WR_RECORD_ACTIVITY ? 16u : 0) +
+           (flags & WR_RECORD_RELATED ? 16u : 0);
+}
+
+static inline bool wr_with_ids_are_same(const unsigned char *left, const unsigned char *right,
+                                        uint32_t bytes)
+{
+    while (bytes && memcmp(left + bytes - 8, right + bytes - 8, 8) == 0)
+        bytes -= 8;
+    return bytes == 0;
+}
+
+/* The id of the stack at `at`, if the stream has it; 0 if not. */
+static inline uint32_t wr_with_stack_known(const struct wr_stacks *stacks, const unsigned char *at)
+{
+    uint64_t count;
+    memcpy(&count, at, sizeof count);
+    return wr_stacks_known(stacks, at + sizeof count, 8 * (uint32_t)count);
+}
 
 #endif
