@@ -15,7 +15,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 CORE = ROOT / "core"
 # emitters.h and plugin.h are included by trace.h, at their place. The others include disabled.h in parts; here it is last.
-PUBLIC = ("result.h", "version.h", "context.h", "trace.h", "session.h", "server.h", "disabled.h")
+PUBLIC = ("result.h", "version.h", "context.h", "trace.h", "session.h", "server.h", "heap.h", "disabled.h")
 
 CODE = re.compile(r"/\*.*?\*/|//[^\n]*|\"(?:\\.|[^\"\\\n])*\"|'(?:\\.|[^'\\\n])*'|[A-Za-z_]\w*|\d[\w.]*|->|[^\w]", re.S)
 OURS = re.compile(r'^#include (?:<weir/(\w+\.h)>|"(\w+/\w+\.h)")[^\n]*\n', re.M)

@@ -7,4 +7,5 @@
 #define WEIR_DISABLE_TRACE_
 #define WEIR_DISABLE_SESSION_
 #define WEIR_DISABLE_SERVER_
+#define WEIR_DISABLE_HEAP_
 #include <weir/disabled.h>

@@ -129,6 +129,9 @@ void wr_sessions_set_starting(struct weir_session *session, bool is_starting);
 /* Not if the caller is the thread that started the session, and has jumped out of a callback. */
 bool wr_sessions_is_starting(struct weir_session *session);
 
+/* How many bytes a segment of the running session has; 0 if there is none with this id. */
+uint32_t wr_sessions_segment_bytes(uint64_t session_id);
+
 /* session.c: for a session that is not started yet. Its stream begins with the event Weir/Session,
  * which gives the budget that was asked for, and with what `greet` emits on the drain thread. The
  * greeting is in the stream whatever the session wants, and needs no room in the budget. The start

@@ -109,6 +109,19 @@ WR_COLD enum weir_result weir_session_stop_id(uint64_t session_id, struct weir_e
     return result;
 }
 
+WR_COLD uint32_t wr_sessions_segment_bytes(uint64_t session_id)
+{
+    uint32_t bytes = 0;
+    wr_registry_lock();
+    for (const struct weir_session *session = sessions; session; session = session->next)
+        if (session->id == session_id && session->generation == wr_process_generation() &&
+            wr_u32_load_acquire(&session->state) <= WR_SESSION_ENABLED &&
+            !wr_u32_load_acquire(&session->has_ended_early))
+            bytes = session->buffers.segment_bytes;
+    wr_registry_unlock();
+    return bytes;
+}
+
 /* --- The list. ------------------------------------------------------------------------------- */
 
 static enum weir_session_state public_state(const struct weir_session *session)

@@ -10,7 +10,7 @@ from pathlib import Path
 
 # A folder may include from those of a lower rank and from itself. All may include <weir/...>.
 RANKS = {"include": -1, "base": 0, "os": 1, "wait": 2, "lane": 2, "stream": 2, "buffers": 3, "nettrace": 3,
-         "event": 4, "session": 5, "server": 6, "null": 7}
+         "event": 4, "session": 5, "runtime": 6, "server": 7, "null": 8}
 
 # The model explorer of tests/model/ takes the place of the atomics where WR_MODEL is defined.
 FROM_ANYWHERE = ("model_atomic.h",)

@@ -355,6 +355,70 @@ WEIR_API enum weir_result weir_server_status(struct weir_server_info *info)
 }
 #endif
 
+#ifdef WEIR_DISABLE_HEAP_
+#undef WEIR_DISABLE_HEAP_
+WEIR_API enum weir_result weir_heap_register(const struct weir_heap_host *host,
+                                             struct weir_error *error)
+{
+    return WEIR_OK;
+}
+WEIR_API void weir_heap_unregister(void)
+{
+}
+WEIR_API bool weir_heap_is_due(void)
+{
+    return false;
+}
+WEIR_API uint32_t weir_heap_serve(void)
+{
+    return 0;
+}
+WEIR_API uint32_t weir_heap_walk(void)
+{
+    return 0;
+}
+WEIR_API bool weir_heap_type(struct weir_heap_graph *graph, uint64_t type, const char *name,
+                             uint64_t module, uint32_t flags)
+{
+    return false;
+}
+WEIR_API bool weir_heap_module(struct weir_heap_graph *graph, uint64_t module, const char *path)
+{
+    return false;
+}
+WEIR_API bool weir_heap_node(struct weir_heap_graph *graph, uint64_t address, uint64_t size,
+                             uint64_t type)
+{
+    return false;
+}
+WEIR_API bool weir_heap_edge(struct weir_heap_graph *graph, uint64_t target)
+{
+    return false;
+}
+WEIR_API bool weir_heap_root(struct weir_heap_graph *graph, enum weir_heap_root_kind kind,
+                             uint32_t flags, uint64_t object, uint64_t root)
+{
+    return false;
+}
+WEIR_API bool weir_heap_static(struct weir_heap_graph *graph, uint64_t object, uint64_t type,
+                               const char *name, bool is_thread_local)
+{
+    return false;
+}
+WEIR_API bool weir_heap_weak(struct weir_heap_graph *graph, uint64_t key, uint64_t value,
+                             uint64_t table)
+{
+    return false;
+}
+WEIR_API bool weir_heap_visit(struct weir_heap_graph *graph, uint64_t address)
+{
+    return false;
+}
+WEIR_API void weir_heap_fail(struct weir_heap_graph *graph, const char *reason)
+{
+}
+#endif
+
 #ifdef WEIR_DISABLE_PLUGIN_
 #undef WEIR_DISABLE_PLUGIN_
 WEIR_API const struct weir_functions *weir_functions_get(void)

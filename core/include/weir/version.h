@@ -13,7 +13,7 @@ extern "C" {
 #endif
 
 #define WEIR_VERSION_MAJOR 0
-#define WEIR_VERSION_MINOR 6
+#define WEIR_VERSION_MINOR 7
 #define WEIR_VERSION_PATCH 0
 
 /* For comparisons: 3000 is 0.3.0. */

@@ -3,6 +3,7 @@
 #define WEIR_WEIR_H
 
 #include <weir/context.h>
+#include <weir/heap.h>
 #include <weir/plugin.h>
 #include <weir/result.h>
 #include <weir/server.h>

@@ -1,0 +1,487 @@
+/* Walks of the heap: what they write, for whom, and what a snapshot says that is not whole. */
+#define _GNU_SOURCE
+#include "stream.h"
+
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/wait.h>
+#include <unistd.h>
+#include "runtime/heap_walk.h"
+
+#define SNAPSHOT "Microsoft-Windows-DotNETRuntime:0x1980001:5"
+
+/* --- A heap. --------------------------------------------------------------------------------- */
+
+#define NODES 3000u
+
+static uint64_t random_state = 1;
+
+static uint64_t random_next(void)
+{
+    random_state = random_state * UINT64_C(6364136223846793005) + 1442695040888963407u;
+    return random_state >> 33;
+}
+
+struct node {
+    uint64_t address, size, type, edge_count;
+};
+
+static struct node nodes[NODES];
+static uint64_t edges[NODES * 8];
+static uint32_t edge_count, asked;
+
+static void heap_make(void)
+{
+    edge_count = 0;
+    for (uint32_t i = 0; i < NODES; i++) {
+        nodes[i] = (struct node){0x10000 + 16 * i, 1 + random_next(), 8 + 2 * (random_next() % 5),
+                                 random_next() % 8};
+        for (uint64_t j = 0; j < nodes[i].edge_count; j++)
+            edges[edge_count++] = 0x10000 + 16 * (random_next() % NODES);
+    }
+    nodes[1].size = UINT64_C(5) << 31;
+}
+
+static void ask(void *context)
+{
+    (void)context;
+    __atomic_add_fetch(&asked, 1, __ATOMIC_RELAXED);
+}
+
+static void walk_all(void *context, struct weir_heap_graph *graph)
+{
+    uint32_t edge = 0;
+    (void)context;
+    for (uint64_t type = 8; type < 18; type += 2)
+        weir_heap_type(graph, type, "kind", 0, 0);
+    weir_heap_root(graph, WEIR_HEAP_ROOT_STACK, 0, nodes[0].address, 7);
+    for (uint32_t i = 0; i < NODES; i++) {
+        if (!weir_heap_node(graph, nodes[i].address, nodes[i].size, nodes[i].type))
+            return;
+        for (uint64_t j = 0; j < nodes[i].edge_count; j++)
+            weir_heap_edge(graph, edges[edge++]);
+        weir_heap_edge(graph, 0); /* passed over */
+    }
+}
+
+static void host_register(void (*walk)(void *context, struct weir_heap_graph *graph), uint32_t ms)
+{
+    struct weir_error error;
+    struct weir_heap_host host = WEIR_HEAP_HOST_INIT;
+    host.request = ask;
+    host.walk = walk;
+    host.safe_point_ms = ms;
+    host.visited_max = 1000;
+    asked = 0;
+    if (weir_heap_register(&host, &error) != WEIR_OK)
+        fail_msg("%s", error.text);
+}
+
+/* --- What a stream has. ---------------------------------------------------------------------- */
+
+struct snapshot {
+    uint32_t starts, ends, types, roots, statics, weaks, modules, others, marks;
+    uint32_t number;   /* of the last start */
+    uint32_t next[64]; /* the index that is due, by event id */
+    uint64_t lost;
+    char reason[128];
+    unsigned char nodes[sizeof nodes + 64], edges[sizeof edges / 8 * 12 + 64];
+    size_t node_bytes, edge_bytes;
+};
+
+static uint32_t u32_at(const struct wt_event *event, uint32_t offset)
+{
+    uint32_t value;
+    assert_true(offset + sizeof value <= event->payload_size);
+    memcpy(&value, event->payload + offset, sizeof value);
+    return value;
+}
+
+/* The values of an event with index, count and number of the runtime. */
+static void values_take(struct snapshot *found, const struct wt_event *event, uint32_t each,
+                        unsigned char *to, size_t *bytes)
+{
+    assert_int_equal(u32_at(event, 0), found->next[event->metadata->event_id]++);
+    assert_int_equal(event->payload_size, 10 + each * u32_at(event, 4));
+    assert_true(event->payload_size < 65536);
+    memcpy(to + *bytes, event->payload + 10, event->payload_size - 10);
+    *bytes += event->payload_size - 10;
+}
+
+static void mark_take(struct snapshot *found, const struct wt_event *event)
+{
+    assert_int_equal(u32_at(event, 0), found->number);
+    memcpy(&found->lost, event->payload + 4, 8);
+    for (uint32_t i = 0; i + 13 < event->payload_size && i < 2 * sizeof found->reason; i += 2)
+        found->reason[i / 2] = (char)event->payload[12 + i];
+    found->marks++;
+}
+
+static void on_event(void *context, const struct wt_event *event)
+{
+    struct snapshot *found = context;
+    size_t root_bytes = 0;
+    unsigned char root[64];
+    if (strcmp(event->metadata->provider_name, "Weir") == 0)
+        return;
+    switch (event->metadata->event_id) {
+    case 1:
+        found->number = u32_at(event, 0);
+        assert_int_equal(event->payload_size, 26);
+        found->starts++;
+        break;
+    case 2:
+        assert_int_equal(u32_at(event, 0), found->number);
+        found->ends++;
+        break;
+    case 15:
+        found->types += u32_at(event, 0);
+        break;
+    case 16:
+        values_take(found, event, 21, root, &root_bytes);
+        found->roots++;
+        break;
+    case 17:
+        values_take(found, event, 24, root, &root_bytes);
+        found->weaks++;
+        break;
+    case 18:
+        values_take(found, event, 32, found->nodes, &found->node_bytes);
+        break;
+    case 19:
+        values_take(found, event, 12, found->edges, &found->edge_bytes);
+        break;
+    case 38:
+        found->statics++;
+        break;
+    case 154:
+        found->modules++;
+        break;
+    case 65000:
+        mark_take(found, event);
+        break;
+    default:
+        found->others++;
+    }
+}
+
+static struct snapshot *read_snapshot(struct weir_session *session)
+{
+    static struct snapshot found;
+    const struct wt_handlers handlers = {.event = on_event};
+    memset(&found, 0, sizeof found);
+    unit_read_memory(session, handlers, &found);
+    return &found;
+}
+
+static struct snapshot *stop(struct weir_session *session)
+{
+    assert_int_equal(weir_session_stop(session, NULL), WEIR_OK);
+    struct snapshot *found = read_snapshot(session);
+    weir_session_destroy(session);
+    return found;
+}
+
+static struct weir_session *start(const char *providers, enum weir_mode mode)
+{
+    struct weir_session_config config = unit_config();
+    config.providers = providers;
+    config.mode = mode;
+    return unit_start(&config);
+}
+
+static void check_whole(const struct snapshot *found)
+{
+    assert_int_equal(found->starts, 1);
+    assert_int_equal(found->ends, 1);
+    assert_int_equal(found->marks, 0);
+    assert_int_equal(found->types, 5);
+    assert_int_equal(found->roots, 1);
+    assert_int_equal(found->node_bytes, sizeof nodes);
+    assert_memory_equal(found->nodes, nodes, sizeof nodes);
+    assert_int_equal(found->edge_bytes, 12 * edge_count);
+    for (uint32_t i = 0; i < edge_count; i++)
+        assert_memory_equal(found->edges + 12 * i, &edges[i], 8);
+}
+
+/* --- Tests. ---------------------------------------------------------------------------------- */
+
+/* The graph is the same however many elements an event has. */
+static void test_capacities(void **state)
+{
+    (void)state;
+    host_register(walk_all, 60000);
+    for (wr_heap_elements_max = 0; wr_heap_elements_max <= 64; wr_heap_elements_max++) {
+        struct weir_session *session = start(SNAPSHOT, WEIR_MODE_BLOCK);
+        assert_true(weir_heap_is_due());
+        assert_int_equal(weir_heap_serve(), 1);
+        assert_false(weir_heap_is_due());
+        check_whole(stop(session));
+    }
+    assert_int_equal(asked, 65);
+    wr_heap_elements_max = 0;
+    weir_heap_unregister();
+}
+
+static void walk_golden(void *context, struct weir_heap_graph *graph)
+{
+    (void)context;
+    weir_heap_type(graph, 8, "T\xC3\xA4", 6, WEIR_HEAP_TYPE_ARRAY);
+    weir_heap_module(graph, 6, "/scripts/a.lua");
+    weir_heap_root(graph, WEIR_HEAP_ROOT_HANDLE, WEIR_HEAP_ROOT_PINNED, 16, 9);
+    weir_heap_weak(graph, 16, 32, 48);
+    weir_heap_static(graph, 32, 8, "g", true);
+    weir_heap_node(graph, 16, 100, 8);
+    weir_heap_edge(graph, 32);
+    weir_heap_node(graph, 32, UINT64_C(1) << 33, 8);
+}
+
+struct golden {
+    char text[4096];
+};
+
+static void on_golden(void *context, const struct wt_event *event)
+{
+    struct golden *golden = context;
+    size_t length = strlen(golden->text);
+    if (strcmp(event->metadata->provider_name, "Weir") == 0)
+        return;
+    length += (size_t)sprintf(golden->text + length, "%u.%u", event->metadata->event_id,
+                              event->metadata->version);
+    for (uint32_t i = 0; i < event->payload_size; i++)
+        length +=
+            (size_t)sprintf(golden->text + length, i % 4 ? "%02x" : " %02x", event->payload[i]);
+    strcpy(golden->text + length, "\n");
+}
+
+/* The bytes that dotnet-gcdump demands; the number of the collection is masked. */
+static void test_bytes(void **state)
+{
+    (void)state;
+    static const char want[] =
+        "1.2 NNNNNNNN 02000000 01000000 00000000 00000000 00000000 0000\n"
+        "15.0 01000000 00000800 00000000 00000600 00000000 00000000 00000800 00001254 00e40000 "
+        "00000000 00\n"
+        "16.0 00000000 01000000 00001000 00000000 00000201 00000009 00000000 000000\n"
+        "17.0 00000000 01000000 00001000 00000000 00002000 00000000 00003000 00000000 0000\n"
+        "18.0 00000000 02000000 00001000 00000000 00006400 00000000 00000800 00000000 00000100 "
+        "00000000 00002000 00000000 00000000 00000200 00000800 00000000 00000000 00000000 0000\n"
+        "19.0 00000000 01000000 00002000 00000000 00000000 0000\n"
+        "38.0 01000000 01000000 00000000 00000100 00000000 00002000 00000000 00000800 00000000 "
+        "00000100 00006700 0000\n"
+        "2.1 NNNNNNNN 02000000 0000\n"
+        "154.1 06000000 00000000 06000000 00000000 00000000 00000000 2f007300 63007200 69007000 "
+        "74007300 2f006100 2e006c00 75006100 00000000 0000\n";
+    static struct golden golden;
+    const struct wt_handlers handlers = {.event = on_golden};
+    struct weir_session_config config = unit_config();
+    config.providers = SNAPSHOT;
+    config.mode = WEIR_MODE_BLOCK;
+    config.rundown_keywords = 0x8;
+    host_register(walk_golden, 60000);
+    struct weir_session *session = unit_start(&config);
+    assert_int_equal(weir_heap_serve(), 1);
+    assert_int_equal(weir_session_stop(session, NULL), WEIR_OK);
+    unit_read_memory(session, handlers, &golden);
+    memset(strstr(golden.text, "1.2 ") + 4, 'N', 8);
+    memset(strstr(golden.text, "\n2.1 ") + 5, 'N', 8);
+    assert_string_equal(golden.text, want);
+    weir_session_destroy(session);
+    weir_heap_unregister();
+}
+
+/* A walk is one session's, and only one that has asked is walked for. */
+static void test_sessions(void **state)
+{
+    (void)state;
+    host_register(walk_all, 60000);
+    struct weir_session *first = start(SNAPSHOT, WEIR_MODE_BLOCK);
+    struct weir_session *gc = start("Microsoft-Windows-DotNETRuntime:0x1:5", WEIR_MODE_BLOCK);
+    struct weir_session *quiet =
+        start("Microsoft-Windows-DotNETRuntime:0x180001:5", WEIR_MODE_BLOCK);
+    struct weir_session *second = start(SNAPSHOT, WEIR_MODE_BLOCK);
+    assert_int_equal(weir_heap_serve(), 2);
+    assert_int_equal(weir_heap_serve(), 0);
+    check_whole(stop(first));
+    check_whole(stop(second));
+    struct snapshot *found = stop(gc);
+    assert_int_equal(found->starts + found->types + found->node_bytes + found->others, 0);
+    assert_int_equal(weir_heap_walk(), 1); /* the host's own: `quiet` wants heaps */
+    check_whole(stop(quiet));
+    weir_heap_unregister();
+}
+
+/* Without a safe point the session gets an empty snapshot that says so. */
+static void test_no_safe_point(void **state)
+{
+    (void)state;
+    host_register(walk_all, 20);
+    struct weir_session *session = start(SNAPSHOT, WEIR_MODE_BLOCK);
+    for (int i = 0; weir_heap_is_due() && i < 10000; i++)
+        usleep(1000);
+    assert_false(weir_heap_is_due());
+    assert_int_equal(weir_heap_serve(), 0);
+    usleep(100000); /* the thread that has claimed it emits */
+    struct snapshot *found = stop(session);
+    assert_int_equal(found->starts, 1);
+    assert_int_equal(found->ends, 1);
+    assert_int_equal(found->types, 1);
+    assert_int_equal(found->node_bytes, 0);
+    assert_int_equal(found->marks, 1);
+    assert_string_equal(found->reason, "the host has not reached a safe point in time");
+    weir_heap_unregister();
+}
+
+static void walk_much(void *context, struct weir_heap_graph *graph)
+{
+    (void)context;
+    for (uint64_t i = 1; i <= 100000; i++)
+        weir_heap_node(graph, 16 * i, 24, 8);
+}
+
+/* In DROP the snapshot says how many events are missing. */
+static void test_drop(void **state)
+{
+    (void)state;
+    host_register(walk_much, 60000);
+    struct weir_session_config config = unit_config();
+    config.providers = SNAPSHOT;
+    config.budget_bytes = 256u << 10;
+    config.flush_ms = 60000;
+    config.no_yield = true;
+    config.sink.write = unit_discard;
+    config.memory_bytes_max = 0;
+    struct weir_session *session = unit_start(&config);
+    assert_int_equal(weir_heap_serve(), 1);
+    struct weir_counts counts = unit_counts(session);
+    assert_true(counts.attempted > counts.written);
+    assert_int_equal(weir_session_stop(session, NULL), WEIR_OK);
+    weir_session_destroy(session);
+    weir_heap_unregister();
+}
+
+static void walk_visits(void *context, struct weir_heap_graph *graph)
+{
+    (void)context;
+    assert_false(weir_heap_visit(graph, 0));
+    for (uint64_t i = 1; i <= 1000; i++)
+        assert_true(weir_heap_visit(graph, i << 4));
+    for (uint64_t i = 1; i <= 1000; i++)
+        assert_false(weir_heap_visit(graph, i << 4));
+    if (*(bool *)context)
+        assert_false(weir_heap_visit(graph, 8));
+}
+
+/* The set has room for 1,000 objects. */
+static void test_visits(void **state)
+{
+    (void)state;
+    for (int round = 0; round < 2; round++) {
+        bool is_over = round == 1;
+        struct weir_heap_host host = WEIR_HEAP_HOST_INIT;
+        host.request = ask;
+        host.walk = walk_visits;
+        host.context = &is_over;
+        host.visited_max = 1000;
+        assert_int_equal(weir_heap_register(&host, NULL), WEIR_OK);
+        struct weir_session *session = start(SNAPSHOT, WEIR_MODE_BLOCK);
+        assert_int_equal(weir_heap_serve(), 1);
+        assert_int_equal(stop(session)->marks, is_over);
+        weir_heap_unregister();
+    }
+}
+
+static struct weir_session *stopped;
+
+static void *stop_other(void *unused)
+{
+    assert_int_equal(weir_session_stop(stopped, NULL), WEIR_OK);
+    return unused;
+}
+
+static void walk_on(void *context, struct weir_heap_graph *graph)
+{
+    pthread_t thread;
+    uint64_t address = 16;
+    assert_true(weir_heap_node(graph, address, 1, 8));
+    assert_int_equal(pthread_create(&thread, NULL, stop_other, NULL), 0);
+    while (weir_heap_node(graph, address += 16, 1, 8))
+        ;
+    pthread_join(thread, NULL);
+    *(bool *)context = true;
+}
+
+/* A walk whose session ends is told so. */
+static void test_stop_in_a_walk(void **state)
+{
+    (void)state;
+    bool has_ended = false;
+    struct weir_heap_host host = WEIR_HEAP_HOST_INIT;
+    host.request = ask;
+    host.walk = walk_on;
+    host.context = &has_ended;
+    assert_int_equal(weir_heap_register(&host, NULL), WEIR_OK);
+    struct weir_session_config config = unit_config();
+    config.providers = SNAPSHOT;
+    config.mode = WEIR_MODE_BLOCK;
+    config.memory_bytes_max = 0;
+    config.sink.write = unit_discard;
+    stopped = unit_start(&config);
+    assert_int_equal(weir_heap_serve(), 1);
+    assert_true(has_ended);
+    weir_session_destroy(stopped);
+    weir_heap_unregister();
+}
+
+static void test_hosts(void **state)
+{
+    (void)state;
+    struct weir_error error;
+    struct weir_heap_host host = WEIR_HEAP_HOST_INIT;
+    assert_int_equal(weir_heap_register(NULL, &error), WEIR_BAD_ARGUMENT);
+    assert_int_equal(weir_heap_register(&host, &error), WEIR_BAD_ARGUMENT);
+    host.request = ask;
+    host.walk = walk_all;
+    host.reserved = 1;
+    assert_int_equal(weir_heap_register(&host, &error), WEIR_BAD_ARGUMENT);
+    host.reserved = 0;
+    assert_int_equal(weir_heap_register(&host, &error), WEIR_OK);
+    assert_int_equal(weir_heap_register(&host, &error), WEIR_EXISTS);
+    weir_heap_unregister();
+}
+
+/* A session that asks before there is a host is served by it; a child owes its parent nothing. */
+static void test_late_host_and_fork(void **state)
+{
+    (void)state;
+    struct weir_session *session = start(SNAPSHOT, WEIR_MODE_BLOCK);
+    host_register(walk_all, 60000);
+    assert_int_equal(asked, 1);
+    pid_t child = fork();
+    if (child == 0)
+        _exit(weir_heap_serve() == 0 && !weir_heap_is_due() ? 0 : 1);
+    int status = 0;
+    assert_int_equal(waitpid(child, &status, 0), child);
+    assert_int_equal(status, 0);
+    assert_int_equal(weir_heap_serve(), 1);
+    check_whole(stop(session));
+    weir_heap_unregister();
+}
+
+int main(void)
+{
+    heap_make();
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_hosts),
+        cmocka_unit_test(test_bytes),
+        cmocka_unit_test(test_capacities),
+        cmocka_unit_test(test_sessions),
+        cmocka_unit_test(test_no_safe_point),
+        cmocka_unit_test(test_drop),
+        cmocka_unit_test(test_visits),
+        cmocka_unit_test(test_stop_in_a_walk),
+        cmocka_unit_test(test_late_host_and_fork),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
