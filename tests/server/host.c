@@ -9,6 +9,7 @@
  *     asked=1 no_default=1 forced=1    the flags of the configuration
  *     report=1     on_error prints "error RESULT TEXT"
  *     slow_ms=N    Demo's watcher takes so long when a session begins to want it
+ *     heap=N       a heap of N objects, each of which refers to the next one; prints "walked WALKS"
  *     wait=1       prints "resumed RESULT" when weir_server_wait_for_resume() has returned
  *
  * It prints "ready RESULT TEXT" after the start. What tools ask of provider Demo is printed as
@@ -28,6 +29,7 @@
 #define _GNU_SOURCE
 #include <inttypes.h>
 #include <pthread.h>
+#include <semaphore.h>
 #include <signal.h>
 #include <stdarg.h>
 #include <stdatomic.h>
@@ -51,7 +53,7 @@ WEIR_PROVIDER_DEFINE(Demo, DEMO_EVENTS)
 
 static struct weir_server_config config = WEIR_SERVER_CONFIG_INIT;
 static bool waits, reports;
-static uint32_t slow_ms;
+static uint32_t slow_ms, heap_nodes;
 
 static struct {
     pthread_t threads[THREADS_MAX];
@@ -115,6 +117,47 @@ static void provide(void)
         weir_provider_watch(provider, changed, NULL, &error) != WEIR_OK ||
         weir_rundown_register(provider, run_down, NULL, &error) != WEIR_OK)
         complain("Demo", error.text);
+}
+
+/* --- A heap, which a thread of its own walks when it is asked for. ---------------------------- */
+
+static sem_t heap_asked;
+
+static void heap_request(void *unused)
+{
+    (void)unused;
+    sem_post(&heap_asked);
+}
+
+static void heap_walk(void *unused, struct weir_heap_graph *graph)
+{
+    (void)unused;
+    weir_heap_type(graph, 8, "link", 0, 0);
+    weir_heap_root(graph, WEIR_HEAP_ROOT_STACK, 0, 16, 0);
+    for (uint64_t i = 1; i <= heap_nodes; i++) {
+        weir_heap_node(graph, 16 * i, 24, 8);
+        weir_heap_edge(graph, i < heap_nodes ? 16 * i + 16 : 0);
+    }
+}
+
+static void *heap_thread(void *unused)
+{
+    while (sem_wait(&heap_asked) == 0)
+        say("walked %u", weir_heap_serve());
+    return unused;
+}
+
+static void heap_begin(void)
+{
+    pthread_t thread;
+    struct weir_error error;
+    struct weir_heap_host host = WEIR_HEAP_HOST_INIT;
+    host.request = heap_request;
+    host.walk = heap_walk;
+    if (sem_init(&heap_asked, 0, 0) != 0 || weir_heap_register(&host, &error) != WEIR_OK ||
+        pthread_create(&thread, NULL, heap_thread, NULL) != 0)
+        complain("heap", "cannot be registered");
+    pthread_detach(thread);
 }
 
 /* --- Events, counted by what their emitters return. ------------------------------------------ */
@@ -268,6 +311,7 @@ static void option(const char *text)
         {"stop_ms", NULL, &config.stop_ms_max, NULL},
         {"suspend_ms", NULL, &config.suspend_ms_max, NULL},
         {"slow_ms", NULL, &slow_ms, NULL},
+        {"heap", NULL, &heap_nodes, NULL},
         {"ports", &config.ports, NULL, NULL},
         {"default", &config.default_providers, NULL, NULL},
         {"command_line", &config.command_line, NULL, NULL},
@@ -339,6 +383,8 @@ int main(int argc, char **argv)
     if (reports)
         config.on_error = report;
     provide();
+    if (heap_nodes)
+        heap_begin();
     start("ready");
     if (waits)
         wait_start();

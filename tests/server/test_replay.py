@@ -74,6 +74,46 @@ class Replay:
         self.case.assertEqual((stream.demo("Tick", "Word"), stream.lost), (10, 0))
 
 
+class ReplayOfHeap(Replay):
+    """Of a tool that wants a snapshot of the heap, from a host that has one of 3,000 objects."""
+    NODES = 3000
+
+    def __init__(self, *arguments):
+        super().__init__(*arguments)
+        self.runtime = "Microsoft-Windows-DotNETRuntime"
+        self.snapshots = []
+
+    def request(self, number, *words):
+        super().request(number, *words)
+        if self.runtime.encode("utf-16le") in self.bytes_of(words):
+            self.snapshots.append(number)
+
+    def stream_begins(self, number):
+        if number not in self.snapshots:
+            super().stream_begins(number)
+            return
+        self.case.assertEqual(ipc.receive(self.connections[number], 8), b"Nettrace")
+        self.case.assertEqual(self.host.expect("walked"), "1")
+
+    def closed(self, number):
+        if number not in self.snapshots:
+            super().closed(number)
+            return
+        rest = ipc.receive_all(self.connections[number])
+        if rest:  # otherwise the request was refused
+            self.check(harness.Stream(b"Nettrace" + rest))
+
+    def check(self, stream):
+        found = {name: [event["fields"] for event in stream.events(self.runtime, name)]
+                 for name in ("GCStart", "GCBulkNode", "GCBulkEdge", "GCEnd")}
+        self.case.assertEqual([(e["Depth"], e["Reason"], e["Type"]) for e in found["GCStart"]], [(2, 1, 0)])
+        self.case.assertEqual([e["Count"] for e in found["GCEnd"]], [found["GCStart"][0]["Count"]])
+        self.case.assertEqual(sum(e["Count"] for e in found["GCBulkNode"]), self.NODES)
+        self.case.assertEqual(sum(e["Count"] for e in found["GCBulkEdge"]), self.NODES - 1)
+        self.case.assertEqual([e["Index"] for e in found["GCBulkNode"]], list(range(len(found["GCBulkNode"]))))
+        self.case.assertEqual(stream.lost, 0)
+
+
 class Recordings(harness.InDirectory):
     """One test for each file, added below."""
 
@@ -90,6 +130,20 @@ class Recordings(harness.InDirectory):
         with contextlib.closing(Replay(self, host, listener)) as tool:
             tool.run(lines)
         self.assertEqual(host.expect("resumed"), "ok")
+
+
+    def replay_with_heap(self, name, **options):
+        lines = (RECORDINGS / f"{name}.txt").read_text(encoding="utf-8").splitlines()[1:]
+        with (harness.Host(default="Demo:0xff:5", heap=ReplayOfHeap.NODES, **options) as host,
+              contextlib.closing(ReplayOfHeap(self, host, None)) as tool):
+            tool.run(lines)
+            self.assertEqual(len(tool.snapshots), 1 + (name in WITHOUT_BLOCK))
+
+    def test_gcdump_of_a_heap_in_block(self):
+        self.replay_with_heap("gcdump-block")
+
+    def test_gcdump_of_a_heap_without_block(self):
+        self.replay_with_heap("gcdump-collect", block_ms=0)
 
 
 for path in RECORDINGS.glob("*.txt"):
