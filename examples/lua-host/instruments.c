@@ -7,6 +7,7 @@
 #include "cycles.h"
 #include "errors.h"
 #include "functions.h"
+#include "heap.h"
 #include "provider.h"
 #include "safepoint.h"
 #include "trace.h"
@@ -68,6 +69,7 @@ static void update(lua_State *L, const lua_Debug *record)
                           (uintptr_t)L);
     calls_enter(L, record);
     cycles_update(L, cycles);
+    heap_serve(L);
 }
 
 const struct watch_session *instruments_sessions(size_t *count)
@@ -91,12 +93,14 @@ void instruments_install(lua_State *L)
     coroutines_install(L);
     functions_init(L);
     calls_install(L);
+    heap_open(L);
     safepoint_open(L, update);
 }
 
 void instruments_close(lua_State *L)
 {
     safepoint_close();
+    heap_close();
     cycles_end();
     lua_close(L);
 }
