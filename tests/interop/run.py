@@ -23,6 +23,7 @@ import tempfile
 import attach
 import collect
 import cut
+import heap
 from readers import CLIENT, DOTNET_TRACE, READER, Failed, Readers, Skip, call, tail
 
 WRITER_FILES = tuple(name + version for name in ("fields", "versions", "loss", "threads", "starved", "snapshot") for version in ("", "-v6"))
@@ -362,6 +363,9 @@ def arguments():
     sub.add_argument("weir", type=path)
     sub = command("cut", cut.run_cut, "read what weir cut writes of real traces and of one with losses")
     for name, text in (("weir", "weir"), ("host", "lua-host"), ("script", "a script of a million calls"), ("folder", "the traces")):
+        sub.add_argument(name, type=path, help=text)
+    sub = command("heap", heap.run_heap, "rebuild with TraceEvent the heap of a Lua program")
+    for name, text in (("weir", "weir"), ("host", "lua-host"), ("script", "two_million.lua")):
         sub.add_argument(name, type=path, help=text)
     return parser.parse_args()
 

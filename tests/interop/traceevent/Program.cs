@@ -69,6 +69,7 @@ sealed class Summary(int payloadsPerEvent)
         source.Dynamic.All += _ => parsed++;
         source.UnhandledEvents += _ => unhandled++;
         source.AllEvents += OnEvent;
+        var heap = new Heap(source.Clr);
         source.Process();
 
         return new()
@@ -91,6 +92,7 @@ sealed class Summary(int payloadsPerEvent)
             ["threads"] = threads.Select(e => new Dictionary<string, object?> {
                 ["provider"] = e.Key.Provider, ["event_id"] = e.Key.Id, ["thread"] = e.Key.Thread, ["count"] = e.Value }),
             ["payloads"] = payloadsPerEvent > 0 ? payloads : null,
+            ["heap"] = heap.Result(),
         };
     }
 
@@ -135,6 +137,71 @@ sealed class Summary(int payloadsPerEvent)
 
     static Dictionary<string, object?> Field(string name, object? value) =>
         new() { ["name"] = name, ["type"] = value?.GetType().Name, ["value"] = value };
+}
+
+/// The heap that the events describe, rebuilt as dotnet-gcdump does: of the first blocking collection that was
+/// induced, up to its end. Nodes take their edges in order from one list.
+sealed class Heap
+{
+    readonly Dictionary<ulong, string> types = new();
+    readonly List<(ulong Address, long Size, ulong Type, int Edges)> nodes = new();
+    readonly List<ulong> edges = new();
+    readonly List<string> statics = new();
+    int started = -1, roots, weak;
+    bool ended;
+    string? problem;
+
+    public Heap(ClrTraceEventParser clr)
+    {
+        clr.GCStart += e => { if (started < 0 && e.Depth >= 2 && e.Type == GCType.NonConcurrentGC && e.Reason == GCReason.Induced) started = e.Count; };
+        clr.GCStop += e => ended |= e.Count == started;
+        clr.TypeBulkType += e => { for (int i = 0; i < e.Count; i++) types[e.Values(i).TypeID] = e.Values(i).TypeName; };
+        clr.GCBulkNode += e => Take(e.Index, nodeEvents++, e.Count, i => { var n = e.Values(i); nodes.Add((n.Address, (long)n.Size, n.TypeID, (int)n.EdgeCount)); });
+        clr.GCBulkEdge += e => Take(e.Index, edgeEvents++, e.Count, i => edges.Add(e.Values(i).Target));
+        clr.GCBulkRootEdge += e => Take(e.Index, rootEvents++, e.Count, i => roots++);
+        clr.GCBulkRootConditionalWeakTableElementEdge += e => Take(e.Index, weakEvents++, e.Count, i => weak++);
+        clr.GCBulkRootStaticVar += e => Take(0, 0, e.Count, i => statics.Add(e.Values(i).FieldName));
+    }
+
+    int nodeEvents, edgeEvents, rootEvents, weakEvents;
+
+    void Take(int index, int expected, int count, Action<int> take)
+    {
+        if (started < 0 || ended)
+            problem ??= "elements outside of the collection";
+        if (index != expected)
+            problem ??= $"event {index} where {expected} is due";
+        for (int i = 0; i < count; i++)
+            take(i);
+    }
+
+    public object? Result()
+    {
+        if (started < 0)
+            return null;
+        int at = 0;
+        var addresses = new HashSet<ulong>(nodes.Select(n => n.Address));
+        var byType = new SortedDictionary<string, (long Count, long Bytes)>(StringComparer.Ordinal);
+        if (!ended)
+            problem ??= "no end";
+        if (addresses.Count != nodes.Count)
+            problem ??= "an object twice";
+        foreach (var node in nodes)
+        {
+            if (!types.TryGetValue(node.Type, out string? name))
+                problem ??= $"no type {node.Type:x}";
+            for (int i = 0; i < node.Edges && problem == null; i++, at++)
+                if (at >= edges.Count || !addresses.Contains(edges[at]))
+                    problem ??= "an edge that leads nowhere";
+            var old = byType.GetValueOrDefault(name ?? "");
+            byType[name ?? ""] = (old.Count + 1, old.Bytes + node.Size);
+        }
+        if (at != edges.Count)
+            problem ??= $"{edges.Count - at} edges that no node has";
+        return new Dictionary<string, object?> {
+            ["problem"] = problem, ["nodes"] = nodes.Count, ["edges"] = edges.Count, ["roots"] = roots, ["weak"] = weak, ["statics"] = statics,
+            ["types"] = byType.Select(t => new Dictionary<string, object?> { ["name"] = t.Key, ["count"] = t.Value.Count, ["bytes"] = t.Value.Bytes }) };
+    }
 }
 
 /// JSON by hand: the framework's writers refuse NaN and silently replace lone surrogates, and a
