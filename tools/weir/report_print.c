@@ -7,7 +7,7 @@
 
 struct line {
     const struct function_times *times;
-    const struct function_info *info;
+    const struct report_function *info;
     uint64_t key;
 };
 
@@ -31,7 +31,7 @@ static uint64_t key_of(const struct function_times *times, enum report_order ord
 static struct line *sort_lines(const struct report *report, const struct report_provider *provider,
                                size_t *count)
 {
-    static const struct function_info nothing;
+    static const struct report_function nothing;
     const struct call_tree *tree = &provider->tree;
     size_t capacity = 0;
     struct line *lines = wt_grow(NULL, &capacity, tree->function_count + 1, sizeof(*lines));
@@ -41,7 +41,7 @@ static struct line *sort_lines(const struct report *report, const struct report_
             continue;
         struct line *line = &lines[(*count)++];
         line->times = &tree->functions[i];
-        line->info = i < provider->info_capacity ? &provider->infos[i] : &nothing;
+        line->info = i < provider->function_capacity ? &provider->functions[i] : &nothing;
         line->key = key_of(line->times, report->order);
     }
     qsort(lines, *count, sizeof(*lines), by_key);
@@ -66,7 +66,7 @@ static uint64_t total_of(const struct report_provider *provider)
 static void print_function(struct wt_table *table, const struct report *report,
                            const struct line *line, int64_t total)
 {
-    const struct function_info *info = line->info;
+    const struct report_function *info = line->info;
     int64_t inclusive = ns_of(report, line->times->inclusive);
     int64_t exclusive = ns_of(report, line->times->exclusive);
     double percent = total > 0 ? 100.0 / (double)total : 0;
@@ -175,7 +175,7 @@ static void json_functions(struct wt_json *json, const struct report *report,
     struct line *lines = sort_lines(report, provider, &count);
     wt_json_array(json, "functions");
     for (size_t i = 0; i < count; i++) {
-        const struct function_info *info = lines[i].info;
+        const struct report_function *info = lines[i].info;
         wt_json_object(json, NULL);
         wt_json_u64(json, "id", lines[i].times->id);
         wt_json_string(json, "name", info->name ? info->name : "");
@@ -249,6 +249,17 @@ static void print_json(const struct report *report)
     wt_json_end(&json);
 }
 
+static bool is_part(const struct report *report)
+{
+    return wt_filter_is_set(&report->filter) || wt_span_is_set(&report->span) || report->last_set;
+}
+
+static uint64_t events_of(const struct report *report)
+{
+    uint64_t passed = report->filter.passed;
+    return report->last_set && report->last < passed ? report->last : passed;
+}
+
 static void print_text(const struct report *report)
 {
     const struct wt_lost lost = wt_filter_lost(&report->filter, &report->tally, report->run.reader);
@@ -264,9 +275,8 @@ static void print_text(const struct report *report)
         any = true;
         print_provider(report, &report->providers[i]);
     }
-    if (!any && wt_filter_is_set(&report->filter))
-        printf("no calls among the %" PRIu64 " events that pass the filters\n",
-               report->filter.passed);
+    if (!any && is_part(report))
+        printf("no calls among the %" PRIu64 " events of this part\n", events_of(report));
     else if (!any)
         printf("no calls: a report needs events named Call and Return with a field FunctionId\n");
 }
@@ -277,7 +287,7 @@ static void csv_functions(struct wt_csv *csv, const struct report *report,
     size_t count;
     struct line *lines = sort_lines(report, provider, &count);
     for (size_t i = 0; i < count; i++) {
-        const struct function_info *info = lines[i].info;
+        const struct report_function *info = lines[i].info;
         wt_csv_text(csv, provider->name);
         wt_csv_u64(csv, lines[i].times->id);
         wt_csv_text(csv, info->name ? info->name : "");

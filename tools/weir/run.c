@@ -135,8 +135,10 @@ static struct wt_source source_of(struct wt_run *run)
     struct wt_source source = {.read = read_run, .context = run};
     struct stat stat;
     run->start = lseek(run->fd, 0, SEEK_CUR);
-    if (run->start >= 0 && fstat(run->fd, &stat) == 0 && S_ISREG(stat.st_mode))
+    if (run->start >= 0 && fstat(run->fd, &stat) == 0 && S_ISREG(stat.st_mode)) {
         source.read_at = read_run_at;
+        run->is_file = run->fd != STDIN_FILENO;
+    }
     return source;
 }
 

@@ -34,6 +34,7 @@ struct wt_run {
     int fd;
     off_t start; /* of the stream in the file */
     struct wt_reader *reader;
+    bool is_file;  /* it can be opened again and read from its start */
     bool progress; /* stderr is a terminal */
     bool shown;    /* a progress line is visible */
     int64_t start_ms, shown_ms;
