@@ -8,16 +8,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define BUDGET_MB_DEFAULT 256
-#define SECONDS_MAX       1e9
-#define ANSWER_S_DEFAULT  30
-#define ANSWER_S_MAX      3600
-
-/* What dotnet-trace asks for by default. A host of Weir that has none of it gives its own. */
-#define PROVIDERS_DEFAULT                                                               \
-    "Microsoft-Windows-DotNETRuntime:100003801d:4,Microsoft-DotNETCore-SampleProfiler:" \
-    "f00000000000:4"
-
 static const char help[] =
     "usage: weir collect [OPTION]... -p PID | -n NAME | --port PATH\n"
     "       weir collect [OPTION]... -- COMMAND [ARGUMENT]...\n"
@@ -31,24 +21,14 @@ static const char help[] =
     "other than 0, that is the exit code, 128 + N for signal N. Signals that were sent to weir "
     "alone\n"
     "are passed on to it when the trace is complete. --duration ends the trace, not COMMAND.\n"
-    "\n"
-    "  -p PID             the process with this id\n"
-    "  -n NAME            the only process with this name (see weir ps) or executable\n"
-    "  --port PATH        the process that listens at this socket\n"
-    "  --providers LIST   Name[:keywords[:level[:arguments]]], separated by commas. Keywords are\n"
-    "                     hexadecimal, with or without 0x, as those of dotnet-trace; the level is\n"
-    "                     0 to 5 or its name. What is empty or left out: all keywords, level 5.\n"
-    "                     Default: what dotnet-trace asks for by default, the runtime's events "
-    "and\n"
-    "                     samples. A host of Weir that has none of the providers may\n"
-    "                     give its own default instead\n"
+    "\n" WT_COLLECT_PROCESS_HELP
     "  --mode drop|block  drop: an event that finds no room is lost (default). block: its thread\n"
     "                     waits, and nothing is lost; hosts of Weir, and .NET from 11 on\n"
     "  --budget MB        memory for events in the process; default 256. A host of Weir may\n"
     "                     give less: event Weir/Session has what it gave\n"
     "  --rundown KEYWORDS what the process describes at the end, hexadecimal; 0: nothing. Others\n"
-    "                     than the default, 80020139, need a host of Weir, or .NET 9\n"
-    "  --timeout S        give up when the process has not answered for S seconds; default 30\n"
+    "                     than the default, 80020139, need a host of Weir, or .NET "
+    "9\n" WT_COLLECT_TIMEOUT_HELP
     "  --duration S       end after S seconds, which may have a fraction\n"
     "  -o FILE            default: NAME_DATE_TIME.nettrace. An existing file is replaced once the\n"
     "                     trace begins. Readable by you only\n"
@@ -161,18 +141,6 @@ static int run(const struct wt_collect_options *options, bool json)
 
 /* --- Options. ------------------------------------------------------------------------------- */
 
-static bool parse_duration(const char *text, int64_t *ms)
-{
-    char *end;
-    double seconds = strtod(text, &end);
-    if (*text < '0' || *text > '9' || *end || !(seconds >= 0.001 && seconds <= SECONDS_MAX)) {
-        wt_complain("--duration needs a number of seconds above 0, not \"%s\"", text);
-        return false;
-    }
-    *ms = (int64_t)(seconds * 1000);
-    return true;
-}
-
 static bool parse_mode(const char *text, bool *block)
 {
     *block = strcmp(text, "block") == 0;
@@ -180,29 +148,6 @@ static bool parse_mode(const char *text, bool *block)
         return true;
     wt_complain("--mode is drop or block, not \"%s\"", text);
     return false;
-}
-
-static bool parse_limited(const char *option, const char *text, uint64_t max, uint64_t *out)
-{
-    if (!wt_parse_count(option, text, out))
-        return false;
-    if (*out > 0 && *out <= max)
-        return true;
-    wt_complain("%s is from 1 to %" PRIu64 ", not %s", option, max, text);
-    return false;
-}
-
-static bool parse_providers(struct wt_collect_options *options, const char *text)
-{
-    struct wt_ipc_error error;
-    wt_ipc_providers_fini(&options->providers);
-    if (!wt_ipc_providers_parse(&options->providers, text, &error)) {
-        wt_complain("--providers: %s", error.text);
-        return false;
-    }
-    options->collect.providers = options->providers.items;
-    options->collect.provider_count = options->providers.count;
-    return true;
 }
 
 static bool parse_rundown(const char *text, uint64_t *keywords)
@@ -218,41 +163,20 @@ static bool take_option(struct wt_collect_options *options, int option, const ch
 {
     uint64_t number;
     switch (option) {
-    case 'p':
-        if (!parse_limited("-p", text, INT32_MAX, &number))
-            return false;
-        options->pid = (pid_t)number;
-        return true;
-    case 'n':
-        options->name = text;
-        return true;
-    case 'P':
-        options->port = text;
-        return true;
     case 'o':
         options->output = text;
         return true;
-    case 'l':
-        return parse_providers(options, text);
     case 'm':
         return parse_mode(text, &options->collect.block);
     case 'b':
-        if (!parse_limited("--budget", text, UINT32_MAX, &number))
+        if (!wt_collect_parse_limited("--budget", text, UINT32_MAX, &number))
             return false;
         options->collect.budget_mb = (uint32_t)number;
         return true;
     case 'r':
         return parse_rundown(text, &options->collect.rundown);
-    case 't':
-        if (!parse_limited("--timeout", text, ANSWER_S_MAX, &number))
-            return false;
-        options->answer_s = (uint32_t)number;
-        return true;
-    case 'd':
-        return parse_duration(text, &options->duration_ms);
     default:
-        wt_complain("try: weir collect --help");
-        return false;
+        return wt_collect_take_option(options, option, text);
     }
 }
 
@@ -265,8 +189,7 @@ static bool take_target(struct wt_collect_options *options, int argc, char **arg
     }
     if (optind < argc)
         options->command = argv + optind;
-    int targets = (options->pid != 0) + (options->name != NULL) + (options->port != NULL) +
-                  (options->command != NULL);
+    int targets = wt_collect_processes(options) + (options->command != NULL);
     if (targets == 1)
         return true;
     wt_complain("collect: give %s of -p PID, -n NAME, --port PATH and -- COMMAND",
@@ -276,23 +199,21 @@ static bool take_target(struct wt_collect_options *options, int argc, char **arg
 
 int wt_collect_main(int argc, char **argv)
 {
-    static const struct option known[] = {
-        {"port", required_argument, NULL, 'P'},     {"providers", required_argument, NULL, 'l'},
-        {"mode", required_argument, NULL, 'm'},     {"budget", required_argument, NULL, 'b'},
-        {"rundown", required_argument, NULL, 'r'},  {"timeout", required_argument, NULL, 't'},
-        {"duration", required_argument, NULL, 'd'}, {"json", no_argument, NULL, 'j'},
-        {"help", no_argument, NULL, 'h'},           {NULL, 0, NULL, 0}};
+    static const struct option known[] = {WT_COLLECT_OPTIONS,
+                                          {"mode", required_argument, NULL, 'm'},
+                                          {"budget", required_argument, NULL, 'b'},
+                                          {"rundown", required_argument, NULL, 'r'},
+                                          {"json", no_argument, NULL, 'j'},
+                                          {"help", no_argument, NULL, 'h'},
+                                          {NULL, 0, NULL, 0}};
     struct wt_collect_options options;
-    memset(&options, 0, sizeof(options));
-    options.collect.budget_mb = BUDGET_MB_DEFAULT;
-    options.collect.rundown = WT_IPC_RUNDOWN_DEFAULT;
-    options.answer_s = ANSWER_S_DEFAULT;
-    bool json = false, is_valid = parse_providers(&options, PROVIDERS_DEFAULT);
+    bool json = false, is_valid = wt_collect_options_init(&options, "collect");
     int option, code = WT_EXIT_USAGE;
-    while (is_valid && (option = getopt_long(argc, argv, "+p:n:o:h", known, NULL)) != -1) {
+    while (is_valid && (option = getopt_long(argc, argv, "+" WT_COLLECT_SHORT_OPTIONS "o:h", known,
+                                             NULL)) != -1) {
         if (option == 'h') {
             fputs(help, stdout);
-            wt_ipc_providers_fini(&options.providers);
+            wt_collect_options_fini(&options);
             return wt_finish_output(WT_EXIT_OK);
         }
         json |= option == 'j';
@@ -300,6 +221,6 @@ int wt_collect_main(int argc, char **argv)
     }
     if (is_valid && take_target(&options, argc, argv))
         code = run(&options, json);
-    wt_ipc_providers_fini(&options.providers);
+    wt_collect_options_fini(&options);
     return code;
 }

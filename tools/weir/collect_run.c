@@ -70,7 +70,7 @@ static bool open_temporary(struct run *run, const char *file)
     }
     snprintf(run->temporary, size, "%s.XXXXXX", file);
     if (stat(file, &status) == 0 && !S_ISREG(status.st_mode))
-        wt_complain("collect: %s is not a regular file", file);
+        wt_complain("%s: %s is not a regular file", run->options->caller, file);
     else if ((run->fd = mkstemp(run->temporary)) < 0)
         wt_complain("cannot write %s: %s", file, strerror(errno));
     if (run->fd >= 0 && fcntl(run->fd, F_SETFD, FD_CLOEXEC) == 0)
@@ -257,7 +257,7 @@ static void explain(const struct run *run)
 {
     const struct wt_ipc_error *error = wt_ipc_session_error(run->session);
     if (error->text[0]) /* otherwise write_stream() has said why */
-        wt_complain("collect: %s", error->text);
+        wt_complain("%s: %s", run->options->caller, error->text);
     if (error->result == WT_IPC_REFUSED)
         explain_refusal(run, error);
     if (error->result == WT_IPC_NOT_FOUND && run->options->command && run->temporary)
@@ -283,9 +283,9 @@ static bool take_signals(struct run *run)
 static void explain_silence(const struct run *run)
 {
     uint64_t stranger = wt_ipc_port_stranger(&run->port);
-    wt_complain("collect: %s has ended with code %d, and did not connect to its port: it has no "
+    wt_complain("%s: %s has ended with code %d, and did not connect to its port: it has no "
                 "server, or WEIR_DIAGNOSTICS=0 or DOTNET_EnableDiagnostics=0",
-                run->trace->name, run->trace->child_code);
+                run->options->caller, run->trace->name, run->trace->child_code);
     if (stranger)
         wt_complain("process %" PRIu64 ", which it has started, did connect; only the command "
                     "itself is traced, so give that one",
@@ -358,7 +358,7 @@ static bool follow(struct run *run)
     if (run->shown)
         fprintf(stderr, "\r%60s\r", "");
     if (state < WT_IPC_ENDED)
-        wt_complain("collect: given up; the trace is not whole");
+        wt_complain("%s: given up; the trace is not whole", run->options->caller);
     if (state == WT_IPC_FAILED && !(run->temporary && run->trace->child_code >= 0))
         explain(run);
     return state != WT_IPC_FAILED;
@@ -389,14 +389,14 @@ void wt_collect_run(const struct wt_collect_options *options, struct wt_collect_
         return;
     }
     if (!prepare(&run, &error)) {
-        wt_complain("collect: %s", error.text);
+        wt_complain("%s: %s", options->caller, error.text);
         return;
     }
     if (open_file(&run)) {
         if (start(&run, &error))
             trace->has_failed = !follow(&run);
         else
-            wt_complain("collect: %s", error.text);
+            wt_complain("%s: %s", options->caller, error.text);
     }
     wt_ipc_session_destroy(run.session);
     if (run.temporary)
