@@ -1,7 +1,9 @@
 """What each request does, over the default port."""
 
+import json
 import os
 import platform
+import subprocess
 import unittest
 
 import harness
@@ -261,6 +263,21 @@ class Sessions(unittest.TestCase):
             stream = harness.Stream(trace.stop(host.path))
             session, = stream.events("Weir", "Session")
             self.assertEqual(session["fields"], {"Mode": "drop", "BudgetBytes": 4 << 20, "RequestedBytes": 1 << 40})
+
+    def test_schema(self):
+        """weir schema of the process is that of a trace of it, with what the host gives to a tool that asks for nothing that it has."""
+        tool = subprocess.Popen([harness.WEIR, "schema", "-p", str(self.host.pid), "--duration", "0.3"], stdout=subprocess.PIPE,
+                                env={**os.environ, "TMPDIR": self.host.directory})
+        while tool.poll() is None:
+            self.host.emit(1)
+        with tool.stdout:
+            schema = tool.stdout.read()
+        self.assertEqual((tool.returncode, os.listdir(self.host.directory)), (0, [os.path.basename(self.host.path)]))
+        trace = self.trace(rundown=1, providers=[provider("Microsoft-Windows-DotNETRuntime")])
+        self.host.emit(1)
+        self.assertEqual(schema, harness.weir("schema", trace.stop(self.host.path), codes=(0,)))
+        events = {event["name"]: event for event in json.loads(schema)["events"] if event["provider"] == "Demo"}
+        self.assertEqual(events["Tick"]["fields"], [{"name": "Number", "type": "uint64"}])
 
 
 if __name__ == "__main__":

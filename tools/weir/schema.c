@@ -1,5 +1,5 @@
-/* weir schema: the definitions of a trace, and whether a change of them breaks what reads its
- * events. */
+/* weir schema: the definitions of a trace or a process, and whether a change of them breaks what
+ * reads its events. */
 #include "schema.h"
 #include "filter.h"
 #include "output.h"
@@ -18,7 +18,10 @@ struct remark {
 struct schema {
     struct wt_run run;
     struct wt_filter filter;
-    const char *against; /* NULL: print the schema */
+    struct wt_collect_options options; /* of a process */
+    bool has_options;                  /* there are such on the command line */
+    char process[64];                  /* its name; empty: a file is read */
+    const char *against;               /* NULL: print the schema */
     bool as_json;
     struct wt_schema now, old;
     struct wt_tally tally;
@@ -111,7 +114,7 @@ static void print_json(const struct schema *schema)
     struct wt_json json;
     wt_json_init(&json, stdout, true);
     wt_json_object(&json, NULL);
-    wt_json_string(&json, "file", schema->run.path);
+    wt_json_string(&json, *schema->process ? "process" : "file", schema->run.path);
     wt_json_string(&json, "against", schema->against);
     wt_json_string(&json, "status", wt_status_word(wt_reader_error(schema->run.reader)->status));
     wt_lost_json(&lost, &json);
@@ -124,28 +127,32 @@ static void print_json(const struct schema *schema)
 
 static const char help[] =
     "usage: weir schema [OPTION]... FILE\n"
-    "       weir schema --against SCHEMA [OPTION]... FILE\n"
+    "       weir schema [OPTION]... -p PID | -n NAME | --port PATH\n"
     "\n"
     "Prints the definitions of a trace as JSON that does not depend on their order in the trace,\n"
-    "or compares them with a file that has been printed so: {schema: 1, events: [{provider, id,\n"
-    "version, name, level, keywords (a text), opcode, fields, raw}]}; raw is the name of raw "
-    "bytes\n"
-    "behind the fields. A field is {name, type}, with values {number: name} if it is an enum,\n"
-    "fields if it is an object, element if it is an array or a location, and count if it is an\n"
-    "array of a fixed size. A trace defines the events that it has. FILE may be -.\n"
+    "or with --against compares them with a file that has been printed so: {schema: 1, events:\n"
+    "[{provider, id, version, name, level, keywords (a text), opcode, fields, raw}]}; raw is the\n"
+    "name of raw bytes behind the fields. A field is {name, type}, with values {number: name} if\n"
+    "it is an enum, fields if it is an object, element if it is an array or a location, and count\n"
+    "if it is an array of a fixed size. FILE may be -.\n"
     "\n"
-    "  --against SCHEMA  report what has changed since. A finding breaks what reads the events:\n"
-    "                 an event is gone; or with the version that it had, a field has another\n"
-    "                 type, place or name, went away, or was added elsewhere than at the end;\n"
-    "                 raw bytes count as the last field.\n"
-    "                 A note does not: an event or version is new, a field was added at the end,\n"
-    "                 a name, level, keywords or opcode is another\n"
-    "  --provider P   only definitions of provider P; may be repeated\n"
-    "  --event E      only definitions with that name or id; may be repeated\n"
-    "  --json         with --against, print one JSON object: file, against, status, lost,\n"
-    "                 lost_at_least, lost_unknown_after_ns, findings and notes\n"
-    "                 [{provider, id, version, name, message}]\n"
-    "  --help         print this help\n"
+    "A process is traced for a moment, as weir collect does, and no file is left. A trace defines\n"
+    "the events that it has: of a process, those that it emits in that time.\n"
+    "\n"
+    "  --against SCHEMA   report what has changed since. A finding breaks what reads the events:\n"
+    "                     an event is gone; or with the version that it had, a field has another\n"
+    "                     type, place or name, went away, or was added elsewhere than at the\n"
+    "                     end; raw bytes count as the last field.\n"
+    "                     A note does not: an event or version is new, a field was added at the\n"
+    "                     end, a name, level, keywords or opcode is another\n"
+    "  --provider P       only definitions of provider P; may be repeated\n"
+    "  --event E          only definitions with that name or id; may be repeated\n"
+    "  --json             with --against, print one JSON object: file (or process, its name),\n"
+    "                     against, status, lost, lost_at_least, lost_unknown_after_ns, findings\n"
+    "                     and notes [{provider, id, version, name, "
+    "message}]\n" WT_COLLECT_PROCESS_HELP WT_COLLECT_TIMEOUT_HELP
+    "  --duration S       trace for S seconds, which may have a fraction; default 1\n"
+    "  --help             print this help\n"
     "\n"
     "With --provider and --event, a schema is compared as far as it has these.\n"
     "\n"
@@ -173,12 +180,27 @@ static int compare(struct schema *schema)
     return schema->findings ? WT_EXIT_FAILED : wt_run_exit(&schema->run, schema->tally.all.total);
 }
 
-static int read_schema(struct schema *schema, const char *path)
+/* A file, or with NULL the process of the options. */
+static bool open_trace(struct schema *schema, const char *path)
 {
     static const struct wt_handlers handlers = {.metadata = on_metadata, .event = on_event};
+    if (path)
+        return wt_run_open(&schema->run, path, NULL, &handlers, schema);
+    return wt_schema_collect(&schema->options, &schema->run, &handlers, schema, schema->process);
+}
+
+static void explain_nothing(const struct schema *schema)
+{
+    wt_complain("%s: there are no definitions%s%s", schema->run.path,
+                wt_filter_is_set(&schema->filter) ? " that match" : "",
+                *schema->process ? "; a longer --duration may have some" : "");
+}
+
+static int read_schema(struct schema *schema, const char *path)
+{
     int code = WT_EXIT_FAILED;
     if ((schema->against && !wt_schema_load(&schema->old, schema->against)) ||
-        !wt_run_open(&schema->run, path, NULL, &handlers, schema))
+        !open_trace(schema, path))
         return code;
     enum wt_status status = wt_run_read(&schema->run);
     wt_schema_sort(&schema->now);
@@ -189,8 +211,7 @@ static int read_schema(struct schema *schema, const char *path)
         code = wt_run_exit(&schema->run, schema->tally.all.total);
     }
     if (schema->now.count == 0)
-        wt_complain("%s: there are no definitions%s", path,
-                    wt_filter_is_set(&schema->filter) ? " that match" : "");
+        explain_nothing(schema);
     return code;
 }
 
@@ -218,7 +239,21 @@ static bool take_option(struct schema *schema, int option, char *text)
     }
     if (wt_filter_option(&schema->filter, option, text))
         return true;
-    wt_complain("try: weir schema --help");
+    schema->has_options = true;
+    return wt_collect_take_option(&schema->options, option, text);
+}
+
+/* A file, or one process; false after a message. */
+static bool check_source(const struct schema *schema, bool has_file)
+{
+    int processes = wt_collect_processes(&schema->options);
+    if (processes + has_file > 1)
+        wt_complain("schema: give only one of FILE, -p PID, -n NAME and --port PATH");
+    else if (processes == 0 && schema->has_options)
+        wt_complain("schema: --providers, --timeout and --duration are for a process; give one "
+                    "with -p PID, -n NAME or --port PATH");
+    else
+        return true;
     return false;
 }
 
@@ -229,10 +264,11 @@ static int run_arguments(struct schema *schema, int argc, char **argv)
         {"against", required_argument, NULL, 'a'},
         {"provider", required_argument, NULL, WT_OPTION_PROVIDER},
         {"event", required_argument, NULL, WT_OPTION_EVENT},
+        WT_COLLECT_OPTIONS,
         {"help", no_argument, NULL, 'h'},
         {NULL, 0, NULL, 0}};
     int option;
-    while ((option = getopt_long(argc, argv, "h", options, NULL)) != -1) {
+    while ((option = getopt_long(argc, argv, WT_COLLECT_SHORT_OPTIONS "h", options, NULL)) != -1) {
         if (option == 'h') {
             fputs(help, stdout);
             return wt_finish_output(WT_EXIT_OK);
@@ -240,6 +276,10 @@ static int run_arguments(struct schema *schema, int argc, char **argv)
         if (!take_option(schema, option, optarg))
             return WT_EXIT_USAGE;
     }
+    if (!check_source(schema, optind < argc))
+        return WT_EXIT_USAGE;
+    if (wt_collect_processes(&schema->options) == 1)
+        return run_schema(schema, NULL);
     const char *path = wt_one_file(argc, argv, optind);
     return path ? run_schema(schema, path) : WT_EXIT_USAGE;
 }
@@ -248,7 +288,10 @@ int wt_schema_main(int argc, char **argv)
 {
     struct schema schema;
     memset(&schema, 0, sizeof(schema));
-    int code = run_arguments(&schema, argc, argv);
+    int code = WT_EXIT_FAILED;
+    if (wt_collect_options_init(&schema.options, "schema"))
+        code = run_arguments(&schema, argc, argv);
     wt_filter_fini(&schema.filter);
+    wt_collect_options_fini(&schema.options);
     return code;
 }

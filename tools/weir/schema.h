@@ -4,6 +4,7 @@
 #define WT_WEIR_SCHEMA_H
 
 #include "arena.h"
+#include "collect.h"
 #include "json.h"
 #include "reader.h"
 
@@ -31,6 +32,11 @@ void wt_schema_json(const struct wt_schema *schema, struct wt_json *json);
 bool wt_schema_load(struct wt_schema *schema, const char *path);
 
 void wt_schema_fini(struct wt_schema *schema);
+
+/* Traces the process that the options name, for their duration or a second, and opens what came;
+ * the run then has the process's name, which is stored in `name`. False after a message. */
+bool wt_schema_collect(struct wt_collect_options *options, struct wt_run *run,
+                       const struct wt_handlers *handlers, void *context, char name[64]);
 
 /* A name of a type in these files: "uint32", "array"; "type 22" of a code without a name. */
 void wt_schema_type_name(const struct wt_field *field, char out[24]);
