@@ -112,16 +112,16 @@ void build_block_header(struct build *build, unsigned flags, int64_t min, int64_
     build_u64(build, (uint64_t)max);
 }
 
-void build_metadata(struct build *build, uint32_t id, const char *name, const void *fields,
-                    size_t size)
+void build_metadata_of(struct build *build, const char *provider, uint32_t id, const char *name,
+                       const void *fields, size_t size)
 {
     build_block(build, "MetadataBlock");
     build_block_header(build, 1, 0, 0);
     build_u8(build, 0xC0);
     build_var(build, 0);
-    build_var(build, 4 + 10 + 4 + 2 * (strlen(name) + 1) + 16 + size);
+    build_var(build, 4 + 2 * (strlen(provider) + 1) + 4 + 2 * (strlen(name) + 1) + 16 + size);
     build_u32(build, id);
-    build_utf16(build, "Demo");
+    build_utf16(build, provider);
     build_u32(build, 7);
     build_utf16(build, name);
     build_u64(build, 1);
@@ -129,6 +129,12 @@ void build_metadata(struct build *build, uint32_t id, const char *name, const vo
     build_u32(build, 4);
     build_bytes(build, fields, size);
     build_block_end(build);
+}
+
+void build_metadata(struct build *build, uint32_t id, const char *name, const void *fields,
+                    size_t size)
+{
+    build_metadata_of(build, "Demo", id, name, fields, size);
 }
 
 void build_plain_metadata(struct build *build, uint32_t id, const char *name)

@@ -35,7 +35,11 @@ void build_block_header(struct build *build, unsigned flags, int64_t min, int64_
 void build_metadata(struct build *build, uint32_t id, const char *name, const void *fields,
                     size_t size);
 
-/* The same, with no fields. */
+/* The same of another provider. */
+void build_metadata_of(struct build *build, const char *provider, uint32_t id, const char *name,
+                       const void *fields, size_t size);
+
+/* The first one, with no fields. */
 void build_plain_metadata(struct build *build, uint32_t id, const char *name);
 
 /* A compressed blob with everything in its header; `previous` numbers follow the block's state. */
