@@ -189,7 +189,8 @@ static void test_bad_types(void)
         {LITERAL("\x18\x14")},             /* a location of variable-length numbers */
         {LITERAL("\x13\1\0\0")},           /* an array of objects without bytes */
         {LITERAL("\x16\x16\x05\0\0\2\0")}, /* of arrays without bytes */
-        {LITERAL("\1\xFF\xFF")},           /* an object with more fields than bytes */
+        {LITERAL("\x13\1\2\0\3\0\1a\x05\6\0\1b\x16\x05\0\0")}, /* of objects with such an array */
+        {LITERAL("\1\xFF\xFF")}, /* an object with more fields than bytes */
     };
     for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
         start_fields(2);
@@ -230,6 +231,56 @@ static void test_huge_fixed_arrays(void)
     EXPECT_EQUAL(metadata->fields[0].min_size, UINT32_MAX);
     expect_bad(metadata, deep, sizeof(deep));
     record_free(&record);
+}
+
+/* Nor does an object with several of them. A location in an object is one of the object. */
+static void test_huge_objects(void)
+{
+    static const char vast[] = "\x16\x16\x05\xFF\xFF\xFF\xFF";
+    start_fields(2);
+    field_begin("x");
+    build_bytes(&fields, LITERAL("\1\3\0"));
+    for (int i = 0; i < 3; i++) {
+        build_u16(&fields, 2 + sizeof(vast) - 1);
+        build_text8(&fields, "a");
+        build_bytes(&fields, LITERAL(vast));
+    }
+    field_end();
+    add_field("y", LITERAL("\1\2\0\3\0\1n\x05\4\0\1r\x18\x17"));
+    const struct wt_metadata *metadata = define();
+    EXPECT(!metadata->fields_bad);
+    EXPECT_EQUAL(metadata->fields[0].min_size, UINT32_MAX);
+    EXPECT(metadata->fields[1].located && !metadata->fields[0].located);
+    expect_bad(metadata, fields.bytes, fields.size);
+    record_free(&record);
+}
+
+/* Too many in all, wherever they are: in an object, as its elements, or side by side. */
+static void test_too_many_fields(void)
+{
+    static const struct {
+        const char *type;
+        size_t size;
+        uint32_t fields;
+    } some[] = {{LITERAL("\x05"), 1},
+                {LITERAL("\x13\x05"), 2},
+                {LITERAL("\x13\x13\x05"), 3},
+                {LITERAL("\1\1\0\3\0\1a\x05"), 2},
+                {LITERAL("\x13\1\1\0\3\0\1a\x05"), 3}};
+    for (size_t i = 0; i < sizeof(some) / sizeof(some[0]); i++) {
+        for (uint32_t least = some[i].fields, max = least > 1 ? least - 1 : 1; max <= least;
+             max++) {
+            const struct wt_reader_options options = {.limits = {.fields_max = max}};
+            start_fields(1);
+            add_field("x", some[i].type, some[i].size);
+            build6_start(&build);
+            build6_metadata(&build, 1, "E", fields.bytes, fields.size, "", 0);
+            build6_end(&build);
+            record_read(&record, build.bytes, build.size, 0, &options);
+            EXPECT_EQUAL(record.metadata->fields_bad, max < least);
+            record_free(&record);
+        }
+    }
 }
 
 static void test_options(void)
@@ -286,6 +337,8 @@ int main(void)
     test_bad_types();
     test_depth();
     test_huge_fixed_arrays();
+    test_huge_objects();
+    test_too_many_fields();
     test_options();
     test_utf8();
     return 0;

@@ -136,6 +136,75 @@ static void test_order_limit(void)
     record_free(&record);
 }
 
+/* --- More than one piece of memory, of both sizes, for two threads that overlap. -------------- */
+
+#define LARGE ((uint32_t)(3u << 20) / 2)
+
+static void build_large(uint64_t thread, uint32_t sequence, uint64_t time, uint32_t size)
+{
+    static uint8_t payload[LARGE];
+    const struct blob blob = {.metadata_id = 1,
+                              .sequence = sequence,
+                              .capture_thread = thread,
+                              .thread = thread,
+                              .time_delta = time,
+                              .payload = payload,
+                              .payload_size = size};
+    payload[0] = (uint8_t)time;
+    build_block(&build, "EventBlock");
+    build_block_header(&build, 1, 0, INT64_MAX);
+    build_blob(&build, &blob);
+    build_block_end(&build);
+}
+
+static void build_larges(void)
+{
+    start();
+    for (uint32_t i = 1; i <= 8; i++) {
+        build_large(1, i, 10 * i + (i > 4 ? 50 : 0), i == 3 || i == 5 ? LARGE : 300000);
+        build_large(2, i, 10 * i + 5 + (i > 4 ? 50 : 0), i % 2 ? 300000 : 1);
+        if (i == 4)
+            build_point(&build, 90, 2, 1, 4, 2, 4);
+    }
+    build_end(&build);
+}
+
+/* Each event leaves with its own payload, which begins with its time. */
+static void test_large_events(void)
+{
+    build_larges();
+    read_built(true, 0);
+    EXPECT_EQUAL(record.status, WT_END);
+    EXPECT_EQUAL(record.event_count, 16);
+    for (unsigned i = 0; i < 16; i++) {
+        const char *payload = strchr(record.texts[i], ' ') + 1;
+        EXPECT_EQUAL(strtol((char[3]){payload[0], payload[1], 0}, NULL, 16), record.events[i].time);
+        EXPECT(i == 0 || record.events[i - 1].time <= record.events[i].time);
+    }
+    record_free(&record);
+}
+
+static void stop(void *context, const struct wt_event *event)
+{
+    struct wt_reader **reader = context;
+    (void)event;
+    wt_reader_stop(*reader);
+}
+
+/* What waits is freed with the reader. */
+static void test_stop_while_events_wait(void)
+{
+    static const struct wt_handlers handlers = {.event = stop};
+    const struct wt_reader_options options = {.time_order = true};
+    build_larges();
+    struct wt_memory_source memory = {build.bytes, build.size, 0};
+    const struct wt_source source = wt_source_memory(&memory);
+    struct wt_reader *reader;
+    EXPECT(wt_reader_create(&reader, &source, &options, &handlers, &reader) == WT_OK);
+    EXPECT_EQUAL(wt_reader_run(reader), WT_STOPPED);
+    wt_reader_destroy(reader);
+}
+
 int main(void)
 {
     test_introduced_losses();
@@ -143,5 +212,7 @@ int main(void)
     test_wrap();
     test_time_order();
     test_order_limit();
+    test_large_events();
+    test_stop_while_events_wait();
     return 0;
 }

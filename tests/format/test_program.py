@@ -438,9 +438,19 @@ class Enums(unittest.TestCase):
         self.assertIn("Cause=2 Flag=false Number=5", text)
         self.assertEqual(rules(data, 0), [])
 
+    def test_repeated(self):
+        """Of a number with two names the first one holds, and so does the first of two enums for a field. Bytes that have the name
+        of a field are none."""
+        data = self.stream(("Demo", 1, 1, "Cause", "E", "1=one;2=two;1=uno;1=ein"), ("Demo", 1, 1, "Cause", "F", "1=other"))
+        rows = [json.loads(row) for row in run("dump", "--json", "--provider", "Demo", "-", data=data).stdout.splitlines()]
+        self.assertEqual([row["fields"]["Cause"] for row in rows], ["one", "two"])
+        data, row, _ = self.raw([("Count", U32)], [2], ("Demo", 1, 0, "Count", "raw", ""))
+        self.assertEqual((row["fields"], rules(data, 0)), ({"Count": 2}, []))
+
     def test_check(self):
         for bad in (("Demo", 1, 2, "Cause", "E", "0=a"), ("Other", 1, 1, "Cause", "E", "0=a"), ("Demo", 1, 1, "None", "E", "0=a"),
-                    ("Demo", 1, 1, "Cause", "E", "0"), ("Demo", 1, 1, "Cause", "E", "=a"), ("Demo", 1, 1, "Cause", "E", "0=a;x=b")):
+                    ("Demo", 1, 1, "Cause", "E", "0"), ("Demo", 1, 1, "Cause", "E", "=a"), ("Demo", 1, 1, "Cause", "E", "0=a;x=b"),
+                    ("Demo", 1, 1, "Cause", "E", "99999999999999999999=a"), ("Demo", 1, 1, "", "raw", "0=a")):
             self.assertEqual(rules(self.stream(bad), 1), ["enum-event"], bad)
         self.assertEqual(rules(self.stream(("Weir", 5, 0, "Field", "E", "0=a")), 1), ["enum-event"], "a string")
 

@@ -66,6 +66,24 @@ static void test_good(void)
     expect_told(WT_RULE_NONE, 0);
 }
 
+/* Longer than what the common readers take, and told as such; the event is there. */
+static void test_payload_size(void)
+{
+    static const uint8_t large[65536];
+    struct blob blob = plain;
+    blob.payload = large;
+    for (blob.payload_size = 65535; blob.payload_size <= 65536; blob.payload_size++) {
+        start_events();
+        build_blob(&build, &blob);
+        end_events();
+        if (blob.payload_size == 65535)
+            expect_told(WT_RULE_NONE, 0);
+        else
+            expect_told(WT_RULE_PAYLOAD_SIZE, 1);
+        EXPECT_EQUAL(record.event_count, 1);
+    }
+}
+
 static void test_magic(void)
 {
     build_start(&build);
@@ -336,6 +354,7 @@ static void test_uncompressed(void)
 int main(void)
 {
     test_good();
+    test_payload_size();
     test_magic();
     test_objects();
     test_blocks();
