@@ -2,6 +2,7 @@
 
 FOLDER/version6: the blocks of streams of version 6, as fuzz_version6.c reads them.
 FOLDER/reader: the fronts of the real traces in TRACES, and streams that hold what those do not.
+FOLDER/block, FOLDER/metadata, FOLDER/stacks: the bodies of such blocks in these, as fuzz_body.h reads them.
 FOLDER/client: replies of the Diagnostics IPC protocol after a byte 0, lists of providers after a byte 1.
 FOLDER/command: requests that start a session, of each version, and those of RECORDINGS.
 FOLDER/conversation: the recorded conversations, and a few in which tools misbehave, as fuzz_conversation.c reads them.
@@ -118,6 +119,49 @@ def blocks(stream):
     return stream[24 + struct.unpack_from("<I", stream, 20)[0] % 2**24:]
 
 
+# --- Bodies of blocks. -----------------------------------------------------------------------------------
+
+V6, LABELS = 1, 2  # bits of the first byte, as in fuzz_body.h
+
+
+def bodies4(stream):
+    """The type and the body of each whole block, by the byte that begins and the one that ends each object."""
+    at = stream.index(b"!FastSerialization.1") + 20
+    while stream[at: at + 3] == b"\5\5\1":
+        length = struct.unpack_from("<i", stream, at + 11)[0]
+        kind = stream[at + 15: at + 15 + length].decode()
+        at += 16 + length
+        size = 48 if kind == "Trace" else struct.unpack_from("<i", stream, at)[0]
+        if kind != "Trace":
+            at += 4 + -(at + 4) % 4
+        yield kind, stream[at: at + size]
+        at += size + 1
+
+
+def bodies6(stream):
+    """The number of the kind and the body of each block."""
+    at = 20
+    while at + 4 <= len(stream):
+        head = struct.unpack_from("<I", stream, at)[0]
+        size = head % 2**24
+        yield head >> 24, stream[at + 4: at + 4 + size]
+        at += 4 + size
+
+
+def bodies(fourth, sixth):
+    """By target and name. Of a long trace, the first blocks of each kind."""
+    targets = {"EventBlock": ("block", 0), "MetadataBlock": ("metadata", 0), "StackBlock": ("stacks", 0),
+               2: ("block", V6), 3: ("metadata", V6), 5: ("stacks", V6), 8: ("stacks", V6 | LABELS)}
+    found = {"block": {}, "metadata": {}, "stacks": {}}
+    for streams, split in ((fourth, bodies4), (sixth, bodies6)):
+        for name, stream in streams.items():
+            for i, (kind, body) in enumerate(block for block in split(stream) if block[0] in targets):
+                target, flags = targets[kind]
+                if i < 20 and len(body) <= 1024:
+                    found[target][f"{name}_{i}"] = bytes([flags]) + body
+    return found
+
+
 # --- Requests. -------------------------------------------------------------------------------------------
 
 STOP, COLLECT, PROCESS_INFO, ENVIRONMENT = (2, 1), (2, 2), (4, 0), (4, 2)
@@ -207,6 +251,8 @@ def main():
     sixth = {f"{make.__name__}.nettrace": make() for make in (every_block, every_type)}
     write(folder / "reader", {**reader, **sixth})
     write(folder / "version6", {name: blocks(stream) for name, stream in sixth.items()})
+    for target, files in bodies(reader, sixth).items():
+        write(folder / target, files)
     requests = starts()
     conversations = {f"misbehaving_{i}": conversation for i, conversation in enumerate(misbehaving(requests["collect_6"]))}
     for path in recordings.glob("*.txt"):
