@@ -3,7 +3,6 @@
 #include "json.h"
 #include "lost.h"
 
-#include <getopt.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -106,8 +105,7 @@ static void print_json(const struct summary *summary, const struct wt_collect_tr
 }
 
 /* Reads the file; returns the exit code. */
-static int summarize(const struct wt_collect_trace *trace, const struct wt_collect_options *options,
-                     bool json)
+static int summarize(const struct wt_collect_trace *trace, const struct wt_collect_options *options)
 {
     static const struct wt_handlers handlers = {.metadata = on_metadata, .event = on_event};
     struct summary summary;
@@ -115,7 +113,7 @@ static int summarize(const struct wt_collect_trace *trace, const struct wt_colle
     int code = WT_EXIT_FAILED;
     if (wt_run_open(&summary.run, trace->file, NULL, &handlers, &summary)) {
         wt_run_read(&summary.run);
-        if (json)
+        if (options->as_json)
             print_json(&summary, trace, options);
         else
             print_text(&summary, trace);
@@ -126,11 +124,11 @@ static int summarize(const struct wt_collect_trace *trace, const struct wt_colle
     return code;
 }
 
-static int run(const struct wt_collect_options *options, bool json)
+static int run(const struct wt_collect_options *options)
 {
     struct wt_collect_trace trace;
     wt_collect_run(options, &trace);
-    int code = trace.file ? summarize(&trace, options, json) : WT_EXIT_FAILED;
+    int code = trace.file ? summarize(&trace, options) : WT_EXIT_FAILED;
     if (trace.has_failed)
         code = WT_EXIT_FAILED;
     else if (trace.file && trace.child_code > 0)
@@ -159,10 +157,13 @@ static bool parse_rundown(const char *text, uint64_t *keywords)
 }
 
 /* False after a message. */
-static bool take_option(struct wt_collect_options *options, int option, const char *text)
+static bool take_option(void *context, int option, const char *text)
 {
+    struct wt_collect_options *options = context;
     uint64_t number;
     switch (option) {
+    case 'j':
+        return options->as_json = true;
     case 'o':
         options->output = text;
         return true;
@@ -199,28 +200,19 @@ static bool take_target(struct wt_collect_options *options, int argc, char **arg
 
 int wt_collect_main(int argc, char **argv)
 {
-    static const struct option known[] = {WT_COLLECT_OPTIONS,
+    static const struct option table[] = {WT_COLLECT_OPTIONS,
                                           {"mode", required_argument, NULL, 'm'},
                                           {"budget", required_argument, NULL, 'b'},
                                           {"rundown", required_argument, NULL, 'r'},
                                           {"json", no_argument, NULL, 'j'},
                                           {"help", no_argument, NULL, 'h'},
                                           {NULL, 0, NULL, 0}};
+    static const struct wt_options known = {help, "+" WT_COLLECT_LETTERS "o:h", table, take_option};
     struct wt_collect_options options;
-    bool json = false, is_valid = wt_collect_options_init(&options, "collect");
-    int option, code = WT_EXIT_USAGE;
-    while (is_valid && (option = getopt_long(argc, argv, "+" WT_COLLECT_SHORT_OPTIONS "o:h", known,
-                                             NULL)) != -1) {
-        if (option == 'h') {
-            fputs(help, stdout);
-            wt_collect_options_fini(&options);
-            return wt_finish_output(WT_EXIT_OK);
-        }
-        json |= option == 'j';
-        is_valid = option == 'j' || take_option(&options, option, optarg);
-    }
-    if (is_valid && take_target(&options, argc, argv))
-        code = run(&options, json);
+    int code = WT_EXIT_FAILED;
+    if (wt_collect_options_init(&options, "collect") &&
+        wt_options_take(&known, &options, argc, argv, &code))
+        code = take_target(&options, argc, argv) ? run(&options) : WT_EXIT_USAGE;
     wt_collect_options_fini(&options);
     return code;
 }

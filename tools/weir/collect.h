@@ -2,7 +2,7 @@
 #ifndef WT_WEIR_COLLECT_H
 #define WT_WEIR_COLLECT_H
 
-#include "tool.h"
+#include "options.h"
 
 #include "providers.h"
 
@@ -20,6 +20,7 @@ struct wt_collect_options {
     int64_t duration_ms; /* 0: no end */
     uint32_t answer_s;
     const char *output; /* NULL: a name of the process and the time */
+    bool as_json;
 };
 
 /* For a command's table of getopt_long() options, and the values it returns for them. */
@@ -31,7 +32,7 @@ enum {
     WT_OPTION_TIMEOUT,
     WT_OPTION_DURATION,
 };
-#define WT_COLLECT_SHORT_OPTIONS "p:n:"
+#define WT_COLLECT_LETTERS "p:n:"
 #define WT_COLLECT_OPTIONS                                           \
     {"port", required_argument, NULL, WT_OPTION_PORT},               \
         {"providers", required_argument, NULL, WT_OPTION_PROVIDERS}, \
@@ -55,7 +56,7 @@ enum {
 /* The defaults. False after a message: no memory. */
 bool wt_collect_options_init(struct wt_collect_options *options, const char *caller);
 
-/* False after a message if the option is wrong, or none of the above. The text must last. */
+/* False after a message if the text is wrong. It must last. */
 bool wt_collect_take_option(struct wt_collect_options *options, int option, const char *text);
 
 /* A whole number from 1 to `max`; false after a message. */

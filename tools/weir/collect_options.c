@@ -85,8 +85,7 @@ bool wt_collect_take_option(struct wt_collect_options *options, int option, cons
     case WT_OPTION_DURATION:
         return parse_duration(text, &options->duration_ms);
     default:
-        wt_complain("try: weir %s --help", options->caller);
-        return false;
+        return false; /* there is no other */
     }
 }
 

@@ -1,7 +1,7 @@
 /* weir cut: a part of a trace as a trace. */
 #include "cut.h"
+#include "options.h"
 
-#include <getopt.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -74,10 +74,9 @@ static bool is_whole(const struct cut *cut, enum wt_status status)
     return status == WT_END || (cut->any_point && cut->last_point >= cut->to);
 }
 
-static bool write_file(struct cut *cut, const char *output, const struct wt_totals *first,
-                       enum wt_status status)
+static bool write_file(struct cut *cut, const struct wt_totals *first, enum wt_status status)
 {
-    if (!wt_trace_writer_open(&cut->writer, output, wt_reader_trace(cut->run.reader)))
+    if (!wt_trace_writer_open(&cut->writer, cut->output, wt_reader_trace(cut->run.reader)))
         return false;
     wt_run_close(&cut->run);
     cut_reset(cut);
@@ -94,7 +93,7 @@ static bool write_file(struct cut *cut, const char *output, const struct wt_tota
     return wt_trace_writer_finish(&cut->writer, is_whole(cut, status));
 }
 
-static bool cut_file(struct cut *cut, const char *output, enum wt_status *status)
+static bool cut_file(struct cut *cut, enum wt_status *status)
 {
     *status = cut_read(cut, CUT_FIND);
     if (!cut->run.reader || !is_readable(cut, *status) || !can_be_written(cut))
@@ -118,26 +117,26 @@ static bool cut_file(struct cut *cut, const char *output, enum wt_status *status
     if (!cut->any)
         cut->min_time = cut->max_time =
             cut->span.has_from ? cut->from : wt_reader_trace(cut->run.reader)->sync_ticks;
-    return write_file(cut, output, &first, *status);
+    return write_file(cut, &first, *status);
 }
 
 /* --- The result. ----------------------------------------------------------------------------- */
 
-static void print_text(const struct cut *cut, const char *output, uint64_t of, bool is_whole)
+static void print_text(const struct cut *cut, uint64_t of, bool is_whole)
 {
-    printf("%s: %" PRIu64 " of %" PRIu64 " events", output, cut->passed, of);
+    printf("%s: %" PRIu64 " of %" PRIu64 " events", cut->output, cut->passed, of);
     if (cut->carried)
         printf(", and %" PRIu64 " of Weir about them", cut->carried);
     printf("; lost %s%" PRIu64 "%s\n", is_whole ? "" : "at least ", cut->lost,
            is_whole ? "" : ", and unknown at the end");
 }
 
-static void print_json(const struct cut *cut, const char *output, uint64_t of, bool is_whole)
+static void print_json(const struct cut *cut, uint64_t of, bool is_whole)
 {
     struct wt_json json;
     wt_json_init(&json, stdout, true);
     wt_json_object(&json, NULL);
-    wt_json_string(&json, "file", output);
+    wt_json_string(&json, "file", cut->output);
     wt_json_u64(&json, "events", cut->passed);
     wt_json_u64(&json, "of", of);
     wt_json_u64(&json, "carried", cut->carried);
@@ -152,16 +151,16 @@ static void print_json(const struct cut *cut, const char *output, uint64_t of, b
     wt_json_end(&json);
 }
 
-static int report(const struct cut *cut, const char *output, enum wt_status status)
+static int report(const struct cut *cut, enum wt_status status)
 {
     const uint64_t of = wt_reader_totals(cut->run.reader)->events;
     const bool whole = is_whole(cut, status);
     if (cut->is_json)
-        print_json(cut, output, of, whole);
+        print_json(cut, of, whole);
     else
-        print_text(cut, output, of, whole);
+        print_text(cut, of, whole);
     if (cut->matched == 0)
-        wt_complain("%s: nothing matches; %s has no events of the trace", cut->path, output);
+        wt_complain("%s: nothing matches; %s has no events of the trace", cut->path, cut->output);
     if (cut->without_definition)
         wt_complain("%s: %" PRIu64 " events have no definition and are left out", cut->path,
                     cut->without_definition);
@@ -225,11 +224,12 @@ static const char help[] =
     "lost, 4 IN is truncated or unfinished and so is OUT: later losses are unknown.\n";
 
 /* False, after a message, if the option is wrong. */
-static bool take_option(struct cut *cut, int option, const char *text, const char **output)
+static bool take_option(void *context, int option, const char *text)
 {
+    struct cut *cut = context;
     switch (option) {
     case 'o':
-        *output = text;
+        cut->output = text;
         return true;
     case 'j':
         return cut->is_json = true;
@@ -237,57 +237,48 @@ static bool take_option(struct cut *cut, int option, const char *text, const cha
     case WT_OPTION_TO:
         return wt_span_take(&cut->span, option, text);
     default:
-        if (wt_filter_option(&cut->filter, option, text))
-            return true;
-        wt_complain("try: weir cut --help");
-        return false;
+        return wt_filter_option(&cut->filter, option, text);
     }
 }
 
-static bool check_files(const struct cut *cut, const char *output)
+static bool check_files(const struct cut *cut)
 {
     struct stat in, out;
-    if (!output)
+    if (!cut->output)
         wt_complain("cut: no file to write; give one with -o");
     else if (strcmp(cut->path, "-") == 0)
         wt_complain("cut: it reads the trace three times, and standard input only once; save it "
                     "in a file");
-    else if (stat(cut->path, &in) == 0 && stat(output, &out) == 0 && in.st_dev == out.st_dev &&
+    else if (stat(cut->path, &in) == 0 && stat(cut->output, &out) == 0 && in.st_dev == out.st_dev &&
              in.st_ino == out.st_ino)
-        wt_complain("cut: %s is the file that is read; give another one with -o", output);
+        wt_complain("cut: %s is the file that is read; give another one with -o", cut->output);
     else
         return true;
     return false;
 }
 
-static int run_cut(struct cut *cut, const char *output)
+static int run_cut(struct cut *cut)
 {
     enum wt_status status;
     int code = WT_EXIT_FAILED;
-    if (cut_file(cut, output, &status))
-        code = report(cut, output, status);
+    if (cut_file(cut, &status))
+        code = report(cut, status);
     return wt_finish_output(code);
 }
 
 static int run_arguments(struct cut *cut, int argc, char **argv)
 {
-    static const struct option options[] = {{"json", no_argument, NULL, 'j'},
-                                            {"help", no_argument, NULL, 'h'},
-                                            WT_FILTER_OPTIONS,
-                                            WT_SPAN_OPTIONS,
-                                            {NULL, 0, NULL, 0}};
-    const char *output = NULL;
-    int option;
-    while ((option = getopt_long(argc, argv, "ho:", options, NULL)) != -1) {
-        if (option == 'h') {
-            fputs(help, stdout);
-            return wt_finish_output(WT_EXIT_OK);
-        }
-        if (!take_option(cut, option, optarg, &output))
-            return WT_EXIT_USAGE;
-    }
+    static const struct option table[] = {{"json", no_argument, NULL, 'j'},
+                                          {"help", no_argument, NULL, 'h'},
+                                          WT_FILTER_OPTIONS,
+                                          WT_SPAN_OPTIONS,
+                                          {NULL, 0, NULL, 0}};
+    static const struct wt_options options = {help, "ho:", table, take_option};
+    int code;
+    if (!wt_options_take(&options, cut, argc, argv, &code))
+        return code;
     cut->path = wt_one_file(argc, argv, optind);
-    return cut->path && check_files(cut, output) ? run_cut(cut, output) : WT_EXIT_USAGE;
+    return cut->path && check_files(cut) ? run_cut(cut) : WT_EXIT_USAGE;
 }
 
 int wt_cut_main(int argc, char **argv)

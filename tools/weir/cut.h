@@ -43,7 +43,7 @@ struct cut_definition {
 };
 
 struct cut {
-    const char *path;
+    const char *path, *output;
     struct wt_filter filter;
     struct wt_span span;
     bool is_json;

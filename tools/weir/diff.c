@@ -1,9 +1,9 @@
 /* weir diff: what is different in two traces, for tests of regressions. */
 #include "diff.h"
+#include "options.h"
 #include "output.h"
 #include "table.h"
 
-#include <getopt.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -487,18 +487,17 @@ static bool ignore(struct diff *diff, const char *field)
 }
 
 /* False, after a message, if the option is wrong. */
-static bool take_option(struct diff *diff, int option, const char *text)
+static bool take_option(void *context, int option, const char *text)
 {
+    struct diff *diff = context;
     if (option == 'j')
         return diff->as_json = true;
     if (option == 'e')
         return diff->with_events = true;
     if (option == 'i')
         return ignore(diff, text);
-    if (wt_filter_option(&diff->sides[0].filter, option, text))
-        return wt_filter_option(&diff->sides[1].filter, option, text);
-    wt_complain("try: weir diff --help");
-    return false;
+    return wt_filter_option(&diff->sides[0].filter, option, text) &&
+           wt_filter_option(&diff->sides[1].filter, option, text);
 }
 
 static bool take_files(struct diff *diff, int argc, char **argv)
@@ -522,21 +521,16 @@ static bool take_files(struct diff *diff, int argc, char **argv)
 
 static int run_arguments(struct diff *diff, int argc, char **argv)
 {
-    static const struct option options[] = {{"json", no_argument, NULL, 'j'},
-                                            {"events", no_argument, NULL, 'e'},
-                                            {"ignore", required_argument, NULL, 'i'},
-                                            {"help", no_argument, NULL, 'h'},
-                                            WT_FILTER_OPTIONS,
-                                            {NULL, 0, NULL, 0}};
-    int option;
-    while ((option = getopt_long(argc, argv, "h", options, NULL)) != -1) {
-        if (option == 'h') {
-            fputs(help, stdout);
-            return wt_finish_output(WT_EXIT_OK);
-        }
-        if (!take_option(diff, option, optarg))
-            return WT_EXIT_USAGE;
-    }
+    static const struct option table[] = {{"json", no_argument, NULL, 'j'},
+                                          {"events", no_argument, NULL, 'e'},
+                                          {"ignore", required_argument, NULL, 'i'},
+                                          {"help", no_argument, NULL, 'h'},
+                                          WT_FILTER_OPTIONS,
+                                          {NULL, 0, NULL, 0}};
+    static const struct wt_options options = {help, "h", table, take_option};
+    int code;
+    if (!wt_options_take(&options, diff, argc, argv, &code))
+        return code;
     return take_files(diff, argc, argv) ? run_diff(diff) : WT_EXIT_USAGE;
 }
 

@@ -1,9 +1,9 @@
 /* weir dump: events as text or JSON, one per line. */
 #include "event_print.h"
 #include "filter.h"
+#include "options.h"
 #include "span.h"
 
-#include <getopt.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -176,8 +176,9 @@ static int run_dump(struct dump *dump, const char *path)
 }
 
 /* False, after a message, if the option is wrong. */
-static bool take_option(struct dump *dump, int option, const char *text)
+static bool take_option(void *context, int option, const char *text)
 {
+    struct dump *dump = context;
     switch (option) {
     case 'j':
         return dump->as_json = true;
@@ -195,33 +196,25 @@ static bool take_option(struct dump *dump, int option, const char *text)
         dump->last_set = true;
         return wt_parse_count("--last", text, &dump->last);
     default:
-        if (wt_filter_option(&dump->filter, option, text))
-            return true;
-        wt_complain("try: weir dump --help");
-        return false;
+        return wt_filter_option(&dump->filter, option, text);
     }
 }
 
 static int run_arguments(struct dump *dump, int argc, char **argv)
 {
-    static const struct option options[] = {{"json", no_argument, NULL, 'j'},
-                                            {"first", required_argument, NULL, 'f'},
-                                            {"last", required_argument, NULL, 'l'},
-                                            {"sorted", no_argument, NULL, 's'},
-                                            {"stacks", no_argument, NULL, 'k'},
-                                            {"help", no_argument, NULL, 'h'},
-                                            WT_FILTER_OPTIONS,
-                                            WT_SPAN_OPTIONS,
-                                            {NULL, 0, NULL, 0}};
-    int option;
-    while ((option = getopt_long(argc, argv, "h", options, NULL)) != -1) {
-        if (option == 'h') {
-            fputs(help, stdout);
-            return wt_finish_output(WT_EXIT_OK);
-        }
-        if (!take_option(dump, option, optarg))
-            return WT_EXIT_USAGE;
-    }
+    static const struct option table[] = {{"json", no_argument, NULL, 'j'},
+                                          {"first", required_argument, NULL, 'f'},
+                                          {"last", required_argument, NULL, 'l'},
+                                          {"sorted", no_argument, NULL, 's'},
+                                          {"stacks", no_argument, NULL, 'k'},
+                                          {"help", no_argument, NULL, 'h'},
+                                          WT_FILTER_OPTIONS,
+                                          WT_SPAN_OPTIONS,
+                                          {NULL, 0, NULL, 0}};
+    static const struct wt_options options = {help, "h", table, take_option};
+    int code;
+    if (!wt_options_take(&options, dump, argc, argv, &code))
+        return code;
     const char *path = wt_one_file(argc, argv, optind);
     return path ? run_dump(dump, path) : WT_EXIT_USAGE;
 }

@@ -1,11 +1,10 @@
 /* weir ps: processes that can be traced. */
 #include "json.h"
+#include "options.h"
 #include "table.h"
 #include "tool.h"
 
 #include "discover.h"
-
-#include <getopt.h>
 
 static void print_text(const struct wt_ipc_processes *list)
 {
@@ -70,11 +69,22 @@ static const char help[] =
     "\n"
     "Exit codes: 0 fine, also if there is none; 1 failed, 2 usage.\n";
 
+static bool take_option(void *context, int option, const char *text)
+{
+    bool *json = context;
+    (void)option;
+    (void)text;
+    return *json = true;
+}
+
 int wt_ps_main(int argc, char **argv)
 {
-    bool json;
+    static const struct option table[] = {
+        {"json", no_argument, NULL, 'j'}, {"help", no_argument, NULL, 'h'}, {NULL, 0, NULL, 0}};
+    static const struct wt_options options = {help, "h", table, take_option};
+    bool json = false;
     int code;
-    if (!wt_take_json_option(argc, argv, help, &json, &code))
+    if (!wt_options_take(&options, &json, argc, argv, &code))
         return code;
     if (optind < argc) {
         wt_complain("ps: takes no argument, and \"%s\" is one", argv[optind]);

@@ -1,7 +1,7 @@
 /* weir report: calls and times of functions, from the call and return events of a host. */
 #include "report.h"
+#include "options.h"
 
-#include <getopt.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -143,8 +143,9 @@ static bool take_table(struct report *report, const char *text)
 }
 
 /* False, after a message, if the option is wrong. */
-static bool take_option(struct report *report, int option, const char *text)
+static bool take_option(void *context, int option, const char *text)
 {
+    struct report *report = context;
     switch (option) {
     case 'j':
         return report->as_json = true;
@@ -161,33 +162,25 @@ static bool take_option(struct report *report, int option, const char *text)
     case WT_OPTION_TO:
         return wt_span_take(&report->span, option, text);
     default:
-        if (wt_filter_option(&report->filter, option, text))
-            return true;
-        wt_complain("try: weir report --help");
-        return false;
+        return wt_filter_option(&report->filter, option, text);
     }
 }
 
 static int run_arguments(struct report *report, int argc, char **argv)
 {
-    static const struct option options[] = {{"json", no_argument, NULL, 'j'},
-                                            {"csv", optional_argument, NULL, 'c'},
-                                            {"top", required_argument, NULL, 't'},
-                                            {"by", required_argument, NULL, 'b'},
-                                            {"last", required_argument, NULL, 'l'},
-                                            {"help", no_argument, NULL, 'h'},
-                                            WT_FILTER_OPTIONS,
-                                            WT_SPAN_OPTIONS,
-                                            {NULL, 0, NULL, 0}};
-    int option;
-    while ((option = getopt_long(argc, argv, "h", options, NULL)) != -1) {
-        if (option == 'h') {
-            fputs(help, stdout);
-            return wt_finish_output(WT_EXIT_OK);
-        }
-        if (!take_option(report, option, optarg))
-            return WT_EXIT_USAGE;
-    }
+    static const struct option table[] = {{"json", no_argument, NULL, 'j'},
+                                          {"csv", optional_argument, NULL, 'c'},
+                                          {"top", required_argument, NULL, 't'},
+                                          {"by", required_argument, NULL, 'b'},
+                                          {"last", required_argument, NULL, 'l'},
+                                          {"help", no_argument, NULL, 'h'},
+                                          WT_FILTER_OPTIONS,
+                                          WT_SPAN_OPTIONS,
+                                          {NULL, 0, NULL, 0}};
+    static const struct wt_options options = {help, "h", table, take_option};
+    int code;
+    if (!wt_options_take(&options, report, argc, argv, &code))
+        return code;
     const char *path = wt_one_file(argc, argv, optind);
     return path ? run_report(report, path) : WT_EXIT_USAGE;
 }

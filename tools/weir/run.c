@@ -2,7 +2,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <getopt.h>
 #include <inttypes.h>
 #include <stdarg.h>
 #include <stdlib.h>
@@ -22,26 +21,6 @@ void wt_complain(const char *format, ...)
     vfprintf(stderr, format, arguments);
     fprintf(stderr, "\n");
     va_end(arguments);
-}
-
-bool wt_take_json_option(int argc, char **argv, const char *help, bool *json, int *code)
-{
-    static const struct option options[] = {
-        {"json", no_argument, NULL, 'j'}, {"help", no_argument, NULL, 'h'}, {NULL, 0, NULL, 0}};
-    int option;
-    *json = false;
-    while ((option = getopt_long(argc, argv, "h", options, NULL)) == 'j')
-        *json = true;
-    if (option == -1)
-        return true;
-    *code = WT_EXIT_USAGE;
-    if (option == 'h') {
-        fputs(help, stdout);
-        *code = wt_finish_output(WT_EXIT_OK);
-    } else {
-        wt_complain("try: weir %s --help", argv[0]);
-    }
-    return false;
 }
 
 const char *wt_one_file(int argc, char **argv, int first)

@@ -2,9 +2,9 @@
  * reads its events. */
 #include "schema.h"
 #include "filter.h"
+#include "options.h"
 #include "output.h"
 
-#include <getopt.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -229,8 +229,9 @@ static int run_schema(struct schema *schema, const char *path)
 }
 
 /* False, after a message, if the option is wrong. */
-static bool take_option(struct schema *schema, int option, char *text)
+static bool take_option(void *context, int option, const char *text)
 {
+    struct schema *schema = context;
     if (option == 'j')
         return schema->as_json = true;
     if (option == 'a') {
@@ -259,23 +260,17 @@ static bool check_source(const struct schema *schema, bool has_file)
 
 static int run_arguments(struct schema *schema, int argc, char **argv)
 {
-    static const struct option options[] = {
-        {"json", no_argument, NULL, 'j'},
-        {"against", required_argument, NULL, 'a'},
-        {"provider", required_argument, NULL, WT_OPTION_PROVIDER},
-        {"event", required_argument, NULL, WT_OPTION_EVENT},
-        WT_COLLECT_OPTIONS,
-        {"help", no_argument, NULL, 'h'},
-        {NULL, 0, NULL, 0}};
-    int option;
-    while ((option = getopt_long(argc, argv, WT_COLLECT_SHORT_OPTIONS "h", options, NULL)) != -1) {
-        if (option == 'h') {
-            fputs(help, stdout);
-            return wt_finish_output(WT_EXIT_OK);
-        }
-        if (!take_option(schema, option, optarg))
-            return WT_EXIT_USAGE;
-    }
+    static const struct option table[] = {{"json", no_argument, NULL, 'j'},
+                                          {"against", required_argument, NULL, 'a'},
+                                          {"provider", required_argument, NULL, WT_OPTION_PROVIDER},
+                                          {"event", required_argument, NULL, WT_OPTION_EVENT},
+                                          WT_COLLECT_OPTIONS,
+                                          {"help", no_argument, NULL, 'h'},
+                                          {NULL, 0, NULL, 0}};
+    static const struct wt_options options = {help, WT_COLLECT_LETTERS "h", table, take_option};
+    int code;
+    if (!wt_options_take(&options, schema, argc, argv, &code))
+        return code;
     if (!check_source(schema, optind < argc))
         return WT_EXIT_USAGE;
     if (wt_collect_processes(&schema->options) == 1)

@@ -1,11 +1,11 @@
 /* weir stat: counts of a trace. */
 #include "csv.h"
 #include "filter.h"
+#include "options.h"
 #include "output.h"
 #include "span.h"
 #include "table.h"
 
-#include <getopt.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -631,37 +631,30 @@ static bool take_table(struct stat *stat, const char *text)
 }
 
 /* False, after a message, if the option is wrong. */
-static bool take_option(struct stat *stat, int option, const char *text)
+static bool take_option(void *context, int option, const char *text)
 {
+    struct stat *stat = context;
     if (option == 'j')
         return stat->as_json = true;
     if (option == 'c')
         return take_table(stat, text);
     if (option == WT_OPTION_FROM || option == WT_OPTION_TO)
         return wt_span_take(&stat->span, option, text);
-    if (wt_filter_option(&stat->filter, option, text))
-        return true;
-    wt_complain("try: weir stat --help");
-    return false;
+    return wt_filter_option(&stat->filter, option, text);
 }
 
 static int run_arguments(struct stat *stat, int argc, char **argv)
 {
-    static const struct option options[] = {{"json", no_argument, NULL, 'j'},
-                                            {"csv", optional_argument, NULL, 'c'},
-                                            {"help", no_argument, NULL, 'h'},
-                                            WT_FILTER_OPTIONS,
-                                            WT_SPAN_OPTIONS,
-                                            {NULL, 0, NULL, 0}};
-    int option;
-    while ((option = getopt_long(argc, argv, "h", options, NULL)) != -1) {
-        if (option == 'h') {
-            fputs(help, stdout);
-            return wt_finish_output(WT_EXIT_OK);
-        }
-        if (!take_option(stat, option, optarg))
-            return WT_EXIT_USAGE;
-    }
+    static const struct option table[] = {{"json", no_argument, NULL, 'j'},
+                                          {"csv", optional_argument, NULL, 'c'},
+                                          {"help", no_argument, NULL, 'h'},
+                                          WT_FILTER_OPTIONS,
+                                          WT_SPAN_OPTIONS,
+                                          {NULL, 0, NULL, 0}};
+    static const struct wt_options options = {help, "h", table, take_option};
+    int code;
+    if (!wt_options_take(&options, stat, argc, argv, &code))
+        return code;
     const char *path = wt_one_file(argc, argv, optind);
     return path ? run_stat(stat, path) : WT_EXIT_USAGE;
 }

@@ -59,10 +59,6 @@ int wt_finish_output(int code);
 /* "weir NAME: text" on stderr. */
 void wt_complain(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
-/* Takes the options of a command that has only --json and --help. False: the command ends with
- * `*code`, after its help or a message. */
-bool wt_take_json_option(int argc, char **argv, const char *help, bool *json, int *code);
-
 /* The one FILE argument after the options; NULL after a message if there is not exactly one. */
 const char *wt_one_file(int argc, char **argv, int first);
 
