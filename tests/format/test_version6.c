@@ -1,5 +1,6 @@
 /* Version 6: its worked example, whole, cut, and with wrong bytes; one broken stream per rule; its
  * threads, labels and points. */
+#include "broken.h"
 #include "build6.h"
 #include "fields.h"
 #include "record.h"
@@ -29,18 +30,9 @@ static void expect_trace(const struct wt_trace_info *info)
 
 static void expect_definition(const struct wt_metadata *metadata)
 {
-    EXPECT_TEXT(metadata->provider_name, "Demo");
-    EXPECT_TEXT(metadata->event_name, "Tick");
+    expect_tick(metadata);
     EXPECT_EQUAL(metadata->id, 1);
-    EXPECT_EQUAL(metadata->event_id, 7);
-    EXPECT_EQUAL(metadata->keywords, 1);
-    EXPECT_EQUAL(metadata->version, 0);
-    EXPECT_EQUAL(metadata->level, 4);
-    EXPECT(metadata->has_opcode && metadata->opcode == 10);
     EXPECT_EQUAL(metadata->offset, 0x68);
-    EXPECT_EQUAL(metadata->field_count, 1);
-    EXPECT_TEXT(metadata->fields[0].name, "n");
-    EXPECT_EQUAL(metadata->fields[0].type, WT_TYPE_INT32);
 }
 
 static void expect_thread(const struct wt_thread *thread)
@@ -128,50 +120,7 @@ static void test_cut(bool time_order)
     }
 }
 
-/* Any single byte may be wrong: the reader may fail or continue, but it must return. */
-static void test_wrong_bytes(void)
-{
-    uint8_t bytes[sizeof(sample6_bytes)];
-    for (size_t at = 0; at < sizeof(bytes); at++) {
-        for (unsigned value = 0; value < 256; value += value < 8 || value > 247 ? 1 : 15) {
-            struct wt_reader_options options = {.time_order = (value & 1) != 0};
-            memcpy(bytes, sample6_bytes, sizeof(bytes));
-            bytes[at] = (uint8_t)value;
-            record_read(&record, bytes, sizeof(bytes), 0, &options);
-            EXPECT(record.status != WT_OK && record.status != WT_ERROR_IO);
-            record_free(&record);
-        }
-    }
-}
-
 /* --- One broken stream per rule. ------------------------------------------------------------- */
-
-static void read_built(const struct wt_limits *limits)
-{
-    struct wt_reader_options options = {.check_trailing = true};
-    if (limits)
-        options.limits = *limits;
-    record_read(&record, build.bytes, build.size, 0, &options);
-}
-
-static void expect_told(enum wt_rule rule, unsigned count)
-{
-    read_built(NULL);
-    EXPECT_EQUAL(record.status, WT_END);
-    EXPECT_EQUAL(record.rule_count, count);
-    for (unsigned i = 0; i < count; i++)
-        EXPECT_TEXT(wt_rule_name(record.rules[i]), wt_rule_name(rule));
-    record_free(&record);
-}
-
-static void expect_failure(enum wt_status status, enum wt_rule rule, const struct wt_limits *limits)
-{
-    read_built(limits);
-    EXPECT_EQUAL(record.status, status);
-    EXPECT_TEXT(wt_rule_name(wt_reader_error(record.reader)->rule), wt_rule_name(rule));
-    EXPECT(wt_reader_error(record.reader)->text[0] != '\0');
-    record_free(&record);
-}
 
 static const struct row6 plain = {
     .metadata_id = 1, .sequence = 1, .capture_thread = 9, .thread = 9, .time_delta = 100};
@@ -195,23 +144,23 @@ static void test_header(void)
     build6_start(&build);
     build6_end(&build);
     build.bytes[16] = 9; /* minor version */
-    expect_told(WT_RULE_NONE, 0);
+    expect_told(&build, WT_RULE_NONE, 0);
     build.bytes[12] = 7; /* major version */
-    expect_failure(WT_ERROR_VERSION, WT_RULE_VERSION, NULL);
+    expect_failure(&build, WT_ERROR_VERSION, WT_RULE_VERSION, NULL);
     build6_start(&build);
     build_bytes(&build, build.bytes + 20, build.size - 20);
-    expect_failure(WT_ERROR_FORMAT, WT_RULE_OBJECT_ORDER, NULL);
+    expect_failure(&build, WT_ERROR_FORMAT, WT_RULE_OBJECT_ORDER, NULL);
     build6_start(&build);
     build.bytes[20 + 4 + 36] = 200; /* keys and values */
-    expect_failure(WT_ERROR_FORMAT, WT_RULE_TRACE_BLOCK, NULL);
+    expect_failure(&build, WT_ERROR_FORMAT, WT_RULE_TRACE_BLOCK, NULL);
     build6_start(&build);
     build.bytes[build.size - 1] = 'x'; /* process 424x */
     build6_end(&build);
-    expect_told(WT_RULE_TRACE_BLOCK, 1);
+    expect_told(&build, WT_RULE_TRACE_BLOCK, 1);
     build6_start(&build);
     build6_end(&build);
     build_u8(&build, 0);
-    expect_told(WT_RULE_TRAILING, 1);
+    expect_told(&build, WT_RULE_TRAILING, 1);
 }
 
 static void test_unknown_kinds(void)
@@ -224,7 +173,7 @@ static void test_unknown_kinds(void)
     }
     add_event(plain);
     build6_end(&build);
-    read_built(NULL);
+    read_built(&record, &build, NULL);
     EXPECT_EQUAL(record.event_count, 1);
     EXPECT_EQUAL(record.rule_count, 0);
     record_free(&record);
@@ -237,30 +186,30 @@ static void test_events(void)
     row.metadata_id = 2;
     add_event(row);
     build6_end(&build);
-    expect_told(WT_RULE_METADATA_UNDEFINED, 1);
+    expect_told(&build, WT_RULE_METADATA_UNDEFINED, 1);
     start();
     row = plain;
     row.stack = 3;
     add_event(row);
     build6_end(&build);
-    expect_told(WT_RULE_STACK_UNDEFINED, 1);
+    expect_told(&build, WT_RULE_STACK_UNDEFINED, 1);
     start();
     row = plain;
     row.labels = 3;
     add_event(row);
     build6_end(&build);
-    expect_told(WT_RULE_LABEL_UNDEFINED, 1);
+    expect_told(&build, WT_RULE_LABEL_UNDEFINED, 1);
     start();
     row = plain;
     row.capture_thread = row.thread = 8;
     add_event(row);
     build6_end(&build);
-    expect_told(WT_RULE_THREAD_UNDEFINED, 1);
+    expect_told(&build, WT_RULE_THREAD_UNDEFINED, 1);
     start();
     row.capture_thread = 9;
     add_event(row);
     build6_end(&build);
-    expect_told(WT_RULE_THREAD_UNDEFINED, 1); /* the thread that the event is about */
+    expect_told(&build, WT_RULE_THREAD_UNDEFINED, 1); /* the thread that the event is about */
 }
 
 static void test_uncompressed(void)
@@ -280,7 +229,7 @@ static void test_uncompressed(void)
     build_u32(&build, 0x2B2A);
     build6_block_end(&build);
     build6_end(&build);
-    read_built(NULL);
+    read_built(&record, &build, NULL);
     EXPECT_EQUAL(record.status, WT_END);
     EXPECT_EQUAL(record.rule_count, 0);
     EXPECT_EQUAL(record.event_count, 1);
@@ -291,9 +240,9 @@ static void test_uncompressed(void)
     EXPECT(!record.events[0].sorted);
     record_free(&record);
     build.bytes[build.block_body_at - 4 - 8] = 3; /* the payload's size: one byte is left */
-    expect_told(WT_RULE_BLOB_PADDING, 1);
+    expect_told(&build, WT_RULE_BLOB_PADDING, 1);
     build.bytes[build.block_body_at - 4 - 8] = 5;
-    expect_failure(WT_ERROR_FORMAT, WT_RULE_BLOB_END, NULL);
+    expect_failure(&build, WT_ERROR_FORMAT, WT_RULE_BLOB_END, NULL);
 }
 
 /* --- Threads. -------------------------------------------------------------------------------- */
@@ -315,7 +264,7 @@ static void test_losses_at_both_ends(void)
     add_event(row);
     remove_thread(9, 6);
     build6_end(&build);
-    read_built(NULL);
+    read_built(&record, &build, NULL);
     EXPECT_EQUAL(record.rule_count, 0);
     EXPECT_EQUAL(record.gap_count, 2);
     EXPECT_EQUAL(record.gaps[0].after, 0);
@@ -331,30 +280,30 @@ static void test_thread_rules(void)
     start();
     build6_thread(&build, 9, 1, "again");
     build6_end(&build);
-    expect_told(WT_RULE_THREAD_REDEFINED, 1);
+    expect_told(&build, WT_RULE_THREAD_REDEFINED, 1);
     start();
     remove_thread(9, 0);
     remove_thread(9, 0);
     remove_thread(8, 0);
     add_event(plain);
     build6_end(&build);
-    expect_told(WT_RULE_THREAD_UNDEFINED, 3);
+    expect_told(&build, WT_RULE_THREAD_UNDEFINED, 3);
     start();
     build6_point(&build, 5, 0, 8, 1);
     build6_end(&build);
-    expect_told(WT_RULE_THREAD_UNDEFINED, 1);
+    expect_told(&build, WT_RULE_THREAD_UNDEFINED, 1);
     start();
     build6_block(&build, BUILD6_THREAD);
     build_bytes(&build, "\2\0\7\x55", 4); /* a kind that is not known */
     build6_block_end(&build);
     build6_end(&build);
-    expect_told(WT_RULE_THREAD_BLOCK, 1);
+    expect_told(&build, WT_RULE_THREAD_BLOCK, 1);
     build.bytes[build.block_body_at - 4 - 4] = 3; /* the row is longer than its block */
-    expect_failure(WT_ERROR_FORMAT, WT_RULE_THREAD_BLOCK, NULL);
+    expect_failure(&build, WT_ERROR_FORMAT, WT_RULE_THREAD_BLOCK, NULL);
     start();
     struct wt_limits limits = {.threads_max = 1};
     build6_thread(&build, 7, 1, NULL);
-    expect_failure(WT_ERROR_LIMIT, WT_RULE_LIMIT, &limits);
+    expect_failure(&build, WT_ERROR_LIMIT, WT_RULE_LIMIT, &limits);
 }
 
 /* After the removal, the same index is another thread, although it should not be. */
@@ -366,7 +315,7 @@ static void test_index_again(void)
     build6_thread(&build, 9, 77, "new");
     add_event(plain);
     build6_end(&build);
-    read_built(NULL);
+    read_built(&record, &build, NULL);
     EXPECT_EQUAL(record.rule_count, 1);
     EXPECT_EQUAL(record.rules[0], WT_RULE_THREAD_REDEFINED);
     EXPECT_EQUAL(record.gap_count, 0);
@@ -387,7 +336,7 @@ static void test_points_that_forget(void)
     build6_plain_metadata(&build, 1, "Tock");
     add_event(plain);
     build6_end(&build);
-    read_built(NULL);
+    read_built(&record, &build, NULL);
     EXPECT_EQUAL(record.rule_count, 0);
     EXPECT_EQUAL(record.gap_count, 0);
     EXPECT_TEXT(record.texts[0], "Demo/Tick ");
@@ -398,7 +347,7 @@ static void test_points_that_forget(void)
     build6_point(&build, 300, 3, 0, 0);
     add_event(plain);
     build6_end(&build);
-    read_built(NULL);
+    read_built(&record, &build, NULL);
     EXPECT_EQUAL(record.rule_count, 2);
     EXPECT_EQUAL(record.rules[0], WT_RULE_METADATA_UNDEFINED);
     EXPECT_EQUAL(record.rules[1], WT_RULE_THREAD_UNDEFINED);
@@ -406,7 +355,7 @@ static void test_points_that_forget(void)
     start();
     build6_point(&build, 300, 0, 9, 1);
     build.bytes[build.size - 3 - 3] = 3; /* more threads than it holds */
-    expect_failure(WT_ERROR_FORMAT, WT_RULE_POINT_BLOCK, NULL);
+    expect_failure(&build, WT_ERROR_FORMAT, WT_RULE_POINT_BLOCK, NULL);
 }
 
 /* --- Labels. --------------------------------------------------------------------------------- */
@@ -433,7 +382,7 @@ static void test_every_label(void)
     row.labels = 5;
     add_event(row);
     build6_end(&build);
-    read_built(NULL);
+    read_built(&record, &build, NULL);
     EXPECT_EQUAL(record.rule_count, 0);
     EXPECT_TEXT(record.labels[0], "1,2,3,4=9223372036854775809,5 k=vv,6 i=-2,7=17,8=2,9=5,10=6");
     EXPECT(memcmp(record.events[0].related_activity_id, "bbbbbbbbbbbbbbbb", 16) == 0);
@@ -449,15 +398,15 @@ static void test_label_rules(void)
     build6_point(&build, 5, 0, 0, 0);
     add_labels(LITERAL("\x87\1"), 2, 1); /* after a point, indices start again */
     build6_end(&build);
-    expect_told(WT_RULE_LABEL_REDEFINED, 1);
+    expect_told(&build, WT_RULE_LABEL_REDEFINED, 1);
     start();
     add_labels(LITERAL("\x87\1"), 0, 1);
     build6_end(&build);
-    expect_told(WT_RULE_LABEL_BLOCK, 1);
+    expect_told(&build, WT_RULE_LABEL_BLOCK, 1);
     start();
     add_labels(LITERAL("\x87\1xyz"), 1, 1);
     build6_end(&build);
-    expect_told(WT_RULE_LABEL_BLOCK, 1);
+    expect_told(&build, WT_RULE_LABEL_BLOCK, 1);
     static const struct {
         const char *bytes;
         size_t size;
@@ -472,12 +421,12 @@ static void test_label_rules(void)
         start();
         add_labels(bad[i].bytes, bad[i].size, 1, 1);
         build6_end(&build);
-        expect_failure(WT_ERROR_FORMAT, WT_RULE_LABEL_BLOCK, NULL);
+        expect_failure(&build, WT_ERROR_FORMAT, WT_RULE_LABEL_BLOCK, NULL);
     }
     start();
     add_labels(LITERAL("\x87\1\x87\1\x87\1"), 1, 3);
     struct wt_limits limits = {.stack_bytes_max = 100};
-    expect_failure(WT_ERROR_LIMIT, WT_RULE_LIMIT, &limits);
+    expect_failure(&build, WT_ERROR_LIMIT, WT_RULE_LIMIT, &limits);
 }
 
 int main(void)
@@ -488,7 +437,7 @@ int main(void)
     }
     test_cut(false);
     test_cut(true);
-    test_wrong_bytes();
+    expect_return_with_wrong_bytes(sample6_bytes, sizeof(sample6_bytes));
     test_header();
     test_unknown_kinds();
     test_events();
