@@ -1,5 +1,5 @@
 /*
- * Allocations that fail. The linker (FAILING_WRAPS in CMakeLists.txt) replaces the system's
+ * Allocations that fail. The linker (FAILING_WRAPS in tests/CMakeLists.txt) replaces the system's
  * functions with those in failing.c, for the library and for the test: the allocator's, those that
  * map pages, and pthread_create().
  */
