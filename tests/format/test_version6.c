@@ -429,6 +429,50 @@ static void test_label_rules(void)
     expect_failure(&build, WT_ERROR_LIMIT, WT_RULE_LIMIT, &limits);
 }
 
+/* --- What a hostile stream may cost. --------------------------------------------------------- */
+
+#define VAST_LABELS 1000000u
+#define VAST_EVENTS 400000u
+
+static void on_vast(void *context, const struct wt_event *event)
+{
+    uint64_t *events = context;
+    EXPECT_EQUAL(wt_event_level(event), 3);
+    EXPECT_EQUAL(wt_event_version(event), 7);
+    EXPECT_EQUAL(wt_event_opcode(event), 0);
+    ++*events;
+}
+
+/* A list with a million labels is not gone through for each of the events that have it, which would
+ * take an hour. */
+static void test_vast_list(void)
+{
+    static const struct wt_handlers handlers = {.event = on_vast};
+    struct row6 row = plain;
+    uint64_t events = 0;
+    start();
+    build6_block(&build, BUILD6_LABEL);
+    build_u32(&build, 1);
+    build_u32(&build, 1);
+    for (uint32_t i = 1; i < VAST_LABELS; i++)
+        build_u16(&build, WT_LABEL_LEVEL | 3u << 8);
+    build_u16(&build, 0x80 | WT_LABEL_VERSION | 7u << 8);
+    build6_block_end(&build);
+    build6_events(&build, 1, 100, INT64_MAX);
+    row.labels = 1;
+    for (uint32_t i = 0; i < VAST_EVENTS; i++, row.previous_sequence = row.sequence++)
+        build6_row(&build, &row);
+    build6_block_end(&build);
+    build6_end(&build);
+    struct wt_memory_source memory = {build.bytes, build.size, 0};
+    const struct wt_source source = wt_source_memory(&memory);
+    struct wt_reader *reader;
+    EXPECT(wt_reader_create(&reader, &source, NULL, &handlers, &events) == WT_OK);
+    EXPECT_EQUAL(wt_reader_run(reader), WT_END);
+    EXPECT_EQUAL(events, VAST_EVENTS);
+    wt_reader_destroy(reader);
+}
+
 int main(void)
 {
     for (size_t step = 0; step < 9; step++) {
@@ -448,5 +492,6 @@ int main(void)
     test_points_that_forget();
     test_every_label();
     test_label_rules();
+    test_vast_list();
     return 0;
 }

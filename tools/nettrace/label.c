@@ -54,6 +54,44 @@ static bool take_label(struct wt_cursor *cursor, struct wt_label *label, bool *i
     return cursor->fault != WT_FAULT_NONE || take_value(cursor, label);
 }
 
+/* What a list says to each event that has it, so that no event has to look for it: a hostile list
+ * may have millions of labels, and millions of events. */
+struct summary {
+    struct wt_overrides overrides;
+    uint16_t kinds;
+    uint8_t activity_id[GUID_SIZE], related_activity_id[GUID_SIZE];
+};
+
+static void summarize(struct summary *summary, const struct wt_label *label)
+{
+    summary->kinds |= (uint16_t)(1u << label->kind);
+    switch (label->kind) {
+    case WT_LABEL_ACTIVITY_ID:
+        memcpy(summary->activity_id, label->bytes, GUID_SIZE);
+        break;
+    case WT_LABEL_RELATED_ACTIVITY_ID:
+        memcpy(summary->related_activity_id, label->bytes, GUID_SIZE);
+        break;
+    case WT_LABEL_OPCODE:
+        summary->overrides.opcode = (uint8_t)label->u;
+        break;
+    case WT_LABEL_KEYWORDS:
+        summary->overrides.keywords = label->u;
+        break;
+    case WT_LABEL_LEVEL:
+        summary->overrides.level = (uint8_t)label->u;
+        break;
+    case WT_LABEL_VERSION:
+        summary->overrides.version = (uint8_t)label->u;
+        break;
+    case WT_LABEL_TRACE_ID:
+    case WT_LABEL_SPAN_ID:
+    case WT_LABEL_STRING:
+    case WT_LABEL_INTEGER:
+        break;
+    }
+}
+
 /* --- Events. --------------------------------------------------------------------------------- */
 
 bool wt_event_label(const struct wt_event *event, uint32_t *at, struct wt_label *label)
@@ -68,64 +106,46 @@ bool wt_event_label(const struct wt_event *event, uint32_t *at, struct wt_label 
     return true;
 }
 
-/* The last label of that kind. */
-static bool find(const struct wt_event *event, enum wt_label_kind kind, struct wt_label *found)
+static bool has(const struct wt_event *event, enum wt_label_kind kind)
 {
-    bool is_found = false;
-    struct wt_label label;
-    for (uint32_t at = 0; wt_event_label(event, &at, &label);) {
-        if (label.kind != kind)
-            continue;
-        *found = label;
-        is_found = true;
-    }
-    return is_found;
+    return (event->label_kinds & 1u << kind) != 0;
 }
 
 uint8_t wt_event_opcode(const struct wt_event *event)
 {
-    struct wt_label label;
-    return find(event, WT_LABEL_OPCODE, &label) ? (uint8_t)label.u : event->metadata->opcode;
+    return has(event, WT_LABEL_OPCODE) ? event->overrides.opcode : event->metadata->opcode;
 }
 
 uint64_t wt_event_keywords(const struct wt_event *event)
 {
-    struct wt_label label;
-    return find(event, WT_LABEL_KEYWORDS, &label) ? label.u : event->metadata->keywords;
+    return has(event, WT_LABEL_KEYWORDS) ? event->overrides.keywords : event->metadata->keywords;
 }
 
 int32_t wt_event_level(const struct wt_event *event)
 {
-    struct wt_label label;
-    return find(event, WT_LABEL_LEVEL, &label) ? (int32_t)label.u : event->metadata->level;
+    return has(event, WT_LABEL_LEVEL) ? event->overrides.level : event->metadata->level;
 }
 
 int32_t wt_event_version(const struct wt_event *event)
 {
-    struct wt_label label;
-    return find(event, WT_LABEL_VERSION, &label) ? (int32_t)label.u : event->metadata->version;
-}
-
-static void copy_id(uint8_t id[16], const struct wt_event *event, enum wt_label_kind kind)
-{
-    struct wt_label label;
-    if (find(event, kind, &label))
-        memcpy(id, label.bytes, GUID_SIZE);
-    else
-        memset(id, 0, GUID_SIZE);
+    return has(event, WT_LABEL_VERSION) ? event->overrides.version : event->metadata->version;
 }
 
 void wt_labels_find(struct wt_reader *reader, struct wt_event *event)
 {
+    static const struct summary nothing;
     const struct wt_piece *list =
         event->label_list_id ? wt_pieces_find(&reader->labels, event->label_list_id) : NULL;
     if (event->label_list_id && !list && !reader->window.quiet)
         wt_tell(reader, WT_RULE_LABEL_UNDEFINED, event->offset,
                 "label list %" PRIu32 " is not defined at this place", event->label_list_id);
+    const struct summary *summary = list ? list->head : &nothing;
     event->labels = list ? list->bytes : NULL;
     event->label_size = list ? list->size : 0;
-    copy_id(event->activity_id, event, WT_LABEL_ACTIVITY_ID);
-    copy_id(event->related_activity_id, event, WT_LABEL_RELATED_ACTIVITY_ID);
+    event->label_kinds = summary->kinds;
+    event->overrides = summary->overrides;
+    memcpy(event->activity_id, summary->activity_id, GUID_SIZE);
+    memcpy(event->related_activity_id, summary->related_activity_id, GUID_SIZE);
 }
 
 /* --- Blocks. --------------------------------------------------------------------------------- */
@@ -136,14 +156,14 @@ static enum wt_status bad_block(struct wt_reader *reader, uint64_t offset, const
                    "the label list at offset %" PRIu64 " %s", offset, what);
 }
 
-static enum wt_status add_list(struct wt_reader *reader, uint32_t id, const uint8_t *bytes,
-                               uint32_t size, uint64_t offset)
+static enum wt_status add_list(struct wt_reader *reader, uint32_t id, const struct summary *summary,
+                               const uint8_t *bytes, uint32_t size, uint64_t offset)
 {
     reader->totals.label_lists++;
     if (id == 0)
         wt_tell(reader, WT_RULE_LABEL_BLOCK, offset, "a label list with index 0");
     else
-        switch (wt_pieces_add(&reader->labels, id, bytes, size)) {
+        switch (wt_pieces_add(&reader->labels, id, summary, sizeof(*summary), bytes, size)) {
         case WT_PIECES_OK:
             break;
         case WT_PIECES_KNOWN:
@@ -165,14 +185,18 @@ static enum wt_status take_list(struct wt_reader *reader, struct wt_cursor *curs
                                 uint64_t offset)
 {
     const uint8_t *start = cursor->at;
+    struct summary summary = {.kinds = 0};
     struct wt_label label;
-    for (bool is_last = false; !is_last && cursor->fault == WT_FAULT_NONE;)
+    for (bool is_last = false; !is_last && cursor->fault == WT_FAULT_NONE;) {
         if (!take_label(cursor, &label, &is_last))
             return bad_block(reader, offset, "has a label of a kind that is not known");
+        if (cursor->fault == WT_FAULT_NONE)
+            summarize(&summary, &label);
+    }
     if (cursor->fault == WT_FAULT_VARINT)
         return bad_block(reader, offset, "has a number that is too long");
     if (cursor->fault == WT_FAULT_NONE)
-        return add_list(reader, id, start, (uint32_t)(cursor->at - start), offset);
+        return add_list(reader, id, &summary, start, (uint32_t)(cursor->at - start), offset);
     return reader->partial ? WT_OK : bad_block(reader, offset, "goes beyond its block's end");
 }
 

@@ -18,22 +18,23 @@ static bool have_room(struct wt_pieces *pieces)
     return true;
 }
 
-enum wt_pieces_result wt_pieces_add(struct wt_pieces *pieces, uint32_t id, const uint8_t *bytes,
-                                    uint32_t size)
+enum wt_pieces_result wt_pieces_add(struct wt_pieces *pieces, uint32_t id, const void *head,
+                                    size_t head_size, const uint8_t *bytes, uint32_t size)
 {
     /* The size of a table entry is counted too; otherwise empty pieces would be unlimited. */
     const size_t cost = 48;
     if (wt_map_find(&pieces->map, id))
         return WT_PIECES_KNOWN;
-    uint8_t *copy = wt_arena_take(&pieces->arena, size + cost);
+    uint8_t *copy = wt_arena_take(&pieces->arena, head_size + size + cost);
     if (!copy && pieces->arena.over_limit)
         return WT_PIECES_LIMIT;
     if (!copy || !have_room(pieces) || !wt_map_insert(&pieces->map, id, pieces->count))
         return WT_PIECES_MEMORY;
+    if (head_size)
+        memcpy(copy, head, head_size);
     if (size)
-        memcpy(copy, bytes, size);
-    pieces->items[pieces->count].bytes = copy;
-    pieces->items[pieces->count++].size = size;
+        memcpy(copy + head_size, bytes, size);
+    pieces->items[pieces->count++] = (struct wt_piece){copy, copy + head_size, size};
     return WT_PIECES_OK;
 }
 

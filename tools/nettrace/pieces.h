@@ -6,6 +6,7 @@
 #include "map.h"
 
 struct wt_piece {
+    const void *head; /* what the caller has found out about the bytes */
     const uint8_t *bytes;
     uint32_t size;
 };
@@ -19,9 +20,10 @@ struct wt_pieces {
 
 enum wt_pieces_result { WT_PIECES_OK, WT_PIECES_KNOWN, WT_PIECES_LIMIT, WT_PIECES_MEMORY };
 
-/* Keeps a copy. WT_PIECES_KNOWN: there is one with that id, and it stays. */
-enum wt_pieces_result wt_pieces_add(struct wt_pieces *pieces, uint32_t id, const uint8_t *bytes,
-                                    uint32_t size);
+/* Keeps copies; `head` may be NULL, with a size of 0. WT_PIECES_KNOWN: there is one with that id,
+ * and it stays. */
+enum wt_pieces_result wt_pieces_add(struct wt_pieces *pieces, uint32_t id, const void *head,
+                                    size_t head_size, const uint8_t *bytes, uint32_t size);
 
 /* NULL if there is none. The pointer holds until the next addition. */
 const struct wt_piece *wt_pieces_find(const struct wt_pieces *pieces, uint32_t id);

@@ -255,6 +255,13 @@ struct wt_block {
     int64_t min_time, max_time;
 };
 
+/* What the labels of an event say in place of its definition; of a kind that comes twice, the last
+ * one. */
+struct wt_overrides {
+    uint64_t keywords;
+    uint8_t opcode, level, version;
+};
+
 struct wt_event {
     const struct wt_metadata *metadata; /* never NULL */
     const struct wt_thread *thread;     /* never NULL; its counters follow file order */
@@ -280,6 +287,8 @@ struct wt_event {
     uint32_t label_size;     /* bytes */
     uint8_t activity_id[16]; /* version 6: those of its labels */
     uint8_t related_activity_id[16];
+    struct wt_overrides overrides; /* as far as label_kinds has them */
+    uint16_t label_kinds;          /* bits 1 << enum wt_label_kind; version 6 only */
     bool sorted;
     bool first_in_block;
 };

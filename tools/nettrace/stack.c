@@ -13,7 +13,7 @@ static enum wt_status add_stack(struct wt_reader *reader, uint32_t id, const uin
         wt_tell(reader, WT_RULE_STACK_SIZE, offset, "stack %" PRIu32 " has %" PRIu32 " bytes", id,
                 size);
     reader->totals.stacks++;
-    switch (wt_pieces_add(&reader->stacks, id, bytes, size)) {
+    switch (wt_pieces_add(&reader->stacks, id, NULL, 0, bytes, size)) {
     case WT_PIECES_OK:
         break;
     case WT_PIECES_KNOWN:

@@ -420,12 +420,8 @@ static bool is_overridden(const struct wt_event *event)
 /* Those that cannot be written; activities can. */
 static bool has_labels(const struct wt_event *event)
 {
-    struct wt_label label;
-    for (uint32_t at = 0; wt_event_label(event, &at, &label);)
-        if (label.kind == WT_LABEL_TRACE_ID || label.kind == WT_LABEL_SPAN_ID ||
-            label.kind == WT_LABEL_STRING || label.kind == WT_LABEL_INTEGER)
-            return true;
-    return false;
+    return (event->label_kinds & (1u << WT_LABEL_TRACE_ID | 1u << WT_LABEL_SPAN_ID |
+                                  1u << WT_LABEL_STRING | 1u << WT_LABEL_INTEGER)) != 0;
 }
 
 static void find(struct cut *cut, struct cut_thread *thread, const struct wt_event *event,
