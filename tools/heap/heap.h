@@ -1,0 +1,132 @@
+/*
+ * Snapshots of a heap: a graph of objects, read from the events of a trace or from a .gcdump.
+ *
+ * Prints nothing. All input is hostile: counts are checked against what is there, and nothing is
+ * larger than a small multiple of the input. Nodes are numbered from 0 in the order of the trace.
+ * One graph belongs to one thread at a time.
+ *
+ * Written from the description of the events alone; it shares nothing with core/runtime/, so that each
+ * can test the other.
+ */
+#ifndef HP_HEAP_H
+#define HP_HEAP_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+
+struct wt_event;
+struct wt_gap;
+
+#define HP_NONE UINT32_MAX /* no node, no type */
+
+struct hp_type {
+    char *name;   /* UTF-8; "UNKNOWN 0x..." if the trace has none */
+    char *module; /* the path of what it belongs to, or NULL */
+    uint64_t id;
+    uint64_t module_id;
+    uint64_t count, bytes; /* of its objects */
+    bool is_unknown;
+};
+
+/* As in the events. */
+enum hp_root_kind {
+    HP_ROOT_STACK = 0,
+    HP_ROOT_FINALIZER = 1,
+    HP_ROOT_HANDLE = 2,
+    HP_ROOT_OLDER = 3,
+    HP_ROOT_SIZED = 4,
+    HP_ROOT_OTHER = 5,
+    HP_ROOT_STATIC = 6, /* has a name */
+};
+#define HP_ROOT_IS_PINNED  1u
+#define HP_ROOT_IS_WEAK    2u /* keeps nothing */
+#define HP_ROOT_IS_COUNTED 8u
+
+struct hp_root {
+    uint32_t node; /* never HP_NONE */
+    uint32_t type; /* of a static variable: what it belongs to; otherwise HP_NONE */
+    char *name;    /* of a static variable; otherwise NULL */
+    uint32_t flags;
+    uint8_t kind;
+};
+
+/* An entry of a weak table: the value lives as long as the key. */
+struct hp_weak {
+    uint32_t key, value; /* nodes */
+};
+
+struct hp_graph {
+    uint32_t number; /* of the collection */
+    uint32_t node_count, type_count, root_count, weak_count;
+    uint64_t edge_count;
+    uint64_t bytes; /* of all objects */
+    uint64_t *addresses, *sizes;
+    uint32_t *node_types;  /* indices into `types` */
+    uint64_t *first_edges; /* node_count + 1 */
+    uint32_t *edges;       /* the targets; HP_NONE where no such object was told */
+    struct hp_type *types;
+    struct hp_root *roots;
+    struct hp_weak *weaks;
+    uint64_t dangling; /* edges and roots to objects that were not told */
+
+    bool is_complete;
+    char reason[200]; /* why not */
+    /* The first number that is missing among the events of a kind, such as "GCBulkNode"; NULL: none is
+     * known to be. */
+    const char *missing_kind;
+    uint32_t missing_index;
+};
+
+void hp_graph_free(struct hp_graph *graph);
+/* Marks it as incomplete; the first reason stays. */
+void hp_graph_fail(struct hp_graph *graph, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
+
+/* --- From the events of a trace: build.c. ---------------------------------------------------- */
+
+struct hp_builder;
+
+/* Of the snapshot with this number of a collection; 0: the last one. NULL if there is no memory. */
+struct hp_builder *hp_builder_create(uint32_t number);
+/* Each event of the trace in file order, and each gap. */
+void hp_builder_event(struct hp_builder *builder, const struct wt_event *event);
+void hp_builder_gap(struct hp_builder *builder, const struct wt_gap *gap);
+/* Ends the building; frees the builder. NULL if the trace has no such snapshot, or there is no memory:
+ * `*has_memory` says which. */
+struct hp_graph *hp_builder_finish(struct hp_builder *builder, bool *has_memory);
+
+/* --- .gcdump: gcdump_read.c, gcdump_write.c; GCDUMP.md. -------------------------------------- */
+
+/* NULL if the bytes are no .gcdump, with the reason in `error`. */
+struct hp_graph *hp_gcdump_read(const uint8_t *bytes, size_t count, char error[200]);
+/* False if writing has failed. */
+bool hp_gcdump_write(const struct hp_graph *graph, FILE *file);
+
+/* --- Questions: tree.c, paths.c. ------------------------------------------------------------- */
+
+/* What keeps what. A node that no root reaches has no dominator and retains itself alone. */
+struct hp_tree {
+    uint32_t *dominators; /* HP_NONE: nothing but the roots, or nothing */
+    uint64_t *retained;   /* bytes of a node and of all that only it keeps */
+    bool *is_reached;
+    uint32_t unreached;
+};
+
+/* NULL if there is no memory. Takes time that is nearly linear in the edges. */
+struct hp_tree *hp_tree_create(const struct hp_graph *graph);
+void hp_tree_free(struct hp_tree *tree);
+/* Bytes that the objects of a type retain together, none counted twice. `retained` has type_count
+ * elements. False if there is no memory. */
+bool hp_tree_by_type(const struct hp_graph *graph, const struct hp_tree *tree, uint64_t *retained);
+
+/* For each node the one before it on a shortest way from a root, itself if a root leads to it, HP_NONE
+ * if none does. NULL if there is no memory; the caller frees it. */
+uint32_t *hp_paths(const struct hp_graph *graph);
+/* A root that leads to the node, which must be one that has such a root. */
+const struct hp_root *hp_root_of(const struct hp_graph *graph, uint32_t node);
+/* "stack", "handle" and so on. */
+const char *hp_root_kind_name(const struct hp_root *root);
+
+#endif
