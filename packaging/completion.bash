@@ -1,6 +1,6 @@
 # Completion of weir's commands, options and arguments in bash. It asks weir --help, so it knows what that weir knows.
 
-_weir_commands() { "$1" --help | sed -n 's/^  \([a-z][a-z]*\) .*/\1/p'; }
+_weir_commands() { "$@" --help | sed -n 's/^  \([a-z][a-z]*\) .*/\1/p'; }
 
 _weir_options() { "$1" "$2" --help | sed -n 's/^  \(-[-a-z]*\) .*/\1/p'; }
 
@@ -21,6 +21,8 @@ _weir()
     local words=""
     if [ "$COMP_CWORD" -eq 1 ]; then
         words="$(_weir_commands "$weir") --help --version"
+    elif [ "$command" = heap ] && [ "$COMP_CWORD" -eq 2 ]; then
+        words="$(_weir_commands "$weir" heap) --help"
     elif [ "$command" = help ]; then
         words=$(_weir_commands "$weir")
     elif [ "$before" = -p ]; then

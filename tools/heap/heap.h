@@ -88,7 +88,8 @@ void hp_graph_fail(struct hp_graph *graph, const char *format, ...)
 
 struct hp_builder;
 
-/* Of the snapshot with this number of a collection; 0: the last one. NULL if there is no memory. */
+/* Of the snapshot with this number of a collection; 0: the first whole one, otherwise the last. NULL if
+ * there is no memory. */
 struct hp_builder *hp_builder_create(uint32_t number);
 /* Each event of the trace in file order, and each gap. */
 void hp_builder_event(struct hp_builder *builder, const struct wt_event *event);

@@ -17,6 +17,7 @@ static const struct command commands[] = {
     {"diff", wt_diff_main, "what is different in two traces"},
     {"schema", wt_schema_main, "the definitions of events, and whether they have changed"},
     {"cut", wt_cut_main, "write a part of a trace as a trace"},
+    {"heap", wt_heap_main, "snapshots of a heap: by type, why objects are kept, what grows"},
     {"ps", wt_ps_main, "list the processes that can be traced"},
     {"collect", wt_collect_main, "trace a process, or start one and trace it"},
 };

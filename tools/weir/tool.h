@@ -25,6 +25,7 @@ int wt_report_main(int argc, char **argv);
 int wt_diff_main(int argc, char **argv);
 int wt_schema_main(int argc, char **argv);
 int wt_cut_main(int argc, char **argv);
+int wt_heap_main(int argc, char **argv);
 int wt_ps_main(int argc, char **argv);
 int wt_collect_main(int argc, char **argv);
 

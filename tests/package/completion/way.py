@@ -13,11 +13,12 @@ def use(at):
                       f"_weir weir '{words[-1]}' '{before}'; printf '%s\\n' \\\"\\${{COMPREPLY[@]}}\\\"\"").split()
 
     for words, expected in {
-            ("",): ["stat", "dump", "check", "report", "diff", "schema", "cut", "ps", "collect", "help", "--help", "--version"],
+            ("",): ["stat", "dump", "check", "report", "diff", "schema", "cut", "heap", "ps", "collect", "help", "--help", "--version"],
             ("st",): ["stat"], ("sc",): ["schema"], ("help", "co"): ["collect"],
             ("stat", "--"): ["--provider", "--event", "--thread", "--from", "--to", "--csv", "--json", "--help"],
             ("collect", "-"): ["-p", "-n", "--port", "--providers", "--mode", "--budget", "--rundown", "--timeout", "--duration",
                                "-o", "--json", "--help"],
+            ("heap", ""): ["report", "roots", "diff", "export", "--help"], ("heap", "roots", "--t"): ["--type", "--to"],
             ("collect", "--mode", ""): ["drop", "block"], ("report", "--by", "e"): ["exclusive"],
             ("stat", "a."): ["a.nettrace"], ("collect", "-o", "a."): ["a.nettrace"], ("collect", "--", "printen"): ["printenv"],
             ("collect", "--", "cat", "a."): ["a.nettrace"]}.items():

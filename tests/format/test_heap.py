@@ -1,0 +1,238 @@
+"""`weir heap` on generated traces, whole and broken, and on a real heap of .NET with its report."""
+
+import json
+import pathlib
+import re
+import struct
+import subprocess
+import sys
+import tempfile
+import unittest
+
+from nettrace_build import RAW, Stream, utf16
+
+WEIR, DATA = sys.argv[1], pathlib.Path(sys.argv[2]).parent / "gcdump"
+RUNTIME, RUNDOWN = "Microsoft-Windows-DotNETRuntime", "Microsoft-Windows-DotNETRuntimeRundown"
+PAYLOAD = [("Values", RAW)]
+THREAD = 3
+
+
+def run(*arguments, code=0):
+    done = subprocess.run([WEIR, "heap", *map(str, arguments)], capture_output=True, check=False)
+    assert done.returncode == code, f"{arguments}: exit code {done.returncode}\n{done.stdout.decode()}{done.stderr.decode()}"
+    return done
+
+
+class Heap:
+    """A heap: objects {address: (size, type, [addresses])}, types {id: name}, and roots [(address, kind, flags)]."""
+
+    def __init__(self):
+        self.objects, self.types, self.roots, self.statics, self.weaks = {}, {8: "A", 16: "B"}, [], [], []
+
+    def events(self, each):
+        """(event id, payload) of a walk whose events have `each` elements."""
+        yield 15, struct.pack("<IH", len(self.types), 0) + b"".join(
+            struct.pack("<QQIIB", number, 5, 0, 0, 18) + utf16(name) + struct.pack("<I", 0) for number, name in self.types.items())
+        yield from self.bulk(16, each, [struct.pack("<QBIQ", *root, 0) for root in self.roots])
+        yield from self.bulk(17, each, [struct.pack("<QQQ", *weak, 0) for weak in self.weaks])
+        if self.statics:
+            yield 38, struct.pack("<IQH", len(self.statics), 1, 0) + b"".join(
+                struct.pack("<QQQI", 1, address, 8, 0) + utf16(name) for address, name in self.statics)
+        yield from self.bulk(18, each, [struct.pack("<QQQQ", a, size, kind, len(to)) for a, (size, kind, to) in self.objects.items()])
+        yield from self.bulk(19, each, [struct.pack("<QI", a, 0) for _, _, to in self.objects.values() for a in to])
+
+    @staticmethod
+    def bulk(event, each, elements):
+        for index, at in enumerate(range(0, len(elements), each)):
+            part = elements[at:at + each]
+            yield event, struct.pack("<IIH", index, len(part), 0) + b"".join(part)
+
+    def trace(self, each=3, without=(), numbers=(1,), end=True):
+        """`without`: (event id, index) of events that were lost."""
+        stream = Stream()
+        ids = {i: stream.define(RUNTIME, i, "", PAYLOAD) for i in (1, 2, 15, 16, 17, 18, 19, 38)}
+        module = stream.define(RUNDOWN, 154, "", PAYLOAD)
+        stream.point(0, THREAD)
+        time = 0
+        for number in numbers:
+            seen = {}
+            parts = [(1, struct.pack("<IIIIHQ", number, 2, 1, 0, 0, 0)), *self.events(each), (2, struct.pack("<IIH", number, 2, 0))]
+            for event, payload in parts[:None if end else -1]:
+                time += 10
+                seen[event] = seen.get(event, -1) + 1
+                if (event, seen[event]) in without:
+                    stream.lose(THREAD, 1)
+                else:
+                    stream.events((ids[event], THREAD, time, payload))
+        stream.events((module, THREAD, time + 1, struct.pack("<QQII", 5, 5, 0, 0) + utf16("/lib/mod.lua") + utf16("") + b"\0\0"))
+        stream.point(time + 2, THREAD)
+        return stream.end()
+
+
+def chain(count=10):
+    """0x10 refers to 0x20, and so on, alternately of types A and B; the last one to the first."""
+    heap = Heap()
+    for i in range(1, count + 1):
+        heap.objects[16 * i] = (100 * i, 8 if i % 2 else 16, [16 * (i % count + 1)])
+    heap.roots = [(16, 0, 0)]
+    return heap
+
+
+class HeapTest(unittest.TestCase):
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory(prefix="weir-heap-")
+        self.addCleanup(folder.cleanup)
+        self.folder = pathlib.Path(folder.name)
+
+    def write(self, heap, name="heap.nettrace", **how):
+        path = self.folder / name
+        path.write_bytes(heap.trace(**how))
+        return path
+
+    def report(self, heap, *options, code=0, **how):
+        return json.loads(run("report", "--json", *options, self.write(heap, **how), code=code).stdout)
+
+    def graph(self, path, *options, code=0):
+        return json.loads(run("export", "--to", "json", *options, path, code=code).stdout)
+
+    def types(self, report, *fields):
+        return {t["name"]: tuple(t[f] for f in fields or ("count", "bytes")) for t in report["types"]}
+
+    def test_whole(self):
+        report = self.report(chain())
+        self.assertEqual((report["complete"], report["missing"], report["objects"], report["edges"]), (True, None, 10, 10))
+        self.assertEqual(self.types(report, "count", "bytes", "module"), {"A": (5, 2500, "/lib/mod.lua"), "B": (5, 3000, "/lib/mod.lua")})
+
+    def test_any_number_of_elements(self):
+        """The graph does not depend on where events end."""
+        graphs = [self.graph(self.write(chain(70), each=each)) for each in (1, 2, 3, 64, 1000)]
+        self.assertEqual(len(graphs[0]["objects"]), 70)
+        for graph in graphs[1:]:
+            self.assertEqual(graph, graphs[0])
+
+    def test_one_lost_node_event(self):
+        report = self.report(chain(), without=[(18, 1)], code=3)
+        self.assertEqual((report["complete"], report["missing"]), (False, {"event": "GCBulkNode", "index": 1}))
+
+    def test_one_lost_edge_event(self):
+        report = self.report(chain(), without=[(19, 2)], code=3)
+        self.assertEqual((report["complete"], report["missing"]), (False, {"event": "GCBulkEdge", "index": 2}))
+
+    def test_last_events_lost(self):
+        """No index is missing, but the nodes lack their edges; and if both are lost, the thread's numbers have a gap."""
+        for without in ([(19, 3)], [(18, 3), (19, 3)], [(18, 3)]):
+            self.assertFalse(self.report(chain(), without=without, code=3)["complete"])
+
+    def test_no_end(self):
+        self.assertIn("no end", self.report(chain(), end=False, code=3)["reason"])
+
+    def test_incomplete_is_refused(self):
+        path = self.write(chain(), without=[(18, 1)])
+        for part in (["roots", "--type", "A"], ["export", "--to", "json"], ["diff", path]):
+            self.assertIn("--incomplete", run(*part, path, code=3).stderr.decode())
+            run(*part, "--incomplete", path, code=3)
+
+    def test_unknown_type(self):
+        heap = chain(2)
+        heap.objects[48] = (7, 0xabc, [])
+        self.assertEqual(self.types(self.report(heap))["UNKNOWN 0xabc"], (1, 7))
+
+    def test_object_twice_and_nowhere(self):
+        heap = chain(2)
+        heap.objects[48] = (7, 8, [4096])
+        self.assertEqual(self.report(heap)["dangling"], 1)
+        heap.bulk = lambda event, each, elements: Heap.bulk(event, each, elements * (2 if event in (18, 19) else 1))
+        self.assertIn("twice", self.report(heap, code=3)["reason"])
+
+    def test_weak_roots_keep_nothing(self):
+        heap = chain(4)
+        heap.objects[256] = (50, 8, [])
+        heap.roots.append((256, 2, 2))
+        report = self.report(heap, "--retained")
+        self.assertEqual(report["unreached"], 1)
+        way = json.loads(run("roots", "--type", "A", "--count", 0, "--json", self.write(heap)).stdout)["ways"]
+        self.assertEqual([w["root"] for w in way], [{"kind": "stack"}, {"kind": "stack"}, None])
+
+    def test_roots_of_a_cycle(self):
+        heap = chain(6)
+        heap.roots, heap.statics = [], [(48, "config")]
+        ways = json.loads(run("roots", "--type", "B", "--count", 0, "--json", self.write(heap)).stdout)["ways"]
+        way = ways[0]["way"]  # to 0x20, which only the end of the cycle refers to
+        self.assertEqual((ways[0]["root"], [int(n["address"], 16) for n in way]),
+                         ({"kind": "static", "name": "config"}, [48, 64, 80, 96, 16, 32]))
+        self.assertIn("there is no object of type", run("roots", "--type", "C", self.write(heap), code=1).stderr.decode())
+
+    def test_retained(self):
+        """0x10 keeps two branches that meet; the weak table keeps 0x60 as long as 0x20."""
+        heap = Heap()
+        heap.types[24] = "C"
+        heap.objects = {0x10: (1, 8, [0x20, 0x30]), 0x20: (10, 16, [0x40]), 0x30: (100, 16, [0x40, 0x50]), 0x40: (1000, 24, []),
+                        0x50: (10000, 24, []), 0x60: (100000, 24, [])}
+        heap.roots, heap.weaks = [(0x10, 2, 0)], [(0x20, 0x60)]
+        retained = self.types(self.report(heap, "--retained"), "retained")
+        self.assertEqual(retained, {"A": (111111,), "B": (10 + 100 + 10000 + 100000,), "C": (111000,)})
+
+    def test_several_snapshots(self):
+        path = self.write(chain(), numbers=(1, 2, 7))
+        for number, found in ((None, 1), (2, 2), (7, 7)):
+            options = () if number is None else ("--number", number)
+            self.assertEqual(json.loads(run("report", "--json", *options, path).stdout)["collection"], found)
+        self.assertIn("with that number", run("report", "--number", 9, path, code=1).stderr.decode())
+
+    def test_diff(self):
+        paths = [self.write(chain(count), f"{count}.nettrace") for count in (2, 4, 8)]
+        rows = {t["name"]: t for t in json.loads(run("diff", "--json", *paths).stdout)["types"]}
+        self.assertEqual(rows["A"]["counts"], [1, 2, 4])
+        self.assertEqual((rows["B"]["growth"], rows["B"]["always"]), (200 + 400 + 600 + 800 - 200, True))
+        self.assertEqual(run("diff", paths[0], paths[0]).stdout.count(b"\n"), 1)
+
+    def test_large_sizes(self):
+        heap = chain(2)
+        heap.objects[16] = (2**33, 8, [32])
+        self.assertEqual(self.types(self.report(heap))["A"], (1, 2**33))
+
+    def test_hostile_payloads(self):
+        """Each payload cut, and counts that lie: an end, and a message or a mark."""
+        for event, cut in ((1, 8), (15, 20), (16, 15), (17, 12), (18, 41), (19, 13), (38, 17)):
+            heap = chain()
+            heap.statics, heap.weaks = [(16, "s")], [(16, 32)]
+            events = heap.events
+            heap.events = lambda each: ((e, p[:cut] if e == event else p) for e, p in events(each))
+            path = self.write(heap)
+            done = subprocess.run([WEIR, "heap", "report", path], capture_output=True, check=False)
+            self.assertIn(done.returncode, (0, 1, 3), (event, done.stderr))
+
+    def test_no_snapshot(self):
+        path = self.folder / "none.nettrace"
+        path.write_bytes(Stream().end())
+        self.assertIn("no snapshot of a heap", run("report", path, code=1).stderr.decode())
+        path.write_bytes(b"something else")
+        self.assertIn("neither a trace nor a .gcdump", run("report", path, code=1).stderr.decode())
+        run("report", self.folder / "absent", code=1)
+
+    def test_export_forms(self):
+        path = self.write(chain(3))
+        self.assertEqual(run("export", "--to", "csv", path).stdout.split(b"\r\n")[1], b"16,100,A,/lib/mod.lua,1")
+        self.assertIn(b"n0 -> n1", run("export", "--to", "dot", path).stdout)
+        out = self.folder / "out.json"
+        run("export", "--to", "json", "-o", out, path)
+        self.assertEqual(len(json.loads(out.read_text())["objects"]), 3)
+        run("export", "--to", "png", path, code=2)
+
+
+@unittest.skipUnless(DATA.exists(), "no data")
+class DotNetTest(unittest.TestCase):
+    """The report of dotnet-gcdump: its rows split types by size, and count the nodes that stand for kinds of roots."""
+
+    def test_counts_by_type(self):
+        counts = {}
+        for count, name in re.findall(r"^ +[\d,]+ +([\d,]+)  (.+?)(?:  \[.*\])?$", (DATA / "small.report.txt").read_text(), re.MULTILINE):
+            name = re.sub(r" \(Bytes > \w+\)", "", name)
+            counts[name] = counts.get(name, 0) + int(count.replace(",", ""))
+        report = json.loads(run("report", "--json", DATA / "small.nettrace").stdout)
+        self.assertEqual((report["bytes"], report["complete"]), (135678, True))
+        self.assertEqual({t["name"]: t["count"] for t in report["types"]}, counts)
+
+
+if __name__ == "__main__":
+    unittest.main(argv=sys.argv[:1])

@@ -1,0 +1,652 @@
+/* Source of the events and of what a reader makes of them: dotnet/runtime, ClrEtwAll.man;
+ * dotnet/diagnostics, DotNetHeapDumpGraphReader.cs. */
+#include "fields.h"
+#include "heap.h"
+#include "map.h"
+#include "reader.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define NODES_MAX (UINT32_MAX - 1)
+
+/* Ids of events of the runtime's provider, and of one of the rundown's. */
+enum {
+    GC_START = 1,
+    GC_END = 2,
+    BULK_TYPE = 15,
+    BULK_ROOT = 16,
+    BULK_WEAK = 17,
+    BULK_NODE = 18,
+    BULK_EDGE = 19,
+    BULK_STATIC = 38,
+    MODULE_LOAD = 152,
+    MODULE_RUNDOWN = 154,
+    HEAP_INCOMPLETE = 65000, /* Weir's */
+};
+
+enum {
+    TYPE_IS_ARRAY = 8,
+    STRING_BYTES_MAX = 4096, /* of a name */
+};
+
+/* Elements of one size, one after the other. */
+struct vector {
+    unsigned char *at;
+    size_t count, capacity, each;
+};
+
+struct told_node {
+    uint64_t address, size, type, edges;
+};
+
+struct told_root {
+    uint64_t object, type;
+    char *name;
+    uint32_t flags;
+    uint8_t kind;
+};
+
+struct told_weak {
+    uint64_t key, value;
+};
+
+struct told_module {
+    char *path;
+};
+
+/* A kind of event with an index. */
+struct sequence {
+    const char *name;
+    uint32_t next;
+};
+
+struct hp_builder {
+    uint32_t wanted;
+    bool is_open, has_ended, has_memory, is_weir;
+    uint64_t capture_thread;
+    struct hp_graph *graph; /* the snapshot; NULL: none yet */
+    struct vector nodes, edges, roots, weaks, types, modules;
+    struct sequence node_events, edge_events, root_events, weak_events;
+    struct hp_map type_ids, module_ids;
+};
+
+/* --- Memory. --------------------------------------------------------------------------------- */
+
+static void *vector_add(struct hp_builder *builder, struct vector *vector)
+{
+    if (vector->count == vector->capacity) {
+        size_t capacity = vector->capacity ? 2 * vector->capacity : 64;
+        void *at = vector->count < NODES_MAX ? realloc(vector->at, capacity * vector->each) : NULL;
+        if (!at) {
+            builder->has_memory = false;
+            return NULL;
+        }
+        vector->at = at;
+        vector->capacity = capacity;
+    }
+    return vector->at + vector->count++ * vector->each;
+}
+
+static void vector_free(struct vector *vector)
+{
+    free(vector->at);
+    vector->at = NULL;
+    vector->count = vector->capacity = 0;
+}
+
+static void roots_free(struct hp_builder *builder)
+{
+    struct told_root *roots = (void *)builder->roots.at;
+    for (size_t i = 0; i < builder->roots.count; i++)
+        free(roots[i].name);
+    vector_free(&builder->roots);
+}
+
+struct hp_builder *hp_builder_create(uint32_t number)
+{
+    struct hp_builder *builder = calloc(1, sizeof(*builder));
+    if (!builder)
+        return NULL;
+    builder->wanted = number;
+    builder->has_memory = true;
+    builder->nodes.each = sizeof(struct told_node);
+    builder->edges.each = sizeof(uint64_t);
+    builder->roots.each = sizeof(struct told_root);
+    builder->weaks.each = sizeof(struct told_weak);
+    builder->types.each = sizeof(struct hp_type);
+    builder->modules.each = sizeof(struct told_module);
+    builder->node_events.name = "GCBulkNode";
+    builder->edge_events.name = "GCBulkEdge";
+    builder->root_events.name = "GCBulkRootEdge";
+    builder->weak_events.name = "GCBulkRootConditionalWeakTableElementEdge";
+    return builder;
+}
+
+/* --- Payloads. ------------------------------------------------------------------------------- */
+
+/* What is left of a payload. */
+struct rest {
+    const uint8_t *at;
+    size_t size;
+};
+
+static uint64_t take(struct rest *rest, size_t bytes)
+{
+    uint64_t value = 0;
+    if (rest->size < bytes) {
+        rest->size = 0;
+        return 0;
+    }
+    memcpy(&value, rest->at, bytes);
+    rest->at += bytes;
+    rest->size -= bytes;
+    return value;
+}
+
+/* A text up to its zero, or to the end. NULL if there is no memory. */
+static char *take_text(struct hp_builder *builder, struct rest *rest)
+{
+    size_t bytes = 0;
+    while (bytes + 1 < rest->size && (rest->at[bytes] || rest->at[bytes + 1]))
+        bytes += 2;
+    size_t kept = bytes < STRING_BYTES_MAX ? bytes : STRING_BYTES_MAX;
+    char *text = malloc(2 * kept + 4);
+    if (text)
+        wt_utf16_to_utf8(rest->at, kept, text, 2 * kept + 4);
+    else
+        builder->has_memory = false;
+    take(rest, 0);
+    rest->at += bytes;
+    rest->size -= bytes;
+    take(rest, 2);
+    return text;
+}
+
+/* The bytes of an element of an event that has index, count and number of the runtime; 0 after
+ * marking the graph if that is neither `narrow` nor `wide`. An index that is not the next one is
+ * noted. */
+static size_t open_bulk(struct hp_builder *builder, struct sequence *sequence, size_t narrow,
+                        size_t wide, struct rest *rest, uint32_t *count)
+{
+    struct hp_graph *graph = builder->graph;
+    uint32_t index = (uint32_t)take(rest, 4);
+    *count = (uint32_t)take(rest, 4);
+    take(rest, 2);
+    if (index != sequence->next) {
+        if (!graph->missing_kind) {
+            graph->missing_kind = sequence->name;
+            graph->missing_index = sequence->next;
+        }
+        hp_graph_fail(graph, "event %s %u is missing", sequence->name, sequence->next);
+    }
+    sequence->next = index + 1;
+    size_t each = *count ? rest->size / *count : narrow;
+    if ((each == narrow || each == wide) && rest->size == each * *count)
+        return each;
+    hp_graph_fail(graph, "event %s %u has %zu bytes for %u elements", sequence->name, index,
+                  rest->size, *count);
+    return 0;
+}
+
+/* --- Elements. ------------------------------------------------------------------------------- */
+
+static void take_nodes(struct hp_builder *builder, struct rest rest)
+{
+    uint32_t count;
+    size_t each = open_bulk(builder, &builder->node_events, 28, 32, &rest, &count);
+    for (uint32_t i = 0; each && i < count; i++) {
+        struct told_node *node = vector_add(builder, &builder->nodes);
+        if (!node)
+            return;
+        node->address = take(&rest, each - 24);
+        node->size = take(&rest, 8);
+        node->type = take(&rest, 8);
+        node->edges = take(&rest, 8);
+    }
+}
+
+static void take_edges(struct hp_builder *builder, struct rest rest)
+{
+    uint32_t count;
+    size_t each = open_bulk(builder, &builder->edge_events, 8, 12, &rest, &count);
+    for (uint32_t i = 0; each && i < count; i++) {
+        uint64_t target = take(&rest, each - 4);
+        uint64_t *edge = vector_add(builder, &builder->edges);
+        take(&rest, 4);
+        if (!edge)
+            return;
+        *edge = target;
+    }
+}
+
+static void add_root(struct hp_builder *builder, struct told_root told)
+{
+    struct told_root *root = vector_add(builder, &builder->roots);
+    if (root)
+        *root = told;
+    else
+        free(told.name);
+}
+
+static void take_roots(struct hp_builder *builder, struct rest rest)
+{
+    uint32_t count;
+    size_t each = open_bulk(builder, &builder->root_events, 13, 21, &rest, &count);
+    for (uint32_t i = 0; each && i < count && builder->has_memory; i++) {
+        struct told_root root = {0};
+        root.object = take(&rest, each == 13 ? 4 : 8);
+        root.kind = (uint8_t)take(&rest, 1);
+        root.flags = (uint32_t)take(&rest, 4);
+        take(&rest, each == 13 ? 4 : 8);
+        if (root.kind >= HP_ROOT_STATIC)
+            root.kind = HP_ROOT_OTHER;
+        add_root(builder, root);
+    }
+}
+
+static void take_weaks(struct hp_builder *builder, struct rest rest)
+{
+    uint32_t count;
+    size_t each = open_bulk(builder, &builder->weak_events, 12, 24, &rest, &count);
+    for (uint32_t i = 0; each && i < count; i++) {
+        struct told_weak *weak = vector_add(builder, &builder->weaks);
+        if (!weak)
+            return;
+        weak->key = take(&rest, each / 3);
+        weak->value = take(&rest, each / 3);
+        take(&rest, each / 3);
+    }
+}
+
+static void take_statics(struct hp_builder *builder, struct rest rest)
+{
+    uint32_t count = (uint32_t)take(&rest, 4);
+    take(&rest, 8);
+    take(&rest, 2);
+    for (uint32_t i = 0; i < count && builder->has_memory; i++) {
+        struct told_root root = {.kind = HP_ROOT_STATIC};
+        if (rest.size < 28) {
+            hp_graph_fail(builder->graph, "a GCBulkRootStaticVar event ends within an element");
+            return;
+        }
+        take(&rest, 8);
+        root.object = take(&rest, 8);
+        root.type = take(&rest, 8);
+        root.flags = (uint32_t)take(&rest, 4);
+        root.name = take_text(builder, &rest);
+        add_root(builder, root);
+    }
+}
+
+/* --- Types and modules, of the whole trace. -------------------------------------------------- */
+
+/* .NET's names of generic types, as its tools show them: "List`1[System.String]" is
+ * "List<System.String>", and "Int32[]" stays. */
+static void name_generic(char *name)
+{
+    char *to = name;
+    for (const char *from = name; *from; from++) {
+        if (*from == '`') {
+            while (from[1] >= '0' && from[1] <= '9')
+                from++;
+            continue;
+        }
+        bool is_array = from[0] == '[' && from[1] == ']';
+        if (is_array)
+            *to++ = *from++;
+        *to++ = is_array ? ']' : *from == '[' ? '<' : *from == ']' ? '>' : *from;
+    }
+    *to = 0;
+}
+
+static void name_array(struct hp_builder *builder, char **name)
+{
+    size_t length = strlen(*name);
+    if (length >= 2 && strcmp(*name + length - 2, "[]") == 0)
+        return;
+    char *longer = realloc(*name, length + 3);
+    if (!longer) {
+        builder->has_memory = false;
+        return;
+    }
+    memcpy(longer + length, "[]", 3);
+    *name = longer;
+}
+
+/* The type with this id; a new one has no name. */
+static struct hp_type *type_of(struct hp_builder *builder, uint64_t id)
+{
+    uint32_t *place = hp_map_place(&builder->type_ids, id);
+    if (!place)
+        builder->has_memory = false;
+    else if (!*place && vector_add(builder, &builder->types)) {
+        *place = (uint32_t)builder->types.count;
+        ((struct hp_type *)(void *)builder->types.at)[*place - 1] = (struct hp_type){.id = id};
+    }
+    return place && *place ? (struct hp_type *)(void *)builder->types.at + *place - 1 : NULL;
+}
+
+static void take_types(struct hp_builder *builder, struct rest rest)
+{
+    uint32_t count = (uint32_t)take(&rest, 4);
+    take(&rest, 2);
+    for (uint32_t i = 0; i < count && rest.size >= 25; i++) {
+        struct hp_type *type = type_of(builder, take(&rest, 8));
+        uint64_t module = take(&rest, 8);
+        take(&rest, 4);
+        uint32_t flags = (uint32_t)take(&rest, 4);
+        take(&rest, 1);
+        char *name = take_text(builder, &rest);
+        uint32_t parameters = (uint32_t)take(&rest, 4);
+        for (uint32_t j = 0; j < parameters && rest.size; j++)
+            take(&rest, 8);
+        if (name && !builder->is_weir)
+            name_generic(name);
+        if (name && flags & TYPE_IS_ARRAY)
+            name_array(builder, &name);
+        if (!type || type->name) {
+            free(name);
+            continue;
+        }
+        type->name = name;
+        type->module_id = module;
+    }
+}
+
+static void take_module(struct hp_builder *builder, struct rest rest)
+{
+    uint32_t *place = hp_map_place(&builder->module_ids, take(&rest, 8));
+    take(&rest, 8);
+    take(&rest, 8);
+    char *path = take_text(builder, &rest);
+    if (!place)
+        builder->has_memory = false;
+    if (!path || !place || *place || !vector_add(builder, &builder->modules)) {
+        free(path);
+        return;
+    }
+    *place = (uint32_t)builder->modules.count;
+    ((struct told_module *)(void *)builder->modules.at)[*place - 1].path = path;
+}
+
+/* --- Events. --------------------------------------------------------------------------------- */
+
+static void forget(struct hp_builder *builder)
+{
+    hp_graph_free(builder->graph);
+    builder->graph = NULL;
+    roots_free(builder);
+    vector_free(&builder->nodes);
+    vector_free(&builder->edges);
+    vector_free(&builder->weaks);
+    builder->node_events.next = builder->edge_events.next = 0;
+    builder->root_events.next = builder->weak_events.next = 0;
+}
+
+/* A blocking collection of everything, that somebody has asked for. */
+static void begin(struct hp_builder *builder, const struct wt_event *event)
+{
+    struct rest rest = {event->payload, event->payload_size};
+    uint32_t number = (uint32_t)take(&rest, 4), depth = (uint32_t)take(&rest, 4);
+    uint32_t reason = (uint32_t)take(&rest, 4), type = (uint32_t)take(&rest, 4);
+    if (event->payload_size < 16 || depth < 2 || reason != 1 || type != 0 ||
+        (builder->wanted && number != builder->wanted))
+        return;
+    /* The first whole one: the end of a session may make another, which it cuts off. */
+    if (!builder->wanted && builder->has_ended && builder->nodes.count)
+        return;
+    forget(builder);
+    builder->graph = calloc(1, sizeof(*builder->graph));
+    builder->has_memory &= builder->graph != NULL;
+    if (!builder->graph)
+        return;
+    builder->graph->number = number;
+    builder->graph->is_complete = true;
+    builder->capture_thread = event->capture_thread;
+    builder->is_open = true;
+    builder->has_ended = false;
+}
+
+static void end(struct hp_builder *builder, struct rest rest)
+{
+    if (!builder->is_open || (uint32_t)take(&rest, 4) != builder->graph->number)
+        return;
+    builder->is_open = false;
+    builder->has_ended = true;
+}
+
+static void mark(struct hp_builder *builder, struct rest rest)
+{
+    if ((uint32_t)take(&rest, 4) != builder->graph->number)
+        return;
+    take(&rest, 8);
+    char *reason = take_text(builder, &rest);
+    hp_graph_fail(builder->graph, "%s", reason ? reason : "the writer says so");
+    free(reason);
+}
+
+static void take_element(struct hp_builder *builder, int32_t id, struct rest rest)
+{
+    switch (id) {
+    case BULK_ROOT:
+        take_roots(builder, rest);
+        break;
+    case BULK_WEAK:
+        take_weaks(builder, rest);
+        break;
+    case BULK_NODE:
+        take_nodes(builder, rest);
+        break;
+    case BULK_EDGE:
+        take_edges(builder, rest);
+        break;
+    case BULK_STATIC:
+        take_statics(builder, rest);
+        break;
+    case HEAP_INCOMPLETE:
+        mark(builder, rest);
+        break;
+    default:
+        break;
+    }
+}
+
+void hp_builder_event(struct hp_builder *builder, const struct wt_event *event)
+{
+    const char *provider = event->metadata->provider_name;
+    int32_t id = event->metadata->event_id;
+    struct rest rest = {event->payload, event->payload_size};
+    builder->is_weir |= strcmp(provider, "Weir") == 0;
+    if (!builder->has_memory)
+        return;
+    if (strcmp(provider, "Microsoft-Windows-DotNETRuntimeRundown") == 0) {
+        if (id == MODULE_RUNDOWN)
+            take_module(builder, rest);
+        return;
+    }
+    if (strcmp(provider, "Microsoft-Windows-DotNETRuntime") != 0)
+        return;
+    if (id == GC_START)
+        begin(builder, event);
+    else if (id == GC_END)
+        end(builder, rest);
+    else if (id == BULK_TYPE)
+        take_types(builder, rest);
+    else if (id == MODULE_LOAD)
+        take_module(builder, rest);
+    else if (builder->is_open)
+        take_element(builder, id, rest);
+}
+
+void hp_builder_gap(struct hp_builder *builder, const struct wt_gap *gap)
+{
+    if (builder->is_open && gap->count && gap->thread->capture_thread == builder->capture_thread)
+        hp_graph_fail(builder->graph, "%llu events of the thread that walked were lost",
+                      (unsigned long long)gap->count);
+}
+
+/* --- The graph. ------------------------------------------------------------------------------ */
+
+static void name_types(struct hp_builder *builder)
+{
+    struct hp_type *types = (void *)builder->types.at;
+    const struct told_module *modules = (void *)builder->modules.at;
+    for (size_t i = 0; i < builder->types.count; i++) {
+        uint32_t module = hp_map_find(&builder->module_ids, types[i].module_id);
+        types[i].is_unknown = types[i].name == NULL;
+        if (module != HP_NONE)
+            types[i].module = strdup(modules[module].path);
+        if (types[i].name && types[i].name[0])
+            continue;
+        free(types[i].name);
+        types[i].name = malloc(32);
+        if (types[i].name)
+            snprintf(types[i].name, 32, "%s 0x%llx", types[i].is_unknown ? "UNKNOWN" : "Type",
+                     (unsigned long long)types[i].id);
+        builder->has_memory &= types[i].name != NULL;
+    }
+}
+
+/* The arrays of the graph; true if there is memory for all. */
+static bool allocate(struct hp_builder *builder, struct hp_graph *graph)
+{
+    graph->node_count = (uint32_t)builder->nodes.count;
+    graph->edge_count = builder->edges.count;
+    size_t nodes = (size_t)graph->node_count + 1;
+    graph->addresses = malloc(nodes * sizeof(*graph->addresses));
+    graph->sizes = malloc(nodes * sizeof(*graph->sizes));
+    graph->node_types = malloc(nodes * sizeof(*graph->node_types));
+    graph->first_edges = malloc(nodes * sizeof(*graph->first_edges));
+    graph->edges = malloc((graph->edge_count + 1) * sizeof(*graph->edges));
+    graph->roots = calloc(builder->roots.count + 1, sizeof(*graph->roots));
+    graph->weaks = calloc(builder->weaks.count + 1, sizeof(*graph->weaks));
+    return graph->addresses && graph->sizes && graph->node_types && graph->first_edges &&
+           graph->edges && graph->roots && graph->weaks;
+}
+
+static void add_node(struct hp_builder *builder, struct hp_graph *graph, uint32_t node,
+                     struct hp_map *addresses)
+{
+    const struct told_node *told = (struct told_node *)(void *)builder->nodes.at + node;
+    uint32_t *place = hp_map_place(addresses, told->address);
+    struct hp_type *type = type_of(builder, told->type);
+    if (!place || !type) {
+        builder->has_memory = false;
+        return;
+    }
+    if (*place)
+        hp_graph_fail(graph, "the object at 0x%llx was told twice",
+                      (unsigned long long)told->address);
+    else
+        *place = node + 1;
+    graph->addresses[node] = told->address;
+    graph->sizes[node] = told->size;
+    graph->node_types[node] = (uint32_t)(type - (struct hp_type *)(void *)builder->types.at);
+    graph->bytes += told->size;
+    type->count++;
+    type->bytes += told->size;
+}
+
+/* Each node takes its edges from one list, in order; nothing else links the two. */
+static void link_nodes(const struct hp_builder *builder, struct hp_graph *graph)
+{
+    const struct told_node *told = (void *)builder->nodes.at;
+    uint64_t at = 0;
+    for (uint32_t i = 0; i < graph->node_count; i++) {
+        graph->first_edges[i] = at;
+        if (told[i].edges > graph->edge_count - at)
+            hp_graph_fail(graph, "edges of node %u of %u are missing", i, graph->node_count);
+        at = told[i].edges < graph->edge_count - at ? at + told[i].edges : graph->edge_count;
+    }
+    graph->first_edges[graph->node_count] = at;
+    if (at < graph->edge_count)
+        hp_graph_fail(graph, "%llu edges belong to no node",
+                      (unsigned long long)(graph->edge_count - at));
+    graph->edge_count = at;
+}
+
+static uint32_t node_at(struct hp_graph *graph, const struct hp_map *addresses, uint64_t address)
+{
+    uint32_t node = hp_map_find(addresses, address);
+    graph->dangling += node == HP_NONE && address != 0;
+    return node;
+}
+
+static void resolve(struct hp_builder *builder, struct hp_graph *graph,
+                    const struct hp_map *addresses)
+{
+    const uint64_t *targets = (void *)builder->edges.at;
+    struct told_root *roots = (void *)builder->roots.at;
+    const struct told_weak *weaks = (void *)builder->weaks.at;
+    for (uint64_t i = 0; i < graph->edge_count; i++)
+        graph->edges[i] = node_at(graph, addresses, targets[i]);
+    for (size_t i = 0; i < builder->roots.count; i++) {
+        uint32_t node = node_at(graph, addresses, roots[i].object);
+        uint32_t type = roots[i].kind == HP_ROOT_STATIC
+                            ? hp_map_find(&builder->type_ids, roots[i].type)
+                            : HP_NONE;
+        if (node == HP_NONE)
+            continue;
+        graph->roots[graph->root_count++] =
+            (struct hp_root){node, type, roots[i].name, roots[i].flags, roots[i].kind};
+        roots[i].name = NULL;
+    }
+    for (size_t i = 0; i < builder->weaks.count; i++) {
+        uint32_t key = node_at(graph, addresses, weaks[i].key);
+        uint32_t value = node_at(graph, addresses, weaks[i].value);
+        if (key != HP_NONE && value != HP_NONE)
+            graph->weaks[graph->weak_count++] = (struct hp_weak){key, value};
+    }
+}
+
+static void graph_make(struct hp_builder *builder, struct hp_graph *graph)
+{
+    struct hp_map addresses = {0};
+    if (!builder->has_ended)
+        hp_graph_fail(graph, "the collection has no end: the trace was cut off in the walk");
+    builder->has_memory &= allocate(builder, graph);
+    for (uint32_t i = 0; builder->has_memory && i < graph->node_count; i++)
+        add_node(builder, graph, i, &addresses);
+    if (builder->has_memory) {
+        link_nodes(builder, graph);
+        resolve(builder, graph, &addresses);
+        name_types(builder);
+    }
+    hp_map_free(&addresses);
+}
+
+static void builder_free(struct hp_builder *builder)
+{
+    struct hp_type *types = (void *)builder->types.at;
+    struct told_module *modules = (void *)builder->modules.at;
+    forget(builder);
+    for (size_t i = 0; i < builder->types.count; i++) {
+        free(types[i].name);
+        free(types[i].module);
+    }
+    for (size_t i = 0; i < builder->modules.count; i++)
+        free(modules[i].path);
+    vector_free(&builder->types);
+    vector_free(&builder->modules);
+    hp_map_free(&builder->type_ids);
+    hp_map_free(&builder->module_ids);
+    free(builder);
+}
+
+struct hp_graph *hp_builder_finish(struct hp_builder *builder, bool *has_memory)
+{
+    struct hp_graph *graph = builder->graph;
+    if (graph)
+        graph_make(builder, graph);
+    *has_memory = builder->has_memory;
+    if (graph && builder->has_memory) {
+        graph->types = (void *)builder->types.at;
+        graph->type_count = (uint32_t)builder->types.count;
+        builder->types.at = NULL;
+        builder->types.count = 0;
+        builder->graph = NULL;
+    }
+    builder_free(builder);
+    return *has_memory ? graph : NULL;
+}

@@ -1,0 +1,43 @@
+#include "heap.h"
+
+#include <stdarg.h>
+#include <stdlib.h>
+
+void hp_graph_free(struct hp_graph *graph)
+{
+    if (!graph)
+        return;
+    for (uint32_t i = 0; i < graph->type_count; i++) {
+        free(graph->types[i].name);
+        free(graph->types[i].module);
+    }
+    for (uint32_t i = 0; i < graph->root_count; i++)
+        free(graph->roots[i].name);
+    free(graph->addresses);
+    free(graph->sizes);
+    free(graph->node_types);
+    free(graph->first_edges);
+    free(graph->edges);
+    free(graph->types);
+    free(graph->roots);
+    free(graph->weaks);
+    free(graph);
+}
+
+void hp_graph_fail(struct hp_graph *graph, const char *format, ...)
+{
+    va_list arguments;
+    graph->is_complete = false;
+    if (graph->reason[0])
+        return;
+    va_start(arguments, format);
+    vsnprintf(graph->reason, sizeof(graph->reason), format, arguments);
+    va_end(arguments);
+}
+
+const char *hp_root_kind_name(const struct hp_root *root)
+{
+    static const char *const names[] = {"stack", "finalizer", "handle", "older",
+                                        "sized", "other",     "static"};
+    return root->kind <= HP_ROOT_STATIC ? names[root->kind] : "other";
+}
