@@ -8,6 +8,7 @@
 
 #include <lua.h>
 #include <weir/session.h>
+#include <weir/trace.h>
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -28,6 +29,7 @@ int main(int argc, char **argv)
     case OPTIONS_RUN:
         break;
     }
+    weir_thread_name_set("Lua"); /* without memory it has the system's name */
     if (!watch_begin(program))
         return EXIT_FAILURE;
     int status = trace_start(&options, program);

@@ -1,5 +1,7 @@
 #include "stopper.h"
 
+#include <weir/trace.h>
+
 #include <errno.h>
 #include <pthread.h>
 #include <semaphore.h>
@@ -43,6 +45,7 @@ static void die(int signal)
 
 static void *wait_for_request(void *unused)
 {
+    weir_thread_name_set("stopper"); /* it emits the rundown if a signal ends the process */
     while (sem_wait(&request) != 0) {
         /* interrupted: again */
     }

@@ -168,6 +168,14 @@ class Coroutines(Case):
         self.assertEqual(found, expected)
 
 
+class Names(Case):
+    def test_threads(self):
+        trace = self.path("t.nettrace")
+        self.host("--trace", trace, "-e", "pcall(error)")
+        threads = {t["name"] for t in self.stat(trace)["threads"]}
+        self.assertIn("Lua", threads)
+
+
 class Keywords(Case):
     def test_only_what_was_asked_for(self):
         of_keyword = {
