@@ -1,5 +1,6 @@
 #include "coroutines.h"
 
+#include "activities.h"
 #include "calls.h"
 #include "errors.h"
 #include "provider.h"
@@ -37,27 +38,39 @@ static enum state state_of(lua_State *L, lua_State *coroutine)
     return lua_gettop(coroutine) == 0 ? DEAD : SUSPENDED;
 }
 
+/* Call this before the state is looked at: it may run finalizers. */
+static inline struct activity *activity_of(lua_State *L, int index)
+{
+    return LUA_WANTS(CoroutineResume) ? activities_take(L, index) : NULL;
+}
+
 static int watched_create(lua_State *L)
 {
     luaL_checktype(L, 1, LUA_TFUNCTION);
     lua_State *coroutine = lua_newthread(L);
     calls_inherit(L, coroutine);
+    struct activity *activity = activity_of(L, -1);
+    struct weir_context *before = activities_enter(activity);
     WEIR_EMIT(Lua, CoroutineCreate, (uintptr_t)coroutine);
+    activities_leave(activity, before);
     lua_pushvalue(L, 1);
     lua_xmove(L, coroutine, 1);
     return 1;
 }
 
-/* Control goes from L to a coroutine that waits for it, and comes back. */
-static void enter(lua_State *L, lua_State *coroutine)
+/* Control goes from L to a coroutine that waits for it, and comes back with what this returns. Then
+ * `CoroutineResume` is due, and then calls_enter(). */
+static struct weir_context *enter(lua_State *L, lua_State *coroutine, struct activity *activity)
 {
     safepoint_check(L);
+    struct weir_context *before = activities_enter(activity);
     safepoint_switch(coroutine);
-    calls_enter(coroutine, NULL);
+    return before;
 }
 
-static void leave(lua_State *L)
+static void leave(lua_State *L, struct activity *activity, struct weir_context *before)
 {
+    activities_leave(activity, before);
     safepoint_switch(L);
     safepoint_check(L);
     calls_enter(L, NULL);
@@ -65,8 +78,10 @@ static void leave(lua_State *L)
 
 /* Resumes with the arguments on top of L's stack and replaces them with the results; returns their
  * number. Less than 0: the error object is on top. `*caught` is set if the coroutine raised it. */
-static int resume(lua_State *L, lua_State *coroutine, int arguments, bool *caught)
+static int resume(lua_State *L, lua_State *coroutine, struct activity *activity, int arguments,
+                  bool *caught)
 {
+    struct weir_context *before = NULL;
     int results;
     *caught = false;
     if (!lua_checkstack(coroutine, arguments)) {
@@ -77,14 +92,15 @@ static int resume(lua_State *L, lua_State *coroutine, int arguments, bool *caugh
      * switches. */
     bool runs = state_of(L, coroutine) == SUSPENDED;
     if (runs) {
+        before = enter(L, coroutine, activity);
         WEIR_EMIT(Lua, CoroutineResume, (uintptr_t)coroutine, (uintptr_t)L);
-        enter(L, coroutine);
+        calls_enter(coroutine, NULL);
     }
     lua_xmove(L, coroutine, arguments);
     int status = lua_resume(coroutine, L, arguments, &results);
     if (runs) {
         WEIR_EMIT(Lua, CoroutineYield, (uintptr_t)coroutine, (uintptr_t)L, status != LUA_YIELD);
-        leave(L);
+        leave(L, activity, before);
     }
     if (status != LUA_OK && status != LUA_YIELD) {
         lua_xmove(coroutine, L, 1);
@@ -100,12 +116,16 @@ static int resume(lua_State *L, lua_State *coroutine, int arguments, bool *caugh
     return results;
 }
 
-/* Closes the coroutine's pending to-be-closed variables, whose functions run in it. */
-static int reset(lua_State *L, lua_State *coroutine)
+/* Closes the coroutine's pending to-be-closed variables, whose functions run in it. `ends`: it was
+ * suspended. */
+static int reset(lua_State *L, lua_State *coroutine, struct activity *activity, bool ends)
 {
-    enter(L, coroutine);
+    struct weir_context *before = enter(L, coroutine, activity);
+    calls_enter(coroutine, NULL);
     int status = lua_resetthread(coroutine);
-    leave(L);
+    if (ends)
+        WEIR_EMIT(Lua, CoroutineYield, (uintptr_t)coroutine, (uintptr_t)L, true);
+    leave(L, activity, before);
     return status;
 }
 
@@ -115,7 +135,8 @@ static int watched_resume(lua_State *L)
     lua_State *coroutine = lua_tothread(L, 1);
     if (coroutine == NULL)
         return plain_resume(L);
-    int results = resume(L, coroutine, lua_gettop(L) - 1, &caught);
+    struct activity *activity = activity_of(L, 1);
+    int results = resume(L, coroutine, activity, lua_gettop(L) - 1, &caught);
     if (caught)
         errors_caught(L, -1, lua_status(coroutine));
     lua_pushboolean(L, results >= 0);
@@ -131,12 +152,13 @@ static int call_wrapped(lua_State *L)
 {
     bool caught;
     lua_State *coroutine = lua_tothread(L, lua_upvalueindex(1));
-    int results = resume(L, coroutine, lua_gettop(L), &caught);
+    struct activity *activity = activity_of(L, lua_upvalueindex(1));
+    int results = resume(L, coroutine, activity, lua_gettop(L), &caught);
     if (results >= 0)
         return results;
     int status = lua_status(coroutine);
     if (status != LUA_OK && status != LUA_YIELD) {
-        status = reset(L, coroutine);
+        status = reset(L, coroutine, activity, false);
         lua_xmove(coroutine, L, 1);
     }
     if (status != LUA_ERRMEM && lua_type(L, -1) == LUA_TSTRING) {
@@ -157,12 +179,11 @@ static int watched_wrap(lua_State *L)
 static int watched_close(lua_State *L)
 {
     lua_State *coroutine = lua_tothread(L, 1);
+    struct activity *activity = coroutine != NULL ? activity_of(L, 1) : NULL;
     enum state state = coroutine != NULL ? state_of(L, coroutine) : RUNNING;
     if (state != DEAD && state != SUSPENDED)
         return plain_close(L); /* refuses */
-    int status = reset(L, coroutine);
-    if (state == SUSPENDED)
-        WEIR_EMIT(Lua, CoroutineYield, (uintptr_t)coroutine, (uintptr_t)L, true);
+    int status = reset(L, coroutine, activity, state == SUSPENDED);
     lua_pushboolean(L, status == LUA_OK);
     if (status == LUA_OK)
         return 1;

@@ -1,5 +1,6 @@
 #include "instruments.h"
 
+#include "activities.h"
 #include "allocation.h"
 #include "calls.h"
 #include "chunks.h"
@@ -90,6 +91,7 @@ void instruments_install(lua_State *L)
     install_exit(L);
     errors_install(L);
     chunks_install(L);
+    activities_install(L);
     coroutines_install(L);
     functions_init(L);
     calls_install(L);
@@ -102,5 +104,6 @@ void instruments_close(lua_State *L)
     safepoint_close();
     heap_close();
     cycles_end();
+    activities_end();
     lua_close(L);
 }

@@ -167,6 +167,31 @@ class Coroutines(Case):
                               fields.get("Finished")])
         self.assertEqual(found, expected)
 
+    def marks(self, providers):
+        """(activity's path, the one that is right) for each chunk that events/activities.lua loads; all events."""
+        trace = self.path("t.nettrace")
+        result = self.host("--trace", trace, "--providers", providers, os.path.join(HERE, "events", "activities.lua"))
+        self.assertEqual((result.returncode, result.stderr), (0, ""))
+        events = self.dump(trace, "--sorted", "--provider", "Lua")
+        marks = [(e.get("activityPath", "-"), e["fields"]["Name"]) for e in events if e["name"] == "ChunkLoad"][1:]
+        self.assertEqual(len(marks), int(result.stdout))
+        return marks, events
+
+    def test_activities(self):
+        marks, events = self.marks("Lua:0x32")
+        self.assertEqual([path for path, _ in marks], [name for _, name in marks])
+        paths = collections.defaultdict(set)  # of a coroutine; an address is used again after a collection
+        for event in events:
+            if event["name"] == "CoroutineCreate":
+                paths[event["fields"]["Coroutine"]] = {event["activityPath"]}
+            elif event["name"] in ("CoroutineResume", "CoroutineYield"):
+                paths[event["fields"]["Coroutine"]].add(event["activityPath"])
+                self.assertEqual(len(paths[event["fields"]["Coroutine"]]), 1, event)
+
+    def test_no_activities(self):
+        """Without keyword 0x20."""
+        self.assertEqual({path for path, _ in self.marks("Lua:0x12")[0]}, {"-"})
+
 
 class Names(Case):
     def test_threads(self):
