@@ -77,6 +77,11 @@ struct activity *activities_take(lua_State *L, int index)
     return activity;
 }
 
+const struct weir_guid *activities_id(const struct activity *activity)
+{
+    return activity != NULL ? &activity->activity.guid : NULL;
+}
+
 struct weir_context *activities_swap(const struct activity *activity)
 {
     if (activity == NULL)

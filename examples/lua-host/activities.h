@@ -19,6 +19,7 @@
 
 struct activity;
 struct weir_context;
+struct weir_guid;
 
 /* Creates the table. May raise an error. */
 void activities_install(lua_State *L);
@@ -27,6 +28,9 @@ void activities_install(lua_State *L);
  * for the main thread, whose events take the library's fast path. May raise a memory error, and run
  * finalizers. Leaves the stack as it was, and needs a few slots, as a C function has them. */
 struct activity *activities_take(lua_State *L, int index);
+
+/* Its id; NULL for none. */
+const struct weir_guid *activities_id(const struct activity *activity);
 
 /* How many activities have been entered and not left. */
 extern unsigned int activities_entered;

@@ -195,6 +195,11 @@ void calls_enter(lua_State *L, const lua_Debug *record)
     safepoint_end();
 }
 
+uint64_t calls_function(lua_State *L, lua_Debug *record)
+{
+    return is_on ? functions_id(L, record) : functions_id_described(L, record);
+}
+
 void calls_inherit(lua_State *L, lua_State *coroutine)
 {
     *seen_change(coroutine) = *seen_change(L);

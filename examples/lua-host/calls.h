@@ -26,6 +26,10 @@ void calls_enter(lua_State *L, const lua_Debug *record);
 /* `coroutine` was just created by `L`, and has inherited its hook. */
 void calls_inherit(lua_State *L, lua_State *coroutine);
 
+/* The number of the function of an activation record, the one in `Call` while calls are wanted. Needs
+ * one free slot on the stack; raises no error; 0 if there is none. */
+uint64_t calls_function(lua_State *L, lua_Debug *record);
+
 /* In a hook of `L`: removes it, and sets the hook for calls again if they are wanted. */
 void calls_reset(lua_State *L);
 

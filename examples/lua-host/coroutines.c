@@ -138,7 +138,7 @@ static int watched_resume(lua_State *L)
     struct activity *activity = activity_of(L, 1);
     int results = resume(L, coroutine, activity, lua_gettop(L) - 1, &caught);
     if (caught)
-        errors_caught(L, -1, lua_status(coroutine));
+        errors_caught_from(L, coroutine, activity, -1);
     lua_pushboolean(L, results >= 0);
     if (results < 0)
         results = 1;

@@ -1,6 +1,8 @@
 #include "errors.h"
 
+#include "activities.h"
 #include "provider.h"
+#include "stacks.h"
 #include "text.h"
 
 #include <lauxlib.h>
@@ -23,13 +25,51 @@ static const char *kind_of(int status)
     }
 }
 
-void errors_caught(lua_State *L, int index, int status)
+/* Of the error for which a message handler of the host ran; no frames: none. A protected call that
+ * begins or ends meanwhile, in a function that closes a variable, forgets it. */
+static struct stack raised;
+
+void errors_raised(lua_State *L)
 {
-    if (!LUA_WANTS(Error))
-        return;
+    raised.count = 0;
+    if (LUA_WANTS(Error))
+        stack_append(&raised, L, 1);
+}
+
+static void emit(lua_State *L, int index, int status, struct weir_context *context,
+                 const struct stack *stack)
+{
     struct text message;
     text_from_error(&message, L, index);
-    Lua_Error(message.bytes, kind_of(status));
+    context->stack = stack->addresses;
+    context->stack_count = stack->count;
+    Lua_Error_with(context, message.bytes, kind_of(status));
+}
+
+void errors_caught(lua_State *L, int index, int status)
+{
+    struct weir_context context = WEIR_CONTEXT_INIT;
+    if (LUA_WANTS(Error)) {
+        if (raised.count == 0 || status != LUA_ERRRUN) {
+            raised.count = 0;
+            stack_append(&raised, L, 0);
+        }
+        emit(L, index, status, &context, &raised);
+    }
+    raised.count = 0;
+}
+
+void errors_caught_from(lua_State *L, lua_State *coroutine, const struct activity *activity,
+                        int index)
+{
+    struct weir_context context = WEIR_CONTEXT_INIT;
+    struct stack stack = {.count = 0};
+    if (!LUA_WANTS(Error))
+        return;
+    stack_append(&stack, coroutine, 0);
+    stack_append(&stack, L, 0);
+    context.activity_id = activities_id(activity);
+    emit(L, index, lua_status(coroutine), &context, &stack);
 }
 
 /* The results of a protected call, possibly continued after a yield. The lowest `below` values on
@@ -49,6 +89,7 @@ static int results_of(lua_State *L, int status, lua_KContext below)
 static int watched_pcall(lua_State *L)
 {
     luaL_checkany(L, 1);
+    raised.count = 0;
     lua_pushboolean(L, 1);
     lua_insert(L, 1);
     int status = lua_pcallk(L, lua_gettop(L) - 2, LUA_MULTRET, 0, 0, results_of);
@@ -60,6 +101,7 @@ static int watched_xpcall(lua_State *L)
     enum { FUNCTION = 1, HANDLER = 2 };
     int arguments = lua_gettop(L) - HANDLER;
     luaL_checktype(L, HANDLER, LUA_TFUNCTION);
+    raised.count = 0;
     lua_pushboolean(L, 1);
     lua_pushvalue(L, FUNCTION);
     lua_rotate(L, HANDLER + 1, 2); /* function, handler, true, function, arguments */

@@ -18,6 +18,7 @@ struct function {
     const char *file;
     int32_t line;
     char kind[5];
+    const void *code; /* of a C function that is in `described` */
     struct function *_Atomic next;
 };
 
@@ -303,16 +304,21 @@ static uint64_t id_slow(lua_State *L, lua_Debug *record, const void *place)
     return function->id;
 }
 
+/* Of a C function. */
+static const void *code_of(lua_State *L, lua_Debug *record)
+{
+    const void *code;
+    lua_getinfo(L, "f", record);
+    lua_CFunction function = lua_tocfunction(L, -1);
+    memcpy(&code, &function, sizeof code); /* ISO C has no cast for this */
+    lua_pop(L, 1);
+    return code;
+}
+
 uint64_t functions_id(lua_State *L, lua_Debug *record)
 {
     lua_getinfo(L, "S", record);
-    const void *place = record->source;
-    if (record->what[0] == 'C') {
-        lua_getinfo(L, "f", record);
-        lua_CFunction function = lua_tocfunction(L, -1);
-        memcpy(&place, &function, sizeof place); /* ISO C has no cast for this */
-        lua_pop(L, 1);
-    }
+    const void *place = record->what[0] == 'C' ? code_of(L, record) : record->source;
     size_t slot = hash(place, record->linedefined) % CACHE_SLOTS;
     if (cache[slot].place == place && cache[slot].line == record->linedefined)
         return cache[slot].id;
@@ -323,6 +329,46 @@ uint64_t functions_id(lua_State *L, lua_Debug *record)
         cache[slot].id = id;
     }
     return id;
+}
+
+/* ---- Functions by their description. --------------------------------------------------------- */
+
+enum { DESCRIBED_MAX = 65536, DESCRIBED_SLOTS = 2 * DESCRIBED_MAX };
+
+/* Open addressing, linear probing. */
+static struct function *described[DESCRIBED_SLOTS];
+static size_t described_count;
+
+static struct function **described_slot(const char *file, int line, const void *code)
+{
+    size_t at = hash(code, line);
+    for (const char *c = file; *c != '\0'; c++)
+        at = at * 31 + (unsigned char)*c;
+    at %= DESCRIBED_SLOTS;
+    for (; described[at] != NULL; at = (at + 1) % DESCRIBED_SLOTS)
+        if (described[at]->line == line && described[at]->code == code &&
+            strcmp(described[at]->file, file) == 0)
+            break;
+    return &described[at];
+}
+
+uint64_t functions_id_described(lua_State *L, lua_Debug *record)
+{
+    struct text file;
+    lua_getinfo(L, "S", record);
+    const void *code = record->what[0] == 'C' ? code_of(L, record) : NULL;
+    text_from_source(&file, record->source, record->srclen);
+    struct function **slot = described_slot(file.bytes, record->linedefined, code);
+    if (*slot != NULL)
+        return (*slot)->id;
+    struct function *function = described_count < DESCRIBED_MAX ? function_create(L, record) : NULL;
+    if (function == NULL)
+        return 0;
+    function->code = code;
+    *slot = function;
+    described_count++;
+    function_append(function);
+    return function->id;
 }
 
 /* ---- Start and end. -------------------------------------------------------------------------- */

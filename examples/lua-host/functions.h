@@ -29,6 +29,11 @@ void functions_init(lua_State *L);
  * call. 0 if memory ran out. Needs one free slot on the stack. */
 uint64_t functions_id(lua_State *L, lua_Debug *record);
 
+/* The same, slower, while freed blocks are not reported: the key is the source's name as it is shown,
+ * and the line. Not the number that functions_id() gives. 0 also for functions beyond the first
+ * 65,536. */
+uint64_t functions_id_described(lua_State *L, lua_Debug *record);
+
 /* Call this for each block that the state's allocator frees. */
 void functions_block_freed(const void *block);
 

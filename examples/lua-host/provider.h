@@ -30,7 +30,8 @@
  * Gc (0x4), by a finalizer:
  *   GCCycle         a collection has ended; HeapBytes is what Lua's allocator holds just then
  * Errors (0x8), where an error is caught (pcall, xpcall, coroutine.resume and close, the host):
- *   Error           Kind is "runtime", "syntax", "memory", "handler" or "file"
+ *   Error           Kind is "runtime", "syntax", "memory", "handler" or "file". Has a stack
+ *                   (stacks.h), for which Function has these keywords too
  * Loader (0x10), by the functions that load, and the host's own loading:
  *   ChunkLoad       Lua source or bytecode was compiled or refused; Bytes is the size of the text
  * Coroutines (0x20), by the functions that switch:
@@ -56,7 +57,7 @@
     EVENT(P, Call, 1, 0, WEIR_LEVEL_VERBOSE, LUA_CALLS, (u64, FunctionId), (u64, Coroutine))       \
     EVENT(P, Return, 2, 0, WEIR_LEVEL_VERBOSE, LUA_CALLS, (u64, FunctionId), (u64, Coroutine))     \
     EVENT(P, TailCall, 3, 0, WEIR_LEVEL_VERBOSE, LUA_CALLS, (u64, FunctionId), (u64, Coroutine))   \
-    EVENT(P, Function, 4, 0, WEIR_LEVEL_INFO, LUA_CALLS,                                           \
+    EVENT(P, Function, 4, 0, WEIR_LEVEL_INFO, LUA_CALLS | LUA_ERRORS,                              \
           (u64, FunctionId), (str, Name), (str, File), (i32, Line), (str, Kind))                   \
     EVENT(P, Alloc, 5, 0, WEIR_LEVEL_VERBOSE, LUA_ALLOCATION,                                      \
           (u64, Address), (u64, Bytes), (u8, Type), (u64, OldAddress), (u64, OldBytes))            \

@@ -59,6 +59,7 @@ int runner_report(lua_State *L, int status)
 
 static int message_handler(lua_State *L)
 {
+    errors_raised(L);
     const char *message = lua_tostring(L, 1);
     if (message == NULL) {
         if (luaL_callmeta(L, 1, "__tostring") && lua_type(L, -1) == LUA_TSTRING)

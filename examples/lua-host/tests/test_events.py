@@ -1,5 +1,6 @@
 """One test per event: a script's own counts against its trace."""
 import collections
+import json
 import os
 
 from support import HERE, Case
@@ -129,8 +130,34 @@ class Errors(Case):
         self.assertEqual(self.host("--trace", trace, "--providers", "Lua:0x18", script).returncode, 1)
         events, _ = self.events(trace)
         self.assertEqual(events[0], ("ChunkLoad", {"Name": script, "Bytes": 7, "Ok": False}))
-        self.assertEqual(events[1][1]["Kind"], "syntax")
-        self.assertEqual(len(events), 2)
+        self.assertEqual([fields["Kind"] for fields in named(events, "Error")], ["syntax"])
+
+    def stacks(self, providers, *arguments):
+        """Of each Error, the script's frames as (name, line); and the output."""
+        trace = self.path("t.nettrace")
+        result = self.host("--trace", trace, "--providers", providers, *arguments)
+        self.assertEqual(result.returncode, 1)
+        self.stat(trace)
+        events = self.dump(trace, "--sorted", "--stacks", "--provider", "Lua")
+        functions = {e["fields"]["FunctionId"]: e["fields"] for e in events if e["name"] == "Function"}
+        stacks = [[(functions[a >> 32], a & 0xffffffff) for a in e["stack"]] for e in events if e["name"] == "Error"]
+        return [[(f["Name"], line) for f, line in stack if f["Kind"] != "C"] for stack in stacks], result.stdout
+
+    def test_stacks(self):
+        """Also while calls have numbers of their own, which then are those in the stacks."""
+        for providers in ("Lua:0x8", "Lua:0x9"):
+            stacks, output = self.stacks(providers, os.path.join(HERE, "events", "stacks.lua"))
+            self.assertEqual([[line for _, line in stack] for stack in stacks], json.loads(output))
+
+    def test_stack_of_an_uncaught_error(self):
+        stacks, _ = self.stacks("Lua:0x8", "-e", "local function f()\n error('x') end\n local function g() f() end\n\n g()")
+        self.assertEqual(stacks, [[("f", 2), ("g", 3), ("main chunk", 5)]])
+
+    def test_activity(self):
+        """That of the coroutine which an error ends."""
+        trace = self.path("t.nettrace")
+        self.host("--trace", trace, "--providers", "Lua:0x28", "-e", "coroutine.resume(coroutine.create(error)) pcall(error)")
+        self.assertEqual([e.get("activityPath") for e in self.dump(trace) if e["name"] == "Error"], ["//1/1", None])
 
 
 class Loader(Case):
@@ -207,7 +234,7 @@ class Keywords(Case):
             0x1: {"Attach", "Frame", "Call", "Return", "TailCall", "Function"},
             0x2: {"Attach", "Alloc", "Free"},
             0x4: {"Attach", "GCCycle"},
-            0x8: {"Error"},
+            0x8: {"Error", "Function"},
             0x10: {"ChunkLoad"},
             0x20: {"CoroutineCreate", "CoroutineResume", "CoroutineYield"},
         }
