@@ -212,6 +212,46 @@ class Sessions(Attached):
         self.assertEqual([f["Message"] for name, f in self.trace(3) if name == "Error"], ["x"])
         self.check_heap(self.trace(2))
 
+    def test_activities(self):
+        """Sessions that begin and end in coroutines, between those that have activities. A chunk's name is the right path."""
+        self.run_script("""
+            local yield, resume, create = coroutine.yield, coroutine.resume, coroutine.create
+            local function mark(path) load("", "=" .. path) end
+            local older = create(function() while true do yield() mark "//1/1" end end)
+            resume(older)
+            local id
+            local a = create(function()
+                id = sessions.start(path(1), "Lua:0x30")
+                mark "-"
+                resume(older)
+                mark "-"
+                yield()
+                mark "//1/2"
+                local b = create(function()
+                  mark "//1/2/1"
+                  sessions.stop(id)
+                  resume(create(function()
+                    id = sessions.start(path(2), "Lua:0x30")
+                    mark "-"
+                    resume(create(function() mark "//1/3" end))
+                    mark "-"
+                  end))
+                  mark "//1/2/1"
+                end)
+                resume(b)
+                mark "//1/2"
+            end)
+            resume(a)
+            mark "-"
+            resume(a)
+            mark "-"
+            sessions.stop(id)
+        """)
+        for number in (1, 2):
+            chunks = [e for e in self.dump(self.path(f"{number}.nettrace"), "--sorted") if e["name"] == "ChunkLoad"]
+            self.assertEqual([e.get("activityPath", "-") for e in chunks], [e["fields"]["Name"] for e in chunks])
+            self.assertEqual(len(chunks), 6)
+
     def check_heap(self, events):
         """From Attach on, allocation accounts for each byte, and for each block that is not older."""
         self.assertEqual({name for name, _ in events}, {"Attach", "Alloc", "Free", "GCCycle"})

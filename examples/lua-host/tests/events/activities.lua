@@ -54,8 +54,24 @@ end))
 for _ = 1, 3 do collectgarbage() end
 resume(create(function() resume(orphan) mark "//1/4" end))
 
+-- A path longer than an id, whose creators are gone: the library still looks at their activities.
+local next_one
+local function nest(depth)
+    if depth == 0 then mark "//1/5/1/1/1/1/1/1/1/1/1/1/1/1/1/1/1/1/1/1$8" return end
+    next_one = create(function() yield() nest(depth - 1) end)
+    resume(next_one)
+end
+nest(30)
+while next_one do
+    local one = next_one
+    next_one = nil
+    resume(one)
+    one = nil
+    for _ = 1, 3 do collectgarbage() end
+end
+
 -- Abandoned, in between.
-for i = 5, 300 do
+for i = 6, 300 do
     resume(create(function() mark("//1/" .. i) yield() end))
 end
 collectgarbage()
