@@ -22,10 +22,10 @@ enum weir_result wr_dotnet_register(struct weir_provider **runtime, struct weir_
                                     struct weir_error *error)
 {
     enum weir_result result = provider_register(
-        &weir_provider_DotNet, "Microsoft-Windows-DotNETRuntime", &providers[0], error);
+        &weir_provider_DotNet, WR_DOTNET_RUNTIME, &providers[0], error);
     if (result == WEIR_OK)
         result = provider_register(&weir_provider_DotNetRundown,
-                                   "Microsoft-Windows-DotNETRuntimeRundown", &providers[1], error);
+                                   WR_DOTNET_RUNDOWN, &providers[1], error);
     *runtime = providers[0];
     *rundown = providers[1];
     return result;

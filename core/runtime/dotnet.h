@@ -9,6 +9,9 @@
 
 #include <weir/trace.h>
 
+#define WR_DOTNET_RUNTIME "Microsoft-Windows-DotNETRuntime"
+#define WR_DOTNET_RUNDOWN "Microsoft-Windows-DotNETRuntimeRundown"
+
 #define WR_DOTNET_GC           0x1u
 #define WR_DOTNET_LOADER       0x8u
 #define WR_DOTNET_TYPE         0x80000u

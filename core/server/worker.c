@@ -3,7 +3,9 @@
 
 #include <stdio.h>
 #include <string.h>
+#include <strings.h>
 #include "event/event.h"
+#include "runtime/dotnet.h"
 #include "server/greeting.h"
 #include "session/session.h"
 #include "session/text.h"
@@ -28,11 +30,21 @@ static uint32_t sessions_count(void)
     return count;
 }
 
+/* A host's heap has the name of .NET's runtime, but only the events of heaps: it is what a tool wants
+ * if that asks for those. */
+static bool is_there(const struct weir_enable *enable)
+{
+    bool wants_heap = enable->keywords == 0 ||
+                      (enable->keywords & (WR_DOTNET_HEAP_DUMP | WR_DOTNET_HEAP_COLLECT)) != 0;
+    return strcmp(enable->provider, "*") == 0 ||
+           (wr_provider_exists(enable->provider) &&
+            (wants_heap || strcasecmp(enable->provider, WR_DOTNET_RUNTIME) != 0));
+}
+
 static bool any_provider_exists(const struct wr_collect *collect)
 {
     for (uint32_t i = 0; i < collect->enable_count; i++)
-        if (strcmp(collect->enables[i].provider, "*") == 0 ||
-            wr_provider_exists(collect->enables[i].provider))
+        if (is_there(&collect->enables[i]))
             return true;
     return false;
 }

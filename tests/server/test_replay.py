@@ -139,6 +139,12 @@ class Recordings(harness.InDirectory):
             tool.run(lines)
             self.assertEqual(len(tool.snapshots), 1 + (name in WITHOUT_BLOCK))
 
+    def test_trace_of_a_host_with_a_heap(self):
+        """Which has the provider that dotnet-trace asks for, but none of the events: the default is still what it gets."""
+        lines = (RECORDINGS / "trace-collect.txt").read_text(encoding="utf-8").splitlines()[1:]
+        with harness.Host(default="Demo:0xff:5", heap=10) as host, contextlib.closing(Replay(self, host, None)) as tool:
+            tool.run(lines)
+
     def test_gcdump_of_a_heap_in_block(self):
         self.replay_with_heap("gcdump-block")
 

@@ -64,7 +64,8 @@ struct weir_server_config {
 
     /* What a session wants if the process has none of the providers that the tool asks for: a text
      * as `providers` in weir/session.h. Tools that are run without a list of providers ask for .NET's,
-     * which this process does not have. NULL: no default. */
+     * which this process does not have: a heap (weir/heap.h) counts if the tool asks for its events
+     * only. NULL: no default. */
     const char *default_providers;
 
     /* Called for failures that are not reported to a tool: in weir_server_start() for each port that
