@@ -2,11 +2,12 @@
 
 import json
 import os
+import struct
 import subprocess
 import sys
 import unittest
 
-from nettrace_build import I32, LOSS_FIELDS, RAW, STRING, U32, U64, Stream
+from nettrace_build import I32, LOSS_FIELDS, RAW, STRING, U32, U64, Stream, varint
 
 WEIR = sys.argv[1]
 MS = 1_000_000
@@ -600,6 +601,31 @@ class Report(unittest.TestCase):
         self.assertIn("a.lua:7", text)
         top = run_json("report", data, "--top", "1")["providers"][0]["functions"]
         self.assertEqual([(row["id"], row["name"], row["file"], row["line"]) for row in top], [(1, "main", "a.lua", 7)])
+
+    def test_deep_chain(self):
+        """Coroutines that resume each other without an end: the first ones leave the chain, so their time stands still."""
+        self.emit((self.call, 0, 1, 0))
+        self.stream.events(*((self.resume, 1, i * MS, i, i - 1) for i in range(1, 300)))
+        self.emit((self.call, 300, 2, 299), (self.back, 310, 2, 299), (self.back, 320, 1, 0))
+        self.assertEqual(self.times(closedAtEnd=0, unmatchedReturns=0), {1: (1, 256, 256), 2: (1, 10, 10)})
+
+    def many(self, metadata, count, payload, missing=0, threads=1):
+        """A block of `count` events; before each, numbers are missing."""
+        body = bytearray(struct.pack("<HHqq", 20, 1, 0, 2**40))
+        for i in range(count):
+            thread = varint(1 + i % threads)
+            body += b"\xC7" + varint(metadata) + varint(missing) + thread + b"\0" + thread + b"\1" + varint(len(payload(i))) + payload(i)
+        self.stream.block("EventBlock", body)
+
+    def test_time_is_linear(self):
+        """A chain that grows for ever, gaps with many coroutines in it, and coroutines of many threads. In quadratic time, a report
+        of each would take tens of seconds, not a part of one."""
+        count, mask = 100_000, 2**64 - 1
+        self.many(self.resume, count, lambda i: struct.pack("<QQ", i + 1, i))
+        self.many(self.call, count, lambda i: struct.pack("<QQ", 1, 1), missing=1)
+        self.many(self.call, count, lambda i: struct.pack("<QQ", 1, (i * 0x9E3779B97F4A7C15) & mask), threads=count)
+        done = subprocess.run([WEIR, "report", "-"], input=self.stream.end(), capture_output=True, check=False, timeout=20)
+        self.assertEqual(done.returncode, 3, done.stderr)
 
 
 class Usage(unittest.TestCase):

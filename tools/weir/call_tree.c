@@ -2,8 +2,11 @@
 #include "tool.h"
 
 #include <stdlib.h>
+#include <string.h>
 
-#define NONE UINT32_MAX
+/* Each event looks at the whole chain, so a chain without end would take quadratic time. Lua nests
+ * 200 coroutines. */
+#define CHAIN_MAX 256u
 
 struct call_frame {
     uint32_t function;               /* index */
@@ -14,19 +17,17 @@ struct call_frame {
 };
 
 struct task {
-    uint64_t id;
-    uint32_t thread;
-    uint32_t next_same_hash;
     struct call_frame *frames;
     size_t frame_count, frame_capacity;
-    bool in_chain;
+    bool in_chain, is_listed;      /* is_listed: among the tasks of its thread */
     uint64_t chain_time, run_time; /* the clocks, up to the thread's last event */
 };
 
 struct call_thread {
-    uint32_t *chain; /* tasks, each resumed by the one before */
+    struct wt_map task_map; /* task id -> task */
+    uint32_t *chain;        /* tasks, each resumed by the one before */
     size_t chain_count, chain_capacity;
-    uint32_t *tasks; /* all tasks of the thread */
+    uint32_t *tasks; /* those that have called something since the last gap */
     size_t task_count, task_capacity;
     int64_t last_time;
     bool has_time;
@@ -58,34 +59,23 @@ static struct call_thread *thread_of(struct call_tree *tree, uint32_t thread)
     return &tree->threads[thread];
 }
 
-static uint32_t add_task(struct call_tree *tree, uint32_t thread, uint64_t id, uint32_t next)
+static uint32_t add_task(struct call_tree *tree)
 {
     uint32_t index = (uint32_t)tree->task_count;
     tree->tasks =
         wt_grow(tree->tasks, &tree->task_capacity, (size_t)index + 1, sizeof(*tree->tasks));
     tree->task_count++;
-    struct task *task = &tree->tasks[index];
-    task->id = id;
-    task->thread = thread;
-    task->next_same_hash = next;
-    struct call_thread *owner = thread_of(tree, thread);
-    owner->tasks =
-        wt_grow(owner->tasks, &owner->task_capacity, owner->task_count + 1, sizeof(*owner->tasks));
-    owner->tasks[owner->task_count++] = index;
     return index;
 }
 
 static uint32_t task_of(struct call_tree *tree, uint32_t thread, uint64_t id)
 {
-    uint64_t key = id ^ (uint64_t)thread * 0x9E3779B97F4A7C15u;
-    uint32_t *first = wt_map_find(&tree->task_map, key);
-    for (uint32_t at = first ? *first : NONE; at != NONE; at = tree->tasks[at].next_same_hash)
-        if (tree->tasks[at].id == id && tree->tasks[at].thread == thread)
-            return at;
-    uint32_t added = add_task(tree, thread, id, first ? *first : NONE);
-    if (first) {
-        *first = added;
-    } else if (!wt_map_insert(&tree->task_map, key, added)) {
+    struct wt_map *map = &thread_of(tree, thread)->task_map;
+    const uint32_t *found = wt_map_find(map, id);
+    if (found)
+        return *found;
+    uint32_t added = add_task(tree);
+    if (!wt_map_insert(map, id, added)) {
         wt_complain("out of memory");
         exit(WT_EXIT_FAILED);
     }
@@ -116,8 +106,19 @@ static void advance(struct call_tree *tree, struct call_thread *thread, int64_t 
     }
 }
 
+/* Of a chain that is too long, the first task leaves it as if it had yielded. */
+static void limit_chain(struct call_tree *tree, struct call_thread *thread)
+{
+    if (thread->chain_count < CHAIN_MAX)
+        return;
+    tree->tasks[thread->chain[0]].in_chain = false;
+    thread->chain_count--;
+    memmove(thread->chain, thread->chain + 1, thread->chain_count * sizeof(*thread->chain));
+}
+
 static void push_chain(struct call_tree *tree, struct call_thread *thread, uint32_t task)
 {
+    limit_chain(tree, thread);
     thread->chain = wt_grow(thread->chain, &thread->chain_capacity, thread->chain_count + 1,
                             sizeof(*thread->chain));
     thread->chain[thread->chain_count++] = task;
@@ -174,7 +175,17 @@ static bool is_outermost(struct call_tree *tree, const struct call_thread *threa
     return true;
 }
 
-static struct function_times *push_frame(struct call_tree *tree, const struct call_thread *thread,
+static void list_task(struct call_tree *tree, struct call_thread *thread, uint32_t index)
+{
+    if (tree->tasks[index].is_listed)
+        return;
+    thread->tasks = wt_grow(thread->tasks, &thread->task_capacity, thread->task_count + 1,
+                            sizeof(*thread->tasks));
+    thread->tasks[thread->task_count++] = index;
+    tree->tasks[index].is_listed = true;
+}
+
+static struct function_times *push_frame(struct call_tree *tree, struct call_thread *thread,
                                          uint32_t index, uint64_t function)
 {
     struct function_times *times = call_tree_function(tree, function);
@@ -182,6 +193,7 @@ static struct function_times *push_frame(struct call_tree *tree, const struct ca
     bool outermost = is_outermost(tree, thread, at);
     uint32_t depth = depth_of(tree, index, at);
     tree->depths[depth]++;
+    list_task(tree, thread, index);
     struct task *task = &tree->tasks[index];
     task->frames =
         wt_grow(task->frames, &task->frame_capacity, task->frame_count + 1, sizeof(*task->frames));
@@ -295,7 +307,9 @@ static uint64_t close_thread(struct call_tree *tree, struct call_thread *thread)
         struct task *task = &tree->tasks[thread->tasks[i]];
         for (; task->frame_count > 0; closed++)
             pop_frame(tree, task);
+        task->is_listed = false;
     }
+    thread->task_count = 0;
     while (thread->chain_count > 0)
         pop_chain(tree, thread);
     return closed;
@@ -324,12 +338,12 @@ void call_tree_fini(struct call_tree *tree)
     for (size_t i = 0; i < tree->thread_count; i++) {
         free(tree->threads[i].chain);
         free(tree->threads[i].tasks);
+        wt_map_fini(&tree->threads[i].task_map);
     }
     free(tree->functions);
     free(tree->tasks);
     free(tree->threads);
     free(tree->depths);
     wt_map_fini(&tree->function_map);
-    wt_map_fini(&tree->task_map);
     wt_map_fini(&tree->depth_map);
 }

@@ -2,11 +2,11 @@
  *
  * A task is a flow of execution with its own stack: in Lua, a coroutine on a capture thread. At any
  * moment a capture thread has a chain of tasks: each has resumed the next, and only the last one
- * runs. A task has two clocks. One runs while the task runs, the other while it is anywhere in the
- * chain. The exclusive time of a frame is the time that passed on the first clock, minus that of
- * the frames it called; its inclusive time is the time that passed on the second. So while a
- * resumed task runs, its resumer's inclusive time grows and its exclusive time does not; for a task
- * that has yielded, neither grows.
+ * runs. A chain has up to 256 tasks: beyond, its first one leaves it. A task has two clocks. One runs
+ * while the task runs, the other while it is anywhere in the chain. The exclusive time of a frame is
+ * the time that passed on the first clock, minus that of the frames it called; its inclusive time is
+ * the time that passed on the second. So while a resumed task runs, its resumer's inclusive time
+ * grows and its exclusive time does not; for a task that has yielded, neither grows.
  *
  * Not thread-safe. Out of memory ends the program with a message. */
 #ifndef WT_WEIR_CALL_TREE_H
@@ -34,7 +34,6 @@ struct call_tree {
     struct wt_map function_map; /* function id -> index */
     struct task *tasks;
     size_t task_count, task_capacity;
-    struct wt_map task_map; /* hash of thread and task id -> first task of that hash */
     struct call_thread *threads;
     size_t thread_count, thread_capacity; /* by thread index of the reader */
     struct wt_map depth_map;              /* task and function -> how many frames of it are open */
