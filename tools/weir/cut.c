@@ -80,14 +80,14 @@ static bool write_file(struct cut *cut, const struct wt_totals *first, enum wt_s
         return false;
     wt_run_close(&cut->run);
     cut_reset(cut);
+    cut_name_all(cut); /* the first point introduces all of them */
     cut_write_point(cut, cut->min_time);
     cut_write_names(cut, cut->min_time);
     cut_read(cut, CUT_WRITE);
     if (!cut->run.reader || !is_unchanged(cut, first, status))
         return false;
     if (is_whole(cut, status)) {
-        for (uint32_t i = 0; i < cut->thread_count; i++)
-            cut->threads[i].in_point = cut->points;
+        cut_name_all(cut);
         cut_write_point(cut, cut->max_time);
     }
     return wt_trace_writer_finish(&cut->writer, is_whole(cut, status));
@@ -184,6 +184,7 @@ static void free_cut(struct cut *cut)
         free(cut->threads[i].row_name);
     }
     free(cut->threads);
+    free(cut->touched);
     free(cut->definitions);
     free(cut->metadata);
     free(cut->payload.at);

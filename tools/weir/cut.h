@@ -32,6 +32,7 @@ struct cut_thread {
     bool has_event;    /* one that passes */
     bool carries;      /* it wrote events of Weir about others */
     bool is_kept;
+    bool is_touched;
 };
 
 enum cut_kind { CUT_ORDINARY, CUT_LOSS, CUT_NAME, CUT_ENUM };
@@ -59,6 +60,8 @@ struct cut {
     struct cut_thread *threads; /* by thread index */
     size_t thread_capacity;
     uint32_t thread_count;
+    uint32_t *touched; /* indices of the threads that the next point may have something to say of */
+    size_t touched_count, touched_capacity;
     struct wt_map thread_map; /* capture thread -> index */
 
     bool any; /* an event or point stays */
@@ -90,6 +93,9 @@ void cut_reset(struct cut *cut);
 
 /* After CUT_FIND: which threads stay. */
 void cut_choose(struct cut *cut);
+
+/* The next point names all threads. */
+void cut_name_all(struct cut *cut);
 
 /* Before and after CUT_WRITE: the threads that stay, with their first and last numbers. */
 void cut_write_point(struct cut *cut, int64_t time);

@@ -74,6 +74,32 @@ static struct cut_thread *thread_of(struct cut *cut, uint32_t index)
     return &cut->threads[index];
 }
 
+/* Not all threads at each point: a hostile file may have many of both. */
+static void touch(struct cut *cut, struct cut_thread *thread)
+{
+    if (thread->is_touched)
+        return;
+    cut->touched = wt_grow(cut->touched, &cut->touched_capacity, cut->touched_count + 1,
+                           sizeof(*cut->touched));
+    cut->touched[cut->touched_count++] = (uint32_t)(thread - cut->threads);
+    thread->is_touched = true;
+}
+
+static void forget_touched(struct cut *cut)
+{
+    for (size_t i = 0; i < cut->touched_count; i++)
+        cut->threads[cut->touched[i]].is_touched = false;
+    cut->touched_count = 0;
+}
+
+void cut_name_all(struct cut *cut)
+{
+    for (uint32_t i = 0; i < cut->thread_count; i++) {
+        cut->threads[i].in_point = cut->points;
+        touch(cut, &cut->threads[i]);
+    }
+}
+
 static struct cut_thread *thread_with(const struct cut *cut, uint64_t capture_thread)
 {
     const uint32_t *index = wt_map_find(&cut->thread_map, capture_thread);
@@ -151,6 +177,7 @@ static void number_gap(struct cut *cut, struct cut_thread *thread)
     if (!gap->is_kept || !thread->is_kept)
         return;
     thread->number += gap->count;
+    touch(cut, thread);
     if (cut->pass == CUT_NUMBER)
         cut->lost += gap->count;
 }
@@ -161,10 +188,12 @@ static void on_gap(void *context, const struct wt_gap *gap)
     if (gap->back)
         return;
     struct cut_thread *thread = thread_of(cut, gap->thread->index);
-    if (cut->pass == CUT_FIND)
-        add_gap(thread, gap);
-    else
+    if (cut->pass != CUT_FIND) {
         number_gap(cut, thread);
+        return;
+    }
+    add_gap(thread, gap);
+    touch(cut, thread);
 }
 
 /* The gap that a Loss event explains; NULL if there is none. */
@@ -337,11 +366,19 @@ static void note_time(struct cut *cut, int64_t time)
     cut->any = true;
 }
 
+static int by_index(const void *a, const void *b)
+{
+    const uint32_t *one = a, *other = b;
+    return (*one > *other) - (*one < *other);
+}
+
 void cut_write_point(struct cut *cut, int64_t time)
 {
     uint32_t count = 0;
-    for (uint32_t i = 0; cut->threads && i < cut->thread_count; i++) {
-        struct cut_thread *thread = &cut->threads[i];
+    if (cut->touched_count)
+        qsort(cut->touched, cut->touched_count, sizeof(*cut->touched), by_index);
+    for (size_t i = 0; i < cut->touched_count; i++) {
+        struct cut_thread *thread = &cut->threads[cut->touched[i]];
         bool is_wanted = thread->in_point == cut->points || thread->revealed != thread->number;
         if (!thread->is_kept || !is_wanted)
             continue;
@@ -352,6 +389,7 @@ void cut_write_point(struct cut *cut, int64_t time)
         thread->revealed = thread->number;
     }
     cut->points++;
+    forget_touched(cut);
     wt_trace_writer_point(&cut->writer, time, cut->entries, count);
 }
 
@@ -461,6 +499,7 @@ static void on_event(void *context, const struct wt_event *event)
         return;
     const int64_t time = into_window(cut, event->time);
     thread->number++;
+    touch(cut, thread);
     if (cut->pass == CUT_WRITE) {
         write_event(cut, thread, kind, event, time);
         return;
@@ -477,8 +516,9 @@ static void on_point(void *context, const struct wt_point *point)
     cut->any_point = true;
     cut->last_point = cut->last_time = point->time;
     if (cut->pass == CUT_FIND) {
-        for (uint32_t i = 0; i < cut->thread_capacity; i++)
-            time_gaps(cut, &cut->threads[i], point->time);
+        for (size_t i = 0; i < cut->touched_count; i++)
+            time_gaps(cut, &cut->threads[cut->touched[i]], point->time);
+        forget_touched(cut);
         return;
     }
     wt_map_clear(&cut->stacks);
@@ -490,18 +530,21 @@ static void on_point(void *context, const struct wt_point *point)
     }
     for (uint32_t i = 0; i < point->thread_count; i++) {
         struct cut_thread *thread = thread_with(cut, wt_point_entry(point, i).capture_thread);
-        if (thread)
-            thread->in_point = cut->points;
+        if (!thread)
+            continue;
+        thread->in_point = cut->points;
+        touch(cut, thread);
     }
     cut_write_point(cut, point->time);
 }
 
 void cut_reset(struct cut *cut)
 {
+    forget_touched(cut);
     for (size_t i = 0; i < cut->thread_capacity; i++) {
         cut->threads[i].next_gap = cut->threads[i].loss_gap = 0;
         cut->threads[i].number = cut->threads[i].revealed = 1;
-        cut->threads[i].in_point = 0; /* the first point introduces all of them */
+        cut->threads[i].in_point = 0;
     }
 }
 
