@@ -21,7 +21,7 @@ enum {
     HAS_METADATA_ID = 0x01, /* from here on, flags of a compressed event header */
     HAS_NUMBER = 0x02,      /* number, capture thread, processor */
     HAS_THREAD_ID = 0x04,
-    HAS_STACK_ID = WR_NETTRACE_HAS_STACK_ID,
+    HAS_STACK_ID = 0x08,
     HAS_ACTIVITY_ID = 0x10,
     HAS_RELATED_ACTIVITY_ID = 0x20,
     IS_SORTED = 0x40,
@@ -57,6 +57,7 @@ enum {
 /* What a varint below 2^21 takes at most. */
 #define METADATA_SIZE_VARINT_BYTES 3u
 
+_Static_assert(HAS_STACK_ID == WR_NETTRACE_HAS_STACK_ID, "runs write the flag, too");
 _Static_assert(METADATA_BYTES_MAX < 1u << (7 * METADATA_SIZE_VARINT_BYTES), "the size fits");
 
 _Static_assert(WR_NETTRACE_BUFFER_BYTES >= 2 * BLOCK_CONTENT_BYTES_MAX + BUFFER_BYTES_FOR_EVENT,

@@ -30,11 +30,11 @@ static uint32_t sessions_count(void)
     return count;
 }
 
-/* A host's heap has the name of .NET's runtime, but only the events of heaps: it is what a tool wants
- * if that asks for those. */
+/* A host's heap has the name of .NET's runtime, but only the events of heaps. It is what a tool wants if
+ * that asks for those by their keywords, but not if it asks for all that there is. */
 static bool is_there(const struct weir_enable *enable)
 {
-    bool wants_heap = enable->keywords == 0 ||
+    bool wants_heap = enable->keywords != UINT64_MAX &&
                       (enable->keywords & (WR_DOTNET_HEAP_DUMP | WR_DOTNET_HEAP_COLLECT)) != 0;
     return strcmp(enable->provider, "*") == 0 ||
            (wr_provider_exists(enable->provider) &&
