@@ -21,6 +21,9 @@ struct wt_collect_options {
     uint32_t answer_s;
     const char *output; /* NULL: a name of the process and the time */
     bool as_json;
+    /* NULL, or asked each time that the stream stands still for a moment: does the file have all that
+     * was wanted? Then the session ends. */
+    bool (*has_all)(const char *file);
 };
 
 /* For a command's table of getopt_long() options, and the values it returns for them. */

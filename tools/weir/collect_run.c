@@ -20,6 +20,7 @@
 #define PROGRESS_AFTER_MS 2000
 #define PROGRESS_EVERY_MS 250
 #define KILL_AFTER_MS     2000
+#define STILL_MS          200 /* longer than a host of Weir holds events back */
 
 struct run {
     const struct wt_collect_options *options;
@@ -31,6 +32,9 @@ struct run {
     pid_t child;                  /* 0: none, or it has been waited for */
     struct wt_wake_signal ending; /* the first signal that asked for the end */
     int64_t start_ms, shown_ms;   /* start_ms: since the process runs; 0 before */
+    uint64_t seen_bytes;          /* of the stream, when it was last looked at */
+    int64_t seen_ms;              /* when that changed */
+    bool has_asked;               /* whether it has all, since then */
     bool shown;
 };
 
@@ -328,9 +332,26 @@ static void look_at_clock(struct run *run, enum wt_ipc_state state, bool has_pro
         show_progress(run, now);
 }
 
+static void look_at_stream(struct run *run)
+{
+    uint64_t bytes = wt_ipc_session_bytes(run->session);
+    int64_t now = now_ms();
+    if (bytes != run->seen_bytes) {
+        run->seen_bytes = bytes;
+        run->seen_ms = now;
+        run->has_asked = false;
+    } else if (!run->has_asked && now - run->seen_ms >= STILL_MS && !run->temporary) {
+        run->has_asked = true;
+        if (run->options->has_all(run->trace->file))
+            wt_ipc_session_stop(run->session);
+    }
+}
+
 static int timeout_of(const struct run *run, bool has_progress)
 {
-    int64_t timeout = has_progress ? PROGRESS_EVERY_MS : 1000;
+    int64_t timeout = run->options->has_all ? STILL_MS / 2
+                      : has_progress        ? PROGRESS_EVERY_MS
+                                            : 1000;
     if (!run->start_ms || !run->options->duration_ms)
         return (int)timeout;
     int64_t left = run->start_ms + run->options->duration_ms - now_ms();
@@ -352,6 +373,8 @@ static bool follow(struct run *run)
             break;
         take_child(run, state);
         look_at_clock(run, state, has_progress);
+        if (run->options->has_all)
+            look_at_stream(run);
         if (!take_signals(run))
             break;
     }

@@ -9,6 +9,8 @@ static struct {
     int (*run)(int argc, char **argv);
     const char *text, *help;
 } parts[] = {
+    {"heap collect", "collect", wt_heap_collect, "ask a process for a snapshot",
+     wt_heap_collect_help},
     {"heap report", "report", wt_heap_report, "objects and bytes by type", wt_heap_report_help},
     {"heap roots", "roots", wt_heap_roots, "why objects of a type are kept: the way from a root",
      wt_heap_roots_help},

@@ -6,8 +6,9 @@
 #include "tool.h"
 
 extern const char wt_heap_report_help[], wt_heap_roots_help[], wt_heap_diff_help[],
-    wt_heap_export_help[];
+    wt_heap_export_help[], wt_heap_collect_help[];
 
+int wt_heap_collect(int argc, char **argv);
 int wt_heap_report(int argc, char **argv);
 int wt_heap_roots(int argc, char **argv);
 int wt_heap_diff(int argc, char **argv);

@@ -28,7 +28,7 @@ def main():
     support.deferred_signals = arguments.deferred_signals
     support.rounds = arguments.rounds
     if not any(not argument.startswith("-") for argument in rest):
-        rest += ["test_attach", "test_events", "test_ends", "test_options", "test_plain", "test_program",
+        rest += ["test_attach", "test_events", "test_ends", "test_heap", "test_options", "test_plain", "test_program",
                  "test_schema", "test_serve"]
     sys.path.insert(0, support.HERE)
     unittest.main(module=None, argv=["run_tests.py", *rest])
