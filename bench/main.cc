@@ -70,6 +70,7 @@ void register_all()
     bench::register_reader();
     bench::register_ratios();
     bench::register_server();
+    bench::register_heap();
     bench::register_sessions();
     bench::register_brim();
 }

@@ -26,7 +26,7 @@ EXPECTED = (
     *(f"brim/block/{wake}/producers:{producers}/segment:32768" for wake in runs.WAKES.values() for producers in (1, 8)),
     "brim/drop/producers:4/segment:32768/payload:1024",
     *(f"session/{call}" for call in ("create", "start", "stop", "destroy")), "brim/stop_parked/producers:32",
-    "server/start/beside:stuck", "server/stop/beside:stuck", "ratio/dropped", "ratio/disabled",
+    "heap/snapshot/objects:2000000", "server/start/beside:stuck", "server/stop/beside:stuck", "ratio/dropped", "ratio/disabled",
     "ratio/sustained", "ratio/batch_of_floor", "ratio/enabled/sessions:2",
     *(f"ratio/{what}/drain:{place}" for what in ("enabled", "enabled_block", "enabled_no_clock", "at", "batch")
       for place in ("same", "other")),
@@ -34,7 +34,7 @@ EXPECTED = (
     "ratio/enabled/sessions:8", "ratio/enabled_drop_block", "ratio/plugin")
 CONTEXT = ("cpu", "kernel", "c_compiler", "cxx_compiler", "build_type", "commit", "event_clock", "system_clock",
            "governor", "load", "calibration_ns", "benchmark_version")
-NAME = re.compile(r"(floor|emit|drain|brim|reader|ratio|server|session)(/[a-z0-9_-]+)+(/[a-z0-9_]+:[A-Za-z0-9_.-]+)*")
+NAME = re.compile(r"(floor|emit|drain|brim|reader|ratio|server|session|heap)(/[a-z0-9_-]+)+(/[a-z0-9_]+:[A-Za-z0-9_.-]+)*")
 
 
 def faults(listed, report):

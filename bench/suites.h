@@ -97,6 +97,7 @@ void register_sessions();
 void register_drain();
 void register_brim();
 void register_reader();
+void register_heap();
 void register_ratios();
 
 } // namespace bench

@@ -21,11 +21,11 @@ static enum weir_result provider_register(const struct weir_provider_declaration
 enum weir_result wr_dotnet_register(struct weir_provider **runtime, struct weir_provider **rundown,
                                     struct weir_error *error)
 {
-    enum weir_result result = provider_register(
-        &weir_provider_DotNet, WR_DOTNET_RUNTIME, &providers[0], error);
+    enum weir_result result =
+        provider_register(&weir_provider_DotNet, WR_DOTNET_RUNTIME, &providers[0], error);
     if (result == WEIR_OK)
-        result = provider_register(&weir_provider_DotNetRundown,
-                                   WR_DOTNET_RUNDOWN, &providers[1], error);
+        result = provider_register(&weir_provider_DotNetRundown, WR_DOTNET_RUNDOWN, &providers[1],
+                                   error);
     *runtime = providers[0];
     *rundown = providers[1];
     return result;

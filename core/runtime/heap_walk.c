@@ -24,7 +24,9 @@
 #define WR_HEAP_VALUES_MAX 65000u /* of an event, so that its payload stays below 64 KiB */
 #define HEAD_BYTES         16u /* of an event, at most, in front of the elements: 14, and a count */
 #define EDGE_COUNT_AT      24u /* in a node */
-#define FIELD_UNKNOWN      0u  /* of an edge: which field refers */
+#define TRIES              100u /* to write the end */
+#define TRY_NS             2000000u
+#define FIELD_UNKNOWN      0u /* of an edge: which field refers */
 
 uint32_t wr_heap_elements_max;
 static struct wr_u32 walks; /* in this process */
@@ -239,6 +241,12 @@ static void describe_nothing(struct weir_heap_graph *graph)
     weir_heap_type(graph, 8, graph->reason, 0, 0);
 }
 
+static bool try_again(const struct weir_heap_graph *graph, uint32_t *tries)
+{
+    wr_os_sleep_ns(TRY_NS);
+    return --*tries > 0 && wr_sessions_segment_bytes(graph->order.session_id) != 0;
+}
+
 static void end(struct weir_heap_graph *graph)
 {
     uint64_t id = graph->order.session_id;
@@ -249,9 +257,15 @@ static void end(struct weir_heap_graph *graph)
         weir_heap_fail(graph, "events were lost: the session's budget was full; ask for Block");
     if (graph->is_over || !wants(graph, WR_DOTNET_GC))
         return;
+    /* In DROP there is room again once the drain has looked. A mark that finds none leaves no end. */
+    uint32_t tries = TRIES;
     if (graph->reason[0])
-        DotNet_HeapIncomplete_to(id, graph->number, graph->lost, graph->reason);
-    DotNet_GCEnd_to(id, graph->number, GENERATION, WR_DOTNET_CLR);
+        while (!DotNet_HeapIncomplete_to(id, graph->number, graph->lost, graph->reason))
+            if (!try_again(graph, &tries))
+                return;
+    while (!DotNet_GCEnd_to(id, graph->number, GENERATION, WR_DOTNET_CLR))
+        if (!try_again(graph, &tries))
+            return;
 }
 
 static uint32_t capacity_of(uint32_t segment_bytes)
