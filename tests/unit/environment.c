@@ -131,7 +131,8 @@ static void test_mistakes(void **state)
         {"Unit:0x1:9", "position 10: '9': expected a level from 0 to 5"},
         {"Unit|:1", "position 6: '': expected a provider: a name of 1 to 255 bytes, or *"},
         {"Unit;", "position 6: '': expected an option: mode, wake, file, name, budget, segment, "
-                  "flush_ms, stop_ms, max_block_ms, rundown, rundown_at_start, stacks or format, then = and a "
+                  "flush_ms, stop_ms, max_block_ms, rundown, rundown_at_start, stacks or format, "
+                  "then = and a "
                   "value"},
         {"Unit;mode=lossy", "position 11: 'lossy': expected a mode, one of drop block overwrite"},
         {"Unit;wake=up", "position 11: 'up': expected a wake strategy, one of relay fifo "
