@@ -250,7 +250,7 @@ WEIR_API enum weir_result weir_heap_register(const struct weir_heap_host *host,
     result = is_first ? watch_begin(error) : WEIR_OK;
     if (result != WEIR_OK)
         host_clear(false);
-    else if (weir_heap_is_due())
+    else if (!is_first && weir_heap_is_due()) /* the first host's watcher has asked */
         own.request(own.context);
     return result;
 }
