@@ -5,6 +5,7 @@
 #include "map.h"
 #include "reader.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 

@@ -1,6 +1,7 @@
 #include "heap.h"
 
 #include <stdarg.h>
+#include <stdio.h>
 #include <stdlib.h>
 
 void hp_graph_free(struct hp_graph *graph)

@@ -1,5 +1,5 @@
 /*
- * Snapshots of a heap: a graph of objects, read from the events of a trace or from a .gcdump.
+ * Snapshots of a heap: a graph of objects, read from the events of a trace.
  *
  * Prints nothing. All input is hostile: counts are checked against what is there, and nothing is
  * larger than a small multiple of the input. Nodes are numbered from 0 in the order of the trace.
@@ -14,7 +14,6 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
-#include <stdio.h>
 
 struct wt_event;
 struct wt_gap;
@@ -97,13 +96,6 @@ void hp_builder_gap(struct hp_builder *builder, const struct wt_gap *gap);
 /* Ends the building; frees the builder. NULL if the trace has no such snapshot, or there is no memory:
  * `*has_memory` says which. */
 struct hp_graph *hp_builder_finish(struct hp_builder *builder, bool *has_memory);
-
-/* --- .gcdump: gcdump_read.c, gcdump_write.c; GCDUMP.md. -------------------------------------- */
-
-/* NULL if the bytes are no .gcdump, with the reason in `error`. */
-struct hp_graph *hp_gcdump_read(const uint8_t *bytes, size_t count, char error[200]);
-/* False if writing has failed. */
-bool hp_gcdump_write(const struct hp_graph *graph, FILE *file);
 
 /* --- Questions: tree.c, paths.c. ------------------------------------------------------------- */
 

@@ -16,22 +16,21 @@ static struct {
      wt_heap_roots_help},
     {"heap diff", "diff", wt_heap_diff, "which types grow from one snapshot to the next",
      wt_heap_diff_help},
-    {"heap export", "export", wt_heap_export, "the graph as JSON, CSV, DOT or .gcdump",
-     wt_heap_export_help},
+    {"heap export", "export", wt_heap_export, "the graph as JSON, CSV or DOT", wt_heap_export_help},
 };
 #define PARTS (sizeof(parts) / sizeof(parts[0]))
 
 static void print_help(FILE *file)
 {
-    fputs(
-        "usage: weir heap PART [OPTION]... FILE...\n"
-        "\n"
-        "Looks at snapshots of a heap, which FILE has as the events of .NET's heap dumps (a trace\n"
-        "with keywords 0x1980001 of Microsoft-Windows-DotNETRuntime, of a host of Weir or of "
-        ".NET),\n"
-        "or as a .gcdump of dotnet-gcdump. A trace may be - for standard input.\n"
-        "\n",
-        file);
+    fputs("usage: weir heap PART [OPTION]... FILE...\n"
+          "\n"
+          "Looks at snapshots of a heap, which FILE has as the events of .NET's heap dumps: a "
+          "trace with\n"
+          "keywords 0x1980001 of Microsoft-Windows-DotNETRuntime, of a host of Weir or of .NET; - "
+          "for\n"
+          "standard input.\n"
+          "\n",
+          file);
     for (size_t i = 0; i < PARTS; i++)
         fprintf(file, "  %-8s %s\n", parts[i].name, parts[i].text);
     fputs("\n"

@@ -44,7 +44,7 @@ enum wt_heap_option {
 /* False after a message. */
 bool wt_heap_take(struct wt_heap_options *options, int option, const char *text);
 
-/* The snapshot in a trace or a .gcdump. NULL after a message, with an exit code. */
+/* The snapshot in a trace. NULL after a message, with an exit code. */
 struct hp_graph *wt_heap_load(const struct wt_heap_options *options, const char *path, int *code);
 /* The same, but NULL after a message if it is incomplete and that is not wanted. */
 struct hp_graph *wt_heap_load_whole(const struct wt_heap_options *options, const char *path,

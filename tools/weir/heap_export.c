@@ -18,7 +18,6 @@ const char wt_heap_export_help[] =
     "                         roots [{kind, flags, name, object}], weak [{key, value}]\n"
     "                 csv     a line for each object: address, size, type, module, edges\n"
     "                 dot     for Graphviz; for small graphs\n"
-    "                 gcdump  for PerfView and dotnet-gcdump report\n"
     "  -o OUTPUT      the file to write; default, and -: standard output\n"
     "  --incomplete   also of a snapshot that is not complete\n" WT_HEAP_HELP "\n"
     "Exit codes: 0 fine, 1 failed, 2 usage, 3 the snapshot is incomplete, 4 the file ends early.\n";
@@ -146,8 +145,7 @@ static bool write_dot(const struct hp_graph *graph, FILE *file)
 static const struct form {
     const char *name;
     bool (*write)(const struct hp_graph *graph, FILE *file);
-} forms[] = {
-    {"json", write_json}, {"csv", write_csv}, {"dot", write_dot}, {"gcdump", hp_gcdump_write}};
+} forms[] = {{"json", write_json}, {"csv", write_csv}, {"dot", write_dot}};
 #define FORMS (sizeof(forms) / sizeof(forms[0]))
 
 /* --- The command. ---------------------------------------------------------------------------- */
@@ -166,7 +164,7 @@ static bool take_form(struct export *export, const char *text)
             export->form = &forms[i];
             return true;
         }
-    wt_complain("--to is json, csv, dot or gcdump, not \"%s\"", text);
+    wt_complain("--to is json, csv or dot, not \"%s\"", text);
     return false;
 }
 
