@@ -199,7 +199,7 @@ static void test_null(void **state)
     weir_session_destroy(NULL);
     assert_int_equal(weir_session_stats(NULL, NULL), WEIR_BAD_ARGUMENT);
     assert_int_equal(weir_session_thread_stats(NULL, NULL), WEIR_BAD_ARGUMENT);
-    assert_string_equal(weir_version(), "0.6.0");
+    assert_string_equal(weir_version(), "0.7.0");
     assert_int_equal(weir_version_number(), WEIR_VERSION_NUMBER);
     assert_string_equal(weir_loss_name(WEIR_LOSS_NO_SEGMENT), "NO_SEGMENT");
     assert_null(weir_loss_name(WEIR_LOSS_COUNT));

@@ -278,6 +278,41 @@ static void test_one_event(void **state)
     }
 }
 
+/* Events that differ only in time, payload and stack are written in one go: each has its own of them,
+ * and what another activity or a plain event changes. */
+static void test_runs(void **state)
+{
+    static const uint64_t stacks[3][4] = {{1, 2, 3, 4}, {1, 2, 3, 5}, {9, 2, 3, 4}};
+    (void)state;
+    for (uint32_t i = 0; i < 2; i++) {
+        struct weir_session_config config = config_of(formats[i]);
+        config.stack_bytes = 1u << 20;
+        struct weir_session *session = unit_start(&config);
+        struct weir_guid ids[2] = {{{1}}, {{2}}};
+        struct weir_context context = WEIR_CONTEXT_INIT;
+        context.stack_count = 4;
+        for (uint64_t number = 0; number < 60; number++) {
+            context.activity_id = &ids[number / 20 % 2];
+            context.stack = stacks[number * number % 7 % 3];
+            if (number % 20 == 15)
+                WEIR_EMIT(Context, Work, number);
+            else
+                WEIR_EMIT_WITH(&context, Context, Work, number);
+        }
+        struct file file = stop(session);
+        assert_int_equal(file.count, 60);
+        for (uint32_t at = 0; at < 60; at++) {
+            const struct found *one = &file.found[at];
+            bool is_plain = at % 20 == 15;
+            assert_int_equal(one->number, at);
+            assert_int_equal(one->activity_id[0], is_plain ? 0 : 1 + at / 20 % 2);
+            assert_int_equal(one->stack_count, is_plain ? 0 : 4);
+            assert_memory_equal(one->stack, stacks[at * at % 7 % 3], is_plain ? 0 : 32);
+        }
+        free(file.found);
+    }
+}
+
 static uint64_t emit_plain(void)
 {
     WEIR_EMIT(Context, Work, 1);
@@ -463,6 +498,7 @@ int main(void)
         cmocka_unit_test(test_numbers),
         cmocka_unit_test(test_swap),
         cmocka_unit_test(test_one_event),
+        cmocka_unit_test(test_runs),
         cmocka_unit_test(test_argument_emits),
         cmocka_unit_test(test_many_threads),
         cmocka_unit_test(test_hook),
