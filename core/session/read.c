@@ -297,7 +297,7 @@ static WR_NOINLINE uint32_t with_run_write(struct weir_session *session, struct 
     uint64_t flags = (uint64_t)last->flags << 32, kind = flags | last->payload_bytes;
     uint64_t base = wr_step_ticks(drain, lane, lane->oldest->base_ticks),
              shape = WR_RECORD_EXTENSION | wr_record_header(last->index, 0), header, extension;
-    uint64_t least = wr_max_u64(lane->track.ticks, drain->point_ticks);
+    uint64_t earliest = wr_max_u64(lane->track.ticks, drain->point_ticks);
     uint32_t ids_bytes = wr_with_ids_bytes(flags), bytes = last->definition->payload_bytes;
     uint32_t payload_at = last->payload_bytes - bytes, stack_id = 0, written = 0;
     struct wr_nettrace_run run;
@@ -313,16 +313,16 @@ static WR_NOINLINE uint32_t with_run_write(struct weir_session *session, struct 
         at += WR_RECORD_HEAD_BYTES;
         uint64_t ticks = base + wr_record_ticks(header);
         if ((header & ~WR_RECORD_TICK_MAX) != shape || extension != kind || ticks >= limit ||
-            ticks < least || !wr_with_ids_are_same(at, last->payload, ids_bytes))
+            ticks < earliest || !wr_with_ids_are_same(at, last->payload, ids_bytes))
             break;
         if (flags & WR_RECORD_STACK &&
             !(stack_id = wr_with_stack_known(&drain->stacks, at + ids_bytes)))
             break;
         wr_nettrace_with_run_add(&drain->nettrace, &run, ticks, stack_id, at + payload_at, bytes);
-        least = ticks;
+        earliest = ticks;
     }
     wr_nettrace_run_end(&drain->nettrace, &run, written);
-    run_count(lane, least, false, written, count);
+    run_count(lane, earliest, false, written, count);
     return offset;
 }
 

@@ -18,7 +18,7 @@ def use(at):
             ("stat", "--"): ["--provider", "--event", "--thread", "--from", "--to", "--csv", "--json", "--help"],
             ("collect", "-"): ["-p", "-n", "--port", "--providers", "--mode", "--budget", "--rundown", "--timeout", "--duration",
                                "-o", "--json", "--help"],
-            ("heap", ""): ["collect", "report", "roots", "diff", "export", "--help"], ("heap", "roots", "--t"): ["--type", "--to"],
+            ("heap", ""): ["collect", "report", "roots", "diff", "export", "--help"], ("heap", "roots", "--ty"): ["--type"],
             ("collect", "--mode", ""): ["drop", "block"], ("report", "--by", "e"): ["exclusive"],
             ("stat", "a."): ["a.nettrace"], ("collect", "-o", "a."): ["a.nettrace"], ("collect", "--", "printen"): ["printenv"],
             ("collect", "--", "cat", "a."): ["a.nettrace"]}.items():
