@@ -141,14 +141,18 @@ static void introduce(struct weir_session *session)
 }
 
 /* More threads have records than a reader may meet between two points: reads slices of time, with a
- * point behind each, until few enough are left. */
+ * point behind each, until few enough are left, or none can be read now (step.c). */
 static void read_slices(struct weir_session *session, uint64_t horizon)
 {
-    uint64_t end;
-    while ((end = wr_point_slice(session, horizon)) < horizon) {
+    uint64_t end, before;
+    do {
+        before = session->drain.bytes_read;
+        end = wr_point_slice(session, horizon);
+        if (end == horizon)
+            return;
         read_all(session, end);
         wr_point_write(session, end);
-    }
+    } while (session->drain.bytes_read > before);
 }
 
 /* True if the lane's only segment is the one that it had at the last sweep, without new records.

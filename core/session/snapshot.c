@@ -200,9 +200,11 @@ static void read_slice(struct weir_session *session, uint64_t limit, bool is_las
 
 static void read_until(struct weir_session *session, uint64_t limit, bool is_last)
 {
-    uint64_t end;
-    while ((end = wr_point_slice(session, limit)) < limit)
+    uint64_t end, before = UINT64_MAX;
+    while (session->drain.bytes_read != before && (end = wr_point_slice(session, limit)) < limit) {
+        before = session->drain.bytes_read;
         read_slice(session, end, false);
+    }
     read_slice(session, limit, is_last);
 }
 
