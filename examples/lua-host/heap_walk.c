@@ -78,7 +78,7 @@ static void refer(lua_State *W, struct walk *walk)
 /* Pushes a field of the metatable on top; returns its type. */
 static int metafield(lua_State *W, enum slot key)
 {
-    lua_pushvalue(W, key);
+    lua_pushvalue(W, (int)key);
     return lua_rawget(W, -2);
 }
 

@@ -154,9 +154,10 @@ static void heap_begin(void)
     struct weir_heap_host host = WEIR_HEAP_HOST_INIT;
     host.request = heap_request;
     host.walk = heap_walk;
-    if (sem_init(&heap_asked, 0, 0) != 0 || weir_heap_register(&host, &error) != WEIR_OK ||
-        pthread_create(&thread, NULL, heap_thread, NULL) != 0)
-        complain("heap", "cannot be registered");
+    if (weir_heap_register(&host, &error) != WEIR_OK)
+        complain("heap", error.text);
+    if (sem_init(&heap_asked, 0, 0) != 0 || pthread_create(&thread, NULL, heap_thread, NULL) != 0)
+        exit(2);
     pthread_detach(thread);
 }
 
