@@ -6,7 +6,7 @@
 #include <errno.h>
 #include <unistd.h>
 
-static const struct wt_handlers none = {NULL};
+static const struct wt_handlers none = {0};
 
 /* --- Descriptors. ---------------------------------------------------------------------------- */
 
@@ -123,7 +123,7 @@ static void test_failing(void)
 static void test_arguments(void)
 {
     struct wt_memory_source memory = {sample_bytes, sizeof(sample_bytes), 0};
-    const struct wt_source source = wt_source_memory(&memory), nothing = {NULL};
+    const struct wt_source source = wt_source_memory(&memory), nothing = {0};
     const struct wt_reader_options backward = {.has_window = true, .from = 2, .to = 1},
                                    first = {.has_window = true, .from = INT64_MIN, .to = INT64_MIN};
     struct wt_reader *reader = NULL;
