@@ -22,7 +22,8 @@
 
 #define SESSIONS_MAX     64u
 #define WITHOUT_HOST_MS  5000u /* how long a session waits for a host */
-#define HOST_BYTES_FIRST 48u   /* of struct weir_heap_host, in 0.7; never changes */
+#define WALKING_LOOK_NS  (UINT64_C(20) * WR_NS_PER_MS)
+#define HOST_BYTES_FIRST 48u /* of struct weir_heap_host, in 0.7; never changes */
 
 struct place {
     uint64_t session_id; /* 0: free */
@@ -37,6 +38,7 @@ static struct {
     bool is_watching;
     bool is_walking;
     bool has_timer;
+    uint32_t requests;   /* calls of the host's `request` that have not returned */
     uint32_t generation; /* of the process that this is about */
     struct place places[SESSIONS_MAX];
     struct wr_u32 due;     /* LOCK for stores: how many sessions are due */
@@ -52,6 +54,7 @@ static void forget_parent_locked(void)
         return;
     heap.generation = wr_process_generation();
     heap.is_walking = heap.has_timer = false;
+    heap.requests = 0;
     memset(heap.places, 0, sizeof heap.places);
     wr_u32_store_release(&heap.due, 0);
 }
@@ -87,11 +90,27 @@ static bool claim_locked(struct place *place, struct wr_heap_order *order)
     return true;
 }
 
+/* Asks the host, if there is one, to come to a safe point. */
+static void ask_host(void)
+{
+    wr_registry_lock();
+    struct weir_heap_host host = heap.host;
+    heap.requests += host.request != NULL;
+    wr_registry_unlock();
+    if (!host.request)
+        return;
+    host.request(host.context);
+    wr_registry_lock();
+    heap.requests -= heap.requests > 0; /* 0 in a child that was forked meanwhile */
+    wr_registry_unlock();
+}
+
 /* --- Sessions without a safe point. ---------------------------------------------------------- */
 
 #ifndef WEIR_SINGLE_THREADED
 
-/* The next session whose time is over. Otherwise how long to wait; 0: nothing is due. */
+/* The next session whose time is over, unless a walk is under way, behind which it comes. Otherwise how
+ * long to wait; 0: nothing is due. */
 static bool claim_late_locked(struct wr_heap_order *order, uint64_t *wait_ns)
 {
     uint64_t now = wr_os_monotonic_ns();
@@ -100,12 +119,28 @@ static bool claim_late_locked(struct wr_heap_order *order, uint64_t *wait_ns)
         struct place *place = &heap.places[i];
         if (!place->is_due)
             continue;
-        if (place->deadline_ns <= now)
-            return claim_locked(place, order);
-        uint64_t rest = place->deadline_ns - now;
+        if (place->deadline_ns <= now && !heap.is_walking)
+            return heap.is_walking = claim_locked(place, order);
+        uint64_t rest = place->deadline_ns > now ? place->deadline_ns - now : WALKING_LOOK_NS;
         *wait_ns = *wait_ns == 0 || rest < *wait_ns ? rest : *wait_ns;
     }
     return false;
+}
+
+static void walking_end(void)
+{
+    wr_registry_lock();
+    heap.is_walking = false;
+    wr_registry_unlock();
+}
+
+/* An empty snapshot. Those who have come meanwhile found a walk under way, and are asked again. */
+static void mark(const struct wr_heap_order *order)
+{
+    wr_heap_walk_run(order);
+    walking_end();
+    if (weir_heap_is_due())
+        ask_host();
 }
 
 static void *timer_run(void *unused)
@@ -120,7 +155,7 @@ static void *timer_run(void *unused)
         wr_registry_unlock();
         order.reason = "the host has not reached a safe point in time";
         if (is_late)
-            wr_heap_walk_run(&order);
+            mark(&order);
         else if (wait_ns)
             wr_os_futex_wait(&heap.changes, changes, wait_ns);
         else
@@ -174,13 +209,11 @@ static void watch(void *unused, const struct weir_provider_change *change)
     wr_registry_lock();
     forget_parent_locked();
     note_locked(change);
-    struct weir_heap_host host = heap.host;
     wr_registry_unlock();
     if (!asks(change))
         return;
     timer_need();
-    if (host.request)
-        host.request(host.context);
+    ask_host();
 }
 
 /* --- The host. ------------------------------------------------------------------------------- */
@@ -216,11 +249,23 @@ static bool host_set(const struct weir_heap_host *host, bool *is_first)
     return is_free;
 }
 
-static void host_clear(bool is_watching)
+/* Not while a call of its `request` is under way. */
+static void host_clear(void)
 {
     wr_registry_lock();
+    while (heap.requests > 0) {
+        wr_registry_unlock();
+        wr_os_sleep_ns(WR_NS_PER_MS);
+        wr_registry_lock();
+    }
     memset(&heap.host, 0, sizeof heap.host);
-    heap.is_watching = is_watching;
+    wr_registry_unlock();
+}
+
+static void watch_failed(void)
+{
+    wr_registry_lock();
+    heap.is_watching = false;
     wr_registry_unlock();
 }
 
@@ -248,16 +293,18 @@ WEIR_API enum weir_result weir_heap_register(const struct weir_heap_host *host,
     if (!host_set(&own, &is_first))
         return wr_fail(error, WEIR_EXISTS, "a heap is registered already");
     result = is_first ? watch_begin(error) : WEIR_OK;
-    if (result != WEIR_OK)
-        host_clear(false);
-    else if (!is_first && weir_heap_is_due()) /* the first host's watcher has asked */
-        own.request(own.context);
+    if (result != WEIR_OK) {
+        host_clear();
+        watch_failed();
+    } else if (!is_first && weir_heap_is_due()) { /* the first host's watcher has asked */
+        ask_host();
+    }
     return result;
 }
 
 WEIR_API void weir_heap_unregister(void)
 {
-    host_clear(true);
+    host_clear();
 }
 
 /* --- Safe points. ---------------------------------------------------------------------------- */
@@ -282,7 +329,8 @@ static bool claim_from_locked(bool wants_all, uint32_t *from, struct wr_heap_ord
 {
     while (*from < SESSIONS_MAX) {
         struct place *place = &heap.places[(*from)++];
-        if (place->is_due || (wants_all && place->keywords & WR_DOTNET_HEAP_DUMP))
+        if (place->is_due ||
+            (wants_all && place->session_id && place->keywords & WR_DOTNET_HEAP_DUMP))
             return claim_locked(place, order);
     }
     return false;

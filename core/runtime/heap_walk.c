@@ -13,20 +13,19 @@
 #include "runtime/modules.h"
 #include "session/session.h"
 
-#define GENERATION         2u /* with these four, GCStart says what dumpers look for */
-#define REASON_INDUCED     1u
-#define TYPE_BLOCKING      0u
-#define CLIENT_NUMBER      0u
-#define APP_DOMAIN         1u
-#define ELEMENT_CLASS      0x12u /* CorElementType */
-#define NAME_BYTES_MAX     1000u /* of UTF-8 */
-#define ELEMENT_BYTES      (2 * NAME_BYTES_MAX + 2 + 40)
-#define WR_HEAP_VALUES_MAX 65000u /* of an event, so that its payload stays below 64 KiB */
-#define HEAD_BYTES         16u /* of an event, at most, in front of the elements: 14, and a count */
-#define EDGE_COUNT_AT      24u /* in a node */
-#define TRIES              100u /* to write the end */
-#define TRY_NS             2000000u
-#define FIELD_UNKNOWN      0u /* of an edge: which field refers */
+#define GENERATION     2u /* with these four, GCStart says what dumpers look for */
+#define REASON_INDUCED 1u
+#define TYPE_BLOCKING  0u
+#define CLIENT_NUMBER  0u
+#define APP_DOMAIN     1u
+#define ELEMENT_CLASS  0x12u /* CorElementType */
+#define NAME_BYTES_MAX 1000u /* of UTF-8 */
+#define ELEMENT_BYTES  (2 * NAME_BYTES_MAX + 2 + 40)
+#define HEAD_BYTES     16u  /* of an event, at most, in front of the elements: 14, and a count */
+#define EDGE_COUNT_AT  24u  /* in a node */
+#define TRIES          100u /* to write the end */
+#define TRY_NS         2000000u
+#define FIELD_UNKNOWN  0u /* of an edge: which field refers */
 
 uint32_t wr_heap_elements_max;
 static struct wr_u32 walks; /* in this process */
@@ -98,7 +97,7 @@ static void put_name(struct element *element, const char *name)
 {
     uint32_t bytes = name ? (uint32_t)strnlen(name, NAME_BYTES_MAX + 1) : 0;
     if (bytes > NAME_BYTES_MAX)
-        for (bytes = NAME_BYTES_MAX; ((unsigned char)name[bytes] & 0xC0) == 0x80;)
+        for (bytes = NAME_BYTES_MAX; bytes > 0 && ((unsigned char)name[bytes] & 0xC0) == 0x80;)
             bytes--;
     unsigned char *end = wr_utf16_from_text((const unsigned char *)(name ? name : ""), bytes,
                                             element->bytes + element->length);

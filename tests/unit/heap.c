@@ -237,6 +237,32 @@ static void test_capacities(void **state)
     weir_heap_unregister();
 }
 
+/* Names are cut at 1,000 bytes, whatever is in them. */
+static void walk_names(void *context, struct weir_heap_graph *graph)
+{
+    static char long_name[2001], broken[1101];
+    (void)context;
+    memset(long_name, 'x', sizeof long_name - 1);
+    memset(broken, 0x80, sizeof broken - 1);
+    weir_heap_type(graph, 8, long_name, 0, 0);
+    weir_heap_type(graph, 10, broken, 0, 0);
+    weir_heap_type(graph, 12, NULL, 0, 0);
+    weir_heap_static(graph, 16, 8, broken, false);
+}
+
+static void test_names(void **state)
+{
+    (void)state;
+    host_register(walk_names, 60000);
+    struct weir_session *session = start(SNAPSHOT, WEIR_MODE_BLOCK);
+    assert_int_equal(weir_heap_serve(), 1);
+    struct snapshot *found = stop(session);
+    assert_int_equal(found->types, 3);
+    assert_int_equal(found->statics, 1);
+    assert_int_equal(found->ends, 1);
+    weir_heap_unregister();
+}
+
 static void walk_golden(void *context, struct weir_heap_graph *graph)
 {
     (void)context;
@@ -343,6 +369,25 @@ static void test_no_safe_point(void **state)
     assert_int_equal(found->node_bytes, 0);
     assert_int_equal(found->marks, 1);
     assert_string_equal(found->reason, "the host has not reached a safe point in time");
+    weir_heap_unregister();
+}
+
+static void walk_slowly(void *context, struct weir_heap_graph *graph)
+{
+    usleep(300000);
+    walk_all(context, graph);
+}
+
+/* A session that waits for another one's walk is not late. */
+static void test_slow_walk(void **state)
+{
+    (void)state;
+    host_register(walk_slowly, 200);
+    struct weir_session *first = start(SNAPSHOT, WEIR_MODE_BLOCK);
+    struct weir_session *second = start(SNAPSHOT, WEIR_MODE_BLOCK);
+    assert_int_equal(weir_heap_serve(), 2);
+    check_whole(stop(first));
+    check_whole(stop(second));
     weir_heap_unregister();
 }
 
@@ -456,6 +501,7 @@ static void test_hosts(void **state)
     (void)state;
     struct weir_error error;
     struct weir_heap_host host = WEIR_HEAP_HOST_INIT;
+    weir_heap_unregister(); /* of none, which must not spoil what follows */
     assert_int_equal(weir_heap_register(NULL, &error), WEIR_BAD_ARGUMENT);
     assert_int_equal(weir_heap_register(&host, &error), WEIR_BAD_ARGUMENT);
     host.request = ask;
@@ -492,9 +538,11 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_hosts),
         cmocka_unit_test(test_bytes),
+        cmocka_unit_test(test_names),
         cmocka_unit_test(test_capacities),
         cmocka_unit_test(test_sessions),
         cmocka_unit_test(test_no_safe_point),
+        cmocka_unit_test(test_slow_walk),
         cmocka_unit_test(test_drop),
         cmocka_unit_test(test_visits),
         cmocka_unit_test(test_stop_in_a_walk),

@@ -47,7 +47,8 @@ struct weir_heap_host {
     size_t size; /* sizeof(struct weir_heap_host) */
     void *context;
     /* Asks the host to call weir_heap_serve() at its next safe point. Called on the thread that
-     * starts a session, without any lock of the library; must neither wait nor walk. */
+     * starts a session, or on one of the library's, without any lock of the library; must neither
+     * wait nor walk, nor unregister the heap. */
     void (*request)(void *context);
     /* Walks the heap: calls the functions below, in any order, on the thread that has called
      * weir_heap_serve() or weir_heap_walk(). The heap must not change meanwhile. It must not jump
@@ -78,8 +79,9 @@ struct weir_heap_host {
 WEIR_NODISCARD WEIR_API enum weir_result weir_heap_register(const struct weir_heap_host *host,
                                                             struct weir_error *error);
 
-/* Takes the host's heap away. No call of its functions may be under way, except this thread's
- * `request`. Sessions that are waiting get an empty, marked snapshot when their time is over. */
+/* Takes the host's heap away. No walk may be under way. Waits for calls of `request` that are under way,
+ * so it is not for these. Sessions that are waiting get an empty, marked snapshot when their time is
+ * over. */
 WEIR_API void weir_heap_unregister(void);
 
 /* Does a session wait for a walk? For safe points: any thread; one relaxed load. */
