@@ -52,10 +52,6 @@ struct told_weak {
     uint64_t key, value;
 };
 
-struct told_module {
-    char *path;
-};
-
 /* A kind of event with an index. */
 struct sequence {
     const char *name;
@@ -116,7 +112,7 @@ struct hp_builder *hp_builder_create(uint32_t number)
     builder->roots.each = sizeof(struct told_root);
     builder->weaks.each = sizeof(struct told_weak);
     builder->types.each = sizeof(struct hp_type);
-    builder->modules.each = sizeof(struct told_module);
+    builder->modules.each = sizeof(char *);
     builder->node_events.name = "GCBulkNode";
     builder->edge_events.name = "GCBulkEdge";
     builder->root_events.name = "GCBulkRootEdge";
@@ -368,7 +364,7 @@ static void take_module(struct hp_builder *builder, struct rest rest)
         return;
     }
     *place = (uint32_t)builder->modules.count;
-    ((struct told_module *)(void *)builder->modules.at)[*place - 1].path = path;
+    ((char **)(void *)builder->modules.at)[*place - 1] = path;
 }
 
 /* --- Events. --------------------------------------------------------------------------------- */
@@ -492,12 +488,12 @@ void hp_builder_gap(struct hp_builder *builder, const struct wt_gap *gap)
 static void name_types(struct hp_builder *builder)
 {
     struct hp_type *types = (void *)builder->types.at;
-    const struct told_module *modules = (void *)builder->modules.at;
+    char **modules = (void *)builder->modules.at;
     for (size_t i = 0; i < builder->types.count; i++) {
         uint32_t module = hp_map_find(&builder->module_ids, types[i].module_id);
         types[i].is_unknown = types[i].name == NULL;
         if (module != HP_NONE)
-            types[i].module = strdup(modules[module].path);
+            types[i].module = modules[module];
         if (types[i].name && types[i].name[0])
             continue;
         free(types[i].name);
@@ -620,14 +616,12 @@ static void graph_make(struct hp_builder *builder, struct hp_graph *graph)
 static void builder_free(struct hp_builder *builder)
 {
     struct hp_type *types = (void *)builder->types.at;
-    struct told_module *modules = (void *)builder->modules.at;
+    char **modules = (void *)builder->modules.at;
     forget(builder);
-    for (size_t i = 0; i < builder->types.count; i++) {
+    for (size_t i = 0; i < builder->types.count; i++)
         free(types[i].name);
-        free(types[i].module);
-    }
     for (size_t i = 0; i < builder->modules.count; i++)
-        free(modules[i].path);
+        free(modules[i]);
     vector_free(&builder->types);
     vector_free(&builder->modules);
     hp_map_free(&builder->type_ids);
@@ -644,8 +638,10 @@ struct hp_graph *hp_builder_finish(struct hp_builder *builder, bool *has_memory)
     if (graph && builder->has_memory) {
         graph->types = (void *)builder->types.at;
         graph->type_count = (uint32_t)builder->types.count;
-        builder->types.at = NULL;
-        builder->types.count = 0;
+        graph->modules = (void *)builder->modules.at;
+        graph->module_count = (uint32_t)builder->modules.count;
+        builder->types.at = builder->modules.at = NULL;
+        builder->types.count = builder->modules.count = 0;
         builder->graph = NULL;
     }
     builder_free(builder);

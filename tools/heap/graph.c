@@ -10,8 +10,10 @@ void hp_graph_free(struct hp_graph *graph)
         return;
     for (uint32_t i = 0; i < graph->type_count; i++) {
         free(graph->types[i].name);
-        free(graph->types[i].module);
     }
+    for (uint32_t i = 0; i < graph->module_count; i++)
+        free(graph->modules[i]);
+    free(graph->modules);
     for (uint32_t i = 0; i < graph->root_count; i++)
         free(graph->roots[i].name);
     free(graph->addresses);

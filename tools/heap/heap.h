@@ -21,8 +21,8 @@ struct wt_gap;
 #define HP_NONE UINT32_MAX /* no node, no type */
 
 struct hp_type {
-    char *name;   /* UTF-8; "UNKNOWN 0x..." if the trace has none */
-    char *module; /* the path of what it belongs to, or NULL */
+    char *name;         /* UTF-8; "UNKNOWN 0x..." if the trace has none */
+    const char *module; /* the path of what it belongs to, of the graph's; or NULL */
     uint64_t id;
     uint64_t module_id;
     uint64_t count, bytes; /* of its objects */
@@ -66,6 +66,8 @@ struct hp_graph {
     uint64_t *first_edges; /* node_count + 1 */
     uint32_t *edges;       /* the targets; HP_NONE where no such object was told */
     struct hp_type *types;
+    char **modules; /* paths */
+    uint32_t module_count;
     struct hp_root *roots;
     struct hp_weak *weaks;
     uint64_t dangling; /* edges and roots to objects that were not told */
@@ -117,8 +119,9 @@ bool hp_tree_by_type(const struct hp_graph *graph, const struct hp_tree *tree, u
 /* For each node the one before it on a shortest way from a root, itself if a root leads to it, HP_NONE
  * if none does. NULL if there is no memory; the caller frees it. */
 uint32_t *hp_paths(const struct hp_graph *graph);
-/* A root that leads to the node, which must be one that has such a root. */
-const struct hp_root *hp_root_of(const struct hp_graph *graph, uint32_t node);
+/* For each node a root that leads to it itself, one with a name rather than another; HP_NONE: none. NULL
+ * if there is no memory; the caller frees it. */
+uint32_t *hp_roots_by_node(const struct hp_graph *graph);
 /* "stack", "handle" and so on. */
 const char *hp_root_kind_name(const struct hp_root *root);
 

@@ -49,14 +49,15 @@ uint32_t *hp_paths(const struct hp_graph *graph)
     return NULL;
 }
 
-const struct hp_root *hp_root_of(const struct hp_graph *graph, uint32_t node)
+uint32_t *hp_roots_by_node(const struct hp_graph *graph)
 {
-    const struct hp_root *found = NULL;
-    for (uint32_t i = 0; i < graph->root_count; i++) {
+    uint32_t *found = malloc(((size_t)graph->node_count + 1) * sizeof(*found));
+    for (uint32_t i = 0; found && i < graph->node_count; i++)
+        found[i] = HP_NONE;
+    for (uint32_t i = 0; found && i < graph->root_count; i++) {
         const struct hp_root *root = &graph->roots[i];
-        if (root->node == node && keeps(root) &&
-            (!found || root->name)) /* better one with a name */
-            found = root;
+        if (keeps(root) && (found[root->node] == HP_NONE || root->name))
+            found[root->node] = i;
     }
     return found;
 }

@@ -26,6 +26,7 @@ struct roots {
     uint64_t most;
     struct hp_graph *graph;
     uint32_t *before;  /* on a way from a root */
+    uint32_t *by_node; /* the root that leads to a node itself */
     uint32_t *forward; /* a way: nodes from the root on */
     struct wt_json json;
 };
@@ -54,6 +55,12 @@ static const struct hp_type *type_of(const struct hp_graph *graph, uint32_t node
     return &graph->types[graph->node_types[node]];
 }
 
+/* Of the way that was made last; NULL if there is none. */
+static const struct hp_root *root_of(const struct roots *roots, uint32_t count)
+{
+    return count ? &roots->graph->roots[roots->by_node[roots->forward[0]]] : NULL;
+}
+
 static void json_node(struct roots *roots, uint32_t node)
 {
     char address[32];
@@ -65,7 +72,7 @@ static void json_node(struct roots *roots, uint32_t node)
 static void json_way(struct roots *roots, uint32_t node, uint32_t count)
 {
     struct wt_json *json = &roots->json;
-    const struct hp_root *root = count ? hp_root_of(roots->graph, roots->forward[0]) : NULL;
+    const struct hp_root *root = root_of(roots, count);
     wt_json_object(json, NULL);
     json_node(roots, node);
     if (root) {
@@ -91,11 +98,14 @@ static void json_way(struct roots *roots, uint32_t node, uint32_t count)
 static void print_way(struct roots *roots, uint32_t node, uint32_t count)
 {
     const struct hp_graph *graph = roots->graph;
-    const struct hp_root *root = count ? hp_root_of(graph, roots->forward[0]) : NULL;
-    if (!root)
+    const struct hp_root *root = root_of(roots, count);
+    if (!root) {
         printf("0x%llx: no root leads to it\n", (unsigned long long)graph->addresses[node]);
-    else
-        printf("%s %s\n", hp_root_kind_name(root), root->name ? root->name : "");
+        return;
+    }
+    printf("%s ", hp_root_kind_name(root));
+    wt_print_escaped(stdout, root->name ? root->name : "", 0);
+    putchar('\n');
     for (uint32_t i = 0; i < count; i++) {
         fputs("  ", stdout);
         wt_print_escaped(stdout, type_of(graph, roots->forward[i])->name, 0);
@@ -142,6 +152,7 @@ static int print(struct roots *roots, int code)
         return WT_EXIT_FAILED;
     }
     roots->before = wt_heap_need(hp_paths(roots->graph));
+    roots->by_node = wt_heap_need(hp_roots_by_node(roots->graph));
     roots->forward = wt_heap_need(malloc(((size_t)roots->graph->node_count + 1) * 4));
     if (roots->options.as_json) {
         wt_json_init(&roots->json, stdout, true);
@@ -183,6 +194,7 @@ static int run(struct roots *roots)
         return code;
     code = print(roots, code);
     free(roots->before);
+    free(roots->by_node);
     free(roots->forward);
     hp_graph_free(roots->graph);
     return code;
