@@ -20,7 +20,7 @@ struct table {
 struct heap_types {
     struct weir_heap_graph *graph;
     struct table types, names;
-    uint64_t last_type, last_module;
+    uint64_t last_type;
 };
 
 /* --- Tables. --------------------------------------------------------------------------------- */
@@ -140,14 +140,24 @@ uint64_t heap_types_of(struct heap_types *types, const void *what, int number, c
     return type != 0 ? type : tell(types, what, number, name, 0);
 }
 
-/* The number of a source, which is the same in all of its functions. 0: the source is no file. */
+/* The number of a file, the same in each walk of a process: snapshots that overlap share the list of
+ * modules. */
+static uint64_t number_of(const char *path)
+{
+    uint64_t number = UINT64_C(0xCBF29CE484222325);
+    for (; *path != '\0'; path++)
+        number = (number ^ (unsigned char)*path) * UINT64_C(0x100000001B3);
+    return number << 3 | 8; /* FNV-1a, with the low bits free, and not 0 */
+}
+
+/* 0: the source is no file. */
 static uint64_t module_of(struct heap_types *types, const char *source)
 {
     struct entry *entry = add(&types->names, source, -1);
     if (*source != '@' || entry == NULL)
         return 0;
     if (entry->type == 0) {
-        entry->type = types->last_module += 8;
+        entry->type = number_of(source + 1);
         weir_heap_module(types->graph, entry->type, source + 1);
     }
     return entry->type;

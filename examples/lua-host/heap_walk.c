@@ -259,13 +259,14 @@ static void coroutine(lua_State *W, struct walk *walk, uint64_t address)
     lua_State *other = lua_tothread(W, -1);
     lua_Debug record;
     int level = 0;
-    if (!lua_checkstack(other, 2))
+    bool has_room = lua_checkstack(other, 2);
+    if (!has_room)
         weir_heap_fail(walk->graph, "the stack of a coroutine is full");
     weir_heap_node(walk->graph, address, malloc_usable_size((char *)other - LUA_EXTRASPACE),
                    plain_type(walk, COROUTINE));
-    for (; lua_getstack(other, level, &record); level++)
+    for (; has_room && lua_getstack(other, level, &record); level++)
         frame(W, walk, other, &record);
-    for (int i = 1; level == 0 && i <= lua_gettop(other);
+    for (int i = 1; has_room && level == 0 && i <= lua_gettop(other);
          i++) { /* it has not begun, or has ended */
         lua_pushvalue(other, i);
         refer_from(W, walk, other);
