@@ -139,15 +139,6 @@ static int run(const struct wt_collect_options *options)
 
 /* --- Options. ------------------------------------------------------------------------------- */
 
-static bool parse_mode(const char *text, bool *block)
-{
-    *block = strcmp(text, "block") == 0;
-    if (*block || strcmp(text, "drop") == 0)
-        return true;
-    wt_complain("--mode is drop or block, not \"%s\"", text);
-    return false;
-}
-
 static bool parse_rundown(const char *text, uint64_t *keywords)
 {
     if (wt_ipc_keywords_parse(text, keywords))
@@ -160,25 +151,8 @@ static bool parse_rundown(const char *text, uint64_t *keywords)
 static bool take_option(void *context, int option, const char *text)
 {
     struct wt_collect_options *options = context;
-    uint64_t number;
-    switch (option) {
-    case 'j':
-        return options->as_json = true;
-    case 'o':
-        options->output = text;
-        return true;
-    case 'm':
-        return parse_mode(text, &options->collect.block);
-    case 'b':
-        if (!wt_collect_parse_limited("--budget", text, UINT32_MAX, &number))
-            return false;
-        options->collect.budget_mb = (uint32_t)number;
-        return true;
-    case 'r':
-        return parse_rundown(text, &options->collect.rundown);
-    default:
-        return wt_collect_take_option(options, option, text);
-    }
+    return option == 'r' ? parse_rundown(text, &options->collect.rundown)
+                         : wt_collect_take_option(options, option, text);
 }
 
 /* Exactly one process; false after a message. */

@@ -59,7 +59,8 @@ enum {
 /* The defaults. False after a message: no memory. */
 bool wt_collect_options_init(struct wt_collect_options *options, const char *caller);
 
-/* False after a message if the text is wrong. It must last. */
+/* One of the options above, or json (j), output (o), mode (m) and budget (b), of commands that have
+ * them. False after a message if the text is wrong. It must last. */
 bool wt_collect_take_option(struct wt_collect_options *options, int option, const char *text);
 
 /* A whole number from 1 to `max`; false after a message. */

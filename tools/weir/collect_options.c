@@ -60,10 +60,31 @@ bool wt_collect_options_init(struct wt_collect_options *options, const char *cal
     return parse_providers(options, PROVIDERS_DEFAULT);
 }
 
+static bool parse_mode(const char *text, bool *block)
+{
+    *block = strcmp(text, "block") == 0;
+    if (*block || strcmp(text, "drop") == 0)
+        return true;
+    wt_complain("--mode is drop or block, not \"%s\"", text);
+    return false;
+}
+
 bool wt_collect_take_option(struct wt_collect_options *options, int option, const char *text)
 {
     uint64_t number;
     switch (option) {
+    case 'j':
+        return options->as_json = true;
+    case 'o':
+        options->output = text;
+        return true;
+    case 'm':
+        return parse_mode(text, &options->collect.block);
+    case 'b':
+        if (!wt_collect_parse_limited("--budget", text, UINT32_MAX, &number))
+            return false;
+        options->collect.budget_mb = (uint32_t)number;
+        return true;
     case WT_OPTION_PID:
         if (!wt_collect_parse_limited("-p", text, INT32_MAX, &number))
             return false;

@@ -107,35 +107,9 @@ static int summarize(const struct wt_collect_trace *trace, bool as_json)
 
 /* --- The command. ---------------------------------------------------------------------------- */
 
-static bool take_mode(struct wt_collect_options *options, const char *text)
-{
-    options->collect.block = strcmp(text, "block") == 0;
-    if (options->collect.block || strcmp(text, "drop") == 0)
-        return true;
-    wt_complain("--mode is drop or block, not \"%s\"", text);
-    return false;
-}
-
 static bool take_option(void *context, int option, const char *text)
 {
-    struct wt_collect_options *options = context;
-    uint64_t number;
-    switch (option) {
-    case 'j':
-        return options->as_json = true;
-    case 'o':
-        options->output = text;
-        return true;
-    case 'm':
-        return take_mode(options, text);
-    case 'b':
-        if (!wt_collect_parse_limited("--budget", text, UINT32_MAX, &number))
-            return false;
-        options->collect.budget_mb = (uint32_t)number;
-        return true;
-    default:
-        return wt_collect_take_option(options, option, text);
-    }
+    return wt_collect_take_option(context, option, text);
 }
 
 static int run(struct wt_collect_options *options, int argc, char **argv)
