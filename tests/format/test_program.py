@@ -624,7 +624,7 @@ class Report(unittest.TestCase):
         self.many(self.resume, count, lambda i: struct.pack("<QQ", i + 1, i))
         self.many(self.call, count, lambda i: struct.pack("<QQ", 1, 1), missing=1)
         self.many(self.call, count, lambda i: struct.pack("<QQ", 1, (i * 0x9E3779B97F4A7C15) & mask), threads=count)
-        done = subprocess.run([WEIR, "report", "-"], input=self.stream.end(), capture_output=True, check=False, timeout=20)
+        done = subprocess.run([WEIR, "report", "-"], input=self.stream.end(), capture_output=True, check=False, timeout=120)
         self.assertEqual(done.returncode, 3, done.stderr)
 
 
