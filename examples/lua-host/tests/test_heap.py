@@ -34,8 +34,8 @@ class Heap(Case):
         return json.loads(self.run_program("weir", "heap", "export", "--to", "json", "h.nettrace").stdout)
 
     def script(self, text):
-        """The graph of a script, when it has said that it is ready."""
-        return self.graph("-e", text + " print('ready') io.stdout:flush() local stop = os.time() + 60 while os.time() < stop do end")
+        """The graph of a script, when it has said that it is ready. The call before that overwrites what registers still hold."""
+        return self.graph("-e", text + " select('#'" + ", 0" * 100 + ") print('ready') io.stdout:flush() local stop = os.time() + 60 while os.time() < stop do end")
 
     @staticmethod
     def counts(graph):
