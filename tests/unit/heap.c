@@ -361,7 +361,8 @@ static void test_no_safe_point(void **state)
         usleep(1000);
     assert_false(weir_heap_is_due());
     assert_int_equal(weir_heap_serve(), 0);
-    usleep(100000); /* the thread that has claimed it emits */
+    for (int i = 0; unit_counts(session).written < 4 && i < 10000; i++)
+        usleep(1000); /* the thread that has claimed it emits */
     struct snapshot *found = stop(session);
     assert_int_equal(found->starts, 1);
     assert_int_equal(found->ends, 1);
@@ -374,7 +375,7 @@ static void test_no_safe_point(void **state)
 
 static void walk_slowly(void *context, struct weir_heap_graph *graph)
 {
-    usleep(300000);
+    usleep(1700000);
     walk_all(context, graph);
 }
 
@@ -382,7 +383,7 @@ static void walk_slowly(void *context, struct weir_heap_graph *graph)
 static void test_slow_walk(void **state)
 {
     (void)state;
-    host_register(walk_slowly, 200);
+    host_register(walk_slowly, 1500);
     struct weir_session *first = start(SNAPSHOT, WEIR_MODE_BLOCK);
     struct weir_session *second = start(SNAPSHOT, WEIR_MODE_BLOCK);
     assert_int_equal(weir_heap_serve(), 2);
@@ -398,6 +399,12 @@ static void walk_much(void *context, struct weir_heap_graph *graph)
         weir_heap_node(graph, 16 * i, 24, 8);
 }
 
+static bool append_slowly(void *context, const void *bytes, size_t count)
+{
+    usleep(20000);
+    return unit_append(context, bytes, count);
+}
+
 /* In DROP the snapshot has an end, and says how many events are missing. */
 static void test_drop(void **state)
 {
@@ -407,6 +414,10 @@ static void test_drop(void **state)
     config.providers = SNAPSHOT;
     config.budget_bytes = 256u << 10;
     config.no_yield = true;
+    static struct unit_bytes bytes;
+    config.memory_bytes_max = 0;
+    config.sink.write = append_slowly;
+    config.sink.context = &bytes;
     struct weir_session *session = unit_start(&config);
     assert_int_equal(weir_heap_serve(), 1);
     struct weir_counts counts = unit_counts(session);
@@ -414,7 +425,7 @@ static void test_drop(void **state)
     static struct snapshot found;
     const struct wt_handlers handlers = {.event = on_lossy};
     memset(&found, 0, sizeof found);
-    unit_read_memory(session, handlers, &found);
+    unit_read(bytes.at, bytes.count, handlers, &found);
     assert_true(counts.attempted > counts.written);
     assert_int_equal(found.ends, 1);
     assert_int_equal(found.marks, 1);
