@@ -130,7 +130,8 @@ static uint32_t lanes_before(struct weir_session *session, uint64_t limit)
 WR_COLD uint64_t wr_point_slice(struct weir_session *session, uint64_t limit)
 {
     uint64_t none = session->drain.point_ticks, some = limit;
-    if (!wr_point_is_crowded(session) || limit <= none || lanes_before(session, limit) <= THREADS_MAX)
+    if (!wr_point_is_crowded(session) || limit <= none ||
+        lanes_before(session, limit) <= THREADS_MAX)
         return limit;
     while (some - none > 1) {
         uint64_t middle = none + (some - none) / 2;
