@@ -178,6 +178,11 @@ class HeapTest(unittest.TestCase):
             options = () if number is None else ("--number", number)
             self.assertEqual(json.loads(run("report", "--json", *options, path).stdout)["collection"], found)
         self.assertIn("with that number", run("report", "--number", 9, path, code=1).stderr.decode())
+        self.assertIn("4294967295", run("report", "--number", 2**32 + 1, path, code=2).stderr.decode())
+
+    def test_options_of_other_parts_are_refused(self):
+        for part in (("report", "--incomplete"), ("export", "--to", "csv", "--json")):
+            run(*part, self.write(chain()), code=2)
 
     def test_diff(self):
         paths = [self.write(chain(count), f"{count}.nettrace") for count in (2, 4, 8)]

@@ -63,6 +63,17 @@ int wt_heap_main(int argc, char **argv)
     return WT_EXIT_USAGE;
 }
 
+/* GCStart numbers collections in 32 bits. */
+static bool take_number(struct wt_heap_options *options, const char *text)
+{
+    if (!wt_parse_count("--number", text, &options->number))
+        return false;
+    if (options->number <= UINT32_MAX)
+        return true;
+    wt_complain("--number %s is above 4294967295, the highest number of a collection", text);
+    return false;
+}
+
 bool wt_heap_take(struct wt_heap_options *options, int option, const char *text)
 {
     switch (option) {
@@ -71,7 +82,7 @@ bool wt_heap_take(struct wt_heap_options *options, int option, const char *text)
     case WT_HEAP_INCOMPLETE:
         return options->takes_incomplete = true;
     default:
-        return wt_parse_count("--number", text, &options->number);
+        return take_number(options, text);
     }
 }
 

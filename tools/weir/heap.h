@@ -28,12 +28,12 @@ enum wt_heap_option {
     WT_HEAP_OWN, /* from here on, a part's own */
 };
 
-#define WT_HEAP_OPTIONS                                        \
-    {"number", required_argument, NULL, WT_HEAP_NUMBER},       \
-        {"json", no_argument, NULL, WT_HEAP_JSON},             \
-        {"incomplete", no_argument, NULL, WT_HEAP_INCOMPLETE}, \
-    {                                                          \
-        "help", no_argument, NULL, 'h'                         \
+/* Of all parts that read snapshots; those that print JSON, or refuse an incomplete snapshot, add
+ * the options that say so. */
+#define WT_HEAP_OPTIONS                                  \
+    {"number", required_argument, NULL, WT_HEAP_NUMBER}, \
+    {                                                    \
+        "help", no_argument, NULL, 'h'                   \
     }
 
 #define WT_HEAP_HELP                                                                          \

@@ -15,9 +15,8 @@ const char wt_heap_diff_help[] =
     "\n"
     "  --incomplete   also of snapshots that are not complete\n"
     "  --json         print one JSON object: files, types [{name, module, counts [of each file],\n"
-    "                 bytes [of each file], growth (bytes), always}] whose counts or bytes differ\n"
-    "  --help         print this help\n"
-    "\n"
+    "                 bytes [of each file], growth (bytes), always}] whose counts or bytes "
+    "differ\n" WT_HEAP_HELP "\n"
     "Exit codes: 0 fine, 1 failed, 2 usage, 3 a snapshot is incomplete, 4 a file ends early.\n";
 
 struct type {
@@ -216,7 +215,10 @@ static bool take_option(void *context, int option, const char *text)
 
 int wt_heap_diff(int argc, char **argv)
 {
-    static const struct option table[] = {WT_HEAP_OPTIONS, {NULL, 0, NULL, 0}};
+    static const struct option table[] = {{"json", no_argument, NULL, WT_HEAP_JSON},
+                                          {"incomplete", no_argument, NULL, WT_HEAP_INCOMPLETE},
+                                          WT_HEAP_OPTIONS,
+                                          {NULL, 0, NULL, 0}};
     static const struct wt_options options = {wt_heap_diff_help, "h", table, take_option};
     struct diff diff = {0};
     int code;

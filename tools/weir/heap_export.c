@@ -207,6 +207,7 @@ int wt_heap_export(int argc, char **argv)
 {
     static const struct option table[] = {{"to", required_argument, NULL, WT_HEAP_OWN},
                                           {"output", required_argument, NULL, 'o'},
+                                          {"incomplete", no_argument, NULL, WT_HEAP_INCOMPLETE},
                                           WT_HEAP_OPTIONS,
                                           {NULL, 0, NULL, 0}};
     static const struct wt_options options = {wt_heap_export_help, "ho:", table, take_option};

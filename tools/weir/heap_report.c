@@ -196,6 +196,7 @@ int wt_heap_report(int argc, char **argv)
 {
     static const struct option table[] = {{"retained", no_argument, NULL, WT_HEAP_OWN},
                                           {"csv", no_argument, NULL, WT_HEAP_OWN + 1},
+                                          {"json", no_argument, NULL, WT_HEAP_JSON},
                                           WT_HEAP_OPTIONS,
                                           {NULL, 0, NULL, 0}};
     static const struct wt_options options = {wt_heap_report_help, "h", table, take_option};

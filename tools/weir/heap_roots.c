@@ -204,6 +204,8 @@ int wt_heap_roots(int argc, char **argv)
 {
     static const struct option table[] = {{"type", required_argument, NULL, WT_HEAP_OWN},
                                           {"count", required_argument, NULL, WT_HEAP_OWN + 1},
+                                          {"json", no_argument, NULL, WT_HEAP_JSON},
+                                          {"incomplete", no_argument, NULL, WT_HEAP_INCOMPLETE},
                                           WT_HEAP_OPTIONS,
                                           {NULL, 0, NULL, 0}};
     static const struct wt_options options = {wt_heap_roots_help, "h", table, take_option};
