@@ -235,7 +235,7 @@ static enum weir_result host_take(const struct weir_heap_host *host, struct weir
     return WEIR_OK;
 }
 
-/* False if there is a host. `is_first`: nobody watches the provider yet. */
+/* False if a host is registered already. `is_first`: its provider is not registered yet. */
 static bool host_set(const struct weir_heap_host *host, bool *is_first)
 {
     wr_registry_lock();

@@ -1,7 +1,7 @@
 /*
- * One walk of the heap for one session: what the host tells becomes the events of .NET's heap dumps.
- * Each kind fills an event of its own, as large as one segment holds, so nodes and edges are two
- * streams: the next edges of the one belong to the next node of the other.
+ * One walk of the heap for one session, written as the events of .NET's heap dumps. Nodes, edges,
+ * roots and the rest each fill an event of their own, up to the size of a segment. Nodes and edges
+ * are therefore two streams, which a reader joins by their order: each node has a count of edges.
  */
 #ifndef WR_RUNTIME_HEAP_WALK_H
 #define WR_RUNTIME_HEAP_WALK_H
@@ -50,10 +50,10 @@ struct weir_heap_graph {
     struct wr_heap_bulk bulks[WR_HEAP_KINDS];
 };
 
-/* Walks, and tells the session. Maps memory; waits for a drain in BLOCK. */
+/* Runs the walk and writes its events. Maps memory; in a BLOCK session it waits for the drain. */
 void wr_heap_walk_run(const struct wr_heap_order *order);
 
-/* For tests of readers: events have at most so many elements. 0: as many as fit. */
+/* The most elements of an event, for tests of readers. 0: as many as fit. */
 extern uint32_t wr_heap_elements_max;
 
 #endif

@@ -1,4 +1,4 @@
-/* The modules that types of the heap belong to, told in rundowns. */
+/* The modules that types of the heap belong to, which rundowns write. */
 #ifndef WR_RUNTIME_MODULES_H
 #define WR_RUNTIME_MODULES_H
 

@@ -21,7 +21,7 @@ bool wr_point_is_due(const struct weir_session *session);
  * front of it: a reader of V4 or V5 may keep the events of no more than 5,000 threads until the
  * next point. */
 uint64_t wr_point_slice(struct weir_session *session, uint64_t limit);
-/* Are there so many threads that a slice may be needed? */
+/* True if there are so many threads that records may have to be read in slices of time. */
 bool wr_point_is_crowded(const struct weir_session *session);
 
 /* V6: says that nothing of the threads follows; behind the last point. */

@@ -1,6 +1,6 @@
 /*
- * What the objects of a snapshot are called. A type is told to the snapshot when its first object
- * needs it:
+ * The types of the objects in a snapshot. A type is written when its first object needs it; these
+ * are the names:
  *
  *     table, string, upvalue, coroutine, userdata, C function
  *     function game.lua:12     of a prototype, by where it begins; of the module game.lua

@@ -70,11 +70,11 @@ struct weir_heap_host {
 /* clang-format on */
 
 /*
- * Registers the host's heap: one at a time. Sessions that have asked before are asked for at once.
- * Any thread; takes the registry lock; allocates. WEIR_BAD_ARGUMENT (a function is missing, or
- * `reserved` is not 0), WEIR_EXISTS (a heap, or the host has a provider
- * Microsoft-Windows-DotNETRuntime of its own), and the errors of weir_provider_register(). `error` may
- * be NULL.
+ * Registers the host's heap; a process has at most one. Sessions that wanted a snapshot before get
+ * one now. Any thread; takes the registry lock; allocates. WEIR_BAD_ARGUMENT (a function is missing,
+ * or `reserved` is not 0), WEIR_EXISTS (a heap is registered already, or the host has registered a
+ * provider named Microsoft-Windows-DotNETRuntime), and the errors of weir_provider_register().
+ * `error` may be NULL.
  */
 WEIR_NODISCARD WEIR_API enum weir_result weir_heap_register(const struct weir_heap_host *host,
                                                             struct weir_error *error);
@@ -102,8 +102,8 @@ WEIR_API uint32_t weir_heap_serve(void);
 WEIR_API uint32_t weir_heap_walk(void);
 
 /*
- * In a walk. These return false once nobody reads any more, because the session has ended, and then
- * do nothing; a host may stop walking. Addresses are names of objects: any numbers but 0, of which
+ * The functions below are called in a walk. When the session has ended they return false and do
+ * nothing, and the host may stop walking. Addresses are names of objects: any numbers but 0, of which
  * the tools of .NET want the low two bits and the high byte to be 0. A type's id is any number whose
  * lowest bit is 0. Text is UTF-8, and is cut to 1,000 bytes.
  */
@@ -113,9 +113,9 @@ WEIR_API uint32_t weir_heap_walk(void);
 /* A type, once in a walk, before or after its objects. `module`: its id, or 0. */
 WEIR_API bool weir_heap_type(struct weir_heap_graph *graph, uint64_t type, const char *name,
                              uint64_t module, uint32_t flags);
-/* What types belong to, such as a script: tools show the last component of its path. They are told
- * at the end of sessions with rundown keyword 0x8, and need be told once in a process: up to 4,096,
- * whose paths are cut to 239 bytes. */
+/* Names a module, which types belong to: a script, for example. Tools show the last component of
+ * its path. The library keeps up to 4,096 modules for the life of the process, with the last 239
+ * bytes of each path, and writes them at the end of sessions whose rundown keywords have 0x8. */
 WEIR_API bool weir_heap_module(struct weir_heap_graph *graph, uint64_t module, const char *path);
 
 /* An object, once. Its size may be any number of bytes. */
