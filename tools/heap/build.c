@@ -643,6 +643,9 @@ struct hp_graph *hp_builder_finish(struct hp_builder *builder, bool *has_memory)
         builder->types.at = builder->modules.at = NULL;
         builder->types.count = builder->modules.count = 0;
         builder->graph = NULL;
+        *has_memory = hp_types_merge(graph);
+        if (!*has_memory)
+            hp_graph_free(graph);
     }
     builder_free(builder);
     return *has_memory ? graph : NULL;

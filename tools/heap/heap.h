@@ -99,6 +99,10 @@ void hp_builder_gap(struct hp_builder *builder, const struct wt_gap *gap);
  * `*has_memory` says which. */
 struct hp_graph *hp_builder_finish(struct hp_builder *builder, bool *has_memory);
 
+/* Makes types with the same name and module one: .NET describes a type again in each load context. They
+ * are in the order of their names then. False if there is no memory. */
+bool hp_types_merge(struct hp_graph *graph);
+
 /* --- Questions: tree.c, paths.c. ------------------------------------------------------------- */
 
 /* What keeps what. A node that no root reaches has no dominator and retains itself alone. */

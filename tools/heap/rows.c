@@ -3,17 +3,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-int hp_row_compare(const struct hp_row *left, const struct hp_row *right)
+int hp_name_compare(const char *left, const char *left_module, const char *right,
+                    const char *right_module)
 {
-    int order = strcmp(left->name, right->name);
+    int order = strcmp(left, right);
     if (order)
         return order;
-    return strcmp(left->module ? left->module : "", right->module ? right->module : "");
-}
-
-static int by_name(const void *left, const void *right)
-{
-    return hp_row_compare(left, right);
+    return strcmp(left_module ? left_module : "", right_module ? right_module : "");
 }
 
 static int by_bytes(const void *left, const void *right)
@@ -21,23 +17,7 @@ static int by_bytes(const void *left, const void *right)
     const struct hp_row *a = left, *b = right;
     if (a->bytes != b->bytes)
         return a->bytes < b->bytes ? 1 : -1;
-    return hp_row_compare(a, b);
-}
-
-/* Adds up neighbours that are the same. */
-static size_t merge(struct hp_row *rows, size_t count)
-{
-    size_t merged = 0;
-    for (size_t i = 0; i < count; i++) {
-        if (merged == 0 || hp_row_compare(&rows[merged - 1], &rows[i]) != 0) {
-            rows[merged++] = rows[i];
-            continue;
-        }
-        rows[merged - 1].count += rows[i].count;
-        rows[merged - 1].bytes += rows[i].bytes;
-        rows[merged - 1].retained += rows[i].retained;
-    }
-    return merged;
+    return hp_name_compare(a->name, a->module, b->name, b->module);
 }
 
 struct hp_row *hp_rows(const struct hp_graph *graph, const uint64_t *retained, size_t *count)
@@ -52,8 +32,6 @@ struct hp_row *hp_rows(const struct hp_graph *graph, const uint64_t *retained, s
             rows[(*count)++] = (struct hp_row){type->name, type->module, type->count, type->bytes,
                                                retained ? retained[i] : 0};
     }
-    qsort(rows, *count, sizeof(*rows), by_name);
-    *count = merge(rows, *count);
     qsort(rows, *count, sizeof(*rows), by_bytes);
     return rows;
 }

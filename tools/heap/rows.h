@@ -1,4 +1,4 @@
-/* A snapshot by type: objects of types with the same name and module are added up. */
+/* A snapshot by type. */
 #ifndef HP_ROWS_H
 #define HP_ROWS_H
 
@@ -14,7 +14,8 @@ struct hp_row {
  * hp_tree_by_type(), or NULL. NULL if there is no memory; the caller frees the rows. */
 struct hp_row *hp_rows(const struct hp_graph *graph, const uint64_t *retained, size_t *count);
 
-/* Below 0, 0, above 0: by name, then by module. */
-int hp_row_compare(const struct hp_row *left, const struct hp_row *right);
+/* Below 0, 0, above 0: by name, then by module; no module is one without a name. */
+int hp_name_compare(const char *left, const char *left_module, const char *right,
+                    const char *right_module);
 
 #endif

@@ -22,6 +22,7 @@ const char wt_heap_diff_help[] =
 struct type {
     const char *name, *module;
     uint64_t *counts, *bytes; /* of each file */
+    int64_t growth;           /* in bytes, from the first file to the last */
 };
 
 struct diff {
@@ -38,9 +39,7 @@ struct diff {
 static int by_name(const void *left, const void *right)
 {
     const struct type *a = left, *b = right;
-    struct hp_row rows[2] = {{.name = a->name, .module = a->module},
-                             {.name = b->name, .module = b->module}};
-    return hp_row_compare(&rows[0], &rows[1]);
+    return hp_name_compare(a->name, a->module, b->name, b->module);
 }
 
 static void add(struct diff *diff, const struct hp_row *row, size_t file)
@@ -82,27 +81,30 @@ static void merge(struct diff *diff)
     diff->count = merged;
 }
 
-static size_t files; /* for qsort() */
-
-static int64_t growth(const struct type *type)
-{
-    return (int64_t)(type->bytes[files - 1] - type->bytes[0]);
-}
-
 static int by_growth(const void *left, const void *right)
 {
-    int64_t a = growth(left), b = growth(right);
-    return a != b ? (a < b ? 1 : -1) : by_name(left, right);
+    const struct type *a = left, *b = right;
+    return a->growth != b->growth ? (a->growth < b->growth ? 1 : -1) : by_name(left, right);
 }
 
-static bool differs(const struct type *type)
+static void sort(struct diff *diff)
 {
-    return type->counts[files - 1] != type->counts[0] || growth(type) != 0;
+    merge(diff);
+    for (size_t i = 0; i < diff->count; i++) {
+        struct type *type = &diff->types[i];
+        type->growth = (int64_t)(type->bytes[diff->file_count - 1] - type->bytes[0]);
+    }
+    qsort(diff->types, diff->count, sizeof(*diff->types), by_growth);
 }
 
-static bool grows_always(const struct type *type)
+static bool differs(const struct diff *diff, const struct type *type)
 {
-    for (size_t i = 1; i < files; i++)
+    return type->counts[diff->file_count - 1] != type->counts[0] || type->growth != 0;
+}
+
+static bool grows_always(const struct diff *diff, const struct type *type)
+{
+    for (size_t i = 1; i < diff->file_count; i++)
         if (type->counts[i] <= type->counts[i - 1])
             return false;
     return true;
@@ -110,10 +112,11 @@ static bool grows_always(const struct type *type)
 
 /* --- Output. --------------------------------------------------------------------------------- */
 
-static void json_numbers(struct wt_json *json, const char *key, const uint64_t *numbers)
+static void json_numbers(struct wt_json *json, const char *key, const uint64_t *numbers,
+                         size_t count)
 {
     wt_json_array(json, key);
-    for (size_t i = 0; i < files; i++)
+    for (size_t i = 0; i < count; i++)
         wt_json_u64(json, NULL, numbers[i]);
     wt_json_end(json);
 }
@@ -124,13 +127,13 @@ static void print_json(const struct diff *diff)
     wt_json_init(&json, stdout, true);
     wt_json_object(&json, NULL);
     wt_json_array(&json, "files");
-    for (size_t i = 0; i < files; i++)
+    for (size_t i = 0; i < diff->file_count; i++)
         wt_json_string(&json, NULL, diff->paths[i]);
     wt_json_end(&json);
     wt_json_array(&json, "types");
     for (size_t i = 0; i < diff->count; i++) {
         const struct type *type = &diff->types[i];
-        if (!differs(type))
+        if (!differs(diff, type))
             continue;
         wt_json_object(&json, NULL);
         wt_json_string(&json, "name", type->name);
@@ -138,10 +141,10 @@ static void print_json(const struct diff *diff)
             wt_json_string(&json, "module", type->module);
         else
             wt_json_null(&json, "module");
-        json_numbers(&json, "counts", type->counts);
-        json_numbers(&json, "bytes", type->bytes);
-        wt_json_i64(&json, "growth", growth(type));
-        wt_json_bool(&json, "always", grows_always(type));
+        json_numbers(&json, "counts", type->counts, diff->file_count);
+        json_numbers(&json, "bytes", type->bytes, diff->file_count);
+        wt_json_i64(&json, "growth", type->growth);
+        wt_json_bool(&json, "always", grows_always(diff, type));
         wt_json_end(&json);
     }
     wt_json_end(&json);
@@ -159,14 +162,15 @@ static void print_text(const struct diff *diff)
         wt_table_text(&table, heads[i]);
     for (size_t i = 0; i < diff->count; i++) {
         const struct type *type = &diff->types[i];
-        if (!differs(type))
+        if (!differs(diff, type))
             continue;
         wt_heap_type_text(type->name, type->module, text, sizeof(text));
-        wt_table_format(&table, "%+lld", (long long)growth(type));
-        wt_table_format(&table, "%+lld", (long long)(type->counts[files - 1] - type->counts[0]));
+        wt_table_format(&table, "%+lld", (long long)type->growth);
+        wt_table_format(&table, "%+lld",
+                        (long long)(type->counts[diff->file_count - 1] - type->counts[0]));
         wt_table_u64(&table, type->counts[0]);
-        wt_table_format(&table, "-> %llu", (unsigned long long)type->counts[files - 1]);
-        wt_table_text(&table, grows_always(type) ? "+" : "");
+        wt_table_format(&table, "-> %llu", (unsigned long long)type->counts[diff->file_count - 1]);
+        wt_table_text(&table, grows_always(diff, type) ? "+" : "");
         wt_table_text(&table, text);
     }
     wt_table_print(&table, stdout);
@@ -197,9 +201,7 @@ static int run(struct diff *diff)
         }
         add_file(diff, i);
     }
-    files = diff->file_count;
-    merge(diff);
-    qsort(diff->types, diff->count, sizeof(*diff->types), by_growth);
+    sort(diff);
     if (diff->options.as_json)
         print_json(diff);
     else
