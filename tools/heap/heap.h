@@ -14,6 +14,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 
 struct wt_event;
 struct wt_gap;
@@ -42,6 +43,8 @@ enum hp_root_kind {
 #define HP_ROOT_IS_PINNED  1u
 #define HP_ROOT_IS_WEAK    2u /* keeps nothing */
 #define HP_ROOT_IS_COUNTED 8u
+/* The one flag of a static variable. */
+#define HP_STATIC_IS_THREAD_LOCAL 1u
 
 struct hp_root {
     uint32_t node; /* never HP_NONE */
@@ -57,7 +60,7 @@ struct hp_weak {
 };
 
 struct hp_graph {
-    uint32_t number; /* of the collection */
+    uint32_t number; /* of the collection; 0: of a .gcdump, which has none */
     uint32_t node_count, type_count, root_count, weak_count;
     uint64_t edge_count;
     uint64_t bytes; /* of all objects */
@@ -99,9 +102,28 @@ void hp_builder_gap(struct hp_builder *builder, const struct wt_gap *gap);
  * `*has_memory` says which. */
 struct hp_graph *hp_builder_finish(struct hp_builder *builder, bool *has_memory);
 
-/* Makes types with the same name and module one: .NET describes a type again in each load context. They
- * are in the order of their names then. False if there is no memory. */
+/* Makes types with the same name and module one: .NET describes a type again in each load context, and
+ * a .gcdump splits types by the sizes of their objects. They are in the order of their names then.
+ * False if there is no memory. */
 bool hp_types_merge(struct hp_graph *graph);
+
+/* --- .gcdump files: gcdump_read.c, gcdump_write.c. -------------------------------------------- */
+
+#define HP_GCDUMP_HEAD 24
+
+/* Whether a file that begins with these bytes is one: HP_GCDUMP_HEAD of them are enough. */
+bool hp_is_gcdump(const void *bytes, size_t size);
+/* The graph of a file's bytes. NULL if they are no .gcdump, after writing why to `error`, or if there
+ * is no memory: `error` is empty then. */
+struct hp_graph *hp_gcdump_read(const void *bytes, size_t size, char *error, size_t capacity);
+
+enum hp_gcdump_result {
+    HP_GCDUMP_OK, /* or ferror() is set */
+    HP_GCDUMP_NO_MEMORY,
+    HP_GCDUMP_TOO_LARGE, /* more than the format can have; nothing was written */
+};
+/* Sizes of 2^31 bytes and more become 2^31 - 1. */
+enum hp_gcdump_result hp_gcdump_write(const struct hp_graph *graph, FILE *file);
 
 /* --- Questions: tree.c, paths.c. ------------------------------------------------------------- */
 

@@ -16,7 +16,8 @@ static struct {
      wt_heap_roots_help},
     {"heap diff", "diff", wt_heap_diff, "which types grow from one snapshot to the next",
      wt_heap_diff_help},
-    {"heap export", "export", wt_heap_export, "the graph as JSON, CSV or DOT", wt_heap_export_help},
+    {"heap export", "export", wt_heap_export, "the graph as JSON, CSV, DOT or .gcdump",
+     wt_heap_export_help},
 };
 #define PARTS (sizeof(parts) / sizeof(parts[0]))
 
@@ -26,9 +27,9 @@ static void print_help(FILE *file)
           "\n"
           "Looks at snapshots of a heap, which FILE has as the events of .NET's heap dumps: a "
           "trace with\n"
-          "keywords 0x1980001 of Microsoft-Windows-DotNETRuntime, of a host of Weir or of .NET; - "
-          "for\n"
-          "standard input.\n"
+          "keywords 0x1980001 of Microsoft-Windows-DotNETRuntime, of a host of Weir or of .NET; or "
+          "as a\n"
+          ".gcdump of dotnet-gcdump, PerfView or weir heap export; - for standard input.\n"
           "\n",
           file);
     for (size_t i = 0; i < PARTS; i++)
@@ -38,7 +39,8 @@ static void print_help(FILE *file)
           "its\n"
           "edges, and its collection has an end. If it is not, the exit code is 3, and all parts "
           "but\n"
-          "report refuse it without --incomplete.\n"
+          "report refuse it without --incomplete. A .gcdump is, unless weir heap export has marked "
+          "it.\n"
           "\n"
           "Exit codes: 0 fine, 1 failed, 2 usage, 3 the snapshot is incomplete, 4 the file ends "
           "early.\n",

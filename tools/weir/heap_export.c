@@ -6,6 +6,7 @@
 
 #include <errno.h>
 #include <string.h>
+#include <unistd.h>
 
 const char wt_heap_export_help[] =
     "usage: weir heap export --to FORM [-o OUTPUT] [OPTION]... FILE\n"
@@ -18,6 +19,9 @@ const char wt_heap_export_help[] =
     "                         roots [{kind, flags, name, object}], weak [{key, value}]\n"
     "                 csv     a line for each object: address, size, type, module, edges\n"
     "                 dot     for Graphviz; for small graphs\n"
+    "                 gcdump  for PerfView, Visual Studio and dotnet-gcdump report; it has no "
+    "weak\n"
+    "                         roots, and at most 2147483647 bytes for an object\n"
     "  -o OUTPUT      the file to write; default, and -: standard output\n"
     "  --incomplete   also of a snapshot that is not complete\n" WT_HEAP_HELP "\n"
     "Exit codes: 0 fine, 1 failed, 2 usage, 3 the snapshot is incomplete, 4 the file ends early.\n";
@@ -142,10 +146,37 @@ static bool write_dot(const struct hp_graph *graph, FILE *file)
     return true;
 }
 
+static bool write_gcdump(const struct hp_graph *graph, FILE *file)
+{
+    uint64_t cut = 0;
+    if (isatty(fileno(file))) {
+        wt_complain("a .gcdump is no text for a terminal; give a file with -o");
+        return false;
+    }
+    switch (hp_gcdump_write(graph, file)) {
+    case HP_GCDUMP_NO_MEMORY:
+        wt_heap_need(NULL);
+        break;
+    case HP_GCDUMP_TOO_LARGE:
+        wt_complain("the graph is too large for a .gcdump, which has at most 2 GiB");
+        return false;
+    case HP_GCDUMP_OK:
+        break;
+    }
+    for (uint32_t i = 0; i < graph->node_count; i++)
+        cut += graph->sizes[i] > INT32_MAX;
+    if (cut)
+        wt_complain("objects whose size was written as 2147483647 bytes: %llu",
+                    (unsigned long long)cut);
+    return true;
+}
+
+/* `write` is false after a message. */
 static const struct form {
     const char *name;
     bool (*write)(const struct hp_graph *graph, FILE *file);
-} forms[] = {{"json", write_json}, {"csv", write_csv}, {"dot", write_dot}};
+} forms[] = {
+    {"json", write_json}, {"csv", write_csv}, {"dot", write_dot}, {"gcdump", write_gcdump}};
 #define FORMS (sizeof(forms) / sizeof(forms[0]))
 
 /* --- The command. ---------------------------------------------------------------------------- */
@@ -164,7 +195,7 @@ static bool take_form(struct export *export, const char *text)
             export->form = &forms[i];
             return true;
         }
-    wt_complain("--to is json, csv or dot, not \"%s\"", text);
+    wt_complain("--to is json, csv, dot or gcdump, not \"%s\"", text);
     return false;
 }
 
@@ -182,7 +213,11 @@ static bool take_option(void *context, int option, const char *text)
 static bool write_file(const struct export *export, const struct hp_graph *graph)
 {
     FILE *file = fopen(export->output, "wb");
-    bool is_written = file && export->form->write(graph, file) && !ferror(file);
+    if (file && !export->form->write(graph, file)) {
+        fclose(file);
+        return false;
+    }
+    bool is_written = file && !ferror(file);
     if (file)
         is_written &= fclose(file) == 0;
     if (!is_written)

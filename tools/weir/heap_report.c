@@ -90,7 +90,10 @@ static void print_json(const struct report *report)
     wt_json_init(&json, stdout, true);
     wt_json_object(&json, NULL);
     wt_json_string(&json, "file", report->path);
-    wt_json_u64(&json, "collection", graph->number);
+    if (graph->number)
+        wt_json_u64(&json, "collection", graph->number);
+    else
+        wt_json_null(&json, "collection");
     wt_json_bool(&json, "complete", graph->is_complete);
     if (graph->is_complete)
         wt_json_null(&json, "reason");
@@ -153,9 +156,11 @@ static void print_table(const struct report *report)
 static void print_text(const struct report *report)
 {
     const struct hp_graph *graph = report->graph;
-    printf("collection %u\nobjects    %u\nbytes      %llu\nedges      %llu\nroots      %u\n",
-           graph->number, graph->node_count, (unsigned long long)graph->bytes,
-           (unsigned long long)graph->edge_count, graph->root_count);
+    if (graph->number)
+        printf("collection %u\n", graph->number);
+    printf("objects    %u\nbytes      %llu\nedges      %llu\nroots      %u\n", graph->node_count,
+           (unsigned long long)graph->bytes, (unsigned long long)graph->edge_count,
+           graph->root_count);
     if (report->has_retained)
         printf("unreached  %u\n", report->unreached);
     printf("complete   %s%s\n\n", graph->is_complete ? "yes" : "no: ", graph->reason);

@@ -12,6 +12,7 @@
 
 #define PROGRESS_AFTER_MS 2000
 #define PROGRESS_EVERY_MS 250
+#define READ_BYTES        65536
 
 void wt_complain(const char *format, ...)
 {
@@ -86,9 +87,22 @@ static void show_progress(struct wt_run *run)
             wt_reader_totals(run->reader)->events);
 }
 
+static void hide_progress(const struct wt_run *run)
+{
+    if (run->shown)
+        fprintf(stderr, "\r%60s\r", "");
+}
+
 static ssize_t read_run(void *context, void *buffer, size_t size)
 {
     struct wt_run *run = context;
+    size_t head = run->head_size - run->head_next;
+    if (head > 0) {
+        size_t given = head < size ? head : size;
+        memcpy(buffer, run->head + run->head_next, given);
+        run->head_next += given;
+        return (ssize_t)given;
+    }
     ssize_t got = read(run->fd, buffer, size);
     if (got > 0)
         run->bytes += (uint64_t)got;
@@ -142,11 +156,42 @@ bool wt_run_open(struct wt_run *run, const char *path, const struct wt_reader_op
     return false;
 }
 
+size_t wt_run_peek(struct wt_run *run, size_t size)
+{
+    ssize_t got = 1;
+    while (got > 0 && run->head_size < size && size <= sizeof(run->head)) {
+        got = read(run->fd, run->head + run->head_size, size - run->head_size);
+        if (got > 0)
+            run->head_size += (size_t)got;
+    }
+    run->bytes += run->head_size;
+    return run->head_size;
+}
+
+void *wt_run_take(struct wt_run *run, size_t *size)
+{
+    unsigned char *bytes = NULL;
+    size_t capacity = 0;
+    ssize_t got = 1;
+    *size = 0;
+    while (got > 0) {
+        bytes = wt_grow(bytes, &capacity, *size + READ_BYTES, 1);
+        got = read_run(run, bytes + *size, capacity - *size);
+        if (got > 0)
+            *size += (size_t)got;
+    }
+    hide_progress(run);
+    if (got == 0)
+        return bytes;
+    wt_complain("cannot read %s: %s", run->path, strerror(errno));
+    free(bytes);
+    return NULL;
+}
+
 enum wt_status wt_run_read(struct wt_run *run)
 {
     enum wt_status status = wt_reader_run(run->reader);
-    if (run->shown)
-        fprintf(stderr, "\r%60s\r", "");
+    hide_progress(run);
     if (status == WT_END || status == WT_STOPPED)
         return status;
     fflush(stdout);

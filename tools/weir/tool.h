@@ -40,11 +40,19 @@ struct wt_run {
     bool shown;    /* a progress line is visible */
     int64_t start_ms, shown_ms;
     uint64_t bytes;
+    uint8_t head[32]; /* bytes that were looked at, to be read yet */
+    size_t head_size, head_next;
 };
 
 /* Opens the file and creates the reader; false after a message if that fails. */
 bool wt_run_open(struct wt_run *run, const char *path, const struct wt_reader_options *options,
                  const struct wt_handlers *handlers, void *context);
+
+/* The first bytes of the file, without reading them away: up to `size`, fewer if the file ends, or
+ * cannot be read. Once, and before wt_run_read(). */
+size_t wt_run_peek(struct wt_run *run, size_t size);
+/* All bytes of a file that is not to be run through the reader. NULL after a message; to be freed. */
+void *wt_run_take(struct wt_run *run, size_t *size);
 
 /* Reads to the end and prints an error, if any, to stderr. */
 enum wt_status wt_run_read(struct wt_run *run);
