@@ -11,7 +11,7 @@ import subprocess
 import time
 
 TRACEEVENT = "4.0.0"  # also in traceevent/traceevent-summary.csproj, whose version is the one used
-DOTNET_TRACE = "10.0.750501"
+DOTNET_TRACE = DOTNET_GCDUMP = "10.0.750501"
 READER = f"Microsoft.Diagnostics.Tracing.TraceEvent {TRACEEVENT}"
 CLIENT = "Microsoft.Diagnostics.NETCore.Client"
 FOLDER = pathlib.Path(__file__).resolve().parent
@@ -76,7 +76,7 @@ class Readers:
     def restore(self):
         """Restores and builds once per cache; later calls find the stamp. The lock is for parallel tests."""
         sources = [FOLDER / "programs.props", *(f for p in PROJECTS for f in (p, p.parent / "Program.cs"))]
-        key = hashlib.sha256(b"\0".join([f.read_bytes() for f in sources] + [f"{self.sdk} {DOTNET_TRACE}".encode()])).hexdigest()
+        key = hashlib.sha256(b"\0".join([f.read_bytes() for f in sources] + [f"{self.sdk} {DOTNET_TRACE} {DOTNET_GCDUMP}".encode()])).hexdigest()
         programs = [self.dll(project) for project in PROJECTS]
         stamp = self.cache / "restored"
         with open(self.cache / "lock", "w") as lock:
@@ -87,7 +87,8 @@ class Readers:
             for project, package in PROJECTS.items():
                 self.timed(f"restore {package}", self.restore_project, package, project)
                 self.timed(f"build {project.stem}", self.build_project, project)
-            self.timed("install dotnet-trace", self.install_tool)
+            shutil.rmtree(self.cache / "tools", ignore_errors=True)  # the installer refuses to replace a version
+            self.timed("install dotnet-trace", self.install_tool, "dotnet-trace", DOTNET_TRACE)
             stamp.write_text(key)
 
     @staticmethod
@@ -117,15 +118,24 @@ class Readers:
         if done.returncode:
             raise Failed(f"{project.stem} does not build:\n    {tail(done, 20)}")
 
-    def install_tool(self):
-        shutil.rmtree(self.cache / "tools", ignore_errors=True)  # the installer refuses to replace a version
-        done = self.fetch("dotnet-trace", [self.dotnet, "tool", "install", "dotnet-trace", "--version", DOTNET_TRACE,
-                                           "--tool-path", self.cache / "tools"])
+    def install_tool(self, name, version):
+        done = self.fetch(name, [self.dotnet, "tool", "install", name, "--version", version, "--tool-path", self.cache / "tools"])
         if done.returncode:
-            raise Skip(f"dotnet-trace {DOTNET_TRACE} cannot be restored:\n    {tail(done)}")
-        version = call([self.trace_tool, "--version"], 60, env=self.env)
-        if version.returncode or not version.stdout.startswith(DOTNET_TRACE):
-            raise Failed(f"dotnet-trace does not start, or is not version {DOTNET_TRACE}:\n    {tail(version)}")
+            raise Skip(f"{name} {version} cannot be restored:\n    {tail(done)}")
+        said = call([self.cache / "tools" / name, "--version"], 60, env=self.env)
+        if said.returncode or not said.stdout.startswith(version):
+            raise Failed(f"{name} does not start, or is not version {version}:\n    {tail(said)}")
+
+    def gcdump(self, *arguments):
+        """Runs dotnet-gcdump, which one test alone needs; its output."""
+        with open(self.cache / "lock", "w") as lock:
+            fcntl.flock(lock, fcntl.LOCK_EX)
+            if not (self.cache / "tools/dotnet-gcdump").exists():
+                self.timed("install dotnet-gcdump", self.install_tool, "dotnet-gcdump", DOTNET_GCDUMP)
+        done = call([self.cache / "tools/dotnet-gcdump", *arguments], 120, env=self.env)
+        if done.returncode:
+            raise Failed(f"dotnet-gcdump {arguments[0]}, exit status {done.returncode}:\n    {tail(done)}")
+        return done.stdout
 
     def summary(self, file, payloads=0):
         done = call([self.dotnet, self.summary_dll, "--payloads", payloads, file], 300, env=self.env)

@@ -364,9 +364,11 @@ def arguments():
     sub = command("cut", cut.run_cut, "read what weir cut writes of real traces and of one with losses")
     for name, text in (("weir", "weir"), ("host", "lua-host"), ("script", "a script of a million calls"), ("folder", "the traces")):
         sub.add_argument(name, type=path, help=text)
-    sub = command("heap", heap.run_heap, "rebuild with TraceEvent the heap of a Lua program")
-    for name, text in (("weir", "weir"), ("host", "lua-host"), ("script", "two_million.lua")):
-        sub.add_argument(name, type=path, help=text)
+    for command_name, run, text in (("heap", heap.run_heap, "rebuild with TraceEvent the heap of a Lua program"),
+                                    ("gcdump", heap.run_gcdump, "collect and convert it with dotnet-gcdump")):
+        sub = command(command_name, run, text)
+        for name, text in (("weir", "weir"), ("host", "lua-host"), ("script", "two_million.lua")):
+            sub.add_argument(name, type=path, help=text)
     return parser.parse_args()
 
 
