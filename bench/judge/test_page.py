@@ -1,36 +1,21 @@
 """The page of the history, in a headless Chromium from file://: panels, marks, hover, filter, and not a word on the
 console."""
-import html
 import json
 import os
 import re
-import shutil
-import subprocess
-import tempfile
 import unittest
 
 import numpy
 
 from bench.judge import page, points, samples, series
+from tests import browser
 
-CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
 OFFLINE = ("ENOTFOUND", "EAI_AGAIN", "ECONNREFUSED", "ECONNRESET", "ETIMEDOUT", "ENETUNREACH", "network")
 EVIL = "</script><script>document.title='evil'</script><img src=x onerror=document.title='evil'>"
 
-# In the page's head: what goes wrong is kept, and so is every wish for a network.
-LISTEN = """<script>
-window.wrong = [];
-addEventListener("error", (event) => wrong.push(String(event.message)));
-addEventListener("unhandledrejection", (event) => wrong.push(String(event.reason)));
-addEventListener("securitypolicyviolation", (event) => wrong.push("policy: " + event.violatedDirective));
-</script>"""
-
-# At its end: what a person would do, and what is then to be seen, as JSON in the document.
-ACT = """<script>addEventListener("load", () => setTimeout(() => {
-  const by = (id) => document.getElementById(id), told = {};
+ACT = """
   const isShown = (panel) => !panel.root.hidden && !panel.root.closest("section").hidden;
   const shown = () => weirPage.panels.filter(isShown).map((panel) => panel.words);
-  const input = (id) => by(id).dispatchEvent(new Event("input"));
   const filter = (words) => { by("words").value = words; input("words"); return shown().length; };
   told.drawn = weirPage.panels.filter((panel) => panel.chart).length;
   weirPage.drawAll();
@@ -65,15 +50,11 @@ ACT = """<script>addEventListener("load", () => setTimeout(() => {
   told.paper = [paper()];
   weirPage.switchTheme();
   told.paper.push(paper());
-  setTimeout(() => {
-    told.pointed = by("tip").hidden ? null : by("tip").innerText;
-    told.title = document.title;
-    told.wrong = wrong;
-    told.headings = [...document.querySelectorAll("h2")].map((heading) => heading.innerText);
-    const account = Object.assign(document.createElement("pre"), { id: "told", textContent: JSON.stringify(told) });
-    document.body.replaceChildren(account);
-  }, 200);
-}, 100));</script>"""
+"""
+LAST = """
+  told.pointed = by("tip").hidden ? null : by("tip").innerText;
+  told.headings = [...document.querySelectorAll("h2")].map((heading) => heading.innerText);
+"""
 
 
 def history():
@@ -132,7 +113,7 @@ class Browser(samples.Folder):
 
     @classmethod
     def setUpClass(cls):
-        if CHROMIUM is None:
+        if browser.CHROMIUM is None:
             raise unittest.SkipTest("there is no chromium")
         try:
             page.install()
@@ -140,22 +121,6 @@ class Browser(samples.Folder):
             if any(word in str(error) for word in (*OFFLINE, "apt-get install npm")):
                 raise unittest.SkipTest(str(error)) from error
             raise
-
-    def open(self, name):
-        """The page's own account, and what Chromium logged of its console."""
-        with tempfile.TemporaryDirectory(dir=self.folder) as profile:
-            done = subprocess.run(
-                [CHROMIUM, "--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run",
-                 "--disable-background-networking",
-                 "--disable-component-update", "--disable-sync", "--disable-dev-shm-usage", "--enable-logging=stderr",
-                 "--window-size=1300,900",
-                 f"--user-data-dir={profile}", "--virtual-time-budget=10000", "--dump-dom",
-                 f"file://{self.path(name)}"],
-                capture_output=True, text=True, check=False, timeout=120)
-        match = re.search(r'<pre id="told">(.*?)</pre>', done.stdout, re.S)
-        self.assertTrue(match, done.stdout[-2000:] + done.stderr[-2000:])
-        self.assertEqual([line for line in done.stderr.splitlines() if "CONSOLE" in line], [])
-        return json.loads(html.unescape(match.group(1)))
 
     def made(self, found):
         os.mkdir(self.path("history"))
@@ -165,11 +130,7 @@ class Browser(samples.Folder):
         text = self.text("index.html")
         self.assertIn("The MIT License", text)
         self.assertIn("Leon Sorokin", text)
-        self.assertEqual(re.findall(r"(?:src|href)\s*=\s*[\"']?(?:https?:)?//[^\s\"'>]+", text), [])
-        acted = text.replace("<title>", LISTEN + "<title>", 1).replace("</body>", ACT + "</body>")
-        self.assertNotEqual(acted, text)
-        self.write("acted.html", acted)
-        return told, self.open("acted.html")
+        return told, browser.see(text, ACT, LAST)
 
     def test_the_page(self):
         told, seen = self.made(history())

@@ -138,6 +138,33 @@ static void check_paths(const struct hp_graph *graph, const bool *is_reached)
     free(by_node);
 }
 
+/* Each reached object is in one group, and a group retains its own bytes and what its groups retain. */
+static void check_groups(const struct hp_graph *graph, const struct hp_tree *tree, uint64_t all)
+{
+    size_t count, some;
+    struct hp_group *groups = hp_groups(graph, tree, 0, NODES, &count), *large;
+    uint64_t rest[NODES] = {0}, objects = 0;
+    for (size_t i = count; i-- > 0;) {
+        const struct hp_group *group = &groups[i];
+        assert_int_equal(group->retained, group->own + rest[i]);
+        assert_int_equal(graph->node_types[group->largest], group->type);
+        objects += group->count;
+        all -= group->own;
+        if (group->above == HP_NONE)
+            continue;
+        assert_true(group->above < i && groups[group->above].type != group->type);
+        rest[group->above] += group->retained;
+    }
+    assert_int_equal(objects, NODES - tree->unreached);
+    assert_int_equal(all, 0);
+    large = hp_groups(graph, tree, 1000, NODES, &some);
+    for (size_t i = 0; i < count; i++)
+        some -= groups[i].retained >= 1000;
+    assert_int_equal(some, 0);
+    free(groups);
+    free(large);
+}
+
 static void test_random_graphs(void **unused)
 {
     bool is_reached[NODES];
@@ -150,6 +177,7 @@ static void test_random_graphs(void **unused)
         for (uint32_t node = 0; node < NODES; node++)
             check_node(graph, tree, node, all, is_reached);
         check_types(graph, tree);
+        check_groups(graph, tree, all);
         if (i % 10 == 0)
             check_paths(graph, is_reached);
         hp_tree_free(tree);

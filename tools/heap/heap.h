@@ -142,6 +142,23 @@ void hp_tree_free(struct hp_tree *tree);
  * elements. False if there is no memory. */
 bool hp_tree_by_type(const struct hp_graph *graph, const struct hp_tree *tree, uint64_t *retained);
 
+/* Objects of one type that are kept by the objects of the group above, and objects of the same type
+ * that these keep. */
+struct hp_group {
+    uint32_t type;
+    uint32_t
+        above; /* a group with a lower index; HP_NONE: roots keep them, or more than one group */
+    uint32_t count;
+    uint32_t largest; /* the node that retains the most */
+    uint64_t retained;
+    uint64_t own; /* without what they keep */
+};
+
+/* Up to `max` groups that retain `least` bytes or more, those nearer to the roots first, siblings in the
+ * order of their types. NULL if there is no memory; the caller frees them. */
+struct hp_group *hp_groups(const struct hp_graph *graph, const struct hp_tree *tree, uint64_t least,
+                           size_t max, size_t *count);
+
 /* For each node the one before it on a shortest way from a root, itself if a root leads to it, HP_NONE
  * if none does. NULL if there is no memory; the caller frees it. */
 uint32_t *hp_paths(const struct hp_graph *graph);

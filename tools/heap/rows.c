@@ -29,8 +29,8 @@ struct hp_row *hp_rows(const struct hp_graph *graph, const uint64_t *retained, s
     for (uint32_t i = 0; i < graph->type_count; i++) {
         const struct hp_type *type = &graph->types[i];
         if (type->count)
-            rows[(*count)++] = (struct hp_row){type->name, type->module, type->count, type->bytes,
-                                               retained ? retained[i] : 0};
+            rows[(*count)++] = (struct hp_row){
+                type->name, type->module, i, type->count, type->bytes, retained ? retained[i] : 0};
     }
     qsort(rows, *count, sizeof(*rows), by_bytes);
     return rows;

@@ -6,6 +6,7 @@
 
 struct hp_row {
     const char *name, *module; /* of the graph; `module` may be NULL */
+    uint32_t type;
     uint64_t count, bytes;
     uint64_t retained; /* 0 without a tree */
 };

@@ -6,6 +6,7 @@
  * Vertices are numbered in the order of a depth-first search from 0, which stands in front of all
  * roots. So a vertex's dominator has a lower number.
  */
+#include "children.h"
 #include "heap.h"
 #include "reach.h"
 
@@ -276,44 +277,14 @@ void hp_tree_free(struct hp_tree *tree)
 
 /* --- By type. -------------------------------------------------------------------------------- */
 
-/* Children of each node in the tree, as lists: `first` of a node, `next` of a child. */
-struct children {
-    uint32_t *first, *next;
-    uint32_t *above; /* of each type: how many of its objects are above */
-};
-
-static void enter(const struct hp_graph *graph, const struct hp_tree *tree,
-                  struct children *children, uint32_t node, uint64_t *retained)
+bool hp_children_make(struct hp_children *children, const struct hp_graph *graph,
+                      const struct hp_tree *tree)
 {
-    uint32_t type = graph->node_types[node];
-    if (children->above[type]++ == 0)
-        retained[type] += tree->retained[node];
-}
-
-/* A node's bytes count if no object of its type is above it. Takes each child from its list. */
-static void count_below(const struct hp_graph *graph, const struct hp_tree *tree,
-                        struct children *children, uint32_t top, uint64_t *retained)
-{
-    uint32_t node = top;
-    enter(graph, tree, children, node, retained);
-    for (;;) {
-        uint32_t child = children->first[node];
-        if (child != HP_NONE) {
-            children->first[node] = children->next[child];
-            node = child;
-            enter(graph, tree, children, node, retained);
-            continue;
-        }
-        children->above[graph->node_types[node]]--;
-        if (node == top)
-            return;
-        node = tree->dominators[node];
-    }
-}
-
-static void list_children(const struct hp_graph *graph, const struct hp_tree *tree,
-                          struct children *children)
-{
+    size_t nodes = (size_t)graph->node_count + 1;
+    children->first = malloc(nodes * sizeof(*children->first));
+    children->next = malloc(nodes * sizeof(*children->next));
+    if (!children->first || !children->next)
+        return false;
     for (uint32_t i = 0; i < graph->node_count; i++)
         children->first[i] = HP_NONE;
     for (uint32_t i = 0; i < graph->node_count; i++) {
@@ -323,22 +294,59 @@ static void list_children(const struct hp_graph *graph, const struct hp_tree *tr
         children->next[i] = children->first[above];
         children->first[above] = i;
     }
+    return true;
+}
+
+void hp_children_free(struct hp_children *children)
+{
+    free(children->first);
+    free(children->next);
+}
+
+struct sums {
+    const struct hp_graph *graph;
+    const struct hp_tree *tree;
+    uint32_t *above; /* of each type: how many of its objects are above */
+    uint64_t *retained;
+};
+
+static void enter(struct sums *sums, uint32_t node)
+{
+    uint32_t type = sums->graph->node_types[node];
+    if (sums->above[type]++ == 0)
+        sums->retained[type] += sums->tree->retained[node];
+}
+
+/* A node's bytes count if no object of its type is above it. */
+static void count_below(struct sums *sums, struct hp_children *children, uint32_t top)
+{
+    uint32_t node = top;
+    enter(sums, node);
+    for (;;) {
+        uint32_t child = hp_children_take(children, node);
+        if (child != HP_NONE) {
+            node = child;
+            enter(sums, node);
+            continue;
+        }
+        sums->above[sums->graph->node_types[node]]--;
+        if (node == top)
+            return;
+        node = sums->tree->dominators[node];
+    }
 }
 
 bool hp_tree_by_type(const struct hp_graph *graph, const struct hp_tree *tree, uint64_t *retained)
 {
-    size_t nodes = (size_t)graph->node_count + 1;
-    struct children children = {malloc(nodes * sizeof(uint32_t)), malloc(nodes * sizeof(uint32_t)),
-                                calloc((size_t)graph->type_count + 1, sizeof(uint32_t))};
-    bool has_memory = children.first && children.next && children.above;
+    struct hp_children children = {0};
+    struct sums sums = {graph, tree, calloc((size_t)graph->type_count + 1, sizeof(*sums.above)),
+                        retained};
+    bool has_memory = sums.above && hp_children_make(&children, graph, tree);
     memset(retained, 0, graph->type_count * sizeof(*retained));
-    if (has_memory)
-        list_children(graph, tree, &children);
     for (uint32_t i = 0; has_memory && i < graph->node_count; i++)
         if (tree->dominators[i] == HP_NONE)
-            count_below(graph, tree, &children, i, retained);
-    free(children.first);
-    free(children.next);
-    free(children.above);
+            count_below(&sums, &children, i);
+    hp_children_free(&children);
+    free(sums.above);
     return has_memory;
 }

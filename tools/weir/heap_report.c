@@ -1,6 +1,7 @@
 #include "csv.h"
 #include "heap.h"
 #include "heap/rows.h"
+#include "heap_page.h"
 #include "json.h"
 #include "options.h"
 #include "table.h"
@@ -15,6 +16,8 @@ const char wt_heap_report_help[] =
     "\n"
     "  --retained     also the bytes that would be free if the objects of a type were: with those\n"
     "                 that nothing else keeps\n"
+    "  --html         print a page for a browser, which needs no network: what types retain as a\n"
+    "                 map, a table to search, and ways from roots\n"
     "  --csv          print a table of types as CSV\n"
     "  --json         print one JSON object: file, collection, complete, reason, missing {event, "
     "index}\n"
@@ -24,26 +27,26 @@ const char wt_heap_report_help[] =
     "                 [{name, module, count, bytes, retained}]\n" WT_HEAP_HELP "\n"
     "Exit codes: 0 fine, 1 failed, 2 usage, 3 the snapshot is incomplete, 4 the file ends early.\n";
 
+enum { OPTION_RETAINED = WT_HEAP_OWN, OPTION_CSV, OPTION_HTML };
+
 struct report {
     struct wt_heap_options options;
-    bool has_retained, as_csv;
+    bool has_retained, as_csv, as_html;
     const char *path;
     struct hp_graph *graph;
+    struct hp_tree *tree; /* NULL: not has_retained */
     struct hp_row *rows;
     size_t count;
-    uint32_t unreached;
 };
 
 static void compute(struct report *report)
 {
     uint64_t *retained = NULL;
     if (report->has_retained) {
-        struct hp_tree *tree = wt_heap_need(hp_tree_create(report->graph));
+        report->tree = wt_heap_need(hp_tree_create(report->graph));
         retained = wt_heap_need(calloc((size_t)report->graph->type_count + 1, sizeof(*retained)));
-        if (!hp_tree_by_type(report->graph, tree, retained))
+        if (!hp_tree_by_type(report->graph, report->tree, retained))
             wt_heap_need(NULL);
-        report->unreached = tree->unreached;
-        hp_tree_free(tree);
     }
     report->rows = wt_heap_need(hp_rows(report->graph, retained, &report->count));
     free(retained);
@@ -107,7 +110,7 @@ static void print_json(const struct report *report)
     wt_json_u64(&json, "weak", graph->weak_count);
     wt_json_u64(&json, "dangling", graph->dangling);
     if (report->has_retained)
-        wt_json_u64(&json, "unreached", report->unreached);
+        wt_json_u64(&json, "unreached", report->tree->unreached);
     json_types(&json, report);
     wt_json_end(&json);
 }
@@ -162,7 +165,7 @@ static void print_text(const struct report *report)
            (unsigned long long)graph->bytes, (unsigned long long)graph->edge_count,
            graph->root_count);
     if (report->has_retained)
-        printf("unreached  %u\n", report->unreached);
+        printf("unreached  %u\n", report->tree->unreached);
     printf("complete   %s%s\n\n", graph->is_complete ? "yes" : "no: ", graph->reason);
     print_table(report);
 }
@@ -172,11 +175,29 @@ static void print_text(const struct report *report)
 static bool take_option(void *context, int option, const char *text)
 {
     struct report *report = context;
-    if (option == WT_HEAP_OWN)
+    switch (option) {
+    case OPTION_RETAINED:
         return report->has_retained = true;
-    if (option == WT_HEAP_OWN + 1)
+    case OPTION_CSV:
         return report->as_csv = true;
-    return wt_heap_take(&report->options, option, text);
+    case OPTION_HTML:
+        return report->as_html = report->has_retained = wt_heap_page_is_there();
+    default:
+        return wt_heap_take(&report->options, option, text);
+    }
+}
+
+static void print(const struct report *report)
+{
+    if (report->options.as_json)
+        print_json(report);
+    else if (report->as_csv)
+        print_csv(report);
+    else if (report->as_html)
+        wt_heap_page(stdout, report->path, report->graph, report->tree, report->rows,
+                     report->count);
+    else
+        print_text(report);
 }
 
 static int run(struct report *report)
@@ -186,21 +207,18 @@ static int run(struct report *report)
     if (!report->graph)
         return code;
     compute(report);
-    if (report->options.as_json)
-        print_json(report);
-    else if (report->as_csv)
-        print_csv(report);
-    else
-        print_text(report);
+    print(report);
     free(report->rows);
+    hp_tree_free(report->tree);
     hp_graph_free(report->graph);
     return wt_finish_output(code);
 }
 
 int wt_heap_report(int argc, char **argv)
 {
-    static const struct option table[] = {{"retained", no_argument, NULL, WT_HEAP_OWN},
-                                          {"csv", no_argument, NULL, WT_HEAP_OWN + 1},
+    static const struct option table[] = {{"retained", no_argument, NULL, OPTION_RETAINED},
+                                          {"csv", no_argument, NULL, OPTION_CSV},
+                                          {"html", no_argument, NULL, OPTION_HTML},
                                           {"json", no_argument, NULL, WT_HEAP_JSON},
                                           WT_HEAP_OPTIONS,
                                           {NULL, 0, NULL, 0}};
@@ -209,6 +227,10 @@ int wt_heap_report(int argc, char **argv)
     int code;
     if (!wt_options_take(&options, &report, argc, argv, &code))
         return code;
+    if (report.options.as_json + report.as_csv + report.as_html > 1) {
+        wt_complain("heap report prints one of --json, --csv and --html");
+        return WT_EXIT_USAGE;
+    }
     report.path = wt_one_file(argc, argv, optind);
     return report.path ? run(&report) : WT_EXIT_USAGE;
 }
