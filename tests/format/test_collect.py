@@ -21,7 +21,7 @@ import time
 import unittest
 from pathlib import Path
 
-from nettrace_build import U32, Stream
+from nettrace_build import RAW, U32, Stream
 
 WEIR = os.path.abspath(sys.argv[1])
 TIMEOUT = 60
@@ -461,6 +461,33 @@ class Silent(Case):
         for process, message in zip(processes, messages):
             self.assertIn(message, self.finish(process, 1)[1])
         self.assertEqual(self.files(), ["resume.nettrace", "stop.nettrace"])
+
+
+class HeapCollect(Case):
+    def test_other_collections_do_not_end_it(self):
+        """Neither one that nobody has asked for, nor one that ends within the snapshot. Then the stream stands still."""
+        stream = Stream()
+        start, node, end = (stream.define("Microsoft-Windows-DotNETRuntime", number, "", [("Values", RAW)]) for number in (1, 18, 2))
+        stream.point(10, 1)
+        stream.events((start, 1, 11, struct.pack("<IIIIHQ", 1, 0, 0, 0, 0, 0)), (end, 1, 12, struct.pack("<IIH", 1, 0, 0)),
+                      (start, 1, 13, struct.pack("<IIIIHQ", 3, 2, 1, 0, 0, 0)), (end, 1, 14, struct.pack("<IIH", 2, 1, 0)))
+        early = bytes(stream.bytes)
+        stream.events((node, 1, 15, struct.pack("<IIHQQQQ", 0, 1, 0, 16, 24, 8, 0)), (end, 1, 16, struct.pack("<IIH", 3, 2, 0)))
+        stream.point(17, 1)
+        whole = stream.end()
+
+        def answer(server, connection):
+            started(early)(server, connection)
+            time.sleep(0.6)  # a stream that has been still for 0.2 s is looked at
+            server.is_stopped_early = STOP in server.requests
+            connection.sendall(whole[len(early):-1])
+
+        server = self.serve({0x0207: answer, 0x0201: ending(b"\1")})
+        out = self.run_weir("heap", "collect", "--port", server.path, "-o", self.file, "--json")[0]
+        self.assertFalse(server.is_stopped_early)
+        self.assertEqual(server.requests[-1], STOP)
+        self.assertEqual(self.file.read_bytes(), whole)
+        self.assertEqual([json.loads(out)[name] for name in ("complete", "objects", "bytes")], [True, 1, 24])
 
 
 # A process that was started to be traced: it dials, and is held until it is resumed.

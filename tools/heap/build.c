@@ -10,6 +10,7 @@
 #include <string.h>
 
 #define NODES_MAX (UINT32_MAX - 1)
+#define RUNTIME   "Microsoft-Windows-DotNETRuntime"
 
 /* Ids of events of the runtime's provider, and of one of the rundown's. */
 enum {
@@ -27,6 +28,8 @@ enum {
 };
 
 enum {
+    REASON_INDUCED = 1, /* of GCStart */
+    TYPE_BLOCKING = 0,
     TYPE_IS_ARRAY = 8,
     STRING_BYTES_MAX = 4096, /* of a name */
 };
@@ -381,14 +384,31 @@ static void forget(struct hp_builder *builder)
     builder->root_events.next = builder->weak_events.next = 0;
 }
 
-/* A blocking collection of everything, that somebody has asked for. */
-static void begin(struct hp_builder *builder, const struct wt_event *event)
+static bool is_runtimes(const struct wt_event *event, int32_t id)
+{
+    return event->metadata->event_id == id && strcmp(event->metadata->provider_name, RUNTIME) == 0;
+}
+
+bool hp_event_begins(const struct wt_event *event, uint32_t *number)
 {
     struct rest rest = {event->payload, event->payload_size};
-    uint32_t number = (uint32_t)take(&rest, 4), depth = (uint32_t)take(&rest, 4);
-    uint32_t reason = (uint32_t)take(&rest, 4), type = (uint32_t)take(&rest, 4);
-    if (event->payload_size < 16 || depth < 2 || reason != 1 || type != 0 ||
-        (builder->wanted && number != builder->wanted))
+    if (!is_runtimes(event, GC_START) || rest.size < 16)
+        return false;
+    *number = (uint32_t)take(&rest, 4);
+    uint32_t depth = (uint32_t)take(&rest, 4), reason = (uint32_t)take(&rest, 4);
+    return depth >= 2 && reason == REASON_INDUCED && take(&rest, 4) == TYPE_BLOCKING;
+}
+
+bool hp_event_ends(const struct wt_event *event, uint32_t number)
+{
+    struct rest rest = {event->payload, event->payload_size};
+    return is_runtimes(event, GC_END) && rest.size >= 4 && take(&rest, 4) == number;
+}
+
+static void begin(struct hp_builder *builder, const struct wt_event *event)
+{
+    uint32_t number;
+    if (!hp_event_begins(event, &number) || (builder->wanted && number != builder->wanted))
         return;
     /* The first whole one: the end of a session may make another, which it cuts off. */
     if (!builder->wanted && builder->has_ended && builder->nodes.count)
@@ -405,9 +425,9 @@ static void begin(struct hp_builder *builder, const struct wt_event *event)
     builder->has_ended = false;
 }
 
-static void end(struct hp_builder *builder, struct rest rest)
+static void end(struct hp_builder *builder, const struct wt_event *event)
 {
-    if (!builder->is_open || (uint32_t)take(&rest, 4) != builder->graph->number)
+    if (!builder->is_open || !hp_event_ends(event, builder->graph->number))
         return;
     builder->is_open = false;
     builder->has_ended = true;
@@ -462,12 +482,12 @@ void hp_builder_event(struct hp_builder *builder, const struct wt_event *event)
             take_module(builder, rest);
         return;
     }
-    if (strcmp(provider, "Microsoft-Windows-DotNETRuntime") != 0)
+    if (strcmp(provider, RUNTIME) != 0)
         return;
     if (id == GC_START)
         begin(builder, event);
     else if (id == GC_END)
-        end(builder, rest);
+        end(builder, event);
     else if (id == BULK_TYPE)
         take_types(builder, rest);
     else if (id == MODULE_LOAD)

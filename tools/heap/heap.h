@@ -90,6 +90,12 @@ void hp_graph_fail(struct hp_graph *graph, const char *format, ...)
 
 /* --- From the events of a trace: build.c. ---------------------------------------------------- */
 
+/* Whether a collection begins that makes a snapshot: of everything, blocking, and asked for. `*number`
+ * is then its number. */
+bool hp_event_begins(const struct wt_event *event, uint32_t *number);
+/* Whether the collection with this number ends. */
+bool hp_event_ends(const struct wt_event *event, uint32_t number);
+
 struct hp_builder;
 
 /* Of the snapshot with this number of a collection; 0: the first whole one, otherwise the last. NULL if

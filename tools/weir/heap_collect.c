@@ -3,9 +3,10 @@
 #include "heap.h"
 #include "json.h"
 
+#include <fcntl.h>
 #include <inttypes.h>
 #include <stdlib.h>
-#include <string.h>
+#include <unistd.h>
 
 /* What dotnet-gcdump asks for. */
 #define PROVIDERS    "Microsoft-Windows-DotNETRuntime:1980001:5"
@@ -38,36 +39,40 @@ const char wt_heap_collect_help[] =
 
 /* --- Is it there? ---------------------------------------------------------------------------- */
 
+/* How much of the snapshot a file has. */
+struct seen {
+    uint32_t number; /* of its collection */
+    bool has_start, has_end;
+};
+
+/* Other collections come and go meanwhile. */
 static void on_event(void *context, const struct wt_event *event)
 {
-    bool *has_end = context;
-    bool is_runtime =
-        strcmp(event->metadata->provider_name, "Microsoft-Windows-DotNETRuntime") == 0;
-    *has_end |= is_runtime && event->metadata->event_id == 2; /* GCEnd */
-}
-
-static ssize_t read_file(void *file, void *buffer, size_t size)
-{
-    size_t got = fread(buffer, 1, size, file);
-    return got || !ferror(file) ? (ssize_t)got : -1;
+    struct seen *seen = context;
+    uint32_t number;
+    if (seen->has_end)
+        return;
+    if (hp_event_begins(event, &number))
+        *seen = (struct seen){.number = number, .has_start = true};
+    seen->has_end = seen->has_start && hp_event_ends(event, seen->number);
 }
 
 /* The stream is not at its end, so the reader says that it is truncated. */
 static bool has_snapshot(const char *path)
 {
     static const struct wt_handlers handlers = {.event = on_event};
-    FILE *file = fopen(path, "rb");
-    struct wt_source source = {.read = read_file, .context = file};
+    struct wt_fd_source file = {.fd = open(path, O_RDONLY | O_CLOEXEC)};
+    struct wt_source source = wt_source_fd(&file);
     struct wt_reader *reader;
-    bool has_end = false;
-    if (!file)
+    struct seen seen = {0};
+    if (file.fd < 0)
         return false;
-    if (wt_reader_create(&reader, &source, NULL, &handlers, &has_end) == WT_OK) {
+    if (wt_reader_create(&reader, &source, NULL, &handlers, &seen) == WT_OK) {
         wt_reader_run(reader);
         wt_reader_destroy(reader);
     }
-    fclose(file);
-    return has_end;
+    close(file.fd);
+    return seen.has_end;
 }
 
 /* --- The summary. ---------------------------------------------------------------------------- */
