@@ -26,6 +26,7 @@
 #define TRIES          100u /* to write the end */
 #define TRY_NS         2000000u
 #define FIELD_UNKNOWN  0u /* of an edge: which field refers */
+#define VALUES_BYTES   ((uint64_t)WR_HEAP_KINDS * WR_HEAP_VALUES_MAX)
 
 uint32_t wr_heap_elements_max;
 static struct wr_u32 walks; /* in this process */
@@ -287,16 +288,26 @@ static void walk_heap(struct weir_heap_graph *graph)
     end(graph);
 }
 
+static void bulks_open(struct weir_heap_graph *graph, unsigned char *values, uint32_t each)
+{
+    for (enum wr_heap_kind kind = WR_HEAP_TYPES; kind < WR_HEAP_KINDS; kind++)
+        graph->bulks[kind].values = values + kind * (size_t)each;
+}
+
 void wr_heap_walk_run(const struct wr_heap_order *order)
 {
     uint32_t segment_bytes = wr_sessions_segment_bytes(order->session_id);
-    struct weir_heap_graph *graph = segment_bytes ? wr_os_pages_map(sizeof *graph) : NULL;
-    if (!graph)
+    if (!segment_bytes)
         return;
-    graph->order = *order;
-    graph->number = wr_u32_add_acq_rel(&walks, 1) + 1;
-    graph->capacity = capacity_of(segment_bytes);
-    walk_heap(graph);
-    wr_visited_release(&graph->visited);
-    wr_os_pages_unmap(graph, sizeof *graph);
+    unsigned char *values = wr_os_pages_map(VALUES_BYTES);
+    unsigned char only[ELEMENT_BYTES]; /* without memory: the element of an empty snapshot */
+    struct weir_heap_graph graph = {.order = *order,
+                                    .number = wr_u32_add_acq_rel(&walks, 1) + 1,
+                                    .capacity = capacity_of(segment_bytes)};
+    bulks_open(&graph, values ? values : only, values ? WR_HEAP_VALUES_MAX : 0);
+    if (!values && !order->reason)
+        graph.order.reason = "the process has no memory for the walk";
+    walk_heap(&graph);
+    wr_visited_release(&graph.visited);
+    wr_os_pages_unmap(values, VALUES_BYTES);
 }

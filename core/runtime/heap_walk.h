@@ -33,7 +33,7 @@ struct wr_heap_bulk {
     uint32_t index; /* of the event */
     uint32_t count; /* of elements */
     uint32_t length;
-    unsigned char values[WR_HEAP_VALUES_MAX];
+    unsigned char *values;
 };
 
 struct weir_heap_graph {
@@ -50,7 +50,8 @@ struct weir_heap_graph {
     struct wr_heap_bulk bulks[WR_HEAP_KINDS];
 };
 
-/* Runs the walk and writes its events. Maps memory; in a BLOCK session it waits for the drain. */
+/* Runs the walk and writes its events. Maps memory, and without any writes an empty snapshot that says
+ * so. In a BLOCK session it waits for the drain. */
 void wr_heap_walk_run(const struct wr_heap_order *order);
 
 /* The most elements of an event, for tests of readers. 0: as many as fit. */

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <sys/wait.h>
 #include <unistd.h>
+#include "failing.h"
 #include "runtime/heap_walk.h"
 
 #define SNAPSHOT "Microsoft-Windows-DotNETRuntime:0x1980001:5"
@@ -351,6 +352,16 @@ static void test_sessions(void **state)
     weir_heap_unregister();
 }
 
+static void check_empty(const struct snapshot *found, const char *reason)
+{
+    assert_int_equal(found->starts, 1);
+    assert_int_equal(found->ends, 1);
+    assert_int_equal(found->types, 1);
+    assert_int_equal(found->node_bytes, 0);
+    assert_int_equal(found->marks, 1);
+    assert_string_equal(found->reason, reason);
+}
+
 /* Without a safe point the session gets an empty snapshot that says so. */
 static void test_no_safe_point(void **state)
 {
@@ -363,13 +374,23 @@ static void test_no_safe_point(void **state)
     assert_int_equal(weir_heap_serve(), 0);
     for (int i = 0; unit_counts(session).written < 4 && i < 10000; i++)
         usleep(1000); /* the thread that has claimed it emits */
-    struct snapshot *found = stop(session);
-    assert_int_equal(found->starts, 1);
-    assert_int_equal(found->ends, 1);
-    assert_int_equal(found->types, 1);
-    assert_int_equal(found->node_bytes, 0);
-    assert_int_equal(found->marks, 1);
-    assert_string_equal(found->reason, "the host has not reached a safe point in time");
+    check_empty(stop(session), "the host has not reached a safe point in time");
+    weir_heap_unregister();
+}
+
+/* So it does without memory for the walk, which is mapped first; the next walk is whole. */
+static void test_no_memory(void **state)
+{
+    (void)state;
+    host_register(walk_all, 60000);
+    struct weir_session *session = start(SNAPSHOT, WEIR_MODE_BLOCK);
+    failing_begin(0, FAILING_CALLER);
+    assert_int_equal(weir_heap_serve(), 1);
+    failing_end();
+    check_empty(stop(session), "the process has no memory for the walk");
+    session = start(SNAPSHOT, WEIR_MODE_BLOCK);
+    assert_int_equal(weir_heap_serve(), 1);
+    check_whole(stop(session));
     weir_heap_unregister();
 }
 
@@ -547,17 +568,12 @@ int main(void)
 {
     heap_make();
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_hosts),
-        cmocka_unit_test(test_bytes),
-        cmocka_unit_test(test_names),
-        cmocka_unit_test(test_capacities),
-        cmocka_unit_test(test_sessions),
-        cmocka_unit_test(test_no_safe_point),
-        cmocka_unit_test(test_slow_walk),
-        cmocka_unit_test(test_drop),
-        cmocka_unit_test(test_visits),
-        cmocka_unit_test(test_stop_in_a_walk),
-        cmocka_unit_test(test_late_host_and_fork),
+        cmocka_unit_test(test_hosts),          cmocka_unit_test(test_bytes),
+        cmocka_unit_test(test_names),          cmocka_unit_test(test_capacities),
+        cmocka_unit_test(test_sessions),       cmocka_unit_test(test_no_safe_point),
+        cmocka_unit_test(test_no_memory),      cmocka_unit_test(test_slow_walk),
+        cmocka_unit_test(test_drop),           cmocka_unit_test(test_visits),
+        cmocka_unit_test(test_stop_in_a_walk), cmocka_unit_test(test_late_host_and_fork),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

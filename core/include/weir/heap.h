@@ -91,7 +91,8 @@ WEIR_API bool weir_heap_is_due(void);
  * At a safe point: walks for each session that waits, one after the other, and returns how many
  * walks there were. 0 at once if none waits, or if another thread is walking, which then serves the
  * others too. Any thread of the host's that holds no lock which its park hooks or the stream's reader
- * need; waits for the drain in sessions in BLOCK; maps memory for the walk, about 400 KiB.
+ * need; waits for the drain in sessions in BLOCK; maps memory for the walk, about 400 KiB. If there
+ * is none, the session gets an empty snapshot that is marked as incomplete.
  */
 WEIR_API uint32_t weir_heap_serve(void);
 
