@@ -137,6 +137,32 @@ void build_metadata(struct build *build, uint32_t id, const char *name, const vo
     build_metadata_of(build, "Demo", id, name, fields, size);
 }
 
+void build_field(struct build *build, uint32_t type, const char *name)
+{
+    build_u32(build, type);
+    build_utf16(build, name);
+}
+
+void build_names(struct build *build, uint32_t enum_id, uint32_t thread_name_id)
+{
+    static struct build fields;
+    fields.size = 0;
+    build_u32(&fields, 6);
+    build_field(&fields, 18, "Provider");
+    build_field(&fields, 10, "EventId");
+    build_field(&fields, 10, "Version");
+    build_field(&fields, 18, "Field");
+    build_field(&fields, 18, "Enum");
+    build_field(&fields, 18, "Values");
+    build_metadata_of(build, "Weir", enum_id, "Enum", fields.bytes, fields.size);
+    fields.size = 0;
+    build_u32(&fields, 3);
+    build_field(&fields, 12, "CaptureThread");
+    build_field(&fields, 12, "ThreadId");
+    build_field(&fields, 18, "Name");
+    build_metadata_of(build, "Weir", thread_name_id, "ThreadName", fields.bytes, fields.size);
+}
+
 void build_plain_metadata(struct build *build, uint32_t id, const char *name)
 {
     build_metadata(build, id, name, "\0\0\0\0", 4);

@@ -39,6 +39,12 @@ void build_metadata(struct build *build, uint32_t id, const char *name, const vo
 void build_metadata_of(struct build *build, const char *provider, uint32_t id, const char *name,
                        const void *fields, size_t size);
 
+/* A field of a definition: its type code and name. */
+void build_field(struct build *build, uint32_t type, const char *name);
+
+/* The definitions of what gives names to values and threads: Weir's Enum and ThreadName. */
+void build_names(struct build *build, uint32_t enum_id, uint32_t thread_name_id);
+
 /* The first one, with no fields. */
 void build_plain_metadata(struct build *build, uint32_t id, const char *name);
 

@@ -18,38 +18,18 @@ static struct build build;
 
 static struct build part; /* of a definition, or a payload */
 
-static void add_field(uint32_t type, const char *name)
-{
-    build_u32(&part, type);
-    build_utf16(&part, name);
-}
-
 static void define4(void)
 {
     part.size = 0;
     build_u32(&part, 2);
-    add_field(10, "n");
+    build_field(&part, 10, "n");
     build_u32(&part, 1); /* an object */
     build_u32(&part, 1);
-    add_field(18, "s");
+    build_field(&part, 18, "s");
     build_utf16(&part, "o");
     for (uint32_t id = 1; id <= DEFINITIONS; id++)
         build_metadata(&build, id, "Tick", part.bytes, part.size);
-    part.size = 0;
-    build_u32(&part, 3);
-    add_field(12, "CaptureThread");
-    add_field(12, "ThreadId");
-    add_field(18, "Name");
-    build_metadata_of(&build, "Weir", THREAD_NAME, "ThreadName", part.bytes, part.size);
-    part.size = 0;
-    build_u32(&part, 6);
-    add_field(18, "Provider");
-    add_field(10, "EventId");
-    add_field(10, "Version");
-    add_field(18, "Field");
-    add_field(18, "Enum");
-    add_field(18, "Values");
-    build_metadata_of(&build, "Weir", ENUM, "Enum", part.bytes, part.size);
+    build_names(&build, ENUM, THREAD_NAME);
 }
 
 static void add_enum(const char *field, const char *name, const char *values)

@@ -3,36 +3,16 @@
 
 static struct build fields;
 
-static void add_field(uint32_t type, const char *name)
-{
-    build_u32(&fields, type);
-    build_utf16(&fields, name);
-}
-
 /* Those of the seeds: Tick is 1 in most of them, and Enum 2. */
 static void define4(void)
 {
     fields.size = 0;
     build_u32(&fields, 3);
-    add_field(10, "n");
-    add_field(18, "s");
-    add_field(14, "d");
+    build_field(&fields, 10, "n");
+    build_field(&fields, 18, "s");
+    build_field(&fields, 14, "d");
     build_metadata(&stream, 1, "Tick", fields.bytes, fields.size);
-    fields.size = 0;
-    build_u32(&fields, 6);
-    add_field(18, "Provider");
-    add_field(10, "EventId");
-    add_field(10, "Version");
-    add_field(18, "Field");
-    add_field(18, "Enum");
-    add_field(18, "Values");
-    build_metadata_of(&stream, "Weir", 2, "Enum", fields.bytes, fields.size);
-    fields.size = 0;
-    build_u32(&fields, 3);
-    add_field(12, "CaptureThread");
-    add_field(12, "ThreadId");
-    add_field(18, "Name");
-    build_metadata_of(&stream, "Weir", 3, "ThreadName", fields.bytes, fields.size);
+    build_names(&stream, 2, 3);
 }
 
 static void define6(void)
