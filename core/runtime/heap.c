@@ -80,14 +80,13 @@ static struct place *place_of_locked(uint64_t session_id)
     return free;
 }
 
-static bool claim_locked(struct place *place, struct wr_heap_order *order)
+static void claim_locked(struct place *place, struct wr_heap_order *order)
 {
     *order = (struct wr_heap_order){.session_id = place->session_id,
                                     .keywords = place->keywords,
                                     .level = place->level,
                                     .host = heap.host};
     due_set_locked(place, false);
-    return true;
 }
 
 /* Asks the host, if there is one, to come to a safe point. */
@@ -119,8 +118,10 @@ static bool claim_late_locked(struct wr_heap_order *order, uint64_t *wait_ns)
         struct place *place = &heap.places[i];
         if (!place->is_due)
             continue;
-        if (place->deadline_ns <= now && !heap.is_walking)
-            return heap.is_walking = claim_locked(place, order);
+        if (place->deadline_ns <= now && !heap.is_walking) {
+            claim_locked(place, order);
+            return heap.is_walking = true;
+        }
         uint64_t rest = place->deadline_ns > now ? place->deadline_ns - now : WALKING_LOOK_NS;
         *wait_ns = *wait_ns == 0 || rest < *wait_ns ? rest : *wait_ns;
     }
@@ -249,8 +250,8 @@ static bool host_set(const struct weir_heap_host *host, bool *is_first)
     return is_free;
 }
 
-/* Not while a call of its `request` is under way. */
-static void host_clear(void)
+/* Not while a call of its `request` is under way. If the first registration fails, nothing is watched. */
+static void host_clear(bool is_watching)
 {
     wr_registry_lock();
     while (heap.requests > 0) {
@@ -259,13 +260,7 @@ static void host_clear(void)
         wr_registry_lock();
     }
     memset(&heap.host, 0, sizeof heap.host);
-    wr_registry_unlock();
-}
-
-static void watch_failed(void)
-{
-    wr_registry_lock();
-    heap.is_watching = false;
+    heap.is_watching &= is_watching;
     wr_registry_unlock();
 }
 
@@ -293,18 +288,16 @@ WEIR_API enum weir_result weir_heap_register(const struct weir_heap_host *host,
     if (!host_set(&own, &is_first))
         return wr_fail(error, WEIR_EXISTS, "a heap is registered already");
     result = is_first ? watch_begin(error) : WEIR_OK;
-    if (result != WEIR_OK) {
-        host_clear();
-        watch_failed();
-    } else if (!is_first && weir_heap_is_due()) { /* the first host's watcher has asked */
+    if (result != WEIR_OK)
+        host_clear(false);
+    else if (!is_first && weir_heap_is_due()) /* the first host's watcher has asked */
         ask_host();
-    }
     return result;
 }
 
 WEIR_API void weir_heap_unregister(void)
 {
-    host_clear();
+    host_clear(true);
 }
 
 /* --- Safe points. ---------------------------------------------------------------------------- */
@@ -330,8 +323,10 @@ static bool claim_from_locked(bool wants_all, uint32_t *from, struct wr_heap_ord
     while (*from < SESSIONS_MAX) {
         struct place *place = &heap.places[(*from)++];
         if (place->is_due ||
-            (wants_all && place->session_id && place->keywords & WR_DOTNET_HEAP_DUMP))
-            return claim_locked(place, order);
+            (wants_all && place->session_id && place->keywords & WR_DOTNET_HEAP_DUMP)) {
+            claim_locked(place, order);
+            return true;
+        }
     }
     return false;
 }
