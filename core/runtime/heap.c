@@ -269,9 +269,10 @@ static enum weir_result watch_begin(struct weir_error *error)
 {
     struct weir_provider *runtime, *rundown;
     enum weir_result result = wr_dotnet_register(&runtime, &rundown, error);
-    if (result == WEIR_OK)
-        result = weir_rundown_register(rundown, wr_modules_rundown, NULL, error);
-    if (result == WEIR_OK || result == WEIR_EXISTS)
+    if (result != WEIR_OK)
+        return result;
+    result = weir_rundown_register(rundown, wr_modules_rundown, NULL, error);
+    if (result == WEIR_OK || result == WEIR_EXISTS) /* by an attempt that failed later */
         result = weir_provider_watch(runtime, watch, NULL, error);
     return result;
 }

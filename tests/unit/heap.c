@@ -528,6 +528,37 @@ static void test_stop_in_a_walk(void **state)
     weir_heap_unregister();
 }
 
+static bool register_again(void)
+{
+    struct weir_provider *own;
+    struct weir_error error;
+    struct weir_heap_host host = WEIR_HEAP_HOST_INIT;
+    host.request = ask;
+    host.walk = walk_all;
+    if (weir_provider_create("Microsoft-Windows-DotNETRuntime", NULL, NULL, &own, NULL) !=
+            WEIR_OK ||
+        weir_heap_register(&host, &error) != WEIR_EXISTS || !strstr(error.text, "DotNETRuntime"))
+        return false;
+    weir_provider_destroy(own);
+    if (weir_heap_register(&host, NULL) != WEIR_OK)
+        return false;
+    start(SNAPSHOT, WEIR_MODE_BLOCK);
+    return asked == 1 && weir_heap_serve() == 1;
+}
+
+/* A host that has such a provider itself is refused, and may try again without. In a child, since the
+ * library's provider stays. */
+static void test_provider_of_the_hosts(void **state)
+{
+    (void)state;
+    int status = 0;
+    pid_t child = fork();
+    if (child == 0)
+        _exit(register_again() ? 0 : 1);
+    assert_int_equal(waitpid(child, &status, 0), child);
+    assert_int_equal(status, 0);
+}
+
 static void test_hosts(void **state)
 {
     (void)state;
@@ -568,12 +599,19 @@ int main(void)
 {
     heap_make();
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_hosts),          cmocka_unit_test(test_bytes),
-        cmocka_unit_test(test_names),          cmocka_unit_test(test_capacities),
-        cmocka_unit_test(test_sessions),       cmocka_unit_test(test_no_safe_point),
-        cmocka_unit_test(test_no_memory),      cmocka_unit_test(test_slow_walk),
-        cmocka_unit_test(test_drop),           cmocka_unit_test(test_visits),
-        cmocka_unit_test(test_stop_in_a_walk), cmocka_unit_test(test_late_host_and_fork),
+        cmocka_unit_test(test_provider_of_the_hosts),
+        cmocka_unit_test(test_hosts),
+        cmocka_unit_test(test_bytes),
+        cmocka_unit_test(test_names),
+        cmocka_unit_test(test_capacities),
+        cmocka_unit_test(test_sessions),
+        cmocka_unit_test(test_no_safe_point),
+        cmocka_unit_test(test_no_memory),
+        cmocka_unit_test(test_slow_walk),
+        cmocka_unit_test(test_drop),
+        cmocka_unit_test(test_visits),
+        cmocka_unit_test(test_stop_in_a_walk),
+        cmocka_unit_test(test_late_host_and_fork),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
