@@ -10,6 +10,7 @@
  *     report=1     on_error prints "error RESULT TEXT"
  *     slow_ms=N    Demo's watcher takes so long when a session begins to want it
  *     heap=N       a heap of N objects, each of which refers to the next one; prints "walked WALKS"
+ *     busy=1       nothing walks this heap before command "walk"
  *     wait=1       prints "resumed RESULT" when weir_server_wait_for_resume() has returned
  *
  * It prints "ready RESULT TEXT" after the start. What tools ask of provider Demo is printed as
@@ -21,6 +22,7 @@
  *     flood THREADS N   each thread emits N Ticks, N = 0: until "quiet": "flooding"
  *     join, quiet       waits for these threads; ends them: "flooded WRITTEN REFUSED"
  *     status            "status running=0|1 suspended=0|1 connections=N sessions=N ports=N written=N path=PATH"
+ *     walk              reaches a safe point: "walked WALKS"
  *     stop, start       "stopped RESULT", "started RESULT"
  *     fork 0|1          "forked PID"; the child, which may start a server, prints "child RESULT
  *                       running=0|1" with its own view, and exits on SIGTERM
@@ -52,7 +54,7 @@ WEIR_PROVIDER_DEFINE(Demo, DEMO_EVENTS)
 #define THREADS_MAX 16
 
 static struct weir_server_config config = WEIR_SERVER_CONFIG_INIT;
-static bool waits, reports;
+static bool waits, reports, is_busy;
 static uint32_t slow_ms, heap_nodes;
 
 static struct {
@@ -140,10 +142,16 @@ static void heap_walk(void *unused, struct weir_heap_graph *graph)
     }
 }
 
+static void heap_serve(void)
+{
+    say("walked %u", weir_heap_serve());
+}
+
 static void *heap_thread(void *unused)
 {
     while (sem_wait(&heap_asked) == 0)
-        say("walked %u", weir_heap_serve());
+        if (!is_busy)
+            heap_serve();
     return unused;
 }
 
@@ -321,6 +329,7 @@ static void option(const char *text)
         {"asked", NULL, NULL, &config.only_if_asked},
         {"no_default", NULL, NULL, &config.no_default_port},
         {"forced", NULL, NULL, &config.default_port_forced},
+        {"busy", NULL, NULL, &is_busy},
         {"wait", NULL, NULL, &waits},
         {"report", NULL, NULL, &reports},
     };
@@ -366,6 +375,8 @@ static bool command(char *line)
         show_status();
     else if (strcmp(name, "start") == 0)
         start("started");
+    else if (strcmp(name, "walk") == 0)
+        heap_serve();
     else if (strcmp(name, "stop") == 0 || strcmp(name, "quit") == 0)
         stop();
     else if (strcmp(name, "fork") == 0)

@@ -7,7 +7,8 @@ import harness
 import ipc
 
 RECORDINGS = pathlib.Path(__file__).parent / "recordings"
-WITHOUT_BLOCK = ("gcdump-collect", "trace-block")  # recorded with a runtime that has no Block
+WITHOUT_BLOCK = ("gcdump-collect", "gcdump-mute2", "trace-block")  # recorded with a runtime that has no Block
+HOST_IS_BUSY = ("gcdump-mute2",)  # recorded with a tool that saw nothing of the heap
 
 
 class Replay:
@@ -26,7 +27,7 @@ class Replay:
         return b"".join(self.names.get(word) or bytes.fromhex(word) for word in words)
 
     def run(self, lines):
-        steps = {">": self.request, "<": self.reply, "+": self.advertised, "~": self.stream_begins, ".": self.closed}
+        steps = {">": self.request, "<": self.reply, "!": self.refused, "+": self.advertised, "~": self.stream_begins, ".": self.closed}
         for line in lines:
             words = line.split()
             if words == ["exits"]:
@@ -45,6 +46,10 @@ class Replay:
         if number not in self.connections:
             self.connections[number] = ipc.dial(self.host.path)
         self.connections[number].sendall(self.bytes_of(words))
+
+    def refused(self, *_):
+        """The proxy's connection, through which nothing comes."""
+        ipc.dial(self.host.path).close()
 
     def reply(self, number, *words):
         connection = self.connections[number]
@@ -77,26 +82,27 @@ class Replay:
 class ReplayOfHeap(Replay):
     """Of a tool that wants a snapshot of the heap, from a host that has one of 3,000 objects."""
     NODES = 3000
+    RUNTIME = "Microsoft-Windows-DotNETRuntime"
 
-    def __init__(self, *arguments):
-        super().__init__(*arguments)
-        self.runtime = "Microsoft-Windows-DotNETRuntime"
-        self.snapshots = []
+    def __init__(self, case, host, is_busy):
+        super().__init__(case, host, None)
+        self.is_busy, self.wanted, self.snapshots = is_busy, set(), 0
 
     def request(self, number, *words):
         super().request(number, *words)
-        if self.runtime.encode("utf-16le") in self.bytes_of(words):
-            self.snapshots.append(number)
+        if self.RUNTIME.encode("utf-16le") in self.bytes_of(words):
+            self.wanted.add(number)
 
     def stream_begins(self, number):
-        if number not in self.snapshots:
+        if number not in self.wanted:
             super().stream_begins(number)
             return
         self.case.assertEqual(ipc.receive(self.connections[number], 8), b"Nettrace")
-        self.case.assertEqual(self.host.expect("walked"), "1")
+        if not self.is_busy:
+            self.case.assertEqual(self.host.expect("walked"), "1")
 
     def closed(self, number):
-        if number not in self.snapshots:
+        if number not in self.wanted:
             super().closed(number)
             return
         rest = ipc.receive_all(self.connections[number])
@@ -104,22 +110,31 @@ class ReplayOfHeap(Replay):
             self.check(harness.Stream(b"Nettrace" + rest))
 
     def check(self, stream):
-        found = {name: [event["fields"] for event in stream.events(self.runtime, name)]
+        self.snapshots += 1
+        found = {name: [event["fields"] for event in stream.events(self.RUNTIME, name)]
                  for name in ("GCStart", "GCBulkNode", "GCBulkEdge", "GCEnd")}
+        self.case.assertEqual(stream.lost, 0)
+        if self.is_busy:
+            self.case.assertEqual(found["GCBulkNode"], [])
+            return
         self.case.assertEqual([(e["Depth"], e["Reason"], e["Type"]) for e in found["GCStart"]], [(2, 1, 0)])
         self.case.assertEqual([e["Count"] for e in found["GCEnd"]], [found["GCStart"][0]["Count"]])
         self.case.assertEqual(sum(e["Count"] for e in found["GCBulkNode"]), self.NODES)
         self.case.assertEqual(sum(e["Count"] for e in found["GCBulkEdge"]), self.NODES - 1)
         self.case.assertEqual([e["Index"] for e in found["GCBulkNode"]], list(range(len(found["GCBulkNode"]))))
-        self.case.assertEqual(stream.lost, 0)
 
 
 class Recordings(harness.InDirectory):
-    """One test for each file, added below."""
+    """One test for each file, and one with a heap for each of dotnet-gcdump's; added below."""
+
+    @staticmethod
+    def read(name):
+        """Its lines, and the options of the host."""
+        lines = (RECORDINGS / f"{name}.txt").read_text(encoding="utf-8").splitlines()[1:]
+        return lines, {"default": "Demo:0xff:5", **({"block_ms": 0} if name in WITHOUT_BLOCK else {})}
 
     def replay(self, name):
-        lines = (RECORDINGS / f"{name}.txt").read_text(encoding="utf-8").splitlines()[1:]
-        options = {"default": "Demo:0xff:5", **({"block_ms": 0} if name in WITHOUT_BLOCK else {})}
+        lines, options = self.read(name)
         if "-launch" not in name:
             with harness.Host(**options) as host, contextlib.closing(Replay(self, host, None)) as tool:
                 tool.run(lines)
@@ -131,31 +146,31 @@ class Recordings(harness.InDirectory):
             tool.run(lines)
         self.assertEqual(host.expect("resumed"), "ok")
 
-
-    def replay_with_heap(self, name, **options):
-        lines = (RECORDINGS / f"{name}.txt").read_text(encoding="utf-8").splitlines()[1:]
-        with (harness.Host(default="Demo:0xff:5", heap=ReplayOfHeap.NODES, **options) as host,
-              contextlib.closing(ReplayOfHeap(self, host, None)) as tool):
+    def replay_with_heap(self, name):
+        lines, options = self.read(name)
+        is_busy = name in HOST_IS_BUSY
+        with (harness.Host(heap=ReplayOfHeap.NODES, busy=int(is_busy), **options) as host,
+              contextlib.closing(ReplayOfHeap(self, host, is_busy)) as tool):
             tool.run(lines)
-            self.assertEqual(len(tool.snapshots), 1 + (name in WITHOUT_BLOCK))
+            self.assertEqual(tool.snapshots, 1)
+            self.assertEqual(host.ask("walk", "walked"), "0")  # nobody waits for one any more
+            host.none_left()
 
     def test_trace_of_a_host_with_a_heap(self):
         """Which has the provider that dotnet-trace asks for, but none of the events: the default is still what it gets."""
-        lines = (RECORDINGS / "trace-collect.txt").read_text(encoding="utf-8").splitlines()[1:]
-        with harness.Host(default="Demo:0xff:5", heap=10) as host, contextlib.closing(Replay(self, host, None)) as tool:
+        lines, options = self.read("trace-collect")
+        with harness.Host(heap=10, **options) as host, contextlib.closing(Replay(self, host, None)) as tool:
             tool.run(lines)
 
-    def test_gcdump_of_a_heap_in_block(self):
-        self.replay_with_heap("gcdump-block")
 
-    def test_gcdump_of_a_heap_without_block(self):
-        self.replay_with_heap("gcdump-collect", block_ms=0)
+def add_test(name, replay):
+    setattr(Recordings, f"test_{name.replace('-', '_')}", replay)
 
 
 for path in RECORDINGS.glob("*.txt"):
-    def test(self, name=path.stem):
-        self.replay(name)
-    setattr(Recordings, f"test_{path.stem.replace('-', '_')}", test)
+    add_test(path.stem, lambda self, name=path.stem: self.replay(name))
+    if path.stem.startswith("gcdump-"):
+        add_test(f"{path.stem}_of_a_heap", lambda self, name=path.stem: self.replay_with_heap(name))
 
 if __name__ == "__main__":
     harness.main()
