@@ -2,6 +2,7 @@
 #include "lane/name.h"
 
 #include <string.h>
+#include "base/utf8.h"
 #include "lane/thread.h"
 #include "os/os.h"
 
@@ -34,23 +35,6 @@ static void put_system(struct wr_thread *thread, enum wr_name_origin origin)
     put(thread, &text, origin);
 }
 
-static bool continues(char byte)
-{
-    return ((unsigned char)byte & 0xC0) == 0x80;
-}
-
-/* The bytes of `text` that are kept: whole characters. */
-static size_t fitting(const char *text)
-{
-    size_t bytes = strnlen(text, WR_THREAD_NAME_BYTES);
-    if (bytes < WR_THREAD_NAME_BYTES)
-        return bytes;
-    size_t most = WR_THREAD_NAME_BYTES - 1;
-    for (bytes = most; bytes > most - 3 && continues(text[bytes]);)
-        bytes--;
-    return continues(text[bytes]) ? most : bytes; /* not UTF-8 */
-}
-
 WR_COLD void wr_thread_name_ask(struct wr_thread *thread)
 {
     if (origin_of(thread) != WR_NAME_HOST)
@@ -62,7 +46,7 @@ WR_COLD void wr_thread_name_give(struct wr_thread *thread, const char *text)
     union wr_name_text own = {{0}};
     uint64_t signals = wr_os_signals_block();
     if (text && *text) {
-        memcpy(own.bytes, text, fitting(text));
+        memcpy(own.bytes, text, wr_utf8_fitting(text, WR_THREAD_NAME_BYTES - 1));
         put(thread, &own, WR_NAME_HOST);
     } else {
         put_system(thread, WR_NAME_SYSTEM);

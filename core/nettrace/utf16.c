@@ -4,6 +4,7 @@
 
 #include <string.h>
 #include "base/compiler.h"
+#include "base/utf8.h"
 
 #define BLOCK 16u
 #define HALF  8u
@@ -61,11 +62,6 @@ static unsigned char *put_unit(unsigned char *out, uint32_t unit)
     return out + 2;
 }
 
-static bool is_continuation(unsigned char byte)
-{
-    return (byte & 0xC0) == 0x80;
-}
-
 /* Decodes one code point of 2 to 4 bytes; returns how many, or 0 if the first byte begins none. */
 static uint32_t decode(const unsigned char *text, uint32_t count, uint32_t *code_point)
 {
@@ -78,7 +74,7 @@ static uint32_t decode(const unsigned char *text, uint32_t count, uint32_t *code
         return 0;
     uint32_t value = text[0] & (0x7Fu >> length);
     for (uint32_t i = 1; i < length; i++) {
-        if (!is_continuation(text[i]))
+        if (!wr_utf8_continues(text[i]))
             return 0;
         value = value << 6 | (text[i] & 0x3Fu);
     }

@@ -5,6 +5,7 @@
 #include <string.h>
 #include "base/atomic.h"
 #include "base/compiler.h"
+#include "base/utf8.h"
 #include "lane/record.h"
 #include "lane/segment.h"
 #include "nettrace/writer.h"
@@ -96,12 +97,10 @@ static void put(struct element *element, uint64_t value, uint32_t bytes)
 
 static void put_name(struct element *element, const char *name)
 {
-    uint32_t bytes = name ? (uint32_t)strnlen(name, NAME_BYTES_MAX + 1) : 0;
-    if (bytes > NAME_BYTES_MAX)
-        for (bytes = NAME_BYTES_MAX; bytes > 0 && ((unsigned char)name[bytes] & 0xC0) == 0x80;)
-            bytes--;
-    unsigned char *end = wr_utf16_from_text((const unsigned char *)(name ? name : ""), bytes,
-                                            element->bytes + element->length);
+    const char *text = name ? name : "";
+    uint32_t bytes = (uint32_t)wr_utf8_fitting(text, NAME_BYTES_MAX);
+    unsigned char *end =
+        wr_utf16_from_text((const unsigned char *)text, bytes, element->bytes + element->length);
     element->length = (uint32_t)(end - element->bytes);
 }
 

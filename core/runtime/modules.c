@@ -1,6 +1,7 @@
 #include "runtime/modules.h"
 
 #include <string.h>
+#include "base/utf8.h"
 #include "event/event.h"
 #include "os/os.h"
 #include "runtime/dotnet.h"
@@ -21,7 +22,7 @@ static void path_copy(char *to, const char *path)
 {
     size_t bytes = path ? strlen(path) : 0;
     const char *from = bytes < PATH_BYTES ? path : path + bytes - (PATH_BYTES - 1);
-    while (from && ((unsigned char)*from & 0xC0) == 0x80) /* not in the middle of a character */
+    while (from && wr_utf8_continues((unsigned char)*from)) /* not in the middle of a character */
         from++;
     memcpy(to, from ? from : "", from ? strlen(from) + 1 : 1);
 }

@@ -88,7 +88,7 @@ struct snapshot {
     uint64_t lost;
     char reason[128];
     unsigned char nodes[sizeof nodes + 64], edges[sizeof edges / 8 * 12 + 64];
-    size_t node_bytes, edge_bytes;
+    size_t node_bytes, edge_bytes, type_bytes;
 };
 
 static uint32_t u32_at(const struct wt_event *event, uint32_t offset)
@@ -138,6 +138,7 @@ static void on_event(void *context, const struct wt_event *event)
         break;
     case 15:
         found->types += u32_at(event, 0);
+        found->type_bytes += event->payload_size - 6;
         break;
     case 16:
         values_take(found, event, 21, root, &root_bytes);
@@ -238,12 +239,13 @@ static void test_capacities(void **state)
     weir_heap_unregister();
 }
 
-/* Names are cut at 1,000 bytes, whatever is in them. */
+/* Names are cut at 1,000 bytes, between characters if they have any. */
 static void walk_names(void *context, struct weir_heap_graph *graph)
 {
-    static char long_name[2001], broken[1101];
+    static char long_name[2002] = "x", broken[1101];
     (void)context;
-    memset(long_name, 'x', sizeof long_name - 1);
+    for (uint32_t at = 1; at + 1 < sizeof long_name; at += 2)
+        memcpy(long_name + at, "\xC3\xA4", 2);
     memset(broken, 0x80, sizeof broken - 1);
     weir_heap_type(graph, 8, long_name, 0, 0);
     weir_heap_type(graph, 10, broken, 0, 0);
@@ -259,6 +261,7 @@ static void test_names(void **state)
     assert_int_equal(weir_heap_serve(), 1);
     struct snapshot *found = stop(session);
     assert_int_equal(found->types, 3);
+    assert_int_equal(found->type_bytes, 3 * 29 + 2 * (500 + 1) + 2 * (1000 + 1) + 2);
     assert_int_equal(found->statics, 1);
     assert_int_equal(found->ends, 1);
     weir_heap_unregister();
