@@ -1,8 +1,9 @@
 """Takes the samples of claims: each once a round, rounds interleaved, within a time.
 
-A sample is a command: "weir-bench NAME", "weir-stress OPTIONS", "peer NAME CASE THREADS", "count" (./dev bench count) or
-"weir-footprint". It has one row of fields, or several, each with the state of the machine before and after. A peer without its package is Unavailable, which makes claims skipped; what goes wrong is runs.Failed,
-which makes them failed.
+A sample is a command: "weir-bench NAME", "weir-stress OPTIONS", "peer NAME CASE THREADS", "count" (./dev bench count),
+"weir-footprint" or "heap-graph TABLES" (of each shape of a Lua program). It has one row of fields, or several, each with the
+state of the machine before and after. A peer without its package is Unavailable, which makes claims skipped; what goes wrong is
+runs.Failed, which makes them failed.
 """
 import contextlib
 import os
@@ -11,11 +12,14 @@ import shlex
 import sys
 import time
 
-from bench.judge import benchmark, builds, claims, claims_judge, convert, points, process, state
+from bench.judge import benchmark, builds, claims, claims_judge, convert, heap_graph, points, process, state
 from bench.peers import rig, runner as peers
 from bench.stress import matrix, runs
 
-PROGRAMS = ("weir-bench", "weir-stress", "weir-footprint")
+# Each kind of command but those of peers and counts, with the programs that it needs.
+PROGRAMS = {name: (name,) for name in ("weir-bench", "weir-stress", "weir-footprint")} | {"heap-graph": ("weir", "lua-host")}
+# How a program is built: its target and preset; others have the target of their name, in the preset bench.
+BUILT = {"weir": (["weir_tool"], "release"), "lua-host": (["lua-host"], "release")}
 COUNT = [sys.executable, "-B", "-m", "bench.judge.cmd_count", "--json"]
 
 
@@ -38,7 +42,7 @@ class Sources:
 
     def path(self, name):
         if name not in self.found:
-            folder = self.folder or os.path.join(builds.build(None, [name]), "bin")
+            folder = self.folder or os.path.join(builds.build(None, *BUILT.get(name, ([name],))), "bin")
             self.found[name] = os.path.join(folder, name)
             if not os.access(self.found[name], os.X_OK):
                 raise runs.Failed(f"{self.found[name]}: there is no such program")
@@ -50,7 +54,8 @@ class Sources:
         for program in sorted({each[0] for each in words} - {"count", "peer"}):
             if program not in PROGRAMS:
                 raise runs.Failed(f"'{program}' is none of the programs {', '.join(PROGRAMS)}")
-            self.path(program)
+            for name in PROGRAMS[program]:
+                self.path(name)
         stress = {option for each in words if each[0] == "weir-stress" for option in each}
         if stress & {"bottleneck", "grant"}:
             self.settings["bottleneck_sink"] = matrix.bottleneck_sink(self.stress(), 1)
@@ -76,6 +81,8 @@ class Sources:
             return {row["name"]: row["value"] for row in report["rows"]}
         if words[0] == "weir-stress":
             run = lambda: self.take_stress(words[1:] + ["--seed", str(seed)], timeout_s)
+        elif words[0] == "heap-graph":
+            run = lambda: heap_graph.take(self.path("weir"), self.path("lua-host"), int(words[1]), timeout_s)
         else:
             run = lambda: self.take_json([self.path(words[0]), *words[1:]], timeout_s)
         return state.around(self.path("weir-machine"), run)
