@@ -60,7 +60,7 @@ LISTS = (
 # after a test's name and a colon the functions in it. Other words in backquotes are not names of tests.
 TESTS, HOSTS = "tests/README.md", "core/HOSTS.md"
 SOURCES = ((re.compile(r"^unit_(\w+?)(_\d+)?$"), "tests/unit/{}.c"), (re.compile(r"^(stress_\w+?)(_\d+)?$"), "stress/{}.c"),
-           (re.compile(r"^format_(\w+)$"), "tests/format/test_{}.*"), (re.compile(r"^package_(\w+?)(_long)?$"), "tests/package/{}/way.py"),
+           (re.compile(r"^format_(\w+?)(_long)?$"), "tests/format/test_{}.*"), (re.compile(r"^package_(\w+?)(_long)?$"), "tests/package/{}/way.py"),
            (re.compile(r"^(lua-host|python-host)$"), "examples/{}/tests/test_*.py"))
 NAMED = re.compile(r"`([^`]*)`(:?)")
 # On the second page, all that follows the first heading is rows, and each names a test in its last cell, or a command that
