@@ -1,10 +1,12 @@
-"""Compares the counts of `weir stat` in real traces with TraceEvent's; the traces break no rule."""
+"""Compares the events, payloads, fields, stacks and losses of real traces with TraceEvent's; the traces break no rule."""
 
 import json
 import pathlib
+import struct
 import subprocess
 import sys
 import unittest
+import zlib
 
 WEIR, DATA = sys.argv[1], pathlib.Path(sys.argv[2])
 TOTALS = {
@@ -29,14 +31,44 @@ def dump(*arguments):
     return [json.loads(line) for line in weir("dump", "--json", *arguments).splitlines()]
 
 
+def found_by_traceevent(name):
+    return json.loads((DATA / f"{name}.counts.json").read_text(encoding="utf-8"))
+
+
+def add_event(row, event):
+    """To the members that the rows of *.counts.json have. The sums are of CRC-32s, and so do not depend on the order."""
+    stack = event["stack"]
+    for key, more in (("count", 1), ("payload_bytes", event["payloadBytes"]), ("payload_sum", zlib.crc32(bytes.fromhex(event.get("payload", "")))),
+                      ("stacks", bool(stack)), ("frames", len(stack)), ("stack_sum", zlib.crc32(struct.pack(f"<{len(stack)}Q", *stack)))):
+        row[key] = row.get(key, 0) + more
+
+
+def comparable(rows, events):
+    """Of TraceEvent's rows and ours, what both have. It has no stacks of some ids, and we have no bytes where there are fields."""
+    for theirs in rows:
+        ours = dict(events[theirs["provider"], theirs["event_id"]])
+        for key in [key for key, value in theirs.items() if value is None]:
+            del theirs[key], ours[key]
+        if ours["payload_sum"] == 0:
+            del theirs["payload_sum"], ours["payload_sum"]
+        yield theirs, {"provider": theirs["provider"], "event_id": theirs["event_id"], **ours}
+
+
+def as_traceevent_has_it(event):
+    """An opcode without a name stands behind the event's name, and an array of characters is a text."""
+    fields = {name: "".join(value) if isinstance(value, list) and isinstance(value[0], str) else value for name, value in event["fields"].items()}
+    name = event["name"] + (f"/{event['opcode']}" if event.get("opcode") else "")
+    return {"provider": event["provider"], "event_id": event["id"], "event_name": name, "thread": event["thread"], "fields": fields}
+
+
 class RealTraces(unittest.TestCase):
     def test_counts(self):
         for name, total in TOTALS.items():
             with self.subTest(name):
                 stat = json.loads(weir("stat", "--json", trace(name)))
-                self.assertEqual((stat["status"], stat["eventCount"], stat["lost"]), ("complete", total, 0))
+                theirs = found_by_traceevent(name)
+                self.assertEqual((stat["status"], stat["eventCount"], stat["lost"]), ("complete", total, theirs["events_lost"]))
                 self.assertEqual(sum(thread["events"] for thread in stat["threads"]), total)
-                theirs = json.loads((DATA / f"{name}.counts.json").read_text(encoding="utf-8"))
                 self.assertEqual(theirs["events"], total)
                 wanted = {(row["provider"], row["event_id"]): row["count"] for row in theirs["counts"]}
                 counts = {}
@@ -44,6 +76,20 @@ class RealTraces(unittest.TestCase):
                     key = row["provider"], row["id"]
                     counts[key] = counts.get(key, 0) + row["count"]
                 self.assertEqual(counts, wanted)
+
+    def test_payloads_and_stacks(self):
+        for name in TOTALS:
+            with self.subTest(name):
+                events, described, theirs = {}, [], found_by_traceevent(name)
+                for event in dump("--stacks", trace(name)):
+                    add_event(events.setdefault((event["provider"], event["id"]), {}), event)
+                    described += [event] if "fields" in event else []
+                described.sort(key=lambda event: event["ns"])
+                self.assertEqual([as_traceevent_has_it(event) for event in described], theirs["described"])
+                self.assertEqual(events.keys(), {(row["provider"], row["event_id"]) for row in theirs["counts"]})
+                self.assertLessEqual({row["event_id"] for row in theirs["counts"] if row["stacks"] is None}, {144, 150, 190})
+                for wanted, found in comparable(theirs["counts"], events):
+                    self.assertEqual(found, wanted)
 
     def test_no_findings(self):
         for name in TOTALS:

@@ -137,8 +137,9 @@ class Readers:
             raise Failed(f"dotnet-gcdump {arguments[0]}, exit status {done.returncode}:\n    {tail(done)}")
         return done.stdout
 
-    def summary(self, file, payloads=0):
-        done = call([self.dotnet, self.summary_dll, "--payloads", payloads, file], 300, env=self.env)
+    def summary(self, file, payloads=0, details=False):
+        options = ["--payloads", payloads, *(["--details"] if details else [])]
+        done = call([self.dotnet, self.summary_dll, *options, file], 300, env=self.env)
         try:
             result = json.loads(done.stdout)
         except ValueError:

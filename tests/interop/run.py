@@ -132,29 +132,34 @@ def check_expectation(readers, file, expect_file):
 
 
 def counts_of(readers, file):
-    summary = readers.summary(file)
+    """What TraceEvent finds, but for its own form of a trace, which alone has stacks, and lacks some of the events: null."""
+    summary = readers.summary(file, details=True)
     if not summary["rising"]:
         raise Failed(f"timestamps step back: {summary['first_violation']}")
-    rows = {}
-    for row in summary["counts"]:
-        key = (row["provider"], row["event_id"])
-        rows[key] = rows.get(key, 0) + row["count"]
+    rows = summary["details"]["rows"]
+    for row in rows:
+        logged = row.pop("logged")
+        if logged not in (0, row["count"]):
+            raise Failed(f"of {row['count']} events {row['provider']}/{row['event_id']}, {logged} may have stacks")
+        if not logged:
+            row.update(stacks=None, frames=None, stack_sum=None)
     return {"file": file.name, "reader": READER, "events": summary["events"], "events_lost": summary["events_lost"],
-            "counts": [{"provider": p, "event_id": i, "count": n} for (p, i), n in sorted(rows.items())]}
+            "counts": rows, "described": summary["details"]["described"]}
 
 
 def write_counts(readers, file):
-    counts = counts_of(readers, file)
-    rows = ",\n".join("    " + json.dumps(row) for row in counts.pop("counts"))
-    head = ",\n".join(f"  {json.dumps(k)}: {json.dumps(v)}" for k, v in counts.items())
-    file.with_suffix(".counts.json").write_text(f'{{\n{head},\n  "counts": [\n{rows}\n  ]\n}}\n', encoding="utf-8")
+    members = []
+    for key, value in counts_of(readers, file).items():
+        rows = ",\n".join("    " + json.dumps(row) for row in value) if isinstance(value, list) else ""
+        members.append(f"  {json.dumps(key)}: " + (f"[\n{rows}\n  ]" if rows else json.dumps(value)))
+    file.with_suffix(".counts.json").write_text("{\n" + ",\n".join(members) + "\n}\n", encoding="utf-8")
     return f"wrote {file.with_suffix('.counts.json').name}"
 
 
 def check_counts(readers, file):
     got, want = counts_of(readers, file), json.loads(file.with_suffix(".counts.json").read_text(encoding="utf-8"))
     if got != want:
-        table = [{f"{r['provider']}/{r['event_id']}": r["count"] for r in c.pop("counts")} for c in (got, want)]
+        table = [{f"{r['provider']}/{r['event_id']}": r for r in c.pop("counts")} for c in (got, want)]
         raise Failed("\n    ".join([*differences("member", got, want), *differences("events", *table)]) or "the rows are in another order")
     return f"{got['events']} events, {got['events_lost']} lost, {len(got['counts'])} ids"
 
@@ -339,7 +344,7 @@ def arguments():
     sub = command("summary", run_summary, "print TraceEvent's summary of a file")
     sub.add_argument("file", type=path)
     sub.add_argument("--payloads", type=int, default=0, metavar="N", help="include the first N events of each id")
-    sub = command("counts", run_counts, "compare TraceEvent's counts with the *.counts.json beside each file")
+    sub = command("counts", run_counts, "compare what TraceEvent finds with the *.counts.json beside each file")
     sub.add_argument("files", nargs="+", help="traces, or folders of them")
     sub.add_argument("--write", action="store_true", help="write the *.counts.json instead")
     sub = command("traceevent", run_traceevent, "compare TraceEvent's summary with an expectation")

@@ -1,7 +1,7 @@
-// traceevent-summary [--payloads N] FILE...
+// traceevent-summary [--payloads N] [--details] FILE...
 //
 // Reads nettrace files with the TraceEvent library and prints what it found: one JSON object per
-// line and file. A file that TraceEvent refuses gives {"file": ..., "error": ...} and exit
+// line and file. With --details, also what is in the payloads and stacks of each id. A file that TraceEvent refuses gives {"file": ..., "error": ...} and exit
 // status 1. This program must not interpret the format itself; it only prints what the library
 // reports.
 
@@ -10,22 +10,28 @@ using System.Globalization;
 using System.Text;
 using Microsoft.Diagnostics.Tracing;
 using Microsoft.Diagnostics.Tracing.EventPipe;
+using Microsoft.Diagnostics.Tracing.Etlx;
 using Microsoft.Diagnostics.Tracing.Parsers;
 using Microsoft.Diagnostics.Tracing.Parsers.Clr;
 
 int payloads = 0;
-bool usable = true;
+bool usable = true, details = false;
 var files = new List<string>();
 for (int i = 0; i < args.Length; i++)
 {
     if (args[i] == "--payloads" && i + 1 < args.Length && int.TryParse(args[++i], out payloads) && payloads >= 0)
         continue;
+    if (args[i] == "--details")
+    {
+        details = true;
+        continue;
+    }
     usable &= !args[i].StartsWith("--");
     files.Add(args[i]);
 }
 if (!usable || files.Count == 0)
 {
-    Console.Error.WriteLine("usage: traceevent-summary [--payloads N] FILE...");
+    Console.Error.WriteLine("usage: traceevent-summary [--payloads N] [--details] FILE...");
     return 2;
 }
 
@@ -36,6 +42,8 @@ foreach (string file in files)
     try
     {
         result = new Summary(payloads).Read(file);
+        if (details)
+            ((Dictionary<string, object?>)result)["details"] = new Details().Read(file);
     }
     catch (Exception e)
     {
@@ -137,6 +145,103 @@ sealed class Summary(int payloadsPerEvent)
 
     static Dictionary<string, object?> Field(string name, object? value) =>
         new() { ["name"] = name, ["type"] = value?.GetType().Name, ["value"] = value };
+}
+
+/// Of each id, sums that hold whatever the order of events is: of their payloads, and of their stacks. And all payloads
+/// whose fields are described in the file.
+sealed class Details
+{
+    sealed class Row
+    {
+        public long Count, PayloadBytes, PayloadSum, Logged, Stacks, Frames, StackSum;
+    }
+
+    static readonly uint[] crcTable = Enumerable.Range(0, 256)
+        .Select(i => Enumerable.Range(0, 8).Aggregate((uint)i, (c, _) => (c & 1) != 0 ? c >> 1 ^ 0xEDB88320 : c >> 1)).ToArray();
+    readonly SortedDictionary<(string Provider, int Id), Row> rows = new();
+    readonly List<object> described = new();
+
+    static long Crc(ReadOnlySpan<byte> bytes)
+    {
+        uint crc = ~0u;
+        foreach (byte b in bytes)
+            crc = crcTable[(byte)crc ^ b] ^ crc >> 8;
+        return ~crc;
+    }
+
+    Row Of(TraceEvent data)
+    {
+        var key = (data.ProviderName, (int)data.ID);
+        if (!rows.TryGetValue(key, out Row? row))
+            rows[key] = row = new Row();
+        return row;
+    }
+
+    public object Read(string file)
+    {
+        using (var source = new EventPipeEventSource(file))
+        {
+            source.AllEvents += OnEvent;
+            source.Dynamic.All += OnDescribed;
+            source.Process();
+        }
+        ReadStacks(file);
+        return new Dictionary<string, object?> {
+            ["rows"] = rows.Select(r => new Dictionary<string, object?> {
+                ["provider"] = r.Key.Provider, ["event_id"] = r.Key.Id, ["count"] = r.Value.Count,
+                ["payload_bytes"] = r.Value.PayloadBytes, ["payload_sum"] = r.Value.PayloadSum, ["logged"] = r.Value.Logged,
+                ["stacks"] = r.Value.Stacks, ["frames"] = r.Value.Frames, ["stack_sum"] = r.Value.StackSum }),
+            ["described"] = described };
+    }
+
+    void OnEvent(TraceEvent data)
+    {
+        Row row = Of(data);
+        byte[] payload = data.EventData();
+        row.Count++;
+        row.PayloadBytes += payload.Length;
+        row.PayloadSum += Crc(payload);
+    }
+
+    void OnDescribed(TraceEvent data)
+    {
+        if (data.PayloadNames.Length == 0)
+            return;
+        described.Add(new Dictionary<string, object?> {
+            ["provider"] = data.ProviderName, ["event_id"] = (int)data.ID, ["event_name"] = data.EventName, ["thread"] = data.ThreadID,
+            ["fields"] = data.PayloadNames.Select((name, i) => new KeyValuePair<string, object?>(name, data.PayloadValue(i))).ToList() });
+    }
+
+    /// Only the library's own form of a trace has the stacks. Some events are left out of it.
+    void ReadStacks(string file)
+    {
+        string folder = Directory.CreateTempSubdirectory("weir-interop-").FullName;
+        try
+        {
+            string converted = TraceLog.CreateFromEventPipeDataFile(file, Path.Combine(folder, "trace.etlx"));
+            using var log = new TraceLog(converted);
+            foreach (TraceEvent data in log.Events)
+                OnLogged(data);
+        }
+        finally
+        {
+            Directory.Delete(folder, true);
+        }
+    }
+
+    void OnLogged(TraceEvent data)
+    {
+        Row row = Of(data);
+        row.Logged++;
+        var addresses = new List<byte>();
+        for (TraceCallStack? frame = data.CallStack(); frame != null; frame = frame.Caller)
+            addresses.AddRange(BitConverter.GetBytes(frame.CodeAddress.Address));
+        if (addresses.Count == 0)
+            return;
+        row.Stacks++;
+        row.Frames += addresses.Count / 8;
+        row.StackSum += Crc(addresses.ToArray());
+    }
 }
 
 /// The heap that the events describe, rebuilt as dotnet-gcdump does: of the first blocking collection that was
