@@ -173,6 +173,36 @@ class Filters(Case):
                          [("main", "8", "5", "4"), ('work, "er"', "3", "4", "0"), ("", "6", "0", "0")])
         run("stat", "--csv=odd", self.trace, code=2)
 
+    def test_csv_of_events(self):
+        """The last column is what the text has behind the event's name; RFC 4180 puts each quote twice."""
+        arguments = ("--event", "Tock", "--event", "ThreadName")
+        text = run("dump", "--csv", *arguments, self.trace, code=3).stdout.decode()
+        self.assertEqual(text.split("\r\n")[:2], ["ns,provider,event,id,version,capture_thread,thread,thread_name,number,fields",
+                                                 '11,Weir,ThreadName,4,0,7,7,,2,"CaptureThread=1 ThreadId=1 Name=""main"""'])
+        rows = list(csv.DictReader(io.StringIO(text, newline="")))
+        events = dump(*arguments, self.trace, code=3)
+        self.assertEqual([(int(row["ns"]), row["event"], int(row["number"]), row["thread_name"]) for row in rows],
+                         [(event["ns"], event["name"], event["number"], event.get("threadName", "")) for event in events])
+        lines = run("dump", *arguments, self.trace, code=3).stdout.decode().splitlines()
+        self.assertEqual([row["fields"] for row in rows], [line.split(") ", 1)[1] for line in lines])
+        last = run("dump", "--csv", "--last", "1", *arguments, self.trace, code=3).stdout.decode()
+        self.assertEqual(last.splitlines(), [text.splitlines()[0], text.splitlines()[-1]])
+
+    def test_last(self):
+        """Of the events that dump prints, with and without other options that choose."""
+        for choice in ([], ["--event", "Tick"], ["--thread", "main", "--from", "0.000000012"]):
+            for last in (0, 1, 3, 1000):
+                stat = run_json("stat", "--last", last, *choice, self.trace, code=3)
+                events = dump("--last", last, *choice, self.trace, code=3)
+                self.assertEqual((stat["eventCount"], sum(row["count"] for row in stat["events"])), (len(events), len(events)))
+                self.assertEqual(sum(row["events"] for row in stat["threads"]), len(events))
+                self.assertEqual(stat["payloadBytes"], sum(event["payloadBytes"] for event in events))
+                if events:
+                    times = [event["ticks"] for event in events]
+                    self.assertEqual((stat["firstTicks"], stat["lastTicks"]), (min(times), max(times)))
+                self.assertEqual(stat["lost"], run_json("stat", *choice, self.trace, code=3)["lost"])
+        self.assertIn(b"events     2, the last of 6 that pass the filters, 8 payload", run("stat", "--last", "2", "--event", "Tick", self.trace, code=3).stdout)
+
 
 class Diff(Case):
     def stream(self, values=(1, 2, 3), lost=0, kind=U32, extra=False, threads=(1, 2), address=5):

@@ -1,4 +1,4 @@
-/* weir dump: events as text or JSON, one per line. */
+/* weir dump: events as text, CSV or JSON, one per line. */
 #include "event_print.h"
 #include "filter.h"
 #include "options.h"
@@ -21,10 +21,11 @@ struct dump {
     struct wt_span span;
     uint64_t first, last;
     bool first_set, last_set;
-    bool as_json, sorted;
+    bool as_json, as_csv, sorted;
 
     struct wt_tally tally;
     struct wt_json json;
+    struct wt_csv csv;
     struct wt_event_printer printer;
     struct kept *ring;
     size_t ring_capacity;
@@ -34,6 +35,8 @@ static void print_event(struct dump *dump, const struct wt_event *event)
 {
     if (dump->as_json)
         wt_event_print_json(&dump->printer, event);
+    else if (dump->as_csv)
+        wt_event_print_csv(&dump->printer, &dump->csv, event);
     else
         wt_event_print_text(&dump->printer, event);
 }
@@ -122,6 +125,9 @@ static const char help[] =
     "above)\n" WT_FILTER_HELP WT_SPAN_HELP WT_SPAN_READ_HELP
     "  --first N      print only the first N that pass, then stop reading\n"
     "  --last N       print only the last N that pass\n"
+    "  --csv          print CSV (RFC 4180), with the columns ns (since the start of the trace),\n"
+    "                 provider, event, id, version, capture_thread, thread, thread_name, number,\n"
+    "                 fields (and what follows them, as text)\n"
     "  --sorted       print in order of time instead of file order\n"
     "  --stacks       print the addresses of the stack, leaf first\n"
     "  --help         print this help\n"
@@ -157,11 +163,14 @@ static int run_dump(struct dump *dump, const char *path)
     memset(&options, 0, sizeof(options));
     options.time_order = dump->sorted;
     wt_json_init(&dump->json, stdout, false);
+    dump->csv.file = stdout;
     if (dump->first_set && dump->first == 0)
         return WT_EXIT_OK;
     int code = WT_EXIT_FAILED;
     if (wt_run_open(&dump->run, path, &options, &handlers, dump)) {
         dump->printer.reader = dump->run.reader;
+        if (dump->as_csv && !dump->as_json)
+            wt_event_print_csv_head(&dump->csv);
         enum wt_status status = wt_run_read(&dump->run);
         if (dump->last_set && dump->last > 0)
             print_kept(dump);
@@ -182,6 +191,8 @@ static bool take_option(void *context, int option, const char *text)
     switch (option) {
     case 'j':
         return dump->as_json = true;
+    case 'c':
+        return dump->as_csv = true;
     case 's':
         return dump->sorted = true;
     case 'k':
@@ -203,6 +214,7 @@ static bool take_option(void *context, int option, const char *text)
 static int run_arguments(struct dump *dump, int argc, char **argv)
 {
     static const struct option table[] = {{"json", no_argument, NULL, 'j'},
+                                          {"csv", no_argument, NULL, 'c'},
                                           {"first", required_argument, NULL, 'f'},
                                           {"last", required_argument, NULL, 'l'},
                                           {"sorted", no_argument, NULL, 's'},

@@ -334,10 +334,10 @@ static void print_text_tail(struct wt_event_printer *printer, const struct wt_ev
         fprintf(printer->file, "%s0x%" PRIx64, at ? "<" : "", address_at(event, at, pointer));
 }
 
-void wt_event_print_text(struct wt_event_printer *printer, const struct wt_event *event)
+/* Behind a blank: the fields, or the payload, and what else the event has. */
+static void print_text_body(struct wt_event_printer *printer, const struct wt_event *event)
 {
     static const struct wt_visitor visitor = {text_value, text_begin, text_end};
-    print_text_header(printer, event);
     size_t used = 0;
     bool good = true;
     printer->need_blank = true;
@@ -353,11 +353,63 @@ void wt_event_print_text(struct wt_event_printer *printer, const struct wt_event
         wt_print_hex(printer->file, event->payload + used, event->payload_size - used);
     }
     print_text_tail(printer, event);
+}
+
+void wt_event_print_text(struct wt_event_printer *printer, const struct wt_event *event)
+{
+    print_text_header(printer, event);
+    print_text_body(printer, event);
     putc('\n', printer->file);
+}
+
+/* What print_text_body() prints, as a text. */
+static const char *body_of(struct wt_event_printer *printer, const struct wt_event *event)
+{
+    FILE *file = printer->file;
+    if (!printer->cell)
+        printer->cell = open_memstream(&printer->cell_text, &printer->cell_size);
+    if (!printer->cell) {
+        wt_complain("out of memory");
+        exit(WT_EXIT_FAILED);
+    }
+    rewind(printer->cell);
+    printer->file = printer->cell;
+    print_text_body(printer, event);
+    printer->file = file;
+    putc('\0', printer->cell);
+    fflush(printer->cell);
+    return printer->cell_text;
+}
+
+void wt_event_print_csv_head(struct wt_csv *csv)
+{
+    wt_csv_head(csv,
+                "ns provider event id version capture_thread thread thread_name number fields");
+}
+
+void wt_event_print_csv(struct wt_event_printer *printer, struct wt_csv *csv,
+                        const struct wt_event *event)
+{
+    const struct wt_metadata *metadata = event->metadata;
+    const char *body = body_of(printer, event);
+    wt_csv_i64(csv, wt_time_relative_ns(wt_reader_trace(printer->reader), event->time));
+    wt_csv_text(csv, metadata->provider_name);
+    wt_csv_text(csv, metadata->event_name);
+    wt_csv_i64(csv, metadata->event_id);
+    wt_csv_i64(csv, metadata->version);
+    wt_csv_u64(csv, event->capture_thread);
+    wt_csv_u64(csv, event->thread_id);
+    wt_csv_text(csv, event->thread->name ? event->thread->name : "");
+    wt_csv_u64(csv, event->number);
+    wt_csv_text(csv, *body ? body + 1 : body);
+    wt_csv_end(csv);
 }
 
 void wt_event_printer_fini(struct wt_event_printer *printer)
 {
     free(printer->text);
     printer->text = NULL;
+    if (printer->cell)
+        fclose(printer->cell);
+    free(printer->cell_text);
 }

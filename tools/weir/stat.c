@@ -1,45 +1,12 @@
 /* weir stat: counts of a trace. */
+#include "stat.h"
 #include "csv.h"
-#include "filter.h"
 #include "options.h"
-#include "output.h"
-#include "span.h"
 #include "table.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
-
-/* Per definition while reading, per (provider, id, version, name) afterwards. */
-struct row {
-    const struct wt_metadata *metadata; /* NULL: events whose definition is missing */
-    uint64_t count;
-    uint64_t payload_bytes;
-};
-
-/* Of a thread, by its index. */
-struct thread_row {
-    uint64_t id;     /* thread id of its first event */
-    uint64_t events; /* that pass */
-};
-
-enum csv_table { CSV_NONE, CSV_EVENTS, CSV_THREADS };
-
-struct stat {
-    struct wt_run run;
-    struct wt_filter filter;
-    bool as_json;
-    enum csv_table csv;
-    struct row *rows; /* rows[0] for undefined ids, rows[index + 1] for the others */
-    size_t row_count, row_capacity;
-    struct thread_row *threads; /* by thread index */
-    size_t thread_capacity;
-    uint64_t payload_bytes; /* of the events that pass, as the times */
-    struct wt_tally tally;
-    struct wt_span span;
-    int64_t first_time, last_time;
-    bool any;
-};
 
 static void on_trace(void *context, const struct wt_trace_info *info)
 {
@@ -58,7 +25,7 @@ static void on_metadata(void *context, const struct wt_metadata *metadata)
     wt_filter_define(&stat->filter, metadata);
 }
 
-static struct thread_row *thread_row_of(struct stat *stat, const struct wt_event *event)
+static struct stat_thread *thread_row_of(struct stat *stat, const struct wt_event *event)
 {
     stat->threads = wt_grow(stat->threads, &stat->thread_capacity, (size_t)event->thread->index + 1,
                             sizeof(*stat->threads));
@@ -77,24 +44,52 @@ static void note_time(struct stat *stat, int64_t time)
         stat->last_time = time;
 }
 
+static void count(struct stat *stat, const struct stat_step *step)
+{
+    struct stat_row *row = &stat->rows[step->row];
+    stat->counted++;
+    row->count++;
+    row->payload_bytes += step->payload_size;
+    stat->payload_bytes += step->payload_size;
+    stat->threads[step->thread].events++;
+    note_time(stat, step->time);
+}
+
+static void keep(struct stat *stat, const struct stat_step *step)
+{
+    size_t at = (size_t)((stat->filter.passed - 1) % stat->last);
+    stat->ring = wt_grow(stat->ring, &stat->ring_capacity, at + 1, sizeof(*stat->ring));
+    stat->ring[at] = *step;
+}
+
+static void count_kept(struct stat *stat)
+{
+    for (uint64_t i = 0; i < stat->filter.passed && i < stat->last; i++)
+        count(stat, &stat->ring[i]);
+    free(stat->ring);
+}
+
 static void on_event(void *context, const struct wt_event *event)
 {
     struct stat *stat = context;
-    struct thread_row *thread = thread_row_of(stat, event);
+    struct stat_thread *thread = thread_row_of(stat, event);
     if (event->thread->events == 1)
         thread->id = event->thread_id;
     wt_tally_event(&stat->tally, event);
     if (!wt_filter_event(&stat->filter, event))
         return;
-    struct row *row = &stat->rows[event->metadata->undefined ? 0 : event->metadata->index + 1];
-    row->count++;
-    row->payload_bytes += event->payload_size;
-    stat->payload_bytes += event->payload_size;
-    thread->events++;
-    note_time(stat, event->time);
+    const struct stat_step step = {
+        .row = event->metadata->undefined ? 0 : (size_t)event->metadata->index + 1,
+        .thread = event->thread->index,
+        .payload_size = event->payload_size,
+        .time = event->time};
+    if (!stat->last_set)
+        count(stat, &step);
+    else if (stat->last > 0)
+        keep(stat, &step);
 }
 
-static int compare_names(const struct row *a, const struct row *b)
+static int compare_names(const struct stat_row *a, const struct stat_row *b)
 {
     if (!a->metadata || !b->metadata)
         return (a->metadata != NULL) - (b->metadata != NULL);
@@ -115,8 +110,8 @@ static int by_name(const void *a, const void *b)
 
 static int by_count(const void *a, const void *b)
 {
-    const struct row *left = a;
-    const struct row *right = b;
+    const struct stat_row *left = a;
+    const struct stat_row *right = b;
     if (left->count != right->count)
         return left->count < right->count ? 1 : -1;
     return compare_names(left, right);
@@ -128,7 +123,7 @@ static void merge_rows(struct stat *stat)
     size_t kept = 0;
     qsort(stat->rows, stat->row_count, sizeof(*stat->rows), by_name);
     for (size_t i = 0; i < stat->row_count; i++) {
-        struct row row = stat->rows[i];
+        struct stat_row row = stat->rows[i];
         if (row.count == 0)
             continue;
         if (kept > 0 && compare_names(&stat->rows[kept - 1], &row) == 0) {
@@ -142,7 +137,7 @@ static void merge_rows(struct stat *stat)
     qsort(stat->rows, stat->row_count, sizeof(*stat->rows), by_count);
 }
 
-static int64_t duration_ns(const struct stat *stat)
+int64_t stat_duration_ns(const struct stat *stat)
 {
     const struct wt_trace_info *info = wt_reader_trace(stat->run.reader);
     if (!info || !stat->any)
@@ -150,18 +145,18 @@ static int64_t duration_ns(const struct stat *stat)
     return wt_time_relative_ns(info, stat->last_time) - wt_time_relative_ns(info, stat->first_time);
 }
 
-static double rate_of(const struct stat *stat, uint64_t count)
+double stat_rate(const struct stat *stat, uint64_t count)
 {
-    int64_t ns = duration_ns(stat);
+    int64_t ns = stat_duration_ns(stat);
     return ns > 0 ? (double)count * 1e9 / (double)ns : 0;
 }
 
-static double bytes_per_event(const struct wt_totals *totals)
+double stat_bytes_per_event(const struct wt_totals *totals)
 {
     return totals->events ? (double)totals->bytes / (double)totals->events : 0;
 }
 
-static uint64_t unknown_of(uint64_t lost, uint64_t told)
+uint64_t stat_unknown(uint64_t lost, uint64_t told)
 {
     return lost > told ? lost - told : 0;
 }
@@ -180,11 +175,14 @@ static void print_counts(const struct stat *stat)
 {
     const struct wt_totals *totals = wt_reader_totals(stat->run.reader);
     const bool is_filtered = wt_filter_is_set(&stat->filter);
-    printf("events     %" PRIu64, stat->filter.passed);
-    if (is_filtered)
+    printf("events     %" PRIu64, stat->counted);
+    if (stat->last_set)
+        printf(", the last of %" PRIu64 "%s", stat->filter.passed,
+               is_filtered ? " that pass the filters" : "");
+    else if (is_filtered)
         printf(" of %" PRIu64 " pass the filters", totals->events);
     printf(", %" PRIu64 " payload bytes, %.0f per second\n", stat->payload_bytes,
-           rate_of(stat, stat->filter.passed));
+           stat_rate(stat, stat->counted));
     printf("threads    %" PRIu64, thread_count(stat));
     if (stat->filter.threads.count)
         printf(" of %" PRIu64, totals->threads);
@@ -213,7 +211,7 @@ static void print_head(const struct stat *stat)
         wt_time_utc_text(info, stat->last_time, utc);
         wt_seconds_text(wt_time_relative_ns(info, stat->last_time), seconds);
         printf("last       %s  %s s\n", utc, seconds);
-        wt_seconds_text(duration_ns(stat), seconds);
+        wt_seconds_text(stat_duration_ns(stat), seconds);
         printf("duration   %s s\n", seconds);
     }
     if (wt_span_is_set(&stat->span))
@@ -221,7 +219,7 @@ static void print_head(const struct stat *stat)
                totals->bytes, totals->bytes_read);
     else
         printf("size       %" PRIu64 " bytes, %.1f per event\n", totals->bytes,
-               bytes_per_event(totals));
+               stat_bytes_per_event(totals));
     printf("blocks     %" PRIu64 " event, %" PRIu64 " metadata, %" PRIu64 " stack, %" PRIu64
            " sequence point\n",
            totals->blocks[WT_BLOCK_EVENT], totals->blocks[WT_BLOCK_METADATA],
@@ -248,7 +246,7 @@ static void print_events(const struct stat *stat)
     for (size_t i = 0; i < 7; i++)
         wt_table_text(&table, heads[i]);
     for (size_t i = 0; i < stat->row_count; i++) {
-        const struct row *row = &stat->rows[i];
+        const struct stat_row *row = &stat->rows[i];
         const struct wt_metadata *metadata = row->metadata;
         wt_table_text(&table, metadata ? metadata->provider_name : "(undefined)");
         wt_table_text(&table, metadata && *metadata->event_name ? metadata->event_name : "-");
@@ -256,26 +254,26 @@ static void print_events(const struct stat *stat)
         wt_table_format(&table, "%" PRId32, metadata ? metadata->version : 0);
         wt_table_u64(&table, row->count);
         wt_table_u64(&table, row->payload_bytes);
-        wt_table_format(&table, "%.1f", rate_of(stat, row->count));
+        wt_table_format(&table, "%.1f", stat_rate(stat, row->count));
     }
     putchar('\n');
     wt_table_print(&table, stdout);
 }
 
-static struct thread_row thread_row(const struct stat *stat, const struct wt_thread *thread)
+struct stat_thread stat_thread_of(const struct stat *stat, const struct wt_thread *thread)
 {
-    static const struct thread_row none;
+    static const struct stat_thread none;
     return thread->index < stat->thread_capacity ? stat->threads[thread->index] : none;
 }
 
-static uint64_t unknown_total(const struct stat *stat)
+uint64_t stat_unknown_total(const struct stat *stat)
 {
     uint64_t sum = 0;
     const struct wt_thread *thread;
     for (uint32_t i = 0; (thread = wt_reader_thread(stat->run.reader, i)); i++)
         if (wt_filter_thread(&stat->filter, thread))
-            sum +=
-                unknown_of(thread->lost, wt_tally_of(&stat->tally, thread->capture_thread)->total);
+            sum += stat_unknown(thread->lost,
+                                wt_tally_of(&stat->tally, thread->capture_thread)->total);
     return sum;
 }
 
@@ -313,7 +311,7 @@ static void print_thread(struct wt_table *table, const struct stat *stat,
                          const struct thread_columns *columns, const struct wt_thread *thread)
 {
     const struct wt_told *told = wt_tally_of(&stat->tally, thread->capture_thread);
-    const struct thread_row row = thread_row(stat, thread);
+    const struct stat_thread row = stat_thread_of(stat, thread);
     wt_table_u64(table, thread->capture_thread);
     if (thread->events)
         wt_table_u64(table, row.id);
@@ -327,14 +325,14 @@ static void print_thread(struct wt_table *table, const struct stat *stat,
         if (columns->causes[c])
             wt_table_u64(table, told->causes[c]);
     if (columns->unknown)
-        wt_table_u64(table, unknown_of(thread->lost, told->total));
+        wt_table_u64(table, stat_unknown(thread->lost, told->total));
 }
 
 static void print_threads(const struct stat *stat)
 {
     bool right[6 + WT_CAUSE_COUNT];
     const struct wt_told all = wt_filter_told(&stat->filter, &stat->tally, stat->run.reader);
-    struct thread_columns columns = {.unknown = unknown_total(stat) > 0,
+    struct thread_columns columns = {.unknown = stat_unknown_total(stat) > 0,
                                      .named = any_is_named(stat),
                                      .is_known = wt_lost_is_known(stat->run.reader)};
     size_t causes = 0;
@@ -360,7 +358,7 @@ static void print_csv_events(const struct stat *stat)
     struct wt_csv csv = {stdout, false};
     wt_csv_head(&csv, "provider event id version count payload_bytes");
     for (size_t i = 0; i < stat->row_count; i++) {
-        const struct row *row = &stat->rows[i];
+        const struct stat_row *row = &stat->rows[i];
         wt_csv_text(&csv, row->metadata ? row->metadata->provider_name : "");
         wt_csv_text(&csv, row->metadata ? row->metadata->event_name : "");
         wt_csv_i64(&csv, row->metadata ? row->metadata->event_id : 0);
@@ -381,7 +379,7 @@ static void print_csv_threads(const struct stat *stat)
                           CAUSE_COLUMN) " unknown");
     for (uint32_t i = 0; (thread = wt_reader_thread(stat->run.reader, i)); i++) {
         const struct wt_told *told = wt_tally_of(&stat->tally, thread->capture_thread);
-        const struct thread_row row = thread_row(stat, thread);
+        const struct stat_thread row = stat_thread_of(stat, thread);
         if (!wt_filter_thread(&stat->filter, thread))
             continue;
         wt_csv_u64(&csv, thread->capture_thread);
@@ -395,146 +393,9 @@ static void print_csv_threads(const struct stat *stat)
         wt_csv_u64(&csv, wt_lost_at_least(&stat->tally, thread));
         for (int c = 0; c < WT_CAUSE_COUNT; c++)
             wt_csv_u64(&csv, told->causes[c]);
-        wt_csv_u64(&csv, unknown_of(thread->lost, told->total));
+        wt_csv_u64(&csv, stat_unknown(thread->lost, told->total));
         wt_csv_end(&csv);
     }
-}
-
-/* --- JSON. ----------------------------------------------------------------------------------- */
-
-static void json_causes(struct wt_json *json, const struct wt_told *told, uint64_t unknown)
-{
-    wt_json_object(json, "causes");
-    for (int c = 0; c < WT_CAUSE_COUNT; c++)
-        wt_json_u64(json, wt_cause_name((enum wt_cause)c), told->causes[c]);
-    wt_json_u64(json, "unknown", unknown);
-    wt_json_end(json);
-}
-
-static void json_trace(struct wt_json *json, const struct stat *stat)
-{
-    const struct wt_trace_info *info = wt_reader_trace(stat->run.reader);
-    if (!info)
-        return;
-    char utc[40];
-    wt_json_i64(json, "processId", info->process_id);
-    wt_json_i64(json, "processors", info->processors);
-    wt_json_i64(json, "pointerSize", info->pointer_size);
-    wt_json_i64(json, "samplingNs", info->sampling_ns);
-    wt_json_i64(json, "frequency", info->frequency);
-    wt_json_i64(json, "syncTicks", info->sync_ticks);
-    wt_time_utc_text(info, info->sync_ticks, utc);
-    wt_json_string(json, "syncUtc", utc);
-    if (!stat->any)
-        return;
-    wt_time_utc_text(info, stat->first_time, utc);
-    wt_json_string(json, "firstUtc", utc);
-    wt_time_utc_text(info, stat->last_time, utc);
-    wt_json_string(json, "lastUtc", utc);
-    wt_json_i64(json, "firstTicks", stat->first_time);
-    wt_json_i64(json, "lastTicks", stat->last_time);
-    wt_json_i64(json, "firstNs", wt_time_relative_ns(info, stat->first_time));
-    wt_json_i64(json, "lastNs", wt_time_relative_ns(info, stat->last_time));
-    wt_json_i64(json, "durationNs", duration_ns(stat));
-}
-
-static void json_totals(struct wt_json *json, const struct stat *stat)
-{
-    const struct wt_totals *totals = wt_reader_totals(stat->run.reader);
-    wt_json_u64(json, "bytes", totals->bytes);
-    wt_json_u64(json, "bytes_read", totals->bytes_read);
-    if (wt_span_is_set(&stat->span))
-        wt_json_null(json, "bytesPerEvent");
-    else
-        wt_json_double(json, "bytesPerEvent", bytes_per_event(totals));
-    wt_json_u64(json, "eventBlocks", totals->blocks[WT_BLOCK_EVENT]);
-    wt_json_u64(json, "metadataBlocks", totals->blocks[WT_BLOCK_METADATA]);
-    wt_json_u64(json, "stackBlocks", totals->blocks[WT_BLOCK_STACK]);
-    wt_json_u64(json, "sequencePoints", totals->blocks[WT_BLOCK_POINT]);
-    wt_json_u64(json, "definitions", totals->metadata);
-    wt_json_u64(json, "definitionsWithV5Tags", totals->v5_tags);
-    wt_json_u64(json, "stacks", totals->stacks);
-    wt_json_u64(json, "eventCount", stat->filter.passed);
-    wt_json_u64(json, "payloadBytes", stat->payload_bytes);
-    wt_json_double(json, "eventsPerSecond", rate_of(stat, stat->filter.passed));
-    const struct wt_lost lost = wt_filter_lost(&stat->filter, &stat->tally, stat->run.reader);
-    wt_lost_json(&lost, json);
-    wt_json_u64(json, "stepsBack", totals->steps_back);
-    const struct wt_told told = wt_filter_told(&stat->filter, &stat->tally, stat->run.reader);
-    json_causes(json, &told, unknown_total(stat));
-}
-
-static void json_events(struct wt_json *json, const struct stat *stat)
-{
-    wt_json_array(json, "events");
-    for (size_t i = 0; i < stat->row_count; i++) {
-        const struct row *row = &stat->rows[i];
-        wt_json_object(json, NULL);
-        wt_json_string(json, "provider", row->metadata ? row->metadata->provider_name : "");
-        wt_json_i64(json, "id", row->metadata ? row->metadata->event_id : 0);
-        wt_json_i64(json, "version", row->metadata ? row->metadata->version : 0);
-        wt_json_string(json, "name", row->metadata ? row->metadata->event_name : "");
-        wt_json_u64(json, "count", row->count);
-        wt_json_u64(json, "payloadBytes", row->payload_bytes);
-        wt_json_double(json, "eventsPerSecond", rate_of(stat, row->count));
-        wt_json_bool(json, "undefined", row->metadata == NULL);
-        wt_json_end(json);
-    }
-    wt_json_end(json);
-}
-
-static void json_thread_lost(struct wt_json *json, const struct stat *stat,
-                             const struct wt_thread *thread)
-{
-    if (wt_lost_is_known(stat->run.reader))
-        wt_json_u64(json, "lost", thread->lost);
-    else
-        wt_json_null(json, "lost");
-    wt_json_u64(json, "lost_at_least", wt_lost_at_least(&stat->tally, thread));
-}
-
-static void json_threads(struct wt_json *json, const struct stat *stat)
-{
-    wt_json_array(json, "threads");
-    const struct wt_thread *thread;
-    for (uint32_t i = 0; (thread = wt_reader_thread(stat->run.reader, i)); i++) {
-        const struct wt_told *told = wt_tally_of(&stat->tally, thread->capture_thread);
-        const struct thread_row row = thread_row(stat, thread);
-        if (!wt_filter_thread(&stat->filter, thread))
-            continue;
-        wt_json_object(json, NULL);
-        wt_json_u64(json, "captureThread", thread->capture_thread);
-        wt_json_u64(json, "thread", row.id);
-        if (thread->name)
-            wt_json_string(json, "name", thread->name);
-        else
-            wt_json_null(json, "name");
-        wt_json_u64(json, "events", row.events);
-        json_thread_lost(json, stat, thread);
-        wt_json_u64(json, "stepsBack", thread->steps_back);
-        wt_json_u64(json, "lastNumber", thread->number);
-        json_causes(json, told, unknown_of(thread->lost, told->total));
-        wt_json_end(json);
-    }
-    wt_json_end(json);
-}
-
-static void print_json(const struct stat *stat)
-{
-    const struct wt_error *error = wt_reader_error(stat->run.reader);
-    struct wt_json json;
-    wt_json_init(&json, stdout, true);
-    wt_json_object(&json, NULL);
-    wt_json_string(&json, "file", stat->run.path);
-    wt_json_string(&json, "status", wt_status_word(error->status));
-    wt_json_string(&json, "message", error->status == WT_END ? "" : error->text);
-    wt_json_u64(&json, "offset", error->offset);
-    wt_filter_json(&stat->filter, stat->run.reader, &json);
-    json_trace(&json, stat);
-    json_totals(&json, stat);
-    json_events(&json, stat);
-    json_threads(&json, stat);
-    wt_json_end(&json);
 }
 
 #define NAME_IN_HELP(name) #name ", "
@@ -550,6 +411,7 @@ static const char help[] =
     "bounds. The text is then \"lost unknown after 1.234 s\", or \"lost at least 12, unknown\n"
     "after 1.234 s\".\n"
     "\n" WT_FILTER_HELP WT_SPAN_HELP WT_SPAN_READ_HELP
+    "  --last N       count only the last N events that pass; losses are as without it\n"
     "  --csv          print the table of events as CSV (RFC 4180), with the columns provider,\n"
     "                 event, id, version, count, payload_bytes; --csv=threads: that of threads,\n"
     "                 capture_thread, thread, name, events, lost (empty if unknown),\n"
@@ -585,10 +447,10 @@ static const char help[] =
 static void print(const struct stat *stat)
 {
     if (stat->as_json) {
-        print_json(stat);
-    } else if (stat->csv == CSV_THREADS) {
+        stat_print_json(stat);
+    } else if (stat->csv == STAT_CSV_THREADS) {
         print_csv_threads(stat);
-    } else if (stat->csv == CSV_EVENTS) {
+    } else if (stat->csv == STAT_CSV_EVENTS) {
         print_csv_events(stat);
     } else {
         print_head(stat);
@@ -607,6 +469,7 @@ static int run_stat(struct stat *stat, const char *path)
     int code = WT_EXIT_FAILED;
     if (wt_run_open(&stat->run, path, NULL, &handlers, stat)) {
         wt_run_read(&stat->run);
+        count_kept(stat);
         merge_rows(stat);
         print(stat);
         code = wt_run_exit(&stat->run, stat->tally.all.total);
@@ -620,10 +483,10 @@ static int run_stat(struct stat *stat, const char *path)
 
 static bool take_table(struct stat *stat, const char *text)
 {
-    stat->csv = CSV_EVENTS;
+    stat->csv = STAT_CSV_EVENTS;
     if (!text || strcmp(text, "events") == 0)
         return true;
-    stat->csv = CSV_THREADS;
+    stat->csv = STAT_CSV_THREADS;
     if (strcmp(text, "threads") == 0)
         return true;
     wt_complain("--csv has a table of events and one of threads, not of \"%s\"", text);
@@ -638,6 +501,10 @@ static bool take_option(void *context, int option, const char *text)
         return stat->as_json = true;
     if (option == 'c')
         return take_table(stat, text);
+    if (option == 'l') {
+        stat->last_set = true;
+        return wt_parse_count("--last", text, &stat->last);
+    }
     if (option == WT_OPTION_FROM || option == WT_OPTION_TO)
         return wt_span_take(&stat->span, option, text);
     return wt_filter_option(&stat->filter, option, text);
@@ -647,6 +514,7 @@ static int run_arguments(struct stat *stat, int argc, char **argv)
 {
     static const struct option table[] = {{"json", no_argument, NULL, 'j'},
                                           {"csv", optional_argument, NULL, 'c'},
+                                          {"last", required_argument, NULL, 'l'},
                                           {"help", no_argument, NULL, 'h'},
                                           WT_FILTER_OPTIONS,
                                           WT_SPAN_OPTIONS,

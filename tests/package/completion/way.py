@@ -15,7 +15,7 @@ def use(at):
     for words, expected in {
             ("",): ["stat", "dump", "check", "report", "diff", "schema", "cut", "heap", "ps", "collect", "help", "--help", "--version"],
             ("st",): ["stat"], ("sc",): ["schema"], ("help", "co"): ["collect"],
-            ("stat", "--"): ["--provider", "--event", "--thread", "--from", "--to", "--csv", "--json", "--help"],
+            ("stat", "--"): ["--provider", "--event", "--thread", "--from", "--to", "--last", "--csv", "--json", "--help"],
             ("collect", "-"): ["-p", "-n", "--port", "--providers", "--mode", "--budget", "--rundown", "--timeout", "--duration",
                                "-o", "--json", "--help"],
             ("heap", ""): ["collect", "report", "roots", "diff", "export", "--help"], ("heap", "roots", "--ty"): ["--type"],
