@@ -1,8 +1,8 @@
 /*
- * Random programs against the interface: events of random shapes and values, contexts, polls, values
- * that do not match, in the three versions of the format. Each program's stream is read back, and
- * must have what was emitted, value by value, in order, at its time, and what was lost. On the library
- * without threads, and with a clock of the program's own, so that the seed determines it.
+ * Random programs against the interface: events of random shapes and values, contexts, polls,
+ * snapshots, and values that do not match, in the three versions of the format. Each stream is read
+ * back, and must have what was emitted, value by value, in order, at its time, and what was lost. On
+ * the library without threads, and with a clock of the program's own, so that the seed determines it.
  *
  *     format_random [PROGRAMS [SEED]]
  *
@@ -234,7 +234,7 @@ static void on_violation(void *context, const struct wt_violation *violation)
 }
 
 enum form { V4, V5, V6, FORMS };
-static uint64_t programs_of[FORMS], events;
+static uint64_t streams_of[FORMS], events;
 
 /* A stream of version 5 is one of version 4 with a tag. */
 static void check_totals(const struct wt_reader *reader, bool is_6)
@@ -248,16 +248,13 @@ static void check_totals(const struct wt_reader *reader, bool is_6)
              wt_reader_trace(reader)->major, totals->v5_tags, tags);
     if (totals->lost != mismatches)
         fail("%" PRIu64 " events are lost, not %" PRIu64, totals->lost, mismatches);
-    programs_of[is_6 ? V6 : tags ? V5 : V4]++;
+    streams_of[is_6 ? V6 : tags ? V5 : V4]++;
     events += totals->events;
 }
 
-static void read_back(struct weir_session *session, bool is_6)
+static void read_back(const void *bytes, size_t count, bool is_6)
 {
-    const void *bytes;
-    uint64_t count;
-    if (weir_session_memory(session, &bytes, &count) != WEIR_OK)
-        fail("the stream is not in memory");
+    found.used = read_count = 0;
     struct wt_memory_source memory_source = {.bytes = bytes, .size = count};
     struct wt_source source = wt_source_memory(&memory_source);
     const struct wt_handlers handlers = {.event = on_event, .violation = on_violation};
@@ -284,6 +281,44 @@ static void compare(void)
     }
 }
 
+static void check_memory(struct weir_session *session, bool is_6)
+{
+    const void *bytes;
+    uint64_t count;
+    if (weir_session_memory(session, &bytes, &count) != WEIR_OK)
+        fail("the stream is not in memory");
+    read_back(bytes, (size_t)count, is_6);
+    compare();
+}
+
+static struct {
+    unsigned char bytes[4u << 20];
+    size_t count;
+} snapshot;
+
+static bool take_bytes(void *context, const void *bytes, size_t count)
+{
+    (void)context;
+    if (count > sizeof snapshot.bytes - snapshot.count)
+        return false;
+    memcpy(snapshot.bytes + snapshot.count, bytes, count);
+    snapshot.count += count;
+    return true;
+}
+
+/* It has all that there was so far, and its own ids. */
+static void check_snapshot(struct weir_session *session, bool is_6)
+{
+    struct weir_sink sink = WEIR_SINK_INIT;
+    struct weir_error error;
+    sink.write = take_bytes;
+    snapshot.count = 0;
+    if (weir_session_snapshot(session, &sink, 0, &error) != WEIR_OK)
+        fail("%s", error.text);
+    read_back(snapshot.bytes, snapshot.count, is_6);
+    compare();
+}
+
 /* For a stream of version 4, one that needs no tag. */
 static uint32_t definition_draw(enum form form)
 {
@@ -293,22 +328,27 @@ static uint32_t definition_draw(enum form form)
     return number;
 }
 
-static void run_program(void)
+static struct weir_session_config config_draw(enum form form)
 {
     struct weir_session_config config = WEIR_SESSION_CONFIG_INIT;
-    struct weir_session *session;
-    struct weir_error error;
     config.providers = "Random";
     config.memory_bytes_max = 4u << 20;
     config.budget_bytes = 1u << 20;
     config.segment_bytes = 4096u << below(4);
     config.flush_ms = 1;
     config.mode = below(4) ? WEIR_MODE_DROP : WEIR_MODE_OVERWRITE;
-    enum form form = below(FORMS);
     config.format = form == V6 ? WEIR_FORMAT_NETTRACE_6 : WEIR_FORMAT_NETTRACE_4;
     config.stack_bytes = below(2) ? 0 : 64u << 10;
-    emitted.used = found.used = 0;
-    mismatches = written_count = read_count = 0;
+    return config;
+}
+
+static void run_program(void)
+{
+    enum form form = below(FORMS);
+    struct weir_session_config config = config_draw(form);
+    struct weir_session *session;
+    struct weir_error error;
+    emitted.used = mismatches = written_count = 0;
     memset(is_met, 0, sizeof is_met);
     if (weir_session_create(&config, &session, &error) != WEIR_OK ||
         weir_session_start(session, &error) != WEIR_OK)
@@ -318,12 +358,13 @@ static void run_program(void)
         clock_pass();
         if (below(6) == 0 && weir_session_poll(session, &error) != WEIR_OK)
             fail("%s", error.text);
+        if (config.mode == WEIR_MODE_OVERWRITE && below(20) == 0)
+            check_snapshot(session, form == V6);
     }
     if (weir_session_stop(session, &error) != WEIR_OK)
         fail("%s", error.text);
-    read_back(session, form == V6);
+    check_memory(session, form == V6);
     weir_session_destroy(session);
-    compare();
 }
 
 int main(int argc, char **argv)
@@ -348,6 +389,6 @@ int main(int argc, char **argv)
     }
     printf("%" PRIu64 " programs from seed %" PRIu64 ": %" PRIu64 " streams of V4, %" PRIu64
            " of V5, %" PRIu64 " of V6, %" PRIu64 " events\n",
-           programs, seed, programs_of[V4], programs_of[V5], programs_of[V6], events);
+           programs, seed, streams_of[V4], streams_of[V5], streams_of[V6], events);
     return 0;
 }
