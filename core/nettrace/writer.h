@@ -1,8 +1,8 @@
 /*
- * The bytes of a nettrace V4 stream (V5 where an event has arrays: an optional tag in its
- * metadata), or of a V6 stream (writer_v6.c has what differs).
+ * The bytes of a nettrace V4 stream (V5 where an event has arrays or an opcode: optional tags in
+ * its metadata), or of a V6 stream (writer_v6.c has what differs).
  *
- * FORMAT.md has the layout, with a dump of a small file; what existing readers demand beyond the
+ * FORMAT.md has the layout, with a dump of a small file of each; what existing readers demand beyond the
  * format's description is noted where we obey it. A stream is
  *
  *     "Nettrace" "!FastSerialization.1" Trace (MetadataBlock | EventBlock | SPBlock)* 01

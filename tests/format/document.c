@@ -1,5 +1,5 @@
-/* Writes one of the files that core/nettrace/FORMAT.md shows to standard output: `document 4` or
- * `document 6`. The writer is called as a session's drain calls it; times and ids are fixed, so the bytes
+/* Writes one of the files that core/nettrace/FORMAT.md shows to standard output: `document 4`, `5` or
+ * `6`. The writer is called as a session's drain calls it; times and ids are fixed, so the bytes
  * are too. */
 #include "nettrace/writer.h"
 
@@ -23,6 +23,14 @@ static const struct weir_schema tick = {.name = "Tick",
                                         .opcode = 10,
                                         .fields = tick_fields,
                                         .field_count = 1};
+
+/* What needs no tag is of V4. */
+static const struct weir_schema plain_tick = {.name = "Tick",
+                                              .event_id = 7,
+                                              .keywords = 1,
+                                              .level = WEIR_LEVEL_INFO,
+                                              .fields = tick_fields,
+                                              .field_count = 1};
 
 static const struct weir_field load_fields[] = {{"v", WEIR_TYPE_array_i32}, {"s", WEIR_TYPE_str}};
 static const struct weir_schema load = {.name = "Load",
@@ -51,10 +59,10 @@ static void write_tick_with(struct wr_nettrace *nettrace)
                                                       .related_activity_id = related});
 }
 
-static void write_ticks(struct wr_nettrace *nettrace)
+static void write_ticks(struct wr_nettrace *nettrace, const struct weir_schema *schema)
 {
     const uint64_t payloads[] = {42, 43};
-    wr_nettrace_metadata(nettrace, 1, "Demo", &tick, false, 1000100);
+    wr_nettrace_metadata(nettrace, 1, "Demo", schema, false, 1000100);
     wr_nettrace_block_begin(nettrace, THREAD, THREAD);
     wr_nettrace_event(nettrace, 1, 2, 1000100, &payloads[0], 4);
     wr_nettrace_event(nettrace, 1, 3, 1000350, &payloads[1], 4);
@@ -75,23 +83,38 @@ static void write_load(struct wr_nettrace *nettrace)
     wr_nettrace_event(nettrace, 2, 6, 1000500, payload, bytes);
 }
 
+static void write_plain(struct wr_nettrace *nettrace)
+{
+    write_ticks(nettrace, &plain_tick);
+    write_point(nettrace, 1000600, 3);
+}
+
+static void write_all(struct wr_nettrace *nettrace)
+{
+    write_ticks(nettrace, &tick);
+    write_tick_with(nettrace);
+    write_load(nettrace);
+    write_point(nettrace, 1000600, 7);
+    wr_nettrace_remove_threads(nettrace, &(struct wr_nettrace_thread_number){THREAD, 7}, 1);
+}
+
 int main(int argc, char **argv)
 {
+    const char *version = argc > 1 ? argv[1] : "";
     struct wr_nettrace nettrace;
     unsigned char *buffer = malloc(WR_NETTRACE_BUFFER_BYTES);
     if (!buffer)
         return 1;
     wr_nettrace_init(&nettrace, NULL, buffer); /* no sink: the bytes stay in the buffer */
-    if (argc > 1 && strcmp(argv[1], "6") == 0)
+    if (strcmp(version, "6") == 0)
         wr_nettrace_use_v6(&nettrace);
     wr_nettrace_header(&nettrace, &header);
     wr_nettrace_thread(&nettrace, THREAD, header.process_id, THREAD, "main");
     write_point(&nettrace, 1000000, 1);
-    write_ticks(&nettrace);
-    write_tick_with(&nettrace);
-    write_load(&nettrace);
-    write_point(&nettrace, 1000600, 7);
-    wr_nettrace_remove_threads(&nettrace, &(struct wr_nettrace_thread_number){THREAD, 7}, 1);
+    if (strcmp(version, "4") == 0)
+        write_plain(&nettrace);
+    else
+        write_all(&nettrace);
     wr_nettrace_end(&nettrace);
     bool is_written = fwrite(buffer, 1, nettrace.length, stdout) == nettrace.length;
     free(buffer);
