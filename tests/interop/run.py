@@ -19,6 +19,7 @@ import shutil
 import struct
 import sys
 import tempfile
+import zlib
 
 import attach
 import collect
@@ -26,7 +27,7 @@ import cut
 import heap
 from readers import CLIENT, DOTNET_TRACE, READER, Failed, Readers, Skip, call, tail
 
-WRITER_FILES = tuple(name + version for name in ("fields", "versions", "loss", "threads", "starved", "snapshot") for version in ("", "-v6"))
+WRITER_FILES = tuple(name + version for name in ("fields", "versions", "contexts", "loss", "threads", "starved", "snapshot") for version in ("", "-v6"))
 
 
 # ---------------------------------------------------------------------------------------------------------
@@ -81,6 +82,17 @@ def field_differences(key, event, want):
             yield f"{key} {name}: TraceEvent has {got[name]['value']!a} ({got[name]['type']}), expected {want[name]!a}"
 
 
+def context_differences(key, summary, want):
+    """A stack as the details have it: of all events with this id."""
+    count, frames = sum(r["count"] for r in summary["counts"] if f"{r['provider']}/{r['event_id']}" == key), len(want["stack"])
+    wanted = {"stacks": count if frames else 0, "frames": count * frames, "stack_sum": count * zlib.crc32(struct.pack(f"<{frames}Q", *want["stack"]))}
+    rows = [r for r in summary["details"]["rows"] if f"{r['provider']}/{r['event_id']}" == key]
+    yield from differences(key, {name: sum(row[name] for row in rows) for name in wanted}, wanted)
+    events = [e for e in summary["payloads"] if f"{e['provider']}/{e['event_id']}" == key]
+    wanted = {name: want[name] for name in ("activity", "related_activity")}
+    yield from differences(key, {name: events[0][name] if events else None for name in wanted}, wanted)
+
+
 def compare(summary, expect):
     """Yields a line for each difference. An expectation is a JSON object; all members but "events" may be left out:
 
@@ -89,9 +101,10 @@ def compare(summary, expect):
         ["Provider/id"] events of the library itself, whose number is up to it; they are left out of
         "events" and "threads" "rising": true no timestamp is older than the one before "fields":
         {"Provider/id": {"name": value}} all fields of the first event, or a list of such objects
-        for the first few; bytes are hex, a DateTime is its FILETIME
+        for the first few; bytes are hex, a DateTime is its FILETIME "contexts": {"Provider/id":
+        {"stack": addresses, "activity": id, "related_activity": id}} of all events, and of the first one
     """
-    unknown = expect.keys() - {"events", "threads", "events_lost", "fields", "rising", "ignore"}
+    unknown = expect.keys() - {"events", "threads", "events_lost", "fields", "rising", "ignore", "contexts"}
     if unknown or "events" not in expect:
         yield f"the expectation lacks 'events' or has unknown members: {sorted(unknown)}"
         return
@@ -108,6 +121,8 @@ def compare(summary, expect):
         got = {t: event_counts((r for r in summary["threads"] if str(r["thread"]) == t), ignored) for t in threads}
         for thread in sorted(threads | expect["threads"].keys()):
             yield from differences(f"thread {thread}, events", got.get(thread, {}), expect["threads"].get(thread, {}))
+    for key, want in expect.get("contexts", {}).items():
+        yield from context_differences(key, summary, want)
     for key, want in expect.get("fields", {}).items():
         # One object for the first event with this id, or a list for the first few.
         wanted = want if isinstance(want, list) else [want]
@@ -123,8 +138,8 @@ def compare(summary, expect):
 
 def check_expectation(readers, file, expect_file):
     expect = json.loads(pathlib.Path(expect_file).read_text(encoding="utf-8"))
-    payloads = max((len(f) if isinstance(f, list) else 1 for f in expect.get("fields", {}).values()), default=0)
-    summary = readers.summary(file, payloads)
+    payloads = max((len(f) if isinstance(f, list) else 1 for f in expect.get("fields", {}).values()), default=1)
+    summary = readers.summary(file, payloads, details="contexts" in expect)
     found = list(compare(summary, expect))
     if found:
         raise Failed("\n    ".join(found))

@@ -2,6 +2,7 @@
 
 import copy
 import unittest
+import zlib
 
 import run
 
@@ -12,14 +13,20 @@ def summary():
     threads = [{"provider": p, "event_id": i, "thread": t, "count": n} for p, i, t, n in rows]
     fields = [("b", "Boolean", True), ("f", "Single", 0.10000000149011612), ("d", "Double", -0.0), ("n", "Double", "NaN"),
               ("u", "UInt64", 2**64 - 1), ("a", "Int32[]", [1, 2]), ("s", "String", "x\ud800"), ("c", "Char", "A")]
-    event = {"provider": "P/Q", "event_id": 1, "fields": [{"name": n, "type": t, "value": v} for n, t, v in fields]}
-    return {"events": 3, "events_lost": 7, "rising": True, "first_violation": None, "counts": counts, "threads": threads, "payloads": [event]}
+    event = {"provider": "P/Q", "event_id": 1, "activity": "A", "related_activity": "B", "fields": [{"name": n, "type": t, "value": v} for n, t, v in fields]}
+    row = {"provider": "P/Q", "event_id": 1, "stacks": 2, "frames": 4, "stack_sum": 2 * zlib.crc32(bytes(range(16)))}
+    return {"events": 3, "events_lost": 7, "rising": True, "first_violation": None, "counts": counts, "threads": threads, "payloads": [event],
+            "details": {"rows": [row]}}
 
 
 EXPECT = {
     "events": {"P/Q/1": 2, "P/Q/2": 1}, "threads": {"11": {"P/Q/1": 2}, "22": {"P/Q/2": 1}}, "events_lost": 7, "rising": True,
     "fields": {"P/Q/1": {"b": True, "f": 0.1, "d": -0.0, "n": "NaN", "u": str(2**64 - 1), "a": [1, 2], "s": "x\ud800", "c": 65}},
 }
+
+
+CONTEXT = {"stack": [0x0706050403020100, 0x0F0E0D0C0B0A0908], "activity": "A", "related_activity": "B"}
+EXPECT["contexts"] = {"P/Q/1": CONTEXT}
 
 
 class Compare(unittest.TestCase):
@@ -32,6 +39,9 @@ class Compare(unittest.TestCase):
                    (("fields", "P/Q/1", "more"), 1), (("fields", "P/Q/2"), {}), (("fields", "P/Q/1"), {"b": True})]
         wrong = {"b": False, "f": 0.2, "d": 0.0, "n": 0.0, "u": 2**63, "a": [2, 1], "s": "x\ufffd", "c": 66}
         changes += [(("fields", "P/Q/1", name), value) for name, value in wrong.items()]
+        changes += [(("contexts", "P/Q/1", name), value) for name, value in
+                    (("stack", []), ("stack", CONTEXT["stack"][:1]), ("stack", CONTEXT["stack"][::-1]), ("activity", "B"), ("related_activity", "A"))]
+        changes += [(("contexts", "P/Q/2"), CONTEXT)]
         for path, value in changes:
             expect = copy.deepcopy(EXPECT)
             at = expect

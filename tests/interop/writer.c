@@ -3,6 +3,7 @@
  *
  *     fields    every field type, with values at the edges
  *     versions  two versions of one event
+ *     contexts  stacks and activities, and events about another thread
  *     loss      a budget too small for its threads, so that events are lost
  *     threads   threads one after the other
  *     starved   the same while the sink stands still: most of them never get a segment
@@ -389,10 +390,52 @@ static void write_snapshot(void)
     fclose(config.sink.context);
 }
 
+/* --- Contexts. ------------------------------------------------------------------------------- */
+
+#define OTHER_THREAD 5000000 /* above those of the system */
+
+static void emit_with_context(void)
+{
+    static const struct weir_guid related = {{0x11}};
+    static const uint64_t stack[] = {0x7f00001000, 0x7f00002000, 0x7f00003000};
+    struct weir_context context = WEIR_CONTEXT_INIT;
+    context.activity_id = &guid;
+    context.related_activity_id = &related;
+    context.thread_id = OTHER_THREAD;
+    context.stack = stack;
+    context.stack_count = 3;
+    for (uint64_t i = 0; i < 1000; i++) {
+        WEIR_EMIT_WITH(&context, Interop, Counter, i, i, i, i);
+        WEIR_EMIT(Interop, Plain);
+    }
+}
+
+static void write_contexts(void)
+{
+    struct weir_session *session = session_begin("contexts", "Interop", 1 << 20);
+    emit_with_context();
+    FILE *file = session_end(session, "contexts");
+    fprintf(file,
+            "{\n \"ignore\": [\"Weir/4\"],\n \"events\": {\"Interop/5\": 1000, \"Interop/4\": "
+            "1000},\n"
+            " \"events_lost\": 0,\n \"rising\": true,\n"
+            " \"threads\": {\"%d\": {\"Interop/5\": 1000}, \"%ld\": {\"Interop/4\": 1000}},\n"
+            " \"contexts\": {\n"
+            "  \"Interop/5\": {\"stack\": [%ld, %ld, %ld],\n"
+            "   \"activity\": \"00112233-4455-6677-8899-aabbccddeeff\",\n"
+            "   \"related_activity\": \"00000011-0000-0000-0000-000000000000\"},\n"
+            "  \"Interop/4\": {\"stack\": [],\n"
+            "   \"activity\": \"00000000-0000-0000-0000-000000000000\",\n"
+            "   \"related_activity\": \"00000000-0000-0000-0000-000000000000\"}\n }\n}\n",
+            OTHER_THREAD, syscall(SYS_gettid), 0x7f00001000, 0x7f00002000, 0x7f00003000);
+    fclose(file);
+}
+
 static void write_all(void)
 {
     write_fields();
     write_versions();
+    write_contexts();
     write_lossy("loss", 1 << 20, 4, 4, 500000, 0, 0);
     write_lossy("threads", 1 << 20, 50, 1, 20000, 0, 0);
     write_lossy("starved", 1 << 20, 50, 1, 20000, 5, 45);
