@@ -175,14 +175,30 @@ static inline unsigned char *wr_nettrace_varint(unsigned char *out, uint64_t val
     return out;
 }
 
+/* The same where one byte or two are about as likely, so that no branch depends on which. Writes two
+ * bytes at least. */
+static inline unsigned char *wr_nettrace_varint_short(unsigned char *out, uint64_t value)
+{
+    if (WR_UNLIKELY(value >= 1u << 14))
+        return wr_nettrace_varint(out, value);
+    uint32_t more = value >= 0x80;
+    out[0] = (unsigned char)(value | more << 7);
+    out[1] = (unsigned char)(value >> 7);
+    return out + 1 + more;
+}
+
 static inline void wr_nettrace_copy(unsigned char *to, const unsigned char *from, uint32_t bytes)
 {
     if (bytes > 256) {
         __builtin_memcpy(to, from, bytes);
         return;
     }
-    for (uint32_t at = 0; at < bytes; at += 8)
-        __builtin_memcpy(to + at, from + at, 8);
+    for (const unsigned char *end = from + (bytes & ~15u); from != end; from += 16, to += 16)
+        __builtin_memcpy(to, from, 16);
+    if (bytes & 15)
+        __builtin_memcpy(to, from, 8);
+    if ((bytes & 15) > 8)
+        __builtin_memcpy(to + 8, from + 8, 8);
 }
 
 /* May the next event be one of a run? Then the run has begun. */
@@ -217,36 +233,43 @@ static inline void wr_nettrace_run_add(struct wr_nettrace_run *run, uint64_t tic
 #define WR_NETTRACE_HAS_STACK_ID    0x08u /* a flag of an event's header */
 #define WR_NETTRACE_STACK_BYTES_MAX 5u    /* a varint of 32 bits */
 
+struct wr_nettrace_with_run {
+    struct wr_nettrace_run plain;
+    uint32_t stack_id; /* of the event before */
+};
+
 static inline bool wr_nettrace_with_run_begin(const struct wr_nettrace *nettrace,
                                               uint32_t metadata_id, uint64_t number,
-                                              uint32_t payload_bytes, struct wr_nettrace_run *run)
+                                              uint32_t payload_bytes,
+                                              struct wr_nettrace_with_run *run)
 {
     uint32_t used = nettrace->length - nettrace->content_at;
     if (!nettrace->block_at || !nettrace->carries || nettrace->metadata_id != metadata_id ||
         nettrace->payload_bytes != payload_bytes || nettrace->number + 1 != (uint32_t)number ||
         used > WR_NETTRACE_BLOCK_BYTES_MAX)
         return false;
-    run->out = nettrace->buffer + nettrace->length;
-    run->ticks = nettrace->ticks_max;
-    run->room =
+    run->plain.out = nettrace->buffer + nettrace->length;
+    run->plain.ticks = nettrace->ticks_max;
+    run->plain.room =
         1 + (WR_NETTRACE_BLOCK_BYTES_MAX - used) /
                 (payload_bytes + WR_NETTRACE_RUN_HEADER_BYTES_MAX + WR_NETTRACE_STACK_BYTES_MAX);
+    run->stack_id = nettrace->carried.stack_id;
     return true;
 }
 
-static inline void wr_nettrace_with_run_add(struct wr_nettrace *nettrace,
-                                            struct wr_nettrace_run *run, uint64_t ticks,
+static inline void wr_nettrace_with_run_add(struct wr_nettrace_with_run *run, uint64_t ticks,
                                             uint32_t stack_id, const unsigned char *payload,
                                             uint32_t payload_bytes)
 {
-    bool has_id = stack_id != nettrace->carried.stack_id;
-    *run->out++ = has_id ? WR_NETTRACE_HAS_STACK_ID : 0;
+    unsigned char *out = run->plain.out;
+    bool has_id = stack_id != run->stack_id;
+    *out++ = has_id ? WR_NETTRACE_HAS_STACK_ID : 0;
     if (has_id)
-        run->out = wr_nettrace_varint(run->out, nettrace->carried.stack_id = stack_id);
-    run->out = wr_nettrace_varint(run->out, ticks - run->ticks);
-    run->ticks = ticks;
-    wr_nettrace_copy(run->out, payload, payload_bytes);
-    run->out += payload_bytes;
+        out = wr_nettrace_varint_short(out, run->stack_id = stack_id);
+    out = wr_nettrace_varint_short(out, ticks - run->plain.ticks);
+    run->plain.ticks = ticks;
+    wr_nettrace_copy(out, payload, payload_bytes);
+    run->plain.out = out + payload_bytes;
 }
 
 static inline void wr_nettrace_run_end(struct wr_nettrace *nettrace,
@@ -255,6 +278,13 @@ static inline void wr_nettrace_run_end(struct wr_nettrace *nettrace,
     nettrace->length = (uint32_t)(run->out - nettrace->buffer);
     nettrace->ticks_max = run->ticks;
     nettrace->number += count;
+}
+
+static inline void wr_nettrace_with_run_end(struct wr_nettrace *nettrace,
+                                            const struct wr_nettrace_with_run *run, uint32_t count)
+{
+    nettrace->carried.stack_id = run->stack_id;
+    wr_nettrace_run_end(nettrace, &run->plain, count);
 }
 
 /* The same for events of one kind whose payloads have strings or arrays, so that their sizes

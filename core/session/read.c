@@ -30,7 +30,9 @@ struct record {
     uint32_t flags;
 };
 
-#define SPANS ((uint32_t)(WR_RECORD_SPANS >> 32))
+#define SPANS     ((uint32_t)(WR_RECORD_SPANS >> 32))
+#define HAS_STACK ((uint32_t)(WR_RECORD_STACK >> 32))
+#define STACK_CUT ((uint32_t)(WR_RECORD_STACK_CUT >> 32))
 
 static inline void record_read(const struct wr_segment *segment, uint32_t offset,
                                struct record *record)
@@ -286,6 +288,70 @@ static WR_NOINLINE uint32_t text_run_write(struct weir_session *session, struct 
     return offset;
 }
 
+/* What the records of a run have in common whose events have more than their payload. */
+struct with_kind {
+    uint64_t shape, extension; /* of a record's header, without its ticks, and of its extension */
+    uint64_t limit;            /* of its ticks */
+    const unsigned char *ids;  /* in the last record */
+    uint32_t ids_bytes, stack_at, stack_bytes;
+    uint32_t payload_at, payload_bytes, record_bytes;
+};
+
+/* Records are taken in groups: the shape of all is tested, all their stacks are found, all are written.
+ * So the loads of one step need not wait for the stores of another. */
+#define GROUP 16u
+
+/* How many of `count` records go on with the run: those with the ids of the last one. */
+static inline uint32_t with_run_look(const struct with_kind *kind, const unsigned char *at,
+                                     uint32_t count, uint64_t earliest)
+{
+    uint64_t header, extension;
+    uint32_t i = 0;
+    for (; i < count; i++, at += kind->record_bytes) {
+        memcpy(&header, at, sizeof header);
+        memcpy(&extension, at + WR_RECORD_HEADER_BYTES, sizeof extension);
+        uint64_t ticks = header - kind->shape; /* too large if the header has another shape */
+        if (ticks >= kind->limit || ticks < earliest || extension != kind->extension ||
+            !wr_with_ids_are_same(at + WR_RECORD_HEAD_BYTES, kind->ids, kind->ids_bytes))
+            break;
+        earliest = ticks;
+    }
+    return i;
+}
+
+/* Writes the first `count`, whose stacks have these ids. */
+static inline void with_run_put(struct wr_nettrace_with_run *run, const struct with_kind *kind,
+                                const unsigned char *at, uint32_t count, const uint32_t *stack_ids)
+{
+    const uint64_t shape = kind->shape;
+    uint32_t payload_at = kind->payload_at, payload_bytes = kind->payload_bytes,
+             record_bytes = kind->record_bytes;
+    uint64_t header;
+    for (uint32_t i = 0; i < count; i++, at += record_bytes) {
+        memcpy(&header, at, sizeof header);
+        wr_nettrace_with_run_add(run, header - shape, stack_ids[i], at + payload_at, payload_bytes);
+    }
+}
+
+static struct with_kind with_kind_of(const struct record *last, uint64_t base, uint64_t limit)
+{
+    uint64_t flags = (uint64_t)last->flags << 32;
+    struct with_kind kind = {
+        .shape = WR_RECORD_EXTENSION | wr_record_header(last->index, 0),
+        .extension = flags | last->payload_bytes,
+        .limit = limit > base ? wr_min_u64(limit - base, WR_RECORD_TICK_MAX + 1) : 0,
+        .ids = last->payload,
+        .ids_bytes = wr_with_ids_bytes(flags),
+        .payload_bytes = last->definition->payload_bytes,
+        .record_bytes = last->bytes,
+    };
+    kind.payload_at = WR_RECORD_HEAD_BYTES + last->payload_bytes - kind.payload_bytes;
+    kind.stack_at = WR_RECORD_HEAD_BYTES + kind.ids_bytes + 8;
+    if (flags & WR_RECORD_STACK)
+        kind.stack_bytes = kind.payload_at - kind.stack_at;
+    return kind;
+}
+
 /* Of events with more than their payload: with the ids of the last one, and with stacks that the
  * stream has. */
 static WR_NOINLINE uint32_t with_run_write(struct weir_session *session, struct wr_lane *lane,
@@ -293,36 +359,33 @@ static WR_NOINLINE uint32_t with_run_write(struct weir_session *session, struct 
                                            uint64_t limit, uint32_t *count)
 {
     struct wr_drain *drain = &session->drain;
-    const unsigned char *segment = (const unsigned char *)lane->oldest;
-    uint64_t flags = (uint64_t)last->flags << 32, kind = flags | last->payload_bytes;
-    uint64_t base = wr_step_ticks(drain, lane, lane->oldest->base_ticks),
-             shape = WR_RECORD_EXTENSION | wr_record_header(last->index, 0), header, extension;
-    uint64_t earliest = wr_max_u64(lane->track.ticks, drain->point_ticks);
-    uint32_t ids_bytes = wr_with_ids_bytes(flags), bytes = last->definition->payload_bytes;
-    uint32_t payload_at = last->payload_bytes - bytes, stack_id = 0, written = 0;
-    struct wr_nettrace_run run;
-    if (lane->skew || last->is_given || !last->definition->is_fixed ||
-        (flags & (WR_RECORD_SPANS | WR_RECORD_STACK_CUT)) ||
-        !wr_nettrace_with_run_begin(&drain->nettrace, last->index, lane->track.number + 1, bytes,
-                                    &run))
+    struct wr_nettrace_with_run run;
+    uint32_t stack_ids[GROUP] = {0}, written = 0, found, most;
+    uint64_t base = wr_step_ticks(drain, lane, lane->oldest->base_ticks);
+    if (lane->skew || last->is_given || !last->definition->is_fixed || lane->track.ticks < base ||
+        drain->point_ticks > lane->track.ticks || (last->flags & (SPANS | STACK_CUT)) ||
+        (last->flags & HAS_STACK && !drain->stacks.slots) ||
+        !wr_nettrace_with_run_begin(&drain->nettrace, last->index, lane->track.number + 1,
+                                    last->definition->payload_bytes, &run))
         return offset;
-    for (; offset < end && written < run.room; offset += last->bytes, written++) {
-        const unsigned char *at = segment + offset;
-        memcpy(&header, at, sizeof header);
-        memcpy(&extension, at + WR_RECORD_HEADER_BYTES, sizeof extension);
-        at += WR_RECORD_HEAD_BYTES;
-        uint64_t ticks = base + wr_record_ticks(header);
-        if ((header & ~WR_RECORD_TICK_MAX) != shape || extension != kind || ticks >= limit ||
-            ticks < earliest || !wr_with_ids_are_same(at, last->payload, ids_bytes))
-            break;
-        if (flags & WR_RECORD_STACK &&
-            !(stack_id = wr_with_stack_known(&drain->stacks, at + ids_bytes)))
-            break;
-        wr_nettrace_with_run_add(&drain->nettrace, &run, ticks, stack_id, at + payload_at, bytes);
-        earliest = ticks;
-    }
-    wr_nettrace_run_end(&drain->nettrace, &run, written);
-    run_count(lane, earliest, false, written, count);
+    const struct with_kind kind = with_kind_of(last, base, limit);
+    uint32_t left = (uint32_t)wr_min_u64((end - offset) / kind.record_bytes, run.plain.room);
+    run.plain.ticks -= base;
+    do {
+        const unsigned char *at = (const unsigned char *)lane->oldest + offset;
+        most = left < GROUP ? left : GROUP;
+        found = with_run_look(&kind, at, most, run.plain.ticks);
+        if (kind.stack_bytes)
+            found = wr_stacks_known(&drain->stacks, at + kind.stack_at, kind.stack_bytes,
+                                    kind.record_bytes, found, stack_ids);
+        with_run_put(&run, &kind, at, found, stack_ids);
+        offset += found * kind.record_bytes;
+        written += found;
+        left -= found;
+    } while (found == GROUP);
+    run.plain.ticks += base;
+    wr_nettrace_with_run_end(&drain->nettrace, &run, written);
+    run_count(lane, run.plain.ticks, false, written, count);
     return offset;
 }
 

@@ -4,7 +4,8 @@
 #include "base/compiler.h"
 #include "os/os.h"
 
-#define SLOTS_MAX (1u << 16) /* each point clears them */
+#define SLOTS_MAX     (1u << 16) /* each point clears them */
+#define RECORDS_AHEAD 24u        /* 12 are slower, 32 and 48 no faster */
 
 WR_COLD bool wr_stacks_reserve(struct wr_stacks *stacks, uint32_t bytes)
 {
@@ -31,26 +32,68 @@ WR_COLD void wr_stacks_release(struct wr_stacks *stacks)
 
 #define FACTOR UINT64_C(0x9E3779B97F4A7C15)
 
-/* A sum of products, so that no address waits for the one before it. */
-static uint32_t hash_of(const unsigned char *stack, uint32_t bytes)
+static inline uint64_t word_at(const unsigned char *at)
 {
-    uint64_t hash = bytes, factor = FACTOR, word;
-    for (uint32_t at = 0; at < bytes; at += 8) {
-        memcpy(&word, stack + at, sizeof word);
-        hash += word * factor;
-        factor *= FACTOR;
-    }
-    return (uint32_t)((hash ^ hash >> 32) * FACTOR >> 32);
+    uint64_t word;
+    memcpy(&word, at, sizeof word);
+    return word;
 }
 
-/* Two addresses at a time; a call of memcmp() costs more than most stacks do. */
-static bool is_same(const unsigned char *left, const unsigned char *right, uint32_t bytes)
+struct sums {
+    uint64_t even, odd;
+};
+
+/* Two sums of products, so that half of the addresses do not wait for the other half. */
+static inline void four_add(struct sums *sums, const unsigned char *at)
 {
-    uint32_t at = 0;
-    for (; at + 16 <= bytes; at += 16)
-        if (memcmp(left + at, right + at, 16) != 0)
-            return false;
-    return at == bytes || memcmp(left + at, right + at, 8) == 0;
+    sums->even = sums->even * FACTOR + word_at(at);
+    sums->odd = sums->odd * FACTOR + word_at(at + 8);
+    sums->even = sums->even * FACTOR + word_at(at + 16);
+    sums->odd = sums->odd * FACTOR + word_at(at + 24);
+}
+
+/* A hash, and how long the stack is. The last four addresses may have been added before, in part. */
+static inline uint64_t key_of(const unsigned char *stack, uint32_t bytes)
+{
+    struct sums sums = {bytes, 0};
+    if (WR_LIKELY(bytes >= 32)) {
+        const unsigned char *last = stack + (bytes - 32);
+        for (; stack < last; stack += 32)
+            four_add(&sums, stack);
+        four_add(&sums, last);
+    } else {
+        for (uint32_t at = 0; at < bytes; at += 8)
+            sums.even = sums.even * FACTOR + word_at(stack + at);
+    }
+    uint64_t sum = sums.even + (sums.odd << 32 | sums.odd >> 32);
+    return (uint64_t)bytes << 32 | ((sum ^ sum >> 32) * FACTOR) >> 32;
+}
+
+typedef uint64_t pair __attribute__((vector_size(16)));
+
+static inline pair pair_at(const unsigned char *at)
+{
+    pair words;
+    memcpy(&words, at, sizeof words);
+    return words;
+}
+
+static inline pair four_differ(const unsigned char *left, const unsigned char *right)
+{
+    return (pair_at(left) ^ pair_at(right)) | (pair_at(left + 16) ^ pair_at(right + 16));
+}
+
+/* To the end, for that is where two stacks with one key differ, if they do. */
+static inline bool is_same(const unsigned char *left, const unsigned char *right, uint32_t bytes)
+{
+    pair differ;
+    if (WR_UNLIKELY(bytes < 32))
+        return memcmp(left, right, bytes) == 0;
+    const unsigned char *left_last = left + (bytes - 32), *right_last = right + (bytes - 32);
+    differ = four_differ(left_last, right_last);
+    for (; left < left_last; left += 32, right += 32)
+        differ |= four_differ(left, right);
+    return (differ[0] | differ[1]) == 0;
 }
 
 static void slots_clear(struct wr_stacks *stacks)
@@ -67,20 +110,47 @@ WR_COLD void wr_stacks_forget(struct wr_stacks *stacks)
 }
 
 /* The stack's slot, or the free one where it belongs. */
-static struct wr_stack_slot *slot_find(const struct wr_stacks *stacks, const unsigned char *stack,
-                                       uint32_t bytes, uint32_t hash)
+static WR_NOINLINE struct wr_stack_slot *slot_find(const struct wr_stacks *stacks,
+                                                   const unsigned char *stack, uint64_t key)
 {
-    for (uint32_t i = hash;; i++) {
-        struct wr_stack_slot *slot = &stacks->slots[i & (stacks->slot_count - 1)];
-        if (slot->id == 0 || (slot->hash == hash && slot->bytes == bytes &&
-                              is_same(stacks->store + slot->at, stack, bytes)))
+    for (uint32_t place = (uint32_t)key;; place++) {
+        struct wr_stack_slot *slot = &stacks->slots[place & (stacks->slot_count - 1)];
+        if (slot->key == 0 ||
+            (slot->key == key && is_same(stacks->store + slot->at, stack, (uint32_t)(key >> 32))))
             return slot;
     }
 }
 
-uint32_t wr_stacks_known(const struct wr_stacks *stacks, const unsigned char *stack, uint32_t bytes)
+/* Records are read once, and the processor's own prefetching stops at each page: without this, a
+ * quarter fewer events a second. The address may lie behind the segment. */
+static inline void prefetch_ahead(const unsigned char *stack, uint32_t stride)
 {
-    return stacks->slots ? slot_find(stacks, stack, bytes, hash_of(stack, bytes))->id : 0;
+    uintptr_t at = (uintptr_t)stack + RECORDS_AHEAD * stride;
+    __builtin_prefetch((const void *)at);
+    __builtin_prefetch((const void *)(at + WR_LINE));
+}
+
+/* As slot_find(), which is called only if two stacks share a key; what the loop needs is in registers,
+ * so that no store to `ids` may change it. */
+uint32_t wr_stacks_known(const struct wr_stacks *stacks, const unsigned char *stack, uint32_t bytes,
+                         uint32_t stride, uint32_t count, uint32_t *ids)
+{
+    const struct wr_stack_slot *slots = stacks->slots, *slot;
+    const unsigned char *store = stacks->store;
+    uint32_t mask = stacks->slot_count - 1, i;
+    for (i = 0; i < count; i++, stack += stride) {
+        prefetch_ahead(stack, stride);
+        uint64_t key = key_of(stack, bytes);
+        uint32_t place = (uint32_t)key;
+        while ((slot = &slots[place & mask])->key != key && slot->key != 0)
+            place++;
+        if (slot->key != 0 && WR_UNLIKELY(!is_same(store + slot->at, stack, bytes)))
+            slot = slot_find(stacks, stack, key);
+        if (slot->key == 0)
+            break;
+        ids[i] = slot->id;
+    }
+    return i;
 }
 
 uint32_t wr_stacks_find(struct wr_stacks *stacks, const unsigned char *stack, uint32_t bytes,
@@ -89,8 +159,8 @@ uint32_t wr_stacks_find(struct wr_stacks *stacks, const unsigned char *stack, ui
     *is_new = true;
     if (!stacks->slots)
         return ++stacks->last_id;
-    uint32_t hash = hash_of(stack, bytes);
-    struct wr_stack_slot *slot = slot_find(stacks, stack, bytes, hash);
+    uint64_t key = key_of(stack, bytes);
+    struct wr_stack_slot *slot = slot_find(stacks, stack, key);
     *is_new = slot->id == 0;
     if (slot->id)
         return slot->id;
@@ -98,9 +168,9 @@ uint32_t wr_stacks_find(struct wr_stacks *stacks, const unsigned char *stack, ui
         stacks->used >= stacks->slot_count / 4 * 3 || bytes > stacks->store_bytes - stacks->stored;
     if (is_full) {
         slots_clear(stacks);
-        slot = slot_find(stacks, stack, bytes, hash);
+        slot = slot_find(stacks, stack, key);
     }
-    *slot = (struct wr_stack_slot){hash, ++stacks->last_id, stacks->stored, bytes};
+    *slot = (struct wr_stack_slot){key, ++stacks->last_id, stacks->stored};
     memcpy(stacks->store + stacks->stored, stack, bytes);
     stacks->stored += bytes;
     stacks->used++;

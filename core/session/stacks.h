@@ -16,10 +16,9 @@
 #define WR_STACK_BYTES_MAX     (1u << 30)
 
 struct wr_stack_slot {
-    uint32_t hash;
-    uint32_t id; /* 0: the slot is free */
+    uint64_t key; /* key_of(); 0: the slot is free */
+    uint32_t id;
     uint32_t at; /* in the store */
-    uint32_t bytes;
 };
 
 struct wr_stacks {
@@ -41,9 +40,10 @@ void wr_stacks_release(struct wr_stacks *stacks);
  * have it. */
 uint32_t wr_stacks_find(struct wr_stacks *stacks, const unsigned char *stack, uint32_t bytes,
                         bool *is_new);
-/* The id of a stack that the stream has; 0 if it does not. */
-uint32_t wr_stacks_known(const struct wr_stacks *stacks, const unsigned char *stack,
-                         uint32_t bytes);
+/* Of `count` stacks of `bytes` each, one every `stride` bytes: finds the ids of the first ones that
+ * the stream has, and returns how many. */
+uint32_t wr_stacks_known(const struct wr_stacks *stacks, const unsigned char *stack, uint32_t bytes,
+                         uint32_t stride, uint32_t count, uint32_t *ids);
 
 /* The stream has a sequence point, or another stream begins. */
 void wr_stacks_forget(struct wr_stacks *stacks);

@@ -33,12 +33,4 @@ static inline bool wr_with_ids_are_same(const unsigned char *left, const unsigne
     return bytes == 0;
 }
 
-/* The id of the stack at `at`, if the stream has it; 0 if not. */
-static inline uint32_t wr_with_stack_known(const struct wr_stacks *stacks, const unsigned char *at)
-{
-    uint64_t count;
-    memcpy(&count, at, sizeof count);
-    return wr_stacks_known(stacks, at + sizeof count, 8 * (uint32_t)count);
-}
-
 #endif

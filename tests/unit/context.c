@@ -492,6 +492,37 @@ static void test_bound(void **state)
     wr_stacks_release(&stacks);
 }
 
+/* Two stacks with one key: the sums of products in which the key begins are equal. Each keeps its id,
+ * also in a group of records, which ends where the stream has no such stack. */
+static void test_stacks_with_one_key(void **unused)
+{
+    const uint64_t factor = UINT64_C(0x9E3779B97F4A7C15);
+    uint64_t records[4][9] = {{1, 2, 3, 4, 5, 6, 7, 8}};
+    struct wr_stacks stacks = {0};
+    uint32_t ids[4] = {0};
+    bool is_new;
+    (void)unused;
+    for (size_t i = 1; i < 4; i++)
+        memcpy(records[i], records[0], sizeof records[0]);
+    records[1][0] += 1;
+    records[1][2] -= factor;
+    records[3][5] += 1;
+    records[3][7] -= factor;
+    assert_true(wr_stacks_reserve(&stacks, WR_STACK_BYTES_MIN));
+    assert_int_equal(wr_stacks_find(&stacks, (void *)records[0], 64, &is_new), 1);
+    assert_int_equal(wr_stacks_find(&stacks, (void *)records[1], 64, &is_new), 2);
+    assert_true(is_new);
+    const struct wr_stack_slot *slot = stacks.slots;
+    while (slot->key == 0)
+        slot++;
+    assert_int_equal(slot[0].key, slot[1].key); /* so that the test tests something */
+    assert_int_equal(wr_stacks_known(&stacks, (void *)records, 64, 72, 4, ids), 3);
+    assert_int_equal(ids[0], 1);
+    assert_int_equal(ids[1], 2);
+    assert_int_equal(ids[2], 1);
+    wr_stacks_release(&stacks);
+}
+
 /* --- Many stacks. ---------------------------------------------------------------------------- */
 
 #define FRAMES     8u
@@ -574,6 +605,7 @@ int main(void)
         cmocka_unit_test(test_many_threads),
         cmocka_unit_test(test_hook),
         cmocka_unit_test(test_bound),
+        cmocka_unit_test(test_stacks_with_one_key),
         cmocka_unit_test(test_million),
         cmocka_unit_test(test_hook_is_not_called),
         cmocka_unit_test(test_hook_of_a_later_definition),
