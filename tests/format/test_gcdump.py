@@ -205,6 +205,20 @@ class GcdumpTest(unittest.TestCase):
         reasons = [self.report(file, code=3)["reason"] for file in (path, out)]
         self.assertEqual((ours.log, reasons[1]), (f"incomplete: {reasons[0]}", reasons[0]))
 
+    def test_long_reason(self):
+        """One line, cut between characters."""
+        path = self.folder / "part.nettrace"
+        path.write_bytes(chain().trace(without=[(18, 1)]))
+        ours, out = self.export(path, "--incomplete", code=3)
+        long = "incomplete: \n\x9b" + "\u20ac" * 300
+        text = struct.pack("<i", len(ours.log)) + ours.log.encode()
+        self.assertIn(text, out.read_bytes())
+        path = self.folder / "long.gcdump"
+        path.write_bytes(out.read_bytes().replace(text, struct.pack("<i", len(long)) + long.encode()))
+        reason = self.report(path, code=3)["reason"]
+        self.assertEqual(reason, "???" + "\u20ac" * 65)
+        self.assertEqual(self.export(path, "--incomplete", code=3)[0].log, f"incomplete: {reason}")
+
     def test_numbers_are_refused(self):
         self.assertIn("without a number", run("report", "--number", 1, REAL, code=1).stderr.decode())
 

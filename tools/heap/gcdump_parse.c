@@ -145,7 +145,7 @@ static int32_t open_object(struct gcdump_file *file, const char *wanted, int32_t
     *needed = take_i32(input);
     char *name = take_text(file);
     if (!name || strcmp(name, wanted) != 0)
-        fail(input, "it has an object of type %.60s instead of %s", name ? name : "?", wanted);
+        fail(input, "it has an object of another type instead of %s", wanted);
     if (take_number(input, 1) != TAG_END)
         fail(input, "the description of type %s is longer than known", wanted);
     free(name);

@@ -1,8 +1,10 @@
+#include "fields.h"
 #include "heap.h"
 
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 void hp_graph_free(struct hp_graph *graph)
 {
@@ -27,15 +29,28 @@ void hp_graph_free(struct hp_graph *graph)
     free(graph);
 }
 
+/* Reasons are printed, and a file may have any text as its reason. */
+static void replace_controls(char *text)
+{
+    for (unsigned char *at = (unsigned char *)text; *at; at++)
+        if (*at < 0x20 || *at == 0x7F)
+            *at = '?';
+        else if (*at == 0xC2 && at[1] < 0xA0)
+            at[0] = at[1] = '?';
+}
+
 void hp_graph_fail(struct hp_graph *graph, const char *format, ...)
 {
+    char text[2 * sizeof(graph->reason)];
     va_list arguments;
     graph->is_complete = false;
     if (graph->reason[0])
         return;
     va_start(arguments, format);
-    vsnprintf(graph->reason, sizeof(graph->reason), format, arguments);
+    vsnprintf(text, sizeof(text), format, arguments);
     va_end(arguments);
+    wt_utf8_clean((const uint8_t *)text, strlen(text), graph->reason, sizeof(graph->reason));
+    replace_controls(graph->reason);
 }
 
 const char *hp_root_kind_name(const struct hp_root *root)

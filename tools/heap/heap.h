@@ -76,7 +76,7 @@ struct hp_graph {
     uint64_t dangling; /* edges and roots to objects that were not told */
 
     bool is_complete;
-    char reason[200]; /* why not */
+    char reason[200]; /* why not: a line of UTF-8 */
     /* The first number that is missing among the events of a kind, such as "GCBulkNode"; NULL: none is
      * known to be. */
     const char *missing_kind;
