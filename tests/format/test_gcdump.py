@@ -4,6 +4,7 @@ import collections
 import json
 import pathlib
 import random
+import resource
 import struct
 import subprocess
 import sys
@@ -233,6 +234,23 @@ class GcdumpTest(unittest.TestCase):
         path = self.folder / "large.gcdump"
         path.write_bytes(whole)
         self.assertIn("more children than there is room for", run("report", path, code=1).stderr.decode())
+
+    def test_a_long_name_of_many_roots(self):
+        """The variable's node is another one at the end, with 100,000 times the same object."""
+        heap = chain(4)
+        heap.statics = [(16, 2000 * "\u20ac")]
+        dump, out = self.export(heap)
+        whole, variable = bytearray(out.read_bytes()), next(i for i, n in enumerate(dump.nodes) if n[0].startswith("[static var "))
+        labels = whole.index(struct.pack(f"<{len(dump.labels)}I", *dump.labels))
+        nodes = labels + 4 * len(dump.labels)
+        size = struct.unpack_from("<i", whole, nodes)[0]
+        struct.pack_into("<I", whole, labels + 4 * variable, size)
+        many = bytes([*whole[nodes + 4 + dump.labels[variable]:][:1], 0x86, 0x8D, 0x20]) + 100000 * bytes([dump.nodes[variable][3][0] - variable])
+        whole[nodes:nodes + 4 + size] = struct.pack("<i", size + len(many)) + whole[nodes + 4:nodes + 4 + size] + many
+        path = self.folder / "long.gcdump"
+        path.write_bytes(whole)
+        self.assertEqual(self.report(path)["roots"], 100001)
+        self.assertLess(resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss, 200_000)
 
     def test_damage(self):
         """Cut anywhere it is refused; changed anywhere, read or refused."""

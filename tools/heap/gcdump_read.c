@@ -9,6 +9,7 @@
 struct group {
     uint32_t node, flags;
     uint8_t kind;
+    char *variable; /* the name of its roots; NULL: none yet */
 };
 
 struct groups {
@@ -42,7 +43,7 @@ static void add_group(struct gcdump_file *file, struct groups *groups, uint32_t 
 /* Those that are reached from the first one through others. */
 static bool find_groups(struct gcdump_file *file, struct groups *groups)
 {
-    static const struct group none = {0, 0, HP_ROOT_OTHER};
+    static const struct group none = {.kind = HP_ROOT_OTHER};
     groups->at = malloc(((size_t)file->node_count + 1) * sizeof(*groups->at));
     if (!groups->at)
         return false;
@@ -151,8 +152,8 @@ static void add_edges(struct gcdump_file *file, struct hp_graph *graph)
     graph->first_edges[object] = graph->edge_count;
 }
 
-/* "[static var TYPE.NAME]" is NAME if TYPE is the object's, which the writer takes for the variable's;
- * otherwise TYPE.NAME. */
+/* "[static var TYPE.NAME]" is NAME if TYPE is the first object's, which the writer takes for the
+ * variable's; otherwise TYPE.NAME. */
 static char *variable_name(const char *name, const char *type)
 {
     size_t start = strlen(GCDUMP_VARIABLE), length = strlen(name), prefix = strlen(type);
@@ -172,7 +173,8 @@ static char *variable_name(const char *name, const char *type)
     return copy;
 }
 
-static void add_root(struct gcdump_file *file, struct hp_graph *graph, struct group group,
+/* The roots of a group share its name: a copy for each could take any amount of memory. */
+static void add_root(struct gcdump_file *file, struct hp_graph *graph, struct group *group,
                      uint32_t node)
 {
     uint32_t number = file->nodes[node].number;
@@ -181,26 +183,29 @@ static void add_root(struct gcdump_file *file, struct hp_graph *graph, struct gr
     if (number >= GCDUMP_ROOT)
         return;
     struct hp_root *root = &graph->roots[graph->root_count++];
-    *root = (struct hp_root){number, HP_NONE, NULL, group.flags, group.kind};
-    if (group.kind != HP_ROOT_STATIC)
+    *root = (struct hp_root){number, HP_NONE, NULL, group->flags, group->kind};
+    if (group->kind != HP_ROOT_STATIC)
         return;
     root->type = graph->node_types[number];
-    root->name = variable_name(gcdump_name(file, group.node), graph->types[root->type].name);
+    if (!group->variable)
+        group->variable =
+            variable_name(gcdump_name(file, group->node), graph->types[root->type].name);
+    root->name = group->variable;
     file->has_memory &= root->name != NULL;
 }
 
 static void add_roots(struct gcdump_file *file, struct hp_graph *graph, const struct groups *groups)
 {
     for (uint32_t i = 0; i < groups->count && file->has_memory; i++) {
-        struct group group = groups->at[i];
-        const struct gcdump_node *node = &file->nodes[group.node];
+        struct group *group = &groups->at[i];
+        const struct gcdump_node *node = &file->nodes[group->node];
         file->blob.next = node->children;
         for (uint32_t j = 0; j < node->count; j++)
-            add_root(file, graph, group, gcdump_child(file, group.node));
+            add_root(file, graph, group, gcdump_child(file, group->node));
     }
     /* No node stands for roots: the first one is the root itself. */
     if (groups->count == 0 && file->root < file->node_count)
-        add_root(file, graph, (struct group){0, 0, HP_ROOT_OTHER}, file->root);
+        add_root(file, graph, &(struct group){.kind = HP_ROOT_OTHER}, file->root);
 }
 
 static bool fill(struct gcdump_file *file, struct hp_graph *graph)

@@ -49,7 +49,7 @@ enum hp_root_kind {
 struct hp_root {
     uint32_t node; /* never HP_NONE */
     uint32_t type; /* of a static variable: what it belongs to; otherwise HP_NONE */
-    char *name;    /* of a static variable; otherwise NULL */
+    char *name; /* of a static variable, perhaps shared with the root before it; otherwise NULL */
     uint32_t flags;
     uint8_t kind;
 };
