@@ -1,7 +1,8 @@
 /*
  * From a graph to a .gcdump file. First come the nodes that stand for roots, then the objects in their
  * order, and last one for all objects that were not told. The file has the place of each node ahead of
- * the nodes, so these are encoded twice: first to see how long they are.
+ * the nodes, and nothing is written if it would be too large, so everything is encoded twice: first to
+ * see how long it is.
  */
 #include "gcdump.h"
 #include "reach.h"
@@ -33,8 +34,9 @@ struct stand {
 struct writer {
     const struct hp_graph *graph;
     struct hp_reach reach;
-    FILE *file;     /* NULL: bytes are only counted */
-    uint64_t count; /* bytes so far */
+    FILE *file;          /* NULL: bytes are only counted */
+    uint64_t count;      /* bytes so far */
+    uint64_t nodes_size; /* bytes */
     struct stand *stands;
     struct out_type *types; /* CLASSES for each of the graph */
     uint32_t *used;         /* those of `types` that have a number, by number */
@@ -314,7 +316,7 @@ static void put_object(struct writer *writer, uint32_t object)
         put_child(writer, from, writer->stand_count + value);
 }
 
-/* What all nodes are encoded as; sets their places. */
+/* What all nodes are encoded as; sets their places and their size. */
 static void put_nodes(struct writer *writer)
 {
     uint64_t start = writer->count;
@@ -330,6 +332,7 @@ static void put_nodes(struct writer *writer)
         else
             writer->labels[i] = 0;
     }
+    writer->nodes_size = writer->count - start;
 }
 
 /* --- The file. ------------------------------------------------------------------------------- */
@@ -356,7 +359,7 @@ static void put_addresses(struct writer *writer)
         put_i64(writer, 0);
 }
 
-static bool put_graph(struct writer *writer, uint64_t nodes_size)
+static bool put_graph(struct writer *writer)
 {
     uint64_t bytes = 0;
     for (uint32_t i = 0; i < writer->graph->node_count; i++)
@@ -368,7 +371,7 @@ static bool put_graph(struct writer *writer, uint64_t nodes_size)
         return false;
     put_i32(writer, writer->node_count);
     put(writer, writer->labels, writer->node_count * sizeof(*writer->labels));
-    put_i32(writer, nodes_size);
+    put_i32(writer, writer->nodes_size);
     put_nodes(writer);
     put_addresses(writer);
     put_byte(writer, TAG_BYTE); /* addresses have 64 bits */
@@ -417,12 +420,12 @@ static void put_end(struct writer *writer)
     put_i32(writer, trailer);
 }
 
-static bool put_file(struct writer *writer, uint64_t nodes_size)
+static bool put_file(struct writer *writer)
 {
     writer->count = 0;
     put(writer, gcdump_magic, HP_GCDUMP_HEAD);
     open_object(writer, "GCHeapDump", DUMP_VERSION, DUMP_NEEDS);
-    if (!put_graph(writer, nodes_size))
+    if (!put_graph(writer))
         return false;
     put_process(writer);
     put_end(writer);
@@ -454,10 +457,15 @@ static bool plan(struct writer *writer)
     return true;
 }
 
-/* The file's offsets have 32 bits; with half of that, there is room for all names. */
-static bool fits(const struct writer *writer, uint64_t nodes_size)
+/* The file's offsets have 32 bits, and readers may take them to have a sign. */
+static enum hp_gcdump_result put_twice(struct writer *writer, FILE *file)
 {
-    return nodes_size + (uint64_t)writer->node_count * (4 + 8) <= INT32_MAX;
+    if (!put_file(writer))
+        return HP_GCDUMP_NO_MEMORY;
+    if (writer->count > INT32_MAX)
+        return HP_GCDUMP_TOO_LARGE;
+    writer->file = file;
+    return put_file(writer) ? HP_GCDUMP_OK : HP_GCDUMP_NO_MEMORY;
 }
 
 enum hp_gcdump_result hp_gcdump_write(const struct hp_graph *graph, FILE *file)
@@ -468,15 +476,8 @@ enum hp_gcdump_result hp_gcdump_write(const struct hp_graph *graph, FILE *file)
         result = HP_GCDUMP_TOO_LARGE;
     else if (writer.node_count)
         writer.labels = malloc(writer.node_count * sizeof(*writer.labels));
-    if (writer.labels) {
-        put_nodes(&writer);
-        uint64_t nodes_size = writer.count;
-        writer.file = file;
-        if (!fits(&writer, nodes_size))
-            result = HP_GCDUMP_TOO_LARGE;
-        else if (put_file(&writer, nodes_size))
-            result = HP_GCDUMP_OK;
-    }
+    if (writer.labels)
+        result = put_twice(&writer, file);
     hp_reach_free(&writer.reach);
     free(writer.labels);
     free(writer.stands);
