@@ -252,6 +252,19 @@ class GcdumpTest(unittest.TestCase):
         self.assertEqual(self.report(path)["roots"], 100001)
         self.assertLess(resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss, 200_000)
 
+    def test_what_is_refused(self):
+        """A newer version, and a root that is not there; other commands say what the file is."""
+        dump, out = self.export(chain())
+        path = self.folder / "other.gcdump"
+        for at, value, why in ((31, 11, "newer than known"), (92, len(dump.nodes), "root is not there")):
+            broken = bytearray(out.read_bytes())
+            struct.pack_into("<i", broken, at, value)
+            path.write_bytes(broken)
+            self.assertIn(why, run("report", path, code=1).stderr.decode())
+        stat = subprocess.run([WEIR, "stat", out], capture_output=True, check=False)
+        self.assertEqual(stat.returncode, 1)
+        self.assertIn("this is a .gcdump", stat.stderr.decode())
+
     def test_damage(self):
         """Cut anywhere it is refused; changed anywhere, read or refused."""
         whole, path, dice = self.export(chain())[1].read_bytes(), self.folder / "broken.gcdump", random.Random(17)

@@ -8,7 +8,8 @@
 #include <string.h>
 
 enum {
-    VERSION_LOG = 9, /* of the dump: since then, its log has the present place */
+    VERSION_LOG = 9,     /* of the dump: since then, its log has the present place */
+    VERSION_NEWEST = 10, /* of the dump that is known */
     NAME_UNITS_MAX = 4096,
 };
 
@@ -250,6 +251,8 @@ static void take_nodes(struct gcdump_file *file)
         take_node(file, i);
         file->child_count += file->nodes[i].count;
     }
+    if (file->node_count && file->root >= file->node_count)
+        fail(blob, "its root is not there");
     if (file->child_count > blob->size)
         fail(blob, "its nodes have more children than there is room for");
 }
@@ -262,6 +265,8 @@ bool gcdump_open(struct gcdump_file *file, const uint8_t *bytes, size_t size, ch
     *file = (struct gcdump_file){.input = {bytes, size, HP_GCDUMP_HEAD, error, capacity},
                                  .has_memory = true};
     int32_t version = open_object(file, "GCHeapDump", &needed);
+    if (needed > VERSION_NEWEST)
+        fail(&file->input, "its version is newer than known");
     open_object(file, "Graphs.MemoryGraph", &needed);
     if (needed > 0)
         fail(&file->input, "its types have no names, as in dumps of .NET Native");

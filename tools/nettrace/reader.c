@@ -61,7 +61,8 @@ static enum wt_status bad_magic(struct wt_reader *reader, const uint8_t *bytes, 
 {
     if (size >= 8 && memcmp(bytes, "\x14\0\0\0!Fas", 8) == 0)
         return wt_fail(reader, WT_ERROR_VERSION, WT_RULE_VERSION, 0,
-                       "this is NetPerf, version 3 or older; versions 4 to 6 are understood");
+                       "this is a .gcdump, or NetPerf of version 3 or older; versions 4 to 6 are "
+                       "understood");
     return wt_fail(reader, WT_ERROR_FORMAT, WT_RULE_MAGIC, 0,
                    "not a nettrace stream: it does not start with \"Nettrace\" and "
                    "\"!FastSerialization.1\" or a version");
