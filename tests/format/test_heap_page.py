@@ -21,6 +21,7 @@ STEPS = """
   told.sorted = [...document.querySelectorAll("th[aria-sort]")].map((head) => head.innerText);
   areas().find((area) => area.textContent.startsWith("Leaf")).click();
   told.crumbs = by("crumbs").textContent;
+  told.focused = document.activeElement.textContent;
   told.inside = areas().length;
   told.details = by("details").innerText;
   told.way = [...document.querySelectorAll("#details li")].map((step) => step.textContent);
@@ -78,6 +79,7 @@ class PageTest(unittest.TestCase):
         self.assertGreater(areas["Node"], areas["Leaf"])
         self.assertGreater(areas["Leaf"], 4 * areas[EVIL])
         self.assertEqual((seen["crumbs"], seen["inside"], seen["back"]), ("all › Node [mod.lua] › Leaf [mod.lua]", 1, 3))
+        self.assertEqual(seen["focused"], "Leaf [mod.lua]")
         self.assertIn("retained\n3,000 (76.9 %)", seen["details"])
         node = "Node [mod.lua]"
         self.assertEqual(seen["way"], ["static list", *[node] * 20, "... 11 more ...", *[node] * 19, "Leaf [mod.lua]"])

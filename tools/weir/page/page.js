@@ -51,16 +51,23 @@
       Object.assign(area.style, { left: `${place.x0}px`, top: `${place.y0}px`, width: `${place.x1 - place.x0}px`, height: `${place.y1 - place.y0}px` });
       area.style.setProperty("--hue", hue(group.name));
       area.title = `${group.name}\n${number.format(group.count)} objects\nretained ${number.format(group.retained)} bytes, ${share(group.retained)}\nown ${number.format(group.own)} bytes`;
-      area.addEventListener("click", () => { draw(group); tell(group); });
+      area.addEventListener("click", () => enter(group));
       return area;
     }));
     const crumbs = [];
     for (let group = from; group; group = group.above) crumbs.unshift(group);
     by("crumbs").replaceChildren(...crumbs.flatMap((group, index) => {
       const step = make("button", group.name);
-      step.addEventListener("click", () => { draw(group); tell(group); });
+      step.addEventListener("click", () => enter(group));
       return index ? [document.createTextNode(" › "), step] : [step];
     }));
+  };
+
+  // The pressed button no longer exists, so the focus moves to the new place in the path.
+  const enter = (group) => {
+    draw(group);
+    tell(group);
+    by("crumbs").lastChild.focus();
   };
 
   // --- What is known of a group or a type.
