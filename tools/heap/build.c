@@ -553,7 +553,7 @@ static void add_node(struct hp_builder *builder, struct hp_graph *graph, uint32_
         return;
     }
     if (*place)
-        hp_graph_fail(graph, "the object at 0x%llx was told twice",
+        hp_graph_fail(graph, "the object at 0x%llx is in the trace twice",
                       (unsigned long long)told->address);
     else
         *place = node + 1;

@@ -17,7 +17,7 @@ enum {
 extern const char gcdump_magic[HP_GCDUMP_HEAD + 1];
 
 /* Names that have a meaning. */
-#define GCDUMP_UNDEFINED  "UNDEFINED"    /* the type of objects that were not told */
+#define GCDUMP_UNDEFINED  "UNDEFINED"    /* the type of objects that the trace does not have */
 #define GCDUMP_SIZE_CLASS " (Bytes > "   /* "10K)": at the end of a type's name */
 #define GCDUMP_NO_MODULE  "Module(0x"    /* the module of a type that has none known */
 #define GCDUMP_VARIABLE   "[static var " /* "TYPE.NAME]" */
@@ -57,7 +57,7 @@ struct gcdump_input {
 /* What becomes of a node: the number of an object, or one of these. */
 #define GCDUMP_NEW    0u            /* an object, without a number yet */
 #define GCDUMP_ROOT   (HP_NONE - 2) /* it stands for roots */
-#define GCDUMP_ABSENT (HP_NONE - 1) /* no such object was told */
+#define GCDUMP_ABSENT (HP_NONE - 1) /* the trace does not have such an object */
 
 struct gcdump_node {
     uint32_t type, size, count;

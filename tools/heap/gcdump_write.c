@@ -1,6 +1,6 @@
 /*
  * From a graph to a .gcdump file. First come the nodes that stand for roots, then the objects in their
- * order, and last one for all objects that were not told. The file has the place of each node ahead of
+ * order, and last one for all objects that the trace lacks. The file has the place of each node ahead of
  * the nodes, and nothing is written if it would be too large, so everything is encoded twice: first to
  * see how long it is.
  */

@@ -67,13 +67,13 @@ struct hp_graph {
     uint64_t *addresses, *sizes;
     uint32_t *node_types;  /* indices into `types` */
     uint64_t *first_edges; /* node_count + 1 */
-    uint32_t *edges;       /* the targets; HP_NONE where no such object was told */
+    uint32_t *edges;       /* the targets; HP_NONE where the trace has no such object */
     struct hp_type *types;
     char **modules; /* paths */
     uint32_t module_count;
     struct hp_root *roots;
     struct hp_weak *weaks;
-    uint64_t dangling; /* edges and roots to objects that were not told */
+    uint64_t dangling; /* edges and roots to objects that the trace does not have */
 
     bool is_complete;
     char reason[200]; /* why not: a line of UTF-8 */
