@@ -12,17 +12,22 @@ static inline bool wr_utf8_continues(unsigned char byte)
     return (byte & 0xC0) == 0x80;
 }
 
-/* How many bytes of a text are kept if `most`, at least 3, may be: whole characters, and `most` of what is
+/* How many of `size` bytes are kept if `most`, at least 3, may be: whole characters, and `most` of what is
  * not UTF-8. */
-static inline size_t wr_utf8_fitting(const char *text, size_t most)
+static inline size_t wr_utf8_fitting_of(const unsigned char *bytes, size_t size, size_t most)
 {
-    const unsigned char *bytes = (const unsigned char *)text;
-    size_t kept = strnlen(text, most + 1);
-    if (kept <= most)
-        return kept;
-    for (kept = most; kept > most - 3 && wr_utf8_continues(bytes[kept]);)
+    size_t kept = most;
+    if (size <= most)
+        return size;
+    while (kept > most - 3 && wr_utf8_continues(bytes[kept]))
         kept--;
     return wr_utf8_continues(bytes[kept]) ? most : kept;
+}
+
+/* The same of a text that ends with a zero. */
+static inline size_t wr_utf8_fitting(const char *text, size_t most)
+{
+    return wr_utf8_fitting_of((const unsigned char *)text, strnlen(text, most + 1), most);
 }
 
 #endif

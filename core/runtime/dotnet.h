@@ -17,6 +17,8 @@
 #define WR_DOTNET_TYPE         0x80000u
 #define WR_DOTNET_HEAP_DUMP    0x100000u
 #define WR_DOTNET_HEAP_COLLECT 0x800000u /* asks for a walk */
+/* Ours: above the 48 bits that providers define, so that no keyword of .NET's has it. */
+#define WR_DOTNET_HEAP_TEXT UINT64_C(0x1000000000000)
 
 #define WR_DOTNET_CLR 0 /* the number of the runtime in its process */
 
@@ -38,9 +40,11 @@
           (u16, ClrInstanceID), (raw, Values))                                                     \
     EVENT(P, GCBulkRootStaticVar, 38, 0, WEIR_LEVEL_INFO, WR_DOTNET_HEAP_DUMP, (u32, Count),       \
           (u64, AppDomainID), (u16, ClrInstanceID), (raw, Values))                                 \
-    /* Ours, with an id that .NET does not have. */                                                \
+    /* Ours, with ids that .NET does not have. */                                                  \
     EVENT(P, HeapIncomplete, 65000, 0, WEIR_LEVEL_INFO, WR_DOTNET_GC, (u32, Count), (u64, Lost),   \
-          (str, Reason))
+          (str, Reason))                                                                           \
+    EVENT(P, HeapText, 65001, 0, WEIR_LEVEL_INFO, WR_DOTNET_HEAP_TEXT, (u32, Index), (u32, Count), \
+          (u16, ClrInstanceID), (raw, Values))
 WEIR_PROVIDER(DotNet, WR_DOTNET_EVENTS)
 
 #define WR_DOTNET_RUNDOWN_EVENTS(EVENT, P)                                              \

@@ -26,7 +26,8 @@
 #define EDGE_COUNT_AT  24u  /* in a node */
 #define TRIES          100u /* to write the end */
 #define TRY_NS         2000000u
-#define FIELD_UNKNOWN  0u /* of an edge: which field refers */
+#define FIELD_UNKNOWN  0u  /* of an edge: which field refers */
+#define TEXT_BYTES_MAX 64u /* of the contents of a string */
 #define VALUES_BYTES   ((uint64_t)WR_HEAP_KINDS * WR_HEAP_VALUES_MAX)
 
 uint32_t wr_heap_elements_max;
@@ -52,6 +53,9 @@ static bool emit(uint64_t id, enum wr_heap_kind kind, const struct wr_heap_bulk 
     case WR_HEAP_EDGES:
         return DotNet_GCBulkEdge_to(id, bulk->index, bulk->count, WR_DOTNET_CLR, bulk->values,
                                     bulk->length);
+    case WR_HEAP_TEXTS:
+        return DotNet_HeapText_to(id, bulk->index, bulk->count, WR_DOTNET_CLR, bulk->values,
+                                  bulk->length);
     default:
         return DotNet_GCBulkRootStaticVar_to(id, bulk->count, APP_DOMAIN, WR_DOTNET_CLR,
                                              bulk->values, bulk->length);
@@ -223,6 +227,60 @@ WEIR_API void weir_heap_fail(struct weir_heap_graph *graph, const char *reason)
 {
     if (graph->reason[0] == 0) /* the first one counts */
         snprintf(graph->reason, sizeof graph->reason, "%s", reason ? reason : "unknown");
+}
+
+/* --- Contents. ------------------------------------------------------------------------------- */
+
+#define HASH_FACTOR UINT64_C(0xC6A4A7935BD1E995)
+
+static uint64_t hash_add(uint64_t hash, uint64_t word)
+{
+    word *= HASH_FACTOR;
+    word = (word ^ word >> 47) * HASH_FACTOR;
+    return (hash ^ word) * HASH_FACTOR;
+}
+
+/* MurmurHash64A, except that the last bytes are mixed as a word. Eight bytes a step, because the host stands
+ * still meanwhile; 64 bits, because readers take strings with equal hashes for equal. */
+static uint64_t hash_of(const unsigned char *bytes, size_t size)
+{
+    uint64_t hash = size * HASH_FACTOR, word = 0;
+    size_t rest = size % sizeof word;
+    for (const unsigned char *end = bytes + (size - rest); bytes < end; bytes += sizeof word) {
+        memcpy(&word, bytes, sizeof word);
+        hash = hash_add(hash, word);
+    }
+    word = 0;
+    memcpy(&word, bytes, rest);
+    hash = hash_add(hash, word);
+    hash = (hash ^ hash >> 47) * HASH_FACTOR;
+    return hash ^ hash >> 47;
+}
+
+WEIR_API bool weir_heap_wants_texts(const struct weir_heap_graph *graph)
+{
+    return wants(graph, WR_DOTNET_HEAP_TEXT) && wants(graph, WR_DOTNET_HEAP_DUMP);
+}
+
+WEIR_API bool weir_heap_text(struct weir_heap_graph *graph, const void *text, size_t size)
+{
+    const unsigned char *bytes = text ? text : (const unsigned char *)"";
+    struct element element;
+    if (!weir_heap_wants_texts(graph))
+        return !graph->is_over;
+    if (!graph->node) {
+        weir_heap_fail(graph, "the host has given a text before any node");
+        return !graph->is_over;
+    }
+    uint32_t kept = (uint32_t)wr_utf8_fitting_of(bytes, size, TEXT_BYTES_MAX);
+    memcpy(element.bytes, graph->node, 8); /* its address */
+    element.length = 8;
+    put(&element, size, 8);
+    put(&element, hash_of(bytes, size), 8);
+    put(&element, kept, 2);
+    memcpy(element.bytes + element.length, bytes, kept);
+    bulk_add(graph, WR_HEAP_TEXTS, element.bytes, element.length + kept);
+    return !graph->is_over;
 }
 
 /* --- The walk. ------------------------------------------------------------------------------- */

@@ -26,6 +26,7 @@ enum wr_heap_kind {
     WR_HEAP_NODES,
     WR_HEAP_EDGES,
     WR_HEAP_STATICS,
+    WR_HEAP_TEXTS,
     WR_HEAP_KINDS
 };
 

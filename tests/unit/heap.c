@@ -10,7 +10,8 @@
 #include "failing.h"
 #include "runtime/heap_walk.h"
 
-#define SNAPSHOT "Microsoft-Windows-DotNETRuntime:0x1980001:5"
+#define SNAPSHOT   "Microsoft-Windows-DotNETRuntime:0x1980001:5"
+#define WITH_TEXTS "Microsoft-Windows-DotNETRuntime:0x1000001980001:5"
 
 /* --- A heap. --------------------------------------------------------------------------------- */
 
@@ -66,17 +67,24 @@ static void walk_all(void *context, struct weir_heap_graph *graph)
     }
 }
 
-static void host_register(void (*walk)(void *context, struct weir_heap_graph *graph), uint32_t ms)
+static void host_register_with(void (*walk)(void *context, struct weir_heap_graph *graph),
+                               uint32_t ms, void *context)
 {
     struct weir_error error;
     struct weir_heap_host host = WEIR_HEAP_HOST_INIT;
     host.request = ask;
     host.walk = walk;
+    host.context = context;
     host.safe_point_ms = ms;
     host.visited_max = 1000;
     asked = 0;
     if (weir_heap_register(&host, &error) != WEIR_OK)
         fail_msg("%s", error.text);
+}
+
+static void host_register(void (*walk)(void *context, struct weir_heap_graph *graph), uint32_t ms)
+{
+    host_register_with(walk, ms, NULL);
 }
 
 /* --- What a stream has. ---------------------------------------------------------------------- */
@@ -267,21 +275,28 @@ static void test_names(void **state)
     weir_heap_unregister();
 }
 
+/* `context`: does the session want contents? */
 static void walk_golden(void *context, struct weir_heap_graph *graph)
 {
-    (void)context;
+    char text[67];
+    memset(text, 'x', 63);
+    memcpy(text + 63, "\xC3\xA4y", 4); /* cut in front of the character that does not fit */
+    assert_int_equal(weir_heap_wants_texts(graph), *(bool *)context);
     weir_heap_type(graph, 8, "T\xC3\xA4", 6, WEIR_HEAP_TYPE_ARRAY);
     weir_heap_module(graph, 6, "/scripts/a.lua");
     weir_heap_root(graph, WEIR_HEAP_ROOT_HANDLE, WEIR_HEAP_ROOT_PINNED, 16, 9);
     weir_heap_weak(graph, 16, 32, 48);
     weir_heap_static(graph, 32, 8, "g", true);
     weir_heap_node(graph, 16, 100, 8);
+    assert_true(weir_heap_text(graph, "abcdefghi", 9));
     weir_heap_edge(graph, 32);
     weir_heap_node(graph, 32, UINT64_C(1) << 33, 8);
+    assert_true(weir_heap_text(graph, text, 66));
 }
 
 struct golden {
     char text[4096];
+    uint32_t definitions;
 };
 
 static void on_golden(void *context, const struct wt_event *event)
@@ -298,10 +313,42 @@ static void on_golden(void *context, const struct wt_event *event)
     strcpy(golden->text + length, "\n");
 }
 
-/* The bytes that dotnet-gcdump demands; the number of the collection is masked. */
+static void on_golden_definition(void *context, const struct wt_metadata *metadata)
+{
+    ((struct golden *)context)->definitions += strcmp(metadata->provider_name, "Weir") != 0;
+}
+
+/* The number of the collection is masked. */
+static struct golden *golden_of(const char *providers, bool wants_texts)
+{
+    static struct golden golden;
+    const struct wt_handlers handlers = {.event = on_golden, .metadata = on_golden_definition};
+    struct weir_session_config config = unit_config();
+    config.providers = providers;
+    config.mode = WEIR_MODE_BLOCK;
+    config.rundown_keywords = 0x8;
+    host_register_with(walk_golden, 60000, &wants_texts);
+    struct weir_session *session = unit_start(&config);
+    assert_int_equal(weir_heap_serve(), 1);
+    assert_int_equal(weir_session_stop(session, NULL), WEIR_OK);
+    memset(&golden, 0, sizeof golden);
+    unit_read_memory(session, handlers, &golden);
+    memset(strstr(golden.text, "1.2 ") + 4, 'N', 8);
+    memset(strstr(golden.text, "\n2.1 ") + 5, 'N', 8);
+    weir_session_destroy(session);
+    weir_heap_unregister();
+    return &golden;
+}
+
+/* The bytes that dotnet-gcdump demands, and no others; with contents for a session that wants them. */
 static void test_bytes(void **state)
 {
     (void)state;
+    static const char texts[] =
+        "65001.0 00000000 02000000 00001000 00000000 00000900 00000000 0000892a 369feac9 61450900 "
+        "61626364 65666768 69200000 00000000 00420000 00000000 006b5ed6 f89affa1 cd3f0078 78787878 "
+        "78787878 78787878 78787878 78787878 78787878 78787878 78787878 78787878 78787878 78787878 "
+        "78787878 78787878 78787878 78787878 7878\n";
     static const char want[] =
         "1.2 NNNNNNNN 02000000 01000000 00000000 00000000 00000000 0000\n"
         "15.0 01000000 00000800 00000000 00000600 00000000 00000000 00000800 00001254 00e40000 "
@@ -316,21 +363,121 @@ static void test_bytes(void **state)
         "2.1 NNNNNNNN 02000000 0000\n"
         "154.1 06000000 00000000 06000000 00000000 00000000 00000000 2f007300 63007200 69007000 "
         "74007300 2f006100 2e006c00 75006100 00000000 0000\n";
-    static struct golden golden;
-    const struct wt_handlers handlers = {.event = on_golden};
-    struct weir_session_config config = unit_config();
-    config.providers = SNAPSHOT;
-    config.mode = WEIR_MODE_BLOCK;
-    config.rundown_keywords = 0x8;
-    host_register(walk_golden, 60000);
-    struct weir_session *session = unit_start(&config);
+    struct golden *golden = golden_of(SNAPSHOT, false);
+    assert_string_equal(golden->text, want);
+    assert_int_equal(golden->definitions, 9);
+    golden = golden_of(WITH_TEXTS, true);
+    assert_int_equal(golden->definitions, 10);
+    char *at = strstr(golden->text, texts);
+    assert_non_null(at);
+    memmove(at, at + sizeof texts - 1, strlen(at + sizeof texts - 1) + 1);
+    assert_string_equal(golden->text, want);
+    golden = golden_of("Microsoft-Windows-DotNETRuntime:0x1000000880001:5", false);
+    assert_null(strstr(golden->text, "65001.0")); /* there are no nodes to have them */
+}
+
+#define TEXTS          1000u
+#define TEXT_BYTES_MAX 102u
+
+/* A text of 2 to 101 bytes, which are not UTF-8. Those of one length differ in the last two bytes. */
+static size_t text_make(uint32_t number, unsigned char *bytes)
+{
+    size_t size = 2 + number % 100;
+    memset(bytes, 0x80, size);
+    bytes[size - 2] |= (unsigned char)(number / 128);
+    bytes[size - 1] |= (unsigned char)(number % 128);
+    return size;
+}
+
+static void walk_texts(void *context, struct weir_heap_graph *graph)
+{
+    unsigned char bytes[TEXT_BYTES_MAX];
+    (void)context;
+    for (uint32_t i = 0; i < 2 * TEXTS; i++) {
+        size_t size = text_make(i % TEXTS, bytes);
+        assert_true(weir_heap_node(graph, 16 + 16 * i, 24, 8));
+        assert_true(weir_heap_text(graph, bytes, size));
+    }
+}
+
+struct texts {
+    uint32_t next, count; /* of events, of texts */
+    uint64_t hashes[2 * TEXTS];
+};
+
+/* Returns the end of the element. */
+static const unsigned char *text_take(struct texts *texts, const unsigned char *element)
+{
+    unsigned char bytes[TEXT_BYTES_MAX];
+    uint32_t i = texts->count++;
+    const uint64_t head[2] = {16 + 16 * i, text_make(i % TEXTS, bytes)};
+    const uint32_t kept = head[1] < 64 ? (uint32_t)head[1] : 64;
+    assert_in_range(i, 0, 2 * TEXTS - 1);
+    assert_memory_equal(element, head, sizeof head);
+    memcpy(&texts->hashes[i], element + 16, 8);
+    assert_int_equal(element[24] | element[25] << 8, kept);
+    assert_memory_equal(element + 26, bytes, kept);
+    return element + 26 + kept;
+}
+
+static void on_texts(void *context, const struct wt_event *event)
+{
+    struct texts *texts = context;
+    const unsigned char *at = event->payload + 10;
+    if (strcmp(event->metadata->provider_name, "Weir") == 0 || event->metadata->event_id != 65001)
+        return;
+    assert_int_equal(u32_at(event, 0), texts->next++);
+    assert_true(event->payload_size < 65536);
+    for (uint32_t i = 0; i < u32_at(event, 4); i++)
+        at = text_take(texts, at);
+    assert_ptr_equal(at, event->payload + event->payload_size);
+}
+
+/* They are the same however many fit an event, and only equal ones have equal hashes. */
+static void test_texts(void **state)
+{
+    (void)state;
+    static struct texts texts;
+    const struct wt_handlers handlers = {.event = on_texts};
+    host_register(walk_texts, 60000);
+    for (wr_heap_elements_max = 0; wr_heap_elements_max <= 3; wr_heap_elements_max++) {
+        struct weir_session *session = start(WITH_TEXTS, WEIR_MODE_BLOCK);
+        assert_int_equal(weir_heap_serve(), 1);
+        assert_int_equal(weir_session_stop(session, NULL), WEIR_OK);
+        memset(&texts, 0, sizeof texts);
+        unit_read_memory(session, handlers, &texts);
+        weir_session_destroy(session);
+        assert_int_equal(texts.count, 2 * TEXTS);
+        assert_true(texts.next > 1);
+    }
+    for (uint32_t i = 0; i < 2 * TEXTS; i++)
+        for (uint32_t j = 0; j < i; j++)
+            assert_int_equal(texts.hashes[i] == texts.hashes[j], i == j + TEXTS);
+    wr_heap_elements_max = 0;
+    weir_heap_unregister();
+}
+
+static void walk_early_text(void *context, struct weir_heap_graph *graph)
+{
+    (void)context;
+    weir_heap_text(graph, "x", 1);
+    weir_heap_node(graph, 16, 24, 8);
+    weir_heap_text(graph, NULL, 0);
+}
+
+/* An error of the host, but only where contents are wanted. */
+static void test_text_without_a_node(void **state)
+{
+    (void)state;
+    host_register(walk_early_text, 60000);
+    struct weir_session *session = start(SNAPSHOT, WEIR_MODE_BLOCK);
     assert_int_equal(weir_heap_serve(), 1);
-    assert_int_equal(weir_session_stop(session, NULL), WEIR_OK);
-    unit_read_memory(session, handlers, &golden);
-    memset(strstr(golden.text, "1.2 ") + 4, 'N', 8);
-    memset(strstr(golden.text, "\n2.1 ") + 5, 'N', 8);
-    assert_string_equal(golden.text, want);
-    weir_session_destroy(session);
+    assert_int_equal(stop(session)->marks, 0);
+    session = start(WITH_TEXTS, WEIR_MODE_BLOCK);
+    assert_int_equal(weir_heap_serve(), 1);
+    struct snapshot *found = stop(session);
+    assert_string_equal(found->reason, "the host has given a text before any node");
+    assert_int_equal(found->others, 1); /* the empty text */
     weir_heap_unregister();
 }
 
@@ -605,6 +752,8 @@ int main(void)
         cmocka_unit_test(test_provider_of_the_hosts),
         cmocka_unit_test(test_hosts),
         cmocka_unit_test(test_bytes),
+        cmocka_unit_test(test_texts),
+        cmocka_unit_test(test_text_without_a_node),
         cmocka_unit_test(test_names),
         cmocka_unit_test(test_capacities),
         cmocka_unit_test(test_sessions),

@@ -417,6 +417,14 @@ WEIR_API bool weir_heap_visit(struct weir_heap_graph *graph, uint64_t address)
 WEIR_API void weir_heap_fail(struct weir_heap_graph *graph, const char *reason)
 {
 }
+WEIR_API bool weir_heap_wants_texts(const struct weir_heap_graph *graph)
+{
+    return false;
+}
+WEIR_API bool weir_heap_text(struct weir_heap_graph *graph, const void *text, size_t size)
+{
+    return false;
+}
 #endif
 
 #ifdef WEIR_DISABLE_PLUGIN_

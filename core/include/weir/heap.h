@@ -91,7 +91,7 @@ WEIR_API bool weir_heap_is_due(void);
  * At a safe point: walks for each session that waits, one after the other, and returns how many
  * walks there were. 0 at once if none waits, or if another thread is walking, which then serves the
  * others too. Any thread of the host's that holds no lock which its park hooks or the stream's reader
- * need; waits for the drain in sessions in BLOCK; maps memory for the walk, about 400 KiB. If there
+ * need; waits for the drain in sessions in BLOCK; maps memory for the walk, about 450 KiB. If there
  * is none, the session gets an empty snapshot that is marked as incomplete.
  */
 WEIR_API uint32_t weir_heap_serve(void);
@@ -152,6 +152,21 @@ WEIR_API bool weir_heap_weak(struct weir_heap_graph *graph, uint64_t key, uint64
 WEIR_API bool weir_heap_visit(struct weir_heap_graph *graph, uint64_t address);
 /* Marks the snapshot as incomplete, because of something that the host has met. */
 WEIR_API void weir_heap_fail(struct weir_heap_graph *graph, const char *reason);
+
+/*
+ * The contents of strings, among which `weir heap report --strings` finds duplicates. Only sessions with
+ * keyword 0x1000000000000 get them: `weir heap collect --strings` asks for it, dotnet-gcdump does not. Like
+ * the other functions of a walk, these take no lock and do not allocate, and may wait for the drain in a
+ * session in BLOCK.
+ */
+
+/* Does the session want contents? For hosts that would have to convert or assemble the bytes of a string
+ * first. The answer is the same throughout a walk. */
+WEIR_API bool weir_heap_wants_texts(const struct weir_heap_graph *graph);
+/* The contents of the last node, a string; once for each. Any bytes; all `size` of them are read, for a
+ * hash, and the session gets that and the first 64, cut between characters if they are UTF-8. `text` may be
+ * NULL if `size` is 0. Does nothing if the session wants no contents. */
+WEIR_API bool weir_heap_text(struct weir_heap_graph *graph, const void *text, size_t size);
 
 #ifdef __cplusplus
 }
