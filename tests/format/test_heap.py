@@ -28,6 +28,7 @@ class Heap:
 
     def __init__(self):
         self.objects, self.types, self.roots, self.statics, self.weaks = {}, {8: "A", 16: "B"}, [], [], []
+        self.texts = []  # (address, size, hash, first bytes)
 
     def events(self, each):
         """(event id, payload) of a walk whose events have `each` elements."""
@@ -40,6 +41,7 @@ class Heap:
                 struct.pack("<QQQI", 1, address, 8, 0) + utf16(name) for address, name in self.statics)
         yield from self.bulk(18, each, [struct.pack("<QQQQ", a, size, kind, len(to)) for a, (size, kind, to) in self.objects.items()])
         yield from self.bulk(19, each, [struct.pack("<QI", a, 0) for _, _, to in self.objects.values() for a in to])
+        yield from self.bulk(65001, each, [struct.pack("<QQQH", *text[:3], len(text[3])) + text[3] for text in self.texts])
 
     @staticmethod
     def bulk(event, each, elements):
@@ -50,7 +52,7 @@ class Heap:
     def trace(self, each=3, without=(), numbers=(1,), end=True):
         """`without`: (event id, index) of events that were lost."""
         stream = Stream()
-        ids = {i: stream.define(RUNTIME, i, "", PAYLOAD) for i in (1, 2, 15, 16, 17, 18, 19, 38)}
+        ids = {i: stream.define(RUNTIME, i, "", PAYLOAD) for i in (1, 2, 15, 16, 17, 18, 19, 38, 65001)}
         module = stream.define(RUNDOWN, 154, "", PAYLOAD)
         stream.point(0, THREAD)
         time = 0
@@ -75,6 +77,15 @@ def chain(count=10):
     for i in range(1, count + 1):
         heap.objects[16 * i] = (100 * i, 8 if i % 2 else 16, [16 * (i % count + 1)])
     heap.roots = [(16, 0, 0)]
+    return heap
+
+
+def strings(*texts):
+    """Strings of type A: (bytes of the object, length, hash, first bytes)."""
+    heap = Heap()
+    for i, (size, *text) in enumerate(texts, 1):
+        heap.objects[16 * i] = (size, 8, [])
+        heap.texts.append((16 * i, *text))
     return heap
 
 
@@ -198,9 +209,9 @@ class HeapTest(unittest.TestCase):
 
     def test_hostile_payloads(self):
         """Each payload cut, and counts that lie: an end, and a message or a mark."""
-        for event, cut in ((1, 8), (15, 20), (16, 15), (17, 12), (18, 41), (19, 13), (38, 17)):
+        for event, cut in ((1, 8), (15, 20), (16, 15), (17, 12), (18, 41), (19, 13), (38, 17), (65001, 3)):
             heap = chain()
-            heap.statics, heap.weaks = [(16, "s")], [(16, 32)]
+            heap.statics, heap.weaks, heap.texts = [(16, "s")], [(16, 32)], [(16, 1, 0, b"x")]
             events = heap.events
             heap.events = lambda each: ((e, p[:cut] if e == event else p) for e, p in events(each))
             path = self.write(heap)
@@ -212,6 +223,65 @@ class HeapTest(unittest.TestCase):
         path.write_bytes(Stream().end())
         self.assertIn("no snapshot of a heap", run("report", path, code=1).stderr.decode())
         run("report", self.folder / "absent", code=1)
+
+    # Two of 100 bytes, of which the trace has 64; two that only look like these; and short ones.
+    LONG = [(120, 100, 7, b"x" * 64), (128, 100, 7, b"x" * 64), (120, 100, 8, b"x" * 64), (120, 101, 7, b"x" * 64)]
+    SHORT = [(32, 3, 1, b"a\0\n"), (32, 3, 1, b"a\0\n"), (32, 3, 1, b"a\0\n"), (40, 0, 0, b""), (24, 0, 0, b""), (24, 2, 3, b"\xff,"),
+             (24, 2, 3, b"\xff,"), (24, 2, 4, b"\xff,"), (24, 2, 3, b"xy")]
+
+    def test_strings(self):
+        """Equal are those of one type with the same size, hash and first bytes."""
+        heap = strings(*self.LONG, *self.SHORT, (1000, 100, 7, b"x" * 64))
+        heap.objects[16 * len(heap.objects)] = (1000, 16, [])
+        for each in (1, 3, 100):
+            report = self.report(heap, "--strings", each=each)
+            self.assertEqual([report[name] for name in ("complete", "strings", "duplicates", "wasted")], [True, 14, 5, 120 + 64 + 24 + 24])
+            self.assertEqual([[t[name] for name in ("text", "cut", "length", "type", "copies", "bytes", "wasted")] for t in report["texts"]],
+                             [["x" * 64, True, 100, "A", 2, 128, 120], ["a\ufffd\n", False, 3, "A", 3, 32, 64],
+                              ["", False, 0, "A", 2, 40, 24], ["\ufffd,", False, 2, "A", 2, 24, 24]])
+
+    def test_forms_of_strings(self):
+        path = self.write(strings(*self.LONG, *self.SHORT))
+        lines = run("report", "--strings", path).stdout.decode().splitlines()
+        self.assertEqual(lines[:5], ["strings    13", "duplicates 5", "wasted     232", "complete   yes", ""])
+        self.assertEqual([line.split() for line in lines[6:]],
+                         [["120", "2", "128", "100", "A", "x" * 64 + "..."], ["64", "3", "32", "3", "A", "a\ufffd\\n"], ["24", "2", "40", "0", "A"],
+                          ["24", "2", "24", "2", "A", "\ufffd,"]])
+        few = run("report", "--strings", "--count", 1, path).stdout.decode().splitlines()
+        self.assertEqual((few[6].split(), few[7:]), (lines[6].split(), ["", "3 more with --count 0"]))
+        rows = run("report", "--strings", "--csv", "--count", 1, path).stdout.decode().split("\r\n")
+        self.assertEqual(rows[:3] + rows[4:], ["text,length,type,copies,bytes,wasted", "x" * 64 + "...,100,A,2,128,120", "a\ufffd\\n,3,A,3,32,64",
+                                               '"\ufffd,",2,A,2,24,24', ""])
+        for options in (["--strings", "--retained"], ["--strings", "--json", "--csv"], ["--count", 3]):
+            run("report", *options, path, code=2)
+
+    def test_no_strings(self):
+        out = self.folder / "out.gcdump"
+        run("export", "--to", "gcdump", "-o", out, self.write(strings(*self.SHORT)))
+        for path in (out, self.write(chain())):
+            self.assertIn("collect --strings", run("report", "--strings", path, code=1).stderr.decode())
+
+    def test_lost_string_events(self):
+        report = self.report(strings(*self.SHORT), "--strings", without=[(65001, 1)], code=3)
+        self.assertEqual((report["missing"], report["strings"]), ({"event": "HeapText", "index": 1}, 6))
+        self.assertFalse(self.report(strings(*self.SHORT), "--strings", without=[(65001, 2)], code=3)["complete"])
+        all_lost = self.write(strings(*self.SHORT), without=[(65001, i) for i in range(3)])
+        self.assertIn("incomplete: 3 events", run("report", "--strings", all_lost, code=3).stderr.decode())
+
+    def test_hostile_strings(self):
+        """Contents of no object, twice of one, longer than the string; an event cut in its head, two texts and later; counts that lie."""
+        for text, reason in (((4096, 1, 1, b"x"), "is missing"), ((16, 3, 1, b"a"), "twice"), ((32, 1, 1, b"xy"), "other bytes")):
+            heap = strings((24, 3, 1, b"abc"))
+            heap.objects[32] = (24, 8, [])
+            heap.texts.append(text)
+            self.assertIn(reason, self.report(heap, "--strings", code=3)["reason"])
+        *before, (_, whole) = strings(*self.SHORT).events(100)
+        broken = [whole[:size] for size in (*range(70), len(whole) - 1)] + [whole + b"x"]
+        broken += [whole[:4] + struct.pack("<I", count) + whole[8:] for count in (0, 8, 10, 2**32 - 1)]
+        for payload in broken:
+            heap = strings()
+            heap.events = lambda each, payload=payload: [*before, (65001, payload)]
+            self.assertFalse(self.report(heap, code=3)["complete"])
 
     def test_export_forms(self):
         path = self.write(chain(3))

@@ -23,7 +23,8 @@ enum {
     BULK_STATIC = 38,
     MODULE_LOAD = 152,
     MODULE_RUNDOWN = 154,
-    HEAP_INCOMPLETE = 65000, /* Weir's */
+    HEAP_INCOMPLETE = 65000, /* Weir's, as the next */
+    HEAP_TEXT = 65001,
 };
 
 enum {
@@ -31,6 +32,8 @@ enum {
     TYPE_BLOCKING = 0,
     TYPE_IS_ARRAY = 8,
     STRING_BYTES_MAX = 4096, /* of a name */
+    BULK_HEAD_BYTES = 10,    /* of an event: index, count, number of the runtime */
+    TEXT_HEAD_BYTES = 26,    /* of a string's contents: address, size, hash, length */
 };
 
 /* --- Memory. --------------------------------------------------------------------------------- */
@@ -65,6 +68,15 @@ static void roots_free(struct hp_builder *builder)
     vector_free(&builder->roots);
 }
 
+static void texts_free(struct hp_builder *builder)
+{
+    uint8_t **events = (void *)builder->text_payloads.at;
+    for (size_t i = 0; i < builder->text_payloads.count; i++)
+        free(events[i]);
+    vector_free(&builder->text_payloads);
+    vector_free(&builder->texts);
+}
+
 struct hp_builder *hp_builder_create(uint32_t number)
 {
     struct hp_builder *builder = calloc(1, sizeof(*builder));
@@ -76,12 +88,15 @@ struct hp_builder *hp_builder_create(uint32_t number)
     builder->edges.each = sizeof(uint64_t);
     builder->roots.each = sizeof(struct told_root);
     builder->weaks.each = sizeof(struct told_weak);
+    builder->texts.each = sizeof(struct told_text);
+    builder->text_payloads.each = sizeof(uint8_t *);
     builder->types.each = sizeof(struct hp_type);
     builder->modules.each = sizeof(char *);
     builder->node_events.name = "GCBulkNode";
     builder->edge_events.name = "GCBulkEdge";
     builder->root_events.name = "GCBulkRootEdge";
     builder->weak_events.name = "GCBulkRootConditionalWeakTableElementEdge";
+    builder->text_events.name = "HeapText";
     return builder;
 }
 
@@ -125,15 +140,14 @@ static char *take_text(struct hp_builder *builder, struct rest *rest)
     return text;
 }
 
-/* The bytes of an element of an event that has index, count and number of the runtime; 0 after
- * marking the graph if that is neither `narrow` nor `wide`. An index that is not the next one is
- * noted. */
-static size_t open_bulk(struct hp_builder *builder, struct sequence *sequence, size_t narrow,
-                        size_t wide, struct rest *rest, uint32_t *count)
+/* Takes index, count and number of the runtime from an event; returns the count. An index that is not the
+ * next one is noted. */
+static uint32_t open_event(struct hp_builder *builder, struct sequence *sequence, struct rest *rest)
 {
     struct hp_graph *graph = builder->graph;
-    uint32_t index = (uint32_t)take(rest, 4);
-    *count = (uint32_t)take(rest, 4);
+    if (rest->size < BULK_HEAD_BYTES)
+        hp_graph_fail(graph, "event %s %u is cut", sequence->name, sequence->next);
+    uint32_t index = (uint32_t)take(rest, 4), count = (uint32_t)take(rest, 4);
     take(rest, 2);
     if (index != sequence->next) {
         if (!graph->missing_kind) {
@@ -143,11 +157,20 @@ static size_t open_bulk(struct hp_builder *builder, struct sequence *sequence, s
         hp_graph_fail(graph, "event %s %u is missing", sequence->name, sequence->next);
     }
     sequence->next = index + 1;
+    return count;
+}
+
+/* The bytes of an element of such an event; 0 after marking the graph if that is neither `narrow` nor
+ * `wide`. */
+static size_t open_bulk(struct hp_builder *builder, struct sequence *sequence, size_t narrow,
+                        size_t wide, struct rest *rest, uint32_t *count)
+{
+    *count = open_event(builder, sequence, rest);
     size_t each = *count ? rest->size / *count : narrow;
     if ((each == narrow || each == wide) && rest->size == each * *count)
         return each;
-    hp_graph_fail(graph, "event %s %u has %zu bytes for %u elements", sequence->name, index,
-                  rest->size, *count);
+    hp_graph_fail(builder->graph, "event %s %u has %zu bytes for %u elements", sequence->name,
+                  sequence->next - 1, rest->size, *count);
     return 0;
 }
 
@@ -239,6 +262,55 @@ static void take_statics(struct hp_builder *builder, struct rest rest)
         root.name = take_text(builder, &rest);
         add_root(builder, root);
     }
+}
+
+/* What stays of a payload, a copy that the builder owns. False if there is no memory. */
+static bool keep(struct hp_builder *builder, struct rest *rest)
+{
+    uint8_t *copy = malloc(rest->size + 1);
+    uint8_t **place = copy ? vector_add(builder, &builder->text_payloads) : NULL;
+    if (!place) {
+        builder->has_memory = false;
+        free(copy);
+        return false;
+    }
+    memcpy(copy, rest->at, rest->size);
+    rest->at = *place = copy;
+    return true;
+}
+
+/* False if the payload ends within it, or it has more bytes than there are. */
+static bool take_contents(struct rest *rest, struct told_text *told)
+{
+    if (rest->size < TEXT_HEAD_BYTES)
+        return false;
+    told->address = take(rest, 8);
+    told->text.size = take(rest, 8);
+    told->text.hash = take(rest, 8);
+    told->text.length = (uint32_t)take(rest, 2);
+    told->text.bytes = rest->at;
+    if (told->text.length > rest->size || told->text.length > told->text.size)
+        return false;
+    rest->at += told->text.length;
+    rest->size -= told->text.length;
+    return true;
+}
+
+static void take_texts(struct hp_builder *builder, struct rest rest)
+{
+    uint32_t count = open_event(builder, &builder->text_events, &rest), taken = 0;
+    struct told_text told = {0}, *place;
+    if (rest.size && !keep(builder, &rest))
+        return;
+    for (; taken < count && take_contents(&rest, &told); taken++) {
+        place = vector_add(builder, &builder->texts);
+        if (!place)
+            return;
+        *place = told;
+    }
+    if (taken < count || rest.size)
+        hp_graph_fail(builder->graph, "event HeapText %u has other bytes than %u texts",
+                      builder->text_events.next - 1, count);
 }
 
 /* --- Types and modules, of the whole trace. -------------------------------------------------- */
@@ -341,6 +413,8 @@ static void forget(struct hp_builder *builder)
     vector_free(&builder->nodes);
     vector_free(&builder->edges);
     vector_free(&builder->weaks);
+    texts_free(builder);
+    builder->text_events.next = 0;
     builder->node_events.next = builder->edge_events.next = 0;
     builder->root_events.next = builder->weak_events.next = 0;
 }
@@ -422,6 +496,9 @@ static void take_element(struct hp_builder *builder, int32_t id, struct rest res
     case BULK_STATIC:
         take_statics(builder, rest);
         break;
+    case HEAP_TEXT:
+        take_texts(builder, rest);
+        break;
     case HEAP_INCOMPLETE:
         mark(builder, rest);
         break;
@@ -493,8 +570,10 @@ struct hp_graph *hp_builder_finish(struct hp_builder *builder, bool *has_memory)
         graph->type_count = (uint32_t)builder->types.count;
         graph->modules = (void *)builder->modules.at;
         graph->module_count = (uint32_t)builder->modules.count;
-        builder->types.at = builder->modules.at = NULL;
-        builder->types.count = builder->modules.count = 0;
+        graph->text_payloads = (void *)builder->text_payloads.at;
+        graph->text_payload_count = (uint32_t)builder->text_payloads.count;
+        builder->types.at = builder->modules.at = builder->text_payloads.at = NULL;
+        builder->types.count = builder->modules.count = builder->text_payloads.count = 0;
         builder->graph = NULL;
         *has_memory = hp_types_merge(graph);
         if (!*has_memory)

@@ -26,6 +26,11 @@ struct told_weak {
     uint64_t key, value;
 };
 
+struct told_text {
+    uint64_t address;
+    struct hp_text text; /* without its node */
+};
+
 /* A kind of event with an index. */
 struct sequence {
     const char *name;
@@ -37,8 +42,9 @@ struct hp_builder {
     bool is_open, has_ended, has_memory, is_weir;
     uint64_t capture_thread;
     struct hp_graph *graph; /* the snapshot; NULL: none yet */
-    struct vector nodes, edges, roots, weaks, types, modules;
-    struct sequence node_events, edge_events, root_events, weak_events;
+    struct vector nodes, edges, roots, weaks, texts, types, modules;
+    struct vector text_payloads; /* copies of payloads */
+    struct sequence node_events, edge_events, root_events, weak_events, text_events;
     struct hp_map type_ids, module_ids;
 };
 

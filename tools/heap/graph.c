@@ -19,6 +19,10 @@ void hp_graph_free(struct hp_graph *graph)
     for (uint32_t i = graph->root_count; i-- > 0;)
         if (i == 0 || graph->roots[i].name != graph->roots[i - 1].name)
             free(graph->roots[i].name);
+    for (uint32_t i = 0; i < graph->text_payload_count; i++)
+        free(graph->text_payloads[i]);
+    free(graph->text_payloads);
+    free(graph->texts);
     free(graph->addresses);
     free(graph->sizes);
     free(graph->node_types);

@@ -59,6 +59,14 @@ struct hp_weak {
     uint32_t key, value; /* nodes */
 };
 
+/* The contents of a string. */
+struct hp_text {
+    const uint8_t *bytes; /* the first ones, any; of the graph's */
+    uint32_t length;      /* of `bytes`; below `size`: there are more */
+    uint32_t node;        /* never HP_NONE, and no other text's */
+    uint64_t size, hash;  /* of the whole */
+};
+
 struct hp_graph {
     uint32_t number; /* of the collection; 0: of a .gcdump, which has none */
     uint32_t node_count, type_count, root_count, weak_count;
@@ -73,7 +81,10 @@ struct hp_graph {
     uint32_t module_count;
     struct hp_root *roots;
     struct hp_weak *weaks;
-    uint64_t dangling; /* edges and roots to objects that the trace does not have */
+    struct hp_text *texts; /* of the strings whose contents the trace has */
+    uint32_t text_count, text_payload_count;
+    uint8_t **text_payloads; /* payloads, which `texts` refers to */
+    uint64_t dangling;       /* edges and roots to objects that the trace does not have */
 
     bool is_complete;
     char reason[200]; /* why not: a line of UTF-8 */
@@ -131,7 +142,7 @@ enum hp_gcdump_result {
 /* Sizes of 2^31 bytes and more become 2^31 - 1. */
 enum hp_gcdump_result hp_gcdump_write(const struct hp_graph *graph, FILE *file);
 
-/* --- Questions: tree.c, paths.c. ------------------------------------------------------------- */
+/* --- Questions: tree.c, duplicates.c, paths.c. ------------------------------------------------ */
 
 /* What keeps what. A node that no root reaches has no dominator and retains itself alone. */
 struct hp_tree {
@@ -164,6 +175,19 @@ struct hp_group {
  * order of their types. NULL if there is no memory; the caller frees them. */
 struct hp_group *hp_groups(const struct hp_graph *graph, const struct hp_tree *tree, uint64_t least,
                            size_t max, size_t *count);
+
+/* Strings of one type with the same size, hash and first bytes. */
+struct hp_duplicate {
+    const struct hp_text *text; /* of one of them */
+    uint32_t type;
+    uint32_t count;  /* 2 or more */
+    uint64_t bytes;  /* of the largest object */
+    uint64_t wasted; /* of all others */
+};
+
+/* The most wasted bytes first, then in an order that depends on the contents alone. NULL if there is no
+ * memory; the caller frees them. */
+struct hp_duplicate *hp_duplicates(const struct hp_graph *graph, size_t *count);
 
 /* For each node the one before it on a shortest way from a root, itself if a root leads to it, HP_NONE
  * if none does. NULL if there is no memory; the caller frees it. */

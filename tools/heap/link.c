@@ -37,8 +37,9 @@ static bool allocate(struct hp_builder *builder, struct hp_graph *graph)
     graph->edges = malloc((graph->edge_count + 1) * sizeof(*graph->edges));
     graph->roots = calloc(builder->roots.count + 1, sizeof(*graph->roots));
     graph->weaks = calloc(builder->weaks.count + 1, sizeof(*graph->weaks));
+    graph->texts = calloc(builder->texts.count + 1, sizeof(*graph->texts));
     return graph->addresses && graph->sizes && graph->node_types && graph->first_edges &&
-           graph->edges && graph->roots && graph->weaks;
+           graph->edges && graph->roots && graph->weaks && graph->texts;
 }
 
 static void add_node(struct hp_builder *builder, struct hp_graph *graph, uint32_t node,
@@ -116,6 +117,26 @@ static void resolve(struct hp_builder *builder, struct hp_graph *graph,
     }
 }
 
+static void link_texts(struct hp_builder *builder, struct hp_graph *graph,
+                       const struct hp_map *addresses)
+{
+    const struct told_text *told = (void *)builder->texts.at;
+    bool *has_text = calloc((size_t)graph->node_count + 1, sizeof(*has_text));
+    builder->has_memory &= has_text != NULL;
+    for (size_t i = 0; has_text && i < builder->texts.count; i++) {
+        uint32_t node = hp_map_find(addresses, told[i].address);
+        if (node == HP_NONE || has_text[node]) {
+            hp_graph_fail(graph, "the string at 0x%llx %s", (unsigned long long)told[i].address,
+                          node == HP_NONE ? "is missing" : "has its contents twice");
+            continue;
+        }
+        has_text[node] = true;
+        graph->texts[graph->text_count] = told[i].text;
+        graph->texts[graph->text_count++].node = node;
+    }
+    free(has_text);
+}
+
 void hp_builder_link(struct hp_builder *builder, struct hp_graph *graph)
 {
     struct hp_map addresses = {0};
@@ -127,6 +148,7 @@ void hp_builder_link(struct hp_builder *builder, struct hp_graph *graph)
     if (builder->has_memory) {
         link_nodes(builder, graph);
         resolve(builder, graph, &addresses);
+        link_texts(builder, graph, &addresses);
         name_types(builder);
     }
     hp_map_free(&addresses);

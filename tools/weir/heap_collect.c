@@ -9,9 +9,13 @@
 #include <unistd.h>
 
 /* What dotnet-gcdump asks for. */
-#define PROVIDERS    "Microsoft-Windows-DotNETRuntime:1980001:5"
-#define BUDGET_MB    64
-#define SECONDS_MOST 120
+#define PROVIDERS "Microsoft-Windows-DotNETRuntime:1980001:5"
+/* The same, and a keyword that only hosts of Weir know. */
+#define PROVIDERS_WITH_STRINGS "Microsoft-Windows-DotNETRuntime:1000001980001:5"
+#define BUDGET_MB              64
+#define SECONDS_MOST           120
+
+enum { OPTION_STRINGS = 's' };
 
 const char wt_heap_collect_help[] =
     "usage: weir heap collect [OPTION]... -p PID | -n NAME | --port PATH\n"
@@ -24,6 +28,8 @@ const char wt_heap_collect_help[] =
     "  -p PID         the process with this id\n"
     "  -n NAME        the only process with this name (see weir ps) or executable\n"
     "  --port PATH    the process that listens at this socket\n"
+    "  --strings      also the contents of strings, for weir heap report --strings: of each the\n"
+    "                 first 64 bytes and a hash. lua-host gives them, .NET does not\n"
     "  --mode drop    do not wait: events that find no room are lost, and the snapshot is "
     "incomplete;\n"
     "                 for .NET before 11, which has no Block\n"
@@ -114,6 +120,8 @@ static int summarize(const struct wt_collect_trace *trace, bool as_json)
 
 static bool take_option(void *context, int option, const char *text)
 {
+    if (option == OPTION_STRINGS)
+        return wt_collect_take_option(context, WT_OPTION_PROVIDERS, PROVIDERS_WITH_STRINGS);
     return wt_collect_take_option(context, option, text);
 }
 
@@ -135,7 +143,8 @@ static int run(struct wt_collect_options *options, int argc, char **argv)
 
 int wt_heap_collect(int argc, char **argv)
 {
-    static const struct option table[] = {{"mode", required_argument, NULL, 'm'},
+    static const struct option table[] = {{"strings", no_argument, NULL, OPTION_STRINGS},
+                                          {"mode", required_argument, NULL, 'm'},
                                           {"budget", required_argument, NULL, 'b'},
                                           {"output", required_argument, NULL, 'o'},
                                           {"json", no_argument, NULL, 'j'},

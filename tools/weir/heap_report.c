@@ -2,6 +2,7 @@
 #include "heap.h"
 #include "heap/rows.h"
 #include "heap_page.h"
+#include "heap_strings.h"
 #include "json.h"
 #include "options.h"
 #include "table.h"
@@ -18,20 +19,31 @@ const char wt_heap_report_help[] =
     "                 that nothing else keeps\n"
     "  --html         print a page for a browser, which needs no network: what types retain as a\n"
     "                 map, a table to search, and ways from roots\n"
-    "  --csv          print a table of types as CSV\n"
+    "  --strings      duplicate strings instead, the most wasted bytes first: the bytes of all\n"
+    "                 copies but the largest, how many copies, the bytes of the largest, the\n"
+    "                 length of the contents, their type and first bytes. For traces of weir\n"
+    "                 heap collect --strings\n"
+    "  --count N      at most N lines of duplicate strings; default 20, 0: all\n"
+    "  --csv          print the types as CSV, or all duplicate strings\n"
     "  --json         print one JSON object: file, collection, complete, reason, missing {event, "
     "index}\n"
     "                 (null: none is known to be), objects, bytes, edges, roots, weak, dangling "
     "(edges\n"
     "                 and roots to objects that are not there); with --retained unreached; types\n"
-    "                 [{name, module, count, bytes, retained}]\n" WT_HEAP_HELP "\n"
-    "Exit codes: 0 fine, 1 failed, 2 usage, 3 the snapshot is incomplete, 4 the file ends early.\n";
+    "                 [{name, module, count, bytes, retained}]. With --strings: file to missing,\n"
+    "                 strings, duplicates (copies beyond the first), wasted, texts [{text, cut,\n"
+    "                 length, type, copies, bytes, wasted}]\n" WT_HEAP_HELP "\n"
+    "Exit codes: 0 fine, 1 failed (also: there are no contents of strings), 2 usage,\n"
+    "3 the snapshot is incomplete, 4 the file ends early.\n";
 
-enum { OPTION_RETAINED = WT_HEAP_OWN, OPTION_CSV, OPTION_HTML };
+enum { OPTION_RETAINED = WT_HEAP_OWN, OPTION_CSV, OPTION_HTML, OPTION_STRINGS, OPTION_COUNT };
+
+#define LINES_MOST 20 /* of strings */
 
 struct report {
     struct wt_heap_options options;
-    bool has_retained, as_csv, as_html;
+    bool has_retained, has_strings, has_most, as_csv, as_html;
+    uint64_t most; /* lines of strings */
     const char *path;
     struct hp_graph *graph;
     struct hp_tree *tree; /* NULL: not has_retained */
@@ -86,23 +98,28 @@ static void json_missing(struct wt_json *json, const struct hp_graph *graph)
     wt_json_end(json);
 }
 
+void wt_heap_json_head(struct wt_json *json, const char *path, const struct hp_graph *graph)
+{
+    wt_json_string(json, "file", path);
+    if (graph->number)
+        wt_json_u64(json, "collection", graph->number);
+    else
+        wt_json_null(json, "collection");
+    wt_json_bool(json, "complete", graph->is_complete);
+    if (graph->is_complete)
+        wt_json_null(json, "reason");
+    else
+        wt_json_string(json, "reason", graph->reason);
+    json_missing(json, graph);
+}
+
 static void print_json(const struct report *report)
 {
     const struct hp_graph *graph = report->graph;
     struct wt_json json;
     wt_json_init(&json, stdout, true);
     wt_json_object(&json, NULL);
-    wt_json_string(&json, "file", report->path);
-    if (graph->number)
-        wt_json_u64(&json, "collection", graph->number);
-    else
-        wt_json_null(&json, "collection");
-    wt_json_bool(&json, "complete", graph->is_complete);
-    if (graph->is_complete)
-        wt_json_null(&json, "reason");
-    else
-        wt_json_string(&json, "reason", graph->reason);
-    json_missing(&json, graph);
+    wt_heap_json_head(&json, report->path, graph);
     wt_json_u64(&json, "objects", graph->node_count);
     wt_json_u64(&json, "bytes", graph->bytes);
     wt_json_u64(&json, "edges", graph->edge_count);
@@ -182,12 +199,16 @@ static bool take_option(void *context, int option, const char *text)
         return report->as_csv = true;
     case OPTION_HTML:
         return report->as_html = report->has_retained = wt_heap_page_is_there();
+    case OPTION_STRINGS:
+        return report->has_strings = true;
+    case OPTION_COUNT:
+        return report->has_most = wt_parse_count("--count", text, &report->most);
     default:
         return wt_heap_take(&report->options, option, text);
     }
 }
 
-static void print(const struct report *report)
+static void print_types(const struct report *report)
 {
     if (report->options.as_json)
         print_json(report);
@@ -200,37 +221,63 @@ static void print(const struct report *report)
         print_text(report);
 }
 
+static bool print_strings(const struct report *report)
+{
+    const struct wt_heap_strings strings = {report->path, report->graph, report->options.as_json,
+                                            report->as_csv, report->most};
+    return wt_heap_strings_print(&strings);
+}
+
 static int run(struct report *report)
 {
     int code;
     report->graph = wt_heap_load(&report->options, report->path, &code);
     if (!report->graph)
         return code;
-    compute(report);
-    print(report);
+    if (!report->has_strings) {
+        compute(report);
+        print_types(report);
+    } else if (!print_strings(report) && code == WT_EXIT_OK) {
+        code = WT_EXIT_FAILED;
+    }
     free(report->rows);
     hp_tree_free(report->tree);
     hp_graph_free(report->graph);
     return wt_finish_output(code);
 }
 
+/* False after a message. */
+static bool go_together(const struct report *report)
+{
+    const char *problem = NULL;
+    if (report->options.as_json + report->as_csv + report->as_html > 1)
+        problem = "heap report prints one of --json, --csv and --html";
+    else if (report->has_strings && report->has_retained)
+        problem = "heap report --strings is without --retained and --html";
+    else if (report->has_most && !report->has_strings)
+        problem = "heap report --count is for --strings";
+    if (problem)
+        wt_complain("%s", problem);
+    return !problem;
+}
+
 int wt_heap_report(int argc, char **argv)
 {
     static const struct option table[] = {{"retained", no_argument, NULL, OPTION_RETAINED},
+                                          {"strings", no_argument, NULL, OPTION_STRINGS},
+                                          {"count", required_argument, NULL, OPTION_COUNT},
                                           {"csv", no_argument, NULL, OPTION_CSV},
                                           {"html", no_argument, NULL, OPTION_HTML},
                                           {"json", no_argument, NULL, WT_HEAP_JSON},
                                           WT_HEAP_OPTIONS,
                                           {NULL, 0, NULL, 0}};
     static const struct wt_options options = {wt_heap_report_help, "h", table, take_option};
-    struct report report = {0};
+    struct report report = {.most = LINES_MOST};
     int code;
     if (!wt_options_take(&options, &report, argc, argv, &code))
         return code;
-    if (report.options.as_json + report.as_csv + report.as_html > 1) {
-        wt_complain("heap report prints one of --json, --csv and --html");
+    if (!go_together(&report))
         return WT_EXIT_USAGE;
-    }
     report.path = wt_one_file(argc, argv, optind);
     return report.path ? run(&report) : WT_EXIT_USAGE;
 }
