@@ -273,6 +273,19 @@ static void coroutine(lua_State *W, struct walk *walk, uint64_t address)
     }
 }
 
+/* --- Strings. -------------------------------------------------------------------------------- */
+
+static void string(lua_State *W, struct walk *walk, uint64_t address)
+{
+    size_t size;
+    weir_heap_node(walk->graph, address, malloc_usable_size((void *)(uintptr_t)address),
+                   plain_type(walk, STRING));
+    if (!weir_heap_wants_texts(walk->graph))
+        return;
+    const char *text = lua_tolstring(W, -1, &size);
+    weir_heap_text(walk->graph, text, size);
+}
+
 /* --- The walk. ------------------------------------------------------------------------------- */
 
 /* The object on top. */
@@ -296,8 +309,7 @@ static void object(lua_State *W, struct walk *walk)
         coroutine(W, walk, address);
         break;
     default:
-        weir_heap_node(walk->graph, address, malloc_usable_size((void *)(uintptr_t)address),
-                       plain_type(walk, STRING));
+        string(W, walk, address);
     }
 }
 

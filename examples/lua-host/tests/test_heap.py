@@ -27,15 +27,17 @@ class Heap(Case):
         self.assertEqual(result.returncode, 0, result.stdout + result.stderr)
         self.assertTrue(json.loads(result.stdout)["complete"])
 
-    def graph(self, *arguments):
+    def graph(self, *arguments, options=(), part=("export", "--to", "json")):
+        """What a part of weir heap says of a script."""
         process = self.start(*arguments)
-        self.collect(process)
+        self.collect(process, *options)
         process.kill()
-        return json.loads(self.run_program("weir", "heap", "export", "--to", "json", "h.nettrace").stdout)
+        return json.loads(self.run_program("weir", "heap", *part, "h.nettrace").stdout)
 
-    def script(self, text):
+    def script(self, text, **how):
         """The graph of a script, when it has said that it is ready. The call before that overwrites what registers still hold."""
-        return self.graph("-e", text + " select('#'" + ", 0" * 100 + ") print('ready') io.stdout:flush() local stop = os.time() + 60 while os.time() < stop do end")
+        return self.graph("-e", text + " select('#'" + ", 0" * 100 + ") print('ready') io.stdout:flush() local stop = os.time() + 60 while os.time() < stop do end",
+                          **how)
 
     @staticmethod
     def counts(graph):
@@ -100,6 +102,21 @@ class Heap(Case):
         self.assertEqual(len(self.of_type(graph, "Account")), 1)
         self.assertEqual(len(self.of_type(graph, "FILE*")), 3)
         self.assertLessEqual({"registry", "_G"}, {root["name"] for root in graph["roots"]})
+
+    def test_duplicate_strings(self):
+        """Lua has one of each string of up to 40 bytes, and a long one for each time that it is made."""
+        report = self.script("""
+            kept = {}
+            for i = 1, 5 do kept[#kept + 1] = ('Five'):rep(50) end
+            for i = 1, 3 do kept[#kept + 1] = ('Nul\\0'):rep(11) end
+            for i = 1, 9 do kept[#kept + 1] = ('Five'):rep(50) .. i end
+            for i = 1, 4 do kept[#kept + 1] = ('Short'):rep(8) end
+            """, options=["--strings"], part=["report", "--strings", "--json"])
+        found = {text["text"]: text for text in report["texts"] if text["text"][:4] in ("Five", "Shor", "Nul\ufffd")}
+        self.assertEqual({text: [found[text][name] for name in ("copies", "length", "cut", "type")] for text in found},
+                         {"Five" * 16: [5, 200, True, "string"], "Nul\ufffd" * 11: [3, 44, False, "string"]})
+        self.assertTrue(all(text["wasted"] == (text["copies"] - 1) * text["bytes"] and text["bytes"] > text["length"] for text in found.values()))
+        self.assertGreater(report["strings"], 5 + 3 + 9 + 1)
 
     def collect_and_kill(self):
         """Kills the host when a part of its heap has arrived. The exit code of weir."""
