@@ -162,9 +162,17 @@ def language_of(compiler):
     return "cc" if "++" in pathlib.Path(compiler).name else "c"
 
 
+def version_of(compiler):
+    return subprocess.run([compiler, "--version"], capture_output=True, text=True, check=True).stdout
+
+
+def distinct(compilers):
+    """Each compiler once: cc is another name of one in the list. The first word may be the name that gcc was called by."""
+    return list({(language_of(compiler), version_of(compiler).split(maxsplit=1)[1]): compiler for compiler in compilers}.values())
+
+
 def warnings(compiler):
-    version = subprocess.run([compiler, "--version"], capture_output=True, text=True, check=True).stdout
-    if "clang" in version:
+    if "clang" in version_of(compiler):
         return CLANG
     return GCC + (GCC_C if language_of(compiler) == "c" else GCC_CXX)
 
@@ -225,6 +233,7 @@ def check_canary(include, compiler):
 
 
 def main(include, compilers):
+    compilers = distinct(compilers)
     found = list(itertools.chain.from_iterable(failures_of(compiler, include) for compiler in compilers))
     if not check_canary(include, compilers[0]):
         found.append("a struct with a member of two letters was not found")
