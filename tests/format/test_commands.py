@@ -3,6 +3,7 @@
 import csv
 import io
 import json
+import os
 import pathlib
 import struct
 import subprocess
@@ -17,6 +18,7 @@ WEIR, DATA = sys.argv[1], pathlib.Path(sys.argv[2])
 NAME_FIELDS = [("CaptureThread", U64), ("ThreadId", U64), ("Name", STRING)]
 ENUM_FIELDS = [("Provider", STRING), ("EventId", U32), ("Version", U32), ("Field", STRING), ("Enum", STRING), ("Values", STRING)]
 BOOLEAN8 = 6
+STRIDE = int(os.environ.get("STRIDE", "1"))  # of the places where a stream is damaged
 
 
 def run(*arguments, code=0):
@@ -633,7 +635,7 @@ class Cut(Case):
 
     def test_damage(self):
         """Whatever the bytes, there is a result or a message."""
-        for data, at in ((data, at) for data in (threads_stream().end(), self.version6().read_bytes()) for at in range(0, len(data), 7)):
+        for data, at in ((data, at) for data in (threads_stream().end(), self.version6().read_bytes()) for at in range(0, len(data), 7 * STRIDE)):
             trace = self.write("in.nettrace", data[:at] + bytes([data[at] ^ 0x55]) + data[at + 1:])
             for command in (["cut", trace, "-o", self.folder / "out"], ["schema", trace], ["diff", "--events", trace, trace]):
                 done = subprocess.run([WEIR, *map(str, command)], capture_output=True, check=False)

@@ -11,7 +11,7 @@ from nettrace_build import I32, LOSS_FIELDS, RAW, STRING, U32, U64, Stream, vari
 
 WEIR = sys.argv[1]
 MS = 1_000_000
-CUT_STRIDE = int(os.environ.get("CUT_STRIDE", "1"))
+STRIDE = int(os.environ.get("STRIDE", "1"))  # of the places where a stream is cut
 
 
 def run(*arguments, data=b"", code=0):
@@ -173,7 +173,7 @@ class Unknown(unittest.TestCase):
     def test_every_cut(self):
         """Cut at every byte: nothing is known before the first point, and a point counts once it is whole."""
         stream = self.stream()
-        for size in range(0, len(stream.bytes) + 1, CUT_STRIDE):
+        for size in range(0, len(stream.bytes) + 1, STRIDE):
             known_ns = 0
             if size >= stream.marks["first point"] - 1:  # the object's end tag is not part of the point
                 known_ns = 1_234_567_890

@@ -224,14 +224,7 @@ static void masks_are(const struct wanted *wanted, struct weir_session *const *r
     }
 }
 
-/* Nothing here runs in parallel, and creating a session takes ten times as long with a sanitizer. */
-#ifdef SANITIZED
-#define ROUNDS 20000u
-#else
-#define ROUNDS 100000u
-#endif
-
-/* 10^5 configurations against the definition; every 200th is started beside two others. */
+/* ROUNDS configurations against the definition; every 200th is started beside two others. */
 static void test_masks(void **state)
 {
     (void)state;
