@@ -314,10 +314,7 @@ static void json_event(struct wt_json *json, const struct wt_metadata *metadata)
 static void json_pair(struct wt_json *json, const struct diff *diff, const struct diff_pair *pair)
 {
     wt_json_object(json, NULL);
-    if (name_of(diff, pair))
-        wt_json_string(json, "name", name_of(diff, pair));
-    else
-        wt_json_null(json, "name");
+    wt_json_string(json, "name", name_of(diff, pair));
     wt_json_u64(json, "at", pair->at);
     for (int s = 0; s < 2; s++) {
         const struct diff_thread *thread = thread_of(diff, pair, s);

@@ -137,10 +137,7 @@ static void print_json(const struct diff *diff)
             continue;
         wt_json_object(&json, NULL);
         wt_json_string(&json, "name", type->name);
-        if (type->module)
-            wt_json_string(&json, "module", type->module);
-        else
-            wt_json_null(&json, "module");
+        wt_json_string(&json, "module", type->module);
         json_numbers(&json, "counts", type->counts, diff->file_count);
         json_numbers(&json, "bytes", type->bytes, diff->file_count);
         wt_json_i64(&json, "growth", type->growth);

@@ -28,21 +28,13 @@ const char wt_heap_export_help[] =
 
 /* --- Forms. ---------------------------------------------------------------------------------- */
 
-static void json_text(struct wt_json *json, const char *key, const char *text)
-{
-    if (text)
-        wt_json_string(json, key, text);
-    else
-        wt_json_null(json, key);
-}
-
 static void json_types(struct wt_json *json, const struct hp_graph *graph)
 {
     wt_json_array(json, "types");
     for (uint32_t i = 0; i < graph->type_count; i++) {
         wt_json_object(json, NULL);
         wt_json_string(json, "name", graph->types[i].name);
-        json_text(json, "module", graph->types[i].module);
+        wt_json_string(json, "module", graph->types[i].module);
         wt_json_end(json);
     }
     wt_json_end(json);
@@ -71,7 +63,7 @@ static void json_roots(struct wt_json *json, const struct hp_graph *graph)
         wt_json_object(json, NULL);
         wt_json_string(json, "kind", hp_root_kind_name(&graph->roots[i]));
         wt_json_u64(json, "flags", graph->roots[i].flags);
-        json_text(json, "name", graph->roots[i].name);
+        wt_json_string(json, "name", graph->roots[i].name);
         wt_json_u64(json, "object", graph->roots[i].node);
         wt_json_end(json);
     }

@@ -133,10 +133,7 @@ static void put_types(struct page *page)
         const struct hp_row *row = &page->rows[i];
         wt_json_array(&page->json, NULL);
         wt_json_string(&page->json, NULL, row->name);
-        if (row->module)
-            wt_json_string(&page->json, NULL, row->module);
-        else
-            wt_json_null(&page->json, NULL);
+        wt_json_string(&page->json, NULL, row->module);
         wt_json_u64(&page->json, NULL, row->count);
         wt_json_u64(&page->json, NULL, row->bytes);
         wt_json_u64(&page->json, NULL, row->retained);

@@ -73,10 +73,7 @@ static void json_types(struct wt_json *json, const struct report *report)
         const struct hp_row *row = &report->rows[i];
         wt_json_object(json, NULL);
         wt_json_string(json, "name", row->name);
-        if (row->module)
-            wt_json_string(json, "module", row->module);
-        else
-            wt_json_null(json, "module");
+        wt_json_string(json, "module", row->module);
         wt_json_u64(json, "count", row->count);
         wt_json_u64(json, "bytes", row->bytes);
         if (report->has_retained)

@@ -68,7 +68,10 @@ void wt_json_end(struct wt_json *json)
 void wt_json_string(struct wt_json *json, const char *key, const char *text)
 {
     start(json, key);
-    wt_print_escaped(json->file, text, 1);
+    if (text)
+        wt_print_escaped(json->file, text, 1);
+    else
+        fputs("null", json->file);
 }
 
 void wt_json_u64(struct wt_json *json, const char *key, uint64_t value)

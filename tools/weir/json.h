@@ -21,7 +21,7 @@ void wt_json_init(struct wt_json *json, FILE *file, bool pretty);
 void wt_json_object(struct wt_json *json, const char *key);
 void wt_json_array(struct wt_json *json, const char *key);
 void wt_json_end(struct wt_json *json); /* ends the last one opened; at depth 0 also the line */
-void wt_json_string(struct wt_json *json, const char *key, const char *text);
+void wt_json_string(struct wt_json *json, const char *key, const char *text); /* NULL: null */
 void wt_json_u64(struct wt_json *json, const char *key, uint64_t value);
 void wt_json_i64(struct wt_json *json, const char *key, int64_t value);
 void wt_json_null(struct wt_json *json, const char *key);

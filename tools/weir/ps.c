@@ -24,14 +24,6 @@ static void print_text(const struct wt_ipc_processes *list)
     wt_table_print(&table, stdout);
 }
 
-static void json_text(struct wt_json *json, const char *key, const char *text)
-{
-    if (text)
-        wt_json_string(json, key, text);
-    else
-        wt_json_null(json, key);
-}
-
 static void print_json(const struct wt_ipc_processes *list)
 {
     struct wt_json json;
@@ -43,8 +35,8 @@ static void print_json(const struct wt_ipc_processes *list)
         wt_json_object(&json, NULL);
         wt_json_u64(&json, "pid", (uint64_t)process->pid);
         wt_json_string(&json, "name", process->name);
-        json_text(&json, "executable", process->executable);
-        json_text(&json, "commandLine", process->command_line);
+        wt_json_string(&json, "executable", process->executable);
+        wt_json_string(&json, "commandLine", process->command_line);
         wt_json_string(&json, "socket", process->socket);
         wt_json_end(&json);
     }

@@ -200,10 +200,7 @@ static void json_threads(struct wt_json *json, const struct report *report,
     for (size_t i = 0; i < count; i++) {
         wt_json_object(json, NULL);
         wt_json_u64(json, "captureThread", lines[i].thread->capture_thread);
-        if (lines[i].thread->name)
-            wt_json_string(json, "name", lines[i].thread->name);
-        else
-            wt_json_null(json, "name");
+        wt_json_string(json, "name", lines[i].thread->name);
         wt_json_u64(json, "calls", lines[i].calls);
         wt_json_end(json);
     }

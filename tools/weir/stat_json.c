@@ -105,10 +105,7 @@ static void json_threads(struct wt_json *json, const struct stat *stat)
         wt_json_object(json, NULL);
         wt_json_u64(json, "captureThread", thread->capture_thread);
         wt_json_u64(json, "thread", row.id);
-        if (thread->name)
-            wt_json_string(json, "name", thread->name);
-        else
-            wt_json_null(json, "name");
+        wt_json_string(json, "name", thread->name);
         wt_json_u64(json, "events", row.events);
         json_thread_lost(json, stat, thread);
         wt_json_u64(json, "stepsBack", thread->steps_back);
