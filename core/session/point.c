@@ -108,7 +108,8 @@ static void row_add(struct weir_session *session, uint64_t ticks, struct wr_trac
 WR_COLD bool wr_point_is_due(const struct weir_session *session)
 {
     const struct wr_drain *drain = &session->drain;
-    return drain->nettrace.offset + drain->nettrace.length - drain->point_offset >= POINT_BYTES_MAX;
+    return drain->stacks.was_full ||
+           drain->nettrace.offset + drain->nettrace.length - drain->point_offset >= POINT_BYTES_MAX;
 }
 
 WR_COLD bool wr_point_is_crowded(const struct weir_session *session)

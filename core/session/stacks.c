@@ -107,6 +107,7 @@ WR_COLD void wr_stacks_forget(struct wr_stacks *stacks)
 {
     slots_clear(stacks);
     stacks->last_id = 0;
+    stacks->was_full = false;
 }
 
 /* The stack's slot, or the free one where it belongs. */
@@ -167,6 +168,7 @@ uint32_t wr_stacks_find(struct wr_stacks *stacks, const unsigned char *stack, ui
     bool is_full =
         stacks->used >= stacks->slot_count / 4 * 3 || bytes > stacks->store_bytes - stacks->stored;
     if (is_full) {
+        stacks->was_full = true;
         slots_clear(stacks);
         slot = slot_find(stacks, stack, key);
     }

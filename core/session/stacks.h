@@ -2,8 +2,9 @@
  * The stacks that a stream has since its last sequence point, where readers forget them: each is
  * written once, and its events have its id.
  *
- * The memory is bounded. When it is full, all stacks are forgotten, but the ids go on, so that a reader
- * never finds one id twice; a stack that comes again is then written again. Without memory, each is.
+ * The memory is bounded. When it is full, all stacks are forgotten, and a point is due. The drain writes
+ * it where it can: until then the ids go on, so that a reader never finds one id twice, and a stack that
+ * comes again is written again. Without memory, each is.
  */
 #ifndef WR_SESSION_STACKS_H
 #define WR_SESSION_STACKS_H
@@ -30,6 +31,7 @@ struct wr_stacks {
     uint32_t used; /* slots */
     uint32_t stored;
     uint32_t last_id; /* since the last point */
+    bool was_full;    /* since the last point */
 };
 
 /* Maps `bytes` of memory. False if there is none. */
