@@ -31,6 +31,7 @@ WR_COLD void wr_stacks_release(struct wr_stacks *stacks)
 }
 
 #define FACTOR UINT64_C(0x9E3779B97F4A7C15)
+#define OTHER  UINT64_C(0xC2B2AE3D27D4EB4F)
 
 static inline uint64_t word_at(const unsigned char *at)
 {
@@ -65,7 +66,8 @@ static inline uint64_t key_of(const unsigned char *stack, uint32_t bytes)
         for (uint32_t at = 0; at < bytes; at += 8)
             sums.even = sums.even * FACTOR + word_at(stack + at);
     }
-    uint64_t sum = sums.even + (sums.odd << 32 | sums.odd >> 32);
+    /* With FACTOR, two addresses side by side could change places. */
+    uint64_t sum = sums.even * OTHER + sums.odd;
     return (uint64_t)bytes << 32 | ((sum ^ sum >> 32) * FACTOR) >> 32;
 }
 

@@ -492,35 +492,77 @@ static void test_bound(void **state)
     wr_stacks_release(&stacks);
 }
 
-/* Two stacks with one key: the sums of products in which the key begins are equal. Each keeps its id,
- * also in a group of records, which ends where the stream has no such stack. */
-static void test_stacks_with_one_key(void **unused)
+#define LENGTH_MAX 40u
+
+/* Stacks of one length, each of which differs from the first one in one address. */
+static void check_length(struct wr_stacks *stacks, uint32_t length)
+{
+    static uint64_t records[LENGTH_MAX + 1][LENGTH_MAX];
+    uint32_t bytes = length * 8, ids[LENGTH_MAX + 1];
+    memset(records, 0, sizeof records);
+    for (uint32_t i = 0; i <= length; i++) {
+        bool is_new;
+        if (i < length)
+            records[i][i] = 1;
+        assert_int_equal(wr_stacks_find(stacks, (void *)records[i], bytes, &is_new), i + 1);
+        assert_true(is_new);
+    }
+    assert_int_equal(
+        wr_stacks_known(stacks, (void *)records, bytes, sizeof records[0], length + 1, ids),
+        length + 1);
+    for (uint32_t i = 0; i <= length; i++)
+        assert_int_equal(ids[i], i + 1);
+}
+
+static void test_stacks_of_each_length(void **unused)
+{
+    struct wr_stacks stacks = {0};
+    (void)unused;
+    assert_true(wr_stacks_reserve(&stacks, WR_STACK_BYTES_MIN));
+    for (uint32_t length = 1; length <= LENGTH_MAX; length++) {
+        check_length(&stacks, length);
+        wr_stacks_forget(&stacks);
+    }
+    wr_stacks_release(&stacks);
+}
+
+/* Stacks with one key: two addresses that are `step` apart differ, and what they add to the sum in which
+ * the key begins is equal. Each stack keeps its id, also in a group of records, which ends where the
+ * stream has no such stack. */
+static void check_one_key(uint32_t length, uint32_t step)
 {
     const uint64_t factor = UINT64_C(0x9E3779B97F4A7C15);
-    uint64_t records[4][9] = {{1, 2, 3, 4, 5, 6, 7, 8}};
+    uint64_t records[4][8];
+    uint32_t bytes = length * 8, ids[4] = {0};
     struct wr_stacks stacks = {0};
-    uint32_t ids[4] = {0};
     bool is_new;
-    (void)unused;
-    for (size_t i = 1; i < 4; i++)
-        memcpy(records[i], records[0], sizeof records[0]);
+    for (uint32_t i = 0; i < 32; i++)
+        records[i / 8][i % 8] = 1 + i % 8;
     records[1][0] += 1;
-    records[1][2] -= factor;
-    records[3][5] += 1;
-    records[3][7] -= factor;
+    records[1][step] -= factor;
+    records[3][length - 1 - step] += 1;
+    records[3][length - 1] -= factor;
     assert_true(wr_stacks_reserve(&stacks, WR_STACK_BYTES_MIN));
-    assert_int_equal(wr_stacks_find(&stacks, (void *)records[0], 64, &is_new), 1);
-    assert_int_equal(wr_stacks_find(&stacks, (void *)records[1], 64, &is_new), 2);
+    assert_int_equal(wr_stacks_find(&stacks, (void *)records[0], bytes, &is_new), 1);
+    assert_int_equal(wr_stacks_find(&stacks, (void *)records[1], bytes, &is_new), 2);
     assert_true(is_new);
     const struct wr_stack_slot *slot = stacks.slots;
     while (slot->key == 0)
         slot++;
     assert_int_equal(slot[0].key, slot[1].key); /* so that the test tests something */
-    assert_int_equal(wr_stacks_known(&stacks, (void *)records, 64, 72, 4, ids), 3);
+    assert_int_equal(wr_stacks_known(&stacks, (void *)records, bytes, sizeof records[0], 4, ids),
+                     3);
     assert_int_equal(ids[0], 1);
     assert_int_equal(ids[1], 2);
     assert_int_equal(ids[2], 1);
     wr_stacks_release(&stacks);
+}
+
+static void test_stacks_with_one_key(void **unused)
+{
+    (void)unused;
+    check_one_key(8, 2); /* in two sums */
+    check_one_key(3, 1); /* in one */
 }
 
 /* --- Many stacks. ---------------------------------------------------------------------------- */
@@ -561,8 +603,8 @@ static void forget(void *context, const struct wt_point *point)
     many->held = 0;
 }
 
-/* So many events, each with a stack of its own: none is lost. Returns the bytes of stacks that a reader
- * holds at most. */
+/* Records `count` events, each with a stack of its own, and checks that none is lost. Returns the bytes
+ * of stacks that a reader holds at most. */
 static uint64_t held_of(struct weir_session_config config, uint64_t count)
 {
     config.mode = WEIR_MODE_BLOCK;
@@ -620,6 +662,7 @@ int main(void)
         cmocka_unit_test(test_many_threads),
         cmocka_unit_test(test_hook),
         cmocka_unit_test(test_bound),
+        cmocka_unit_test(test_stacks_of_each_length),
         cmocka_unit_test(test_stacks_with_one_key),
         cmocka_unit_test(test_million),
         cmocka_unit_test(test_full_table_makes_a_point),
