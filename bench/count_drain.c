@@ -21,7 +21,27 @@
 #define WARM_EVENTS      2000u
 #define SECONDS_OF_FLUSH 60
 #define PAYLOAD_BYTES    32u
-#define STREAM_BYTES_MIN (PAYLOAD_BYTES + 2) /* flags, time, payload */
+#define HEADER_BYTES_MIN 2 /* flags, time */
+
+/* Events that the drain encodes. */
+struct kind {
+    const char *name;
+    bench_kernel kernel;
+    uint32_t payload_bytes;
+    uint8_t format;
+};
+
+static const struct kind kinds[] = {
+    {"payload:8", bench_emit_8, 8, WEIR_FORMAT_NETTRACE_4},
+    {"payload:32", bench_emit_32, 32, WEIR_FORMAT_NETTRACE_4},
+    {"payload:128", bench_emit_128, 128, WEIR_FORMAT_NETTRACE_4},
+    {"text:32", count_emit_text, 32, WEIR_FORMAT_NETTRACE_4},
+    {"raw:32", count_emit_raw, 32, WEIR_FORMAT_NETTRACE_4},
+    {"structs:32", count_emit_nodes, 32, WEIR_FORMAT_NETTRACE_4},
+    {"payload:32/format:6", bench_emit_32, 32, WEIR_FORMAT_NETTRACE_6},
+    {"payload:32/with:activity", bench_emit_32_activity, 32, WEIR_FORMAT_NETTRACE_4},
+    {"payload:32/with:stack", bench_emit_32_stack, 32, WEIR_FORMAT_NETTRACE_4},
+};
 
 /* A session, and the loop that fills it. */
 struct stream {
@@ -67,14 +87,15 @@ static uint64_t bytes_sent(struct weir_session *session)
     return weir_session_stats(session, &stats) == WEIR_OK ? stats.bytes_sent : 0;
 }
 
-static void count_drain(const char *name, uint64_t events, bench_kernel kernel,
+static void count_drain(const char *name, uint64_t events, const struct kind *kind,
                         const struct weir_session_config *config)
 {
-    struct stream stream = {count_session(*config, BUDGET_BYTES, SEGMENT_BYTES), kernel};
+    struct stream stream = {count_session(*config, BUDGET_BYTES, SEGMENT_BYTES), kind->kernel};
     if (!fill(&stream, WARM_EVENTS) || !poll_once(&stream, WARM_EVENTS))
         count_fail(name, "the drain did not write");
     count_twice(name, events, fill, poll_once, &stream);
-    if (bytes_sent(stream.session) < (WARM_EVENTS + 3 * events) * STREAM_BYTES_MIN)
+    uint64_t bytes_min = (WARM_EVENTS + 3 * events) * (kind->payload_bytes + HEADER_BYTES_MIN);
+    if (bytes_sent(stream.session) < bytes_min)
         count_fail(name, "the drain did not write everything");
     if (weir_session_stop(stream.session, NULL) != WEIR_OK)
         count_fail(name, "the stream is not whole");
@@ -82,25 +103,28 @@ static void count_drain(const char *name, uint64_t events, bench_kernel kernel,
 }
 
 /* Into a function that discards. */
-static void count_encode(const char *name, uint64_t events, bench_kernel kernel, uint8_t format)
+static void count_encode(const struct kind *kind, uint64_t events)
 {
+    char name[64];
+    snprintf(name, sizeof(name), "drain/encode/%s", kind->name);
     uint64_t bytes = 0;
     struct weir_session_config config = config_of(WEIR_MODE_DROP);
     config.sink.write = discard;
     config.sink.context = &bytes;
-    config.format = format;
+    config.format = kind->format;
     config.stack_bytes = SMALL_BYTES;
-    count_drain(name, events, kernel, &config);
+    count_drain(name, events, kind, &config);
 }
 
 /* Into a descriptor: counts the system calls too. */
 static void count_write(const char *name, uint64_t events)
 {
+    const struct kind kind = {.kernel = bench_emit_32, .payload_bytes = PAYLOAD_BYTES};
     struct weir_session_config config = config_of(WEIR_MODE_DROP);
     config.sink.descriptor = open("/dev/null", O_WRONLY | O_CLOEXEC);
     if (config.sink.descriptor < 0)
         count_fail(name, "there is no /dev/null");
-    count_drain(name, events, bench_emit_32, &config);
+    count_drain(name, events, &kind, &config);
     close(config.sink.descriptor);
 }
 
@@ -218,15 +242,8 @@ int main(int argc, char **argv)
     uint64_t events = count_begin(argc, argv);
     if (!bench_events_register() || !count_events_register())
         count_fail("providers", "they cannot be registered");
-    count_encode("drain/encode/payload:32", events, bench_emit_32, WEIR_FORMAT_NETTRACE_4);
-    count_encode("drain/encode/text:32", events, count_emit_text, WEIR_FORMAT_NETTRACE_4);
-    count_encode("drain/encode/raw:32", events, count_emit_raw, WEIR_FORMAT_NETTRACE_4);
-    count_encode("drain/encode/structs:32", events, count_emit_nodes, WEIR_FORMAT_NETTRACE_4);
-    count_encode("drain/encode/payload:32/format:6", events, bench_emit_32, WEIR_FORMAT_NETTRACE_6);
-    count_encode("drain/encode/payload:32/with:activity", events, bench_emit_32_activity,
-                 WEIR_FORMAT_NETTRACE_4);
-    count_encode("drain/encode/payload:32/with:stack", events, bench_emit_32_stack,
-                 WEIR_FORMAT_NETTRACE_4);
+    for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++)
+        count_encode(&kinds[i], events);
     count_write("drain/write/payload:32", events);
     count_at_brim("emit/overwrite/payload:32", events, WEIR_MODE_OVERWRITE, overwrite);
     count_at_brim("emit/dropped/payload:32", events, WEIR_MODE_DROP, drop);

@@ -193,12 +193,8 @@ static inline void wr_nettrace_copy(unsigned char *to, const unsigned char *from
         __builtin_memcpy(to, from, bytes);
         return;
     }
-    for (const unsigned char *end = from + (bytes & ~15u); from != end; from += 16, to += 16)
-        __builtin_memcpy(to, from, 16);
-    if (bytes & 15)
-        __builtin_memcpy(to, from, 8);
-    if ((bytes & 15) > 8)
-        __builtin_memcpy(to + 8, from + 8, 8);
+    for (uint32_t at = 0; at < bytes; at += 8)
+        __builtin_memcpy(to + at, from + at, 8);
 }
 
 /* May the next event be one of a run? Then the run has begun. */
