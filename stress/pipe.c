@@ -49,13 +49,19 @@ static void check_place(struct hs_pipe *pipe, const struct wt_event *event, uint
     pipe->next[emitter] = counter + 1;
 }
 
-/* A busy machine may need longer than the stall until all that is on the way is full. */
+/* A busy machine may need longer than the stall until all that is on the way is full: until a thread
+ * was parked for all of one. */
 static void stand_still(const struct hs_pipe *pipe)
 {
+    struct weir_stats before;
     while (!__atomic_load_n(&pipe->is_started, __ATOMIC_ACQUIRE))
         hs_sleep_us(100);
-    hs_wait_parked(pipe->session, 1);
-    hs_sleep_us(pipe->stall_us);
+    do {
+        if (!hs_wait_parked(pipe->session, 1))
+            return;
+        before = hs_stats(pipe->session);
+        hs_sleep_us(pipe->stall_us);
+    } while (!before.parked_now || hs_stats(pipe->session).parked_ns != before.parked_ns);
 }
 
 static void on_event(void *context, const struct wt_event *event)

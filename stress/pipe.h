@@ -16,7 +16,7 @@
 
 struct hs_pipe {
     /* Set before hs_pipe_start(), or left at 0. */
-    uint64_t stall_us;       /* the reader stands still for this long after a thread has parked, */
+    uint64_t stall_us;       /* the reader stands still until a thread has been parked this long, */
     uint64_t stall_at_event; /* before it takes this event */
     bool is_non_blocking; /* a host may pass such a descriptor: the library must do the waiting */
 
