@@ -197,21 +197,29 @@ static inline void wr_nettrace_copy(unsigned char *to, const unsigned char *from
         __builtin_memcpy(to + at, from + at, 8);
 }
 
-/* May the next event be one of a run? Then the run has begun. */
-static inline bool wr_nettrace_run_begin(const struct wr_nettrace *nettrace, uint32_t metadata_id,
-                                         uint64_t number, uint32_t payload_bytes,
-                                         struct wr_nettrace_run *run)
+/* Begins a run if the next event may be one of it, with `header_bytes` at most in front of its payload. */
+static inline bool wr_nettrace_run_open(const struct wr_nettrace *nettrace, uint32_t metadata_id,
+                                        uint64_t number, uint32_t payload_bytes,
+                                        uint32_t header_bytes, struct wr_nettrace_run *run)
 {
     uint32_t used = nettrace->length - nettrace->content_at;
-    if (!nettrace->block_at || nettrace->is_first || nettrace->metadata_id != metadata_id ||
+    if (!nettrace->block_at || nettrace->metadata_id != metadata_id ||
         nettrace->payload_bytes != payload_bytes || nettrace->number + 1 != (uint32_t)number ||
         used > WR_NETTRACE_BLOCK_BYTES_MAX)
         return false;
     run->out = nettrace->buffer + nettrace->length;
     run->ticks = nettrace->ticks_max;
-    run->room = 1 + (WR_NETTRACE_BLOCK_BYTES_MAX - used) /
-                        (payload_bytes + WR_NETTRACE_RUN_HEADER_BYTES_MAX);
+    run->room = 1 + (WR_NETTRACE_BLOCK_BYTES_MAX - used) / (payload_bytes + header_bytes);
     return true;
+}
+
+/* May the next event be one of a run? Then the run has begun. */
+static inline bool wr_nettrace_run_begin(const struct wr_nettrace *nettrace, uint32_t metadata_id,
+                                         uint64_t number, uint32_t payload_bytes,
+                                         struct wr_nettrace_run *run)
+{
+    return !nettrace->is_first && wr_nettrace_run_open(nettrace, metadata_id, number, payload_bytes,
+                                                       WR_NETTRACE_RUN_HEADER_BYTES_MAX, run);
 }
 
 static inline void wr_nettrace_run_add(struct wr_nettrace_run *run, uint64_t ticks,
@@ -239,18 +247,11 @@ static inline bool wr_nettrace_with_run_begin(const struct wr_nettrace *nettrace
                                               uint32_t payload_bytes,
                                               struct wr_nettrace_with_run *run)
 {
-    uint32_t used = nettrace->length - nettrace->content_at;
-    if (!nettrace->block_at || !nettrace->carries || nettrace->metadata_id != metadata_id ||
-        nettrace->payload_bytes != payload_bytes || nettrace->number + 1 != (uint32_t)number ||
-        used > WR_NETTRACE_BLOCK_BYTES_MAX)
-        return false;
-    run->plain.out = nettrace->buffer + nettrace->length;
-    run->plain.ticks = nettrace->ticks_max;
-    run->plain.room =
-        1 + (WR_NETTRACE_BLOCK_BYTES_MAX - used) /
-                (payload_bytes + WR_NETTRACE_RUN_HEADER_BYTES_MAX + WR_NETTRACE_STACK_BYTES_MAX);
     run->stack_id = nettrace->carried.stack_id;
-    return true;
+    return nettrace->carries &&
+           wr_nettrace_run_open(nettrace, metadata_id, number, payload_bytes,
+                                WR_NETTRACE_RUN_HEADER_BYTES_MAX + WR_NETTRACE_STACK_BYTES_MAX,
+                                &run->plain);
 }
 
 static inline void wr_nettrace_with_run_add(struct wr_nettrace_with_run *run, uint64_t ticks,
