@@ -62,7 +62,7 @@ static void vector_free(struct vector *vector)
 
 static void roots_free(struct hp_builder *builder)
 {
-    struct told_root *roots = (void *)builder->roots.at;
+    struct raw_root *roots = (void *)builder->roots.at;
     for (size_t i = 0; i < builder->roots.count; i++)
         free(roots[i].name);
     vector_free(&builder->roots);
@@ -84,11 +84,11 @@ struct hp_builder *hp_builder_create(uint32_t number)
         return NULL;
     builder->wanted = number;
     builder->has_memory = true;
-    builder->nodes.each = sizeof(struct told_node);
+    builder->nodes.each = sizeof(struct raw_node);
     builder->edges.each = sizeof(uint64_t);
-    builder->roots.each = sizeof(struct told_root);
-    builder->weaks.each = sizeof(struct told_weak);
-    builder->texts.each = sizeof(struct told_text);
+    builder->roots.each = sizeof(struct raw_root);
+    builder->weaks.each = sizeof(struct raw_weak);
+    builder->texts.each = sizeof(struct raw_text);
     builder->text_payloads.each = sizeof(uint8_t *);
     builder->types.each = sizeof(struct hp_type);
     builder->modules.each = sizeof(char *);
@@ -181,7 +181,7 @@ static void take_nodes(struct hp_builder *builder, struct rest rest)
     uint32_t count;
     size_t each = open_bulk(builder, &builder->node_events, 28, 32, &rest, &count);
     for (uint32_t i = 0; each && i < count; i++) {
-        struct told_node *node = vector_add(builder, &builder->nodes);
+        struct raw_node *node = vector_add(builder, &builder->nodes);
         if (!node)
             return;
         node->address = take(&rest, each - 24);
@@ -205,13 +205,13 @@ static void take_edges(struct hp_builder *builder, struct rest rest)
     }
 }
 
-static void add_root(struct hp_builder *builder, struct told_root told)
+static void add_root(struct hp_builder *builder, struct raw_root raw)
 {
-    struct told_root *root = vector_add(builder, &builder->roots);
+    struct raw_root *root = vector_add(builder, &builder->roots);
     if (root)
-        *root = told;
+        *root = raw;
     else
-        free(told.name);
+        free(raw.name);
 }
 
 static void take_roots(struct hp_builder *builder, struct rest rest)
@@ -219,7 +219,7 @@ static void take_roots(struct hp_builder *builder, struct rest rest)
     uint32_t count;
     size_t each = open_bulk(builder, &builder->root_events, 13, 21, &rest, &count);
     for (uint32_t i = 0; each && i < count && builder->has_memory; i++) {
-        struct told_root root = {0};
+        struct raw_root root = {0};
         root.object = take(&rest, each == 13 ? 4 : 8);
         root.kind = (uint8_t)take(&rest, 1);
         root.flags = (uint32_t)take(&rest, 4);
@@ -235,7 +235,7 @@ static void take_weaks(struct hp_builder *builder, struct rest rest)
     uint32_t count;
     size_t each = open_bulk(builder, &builder->weak_events, 12, 24, &rest, &count);
     for (uint32_t i = 0; each && i < count; i++) {
-        struct told_weak *weak = vector_add(builder, &builder->weaks);
+        struct raw_weak *weak = vector_add(builder, &builder->weaks);
         if (!weak)
             return;
         weak->key = take(&rest, each / 3);
@@ -250,7 +250,7 @@ static void take_statics(struct hp_builder *builder, struct rest rest)
     take(&rest, 8);
     take(&rest, 2);
     for (uint32_t i = 0; i < count && builder->has_memory; i++) {
-        struct told_root root = {.kind = HP_ROOT_STATIC};
+        struct raw_root root = {.kind = HP_ROOT_STATIC};
         if (rest.size < 28) {
             hp_graph_fail(builder->graph, "a GCBulkRootStaticVar event ends within an element");
             return;
@@ -280,33 +280,33 @@ static bool keep(struct hp_builder *builder, struct rest *rest)
 }
 
 /* False if the payload ends within it, or it has more bytes than there are. */
-static bool take_contents(struct rest *rest, struct told_text *told)
+static bool take_contents(struct rest *rest, struct raw_text *raw)
 {
     if (rest->size < TEXT_HEAD_BYTES)
         return false;
-    told->address = take(rest, 8);
-    told->text.size = take(rest, 8);
-    told->text.hash = take(rest, 8);
-    told->text.length = (uint32_t)take(rest, 2);
-    told->text.bytes = rest->at;
-    if (told->text.length > rest->size || told->text.length > told->text.size)
+    raw->address = take(rest, 8);
+    raw->text.size = take(rest, 8);
+    raw->text.hash = take(rest, 8);
+    raw->text.length = (uint32_t)take(rest, 2);
+    raw->text.bytes = rest->at;
+    if (raw->text.length > rest->size || raw->text.length > raw->text.size)
         return false;
-    rest->at += told->text.length;
-    rest->size -= told->text.length;
+    rest->at += raw->text.length;
+    rest->size -= raw->text.length;
     return true;
 }
 
 static void take_texts(struct hp_builder *builder, struct rest rest)
 {
     uint32_t count = open_event(builder, &builder->text_events, &rest), taken = 0;
-    struct told_text told = {0}, *place;
+    struct raw_text raw = {0}, *place;
     if (rest.size && !keep(builder, &rest))
         return;
-    for (; taken < count && take_contents(&rest, &told); taken++) {
+    for (; taken < count && take_contents(&rest, &raw); taken++) {
         place = vector_add(builder, &builder->texts);
         if (!place)
             return;
-        *place = told;
+        *place = raw;
     }
     if (taken < count || rest.size)
         hp_graph_fail(builder->graph, "event HeapText %u has other bytes than %u texts",

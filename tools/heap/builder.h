@@ -11,22 +11,22 @@ struct vector {
     size_t count, capacity, each;
 };
 
-struct told_node {
+struct raw_node {
     uint64_t address, size, type, edges;
 };
 
-struct told_root {
+struct raw_root {
     uint64_t object, type;
     char *name;
     uint32_t flags;
     uint8_t kind;
 };
 
-struct told_weak {
+struct raw_weak {
     uint64_t key, value;
 };
 
-struct told_text {
+struct raw_text {
     uint64_t address;
     struct hp_text text; /* without its node */
 };

@@ -27,7 +27,6 @@ struct hp_type {
     uint64_t id;
     uint64_t module_id;
     uint64_t count, bytes; /* of its objects */
-    bool is_unknown;
 };
 
 /* As in the events. */

@@ -10,7 +10,7 @@ static void name_types(struct hp_builder *builder)
     char **modules = (void *)builder->modules.at;
     for (size_t i = 0; i < builder->types.count; i++) {
         uint32_t module = hp_map_find(&builder->module_ids, types[i].module_id);
-        types[i].is_unknown = types[i].name == NULL;
+        bool is_unknown = types[i].name == NULL;
         if (module != HP_NONE)
             types[i].module = modules[module];
         if (types[i].name && types[i].name[0])
@@ -18,7 +18,7 @@ static void name_types(struct hp_builder *builder)
         free(types[i].name);
         types[i].name = malloc(32);
         if (types[i].name)
-            snprintf(types[i].name, 32, "%s 0x%llx", types[i].is_unknown ? "UNKNOWN" : "Type",
+            snprintf(types[i].name, 32, "%s 0x%llx", is_unknown ? "UNKNOWN" : "Type",
                      (unsigned long long)types[i].id);
         builder->has_memory &= types[i].name != NULL;
     }
@@ -45,36 +45,36 @@ static bool allocate(struct hp_builder *builder, struct hp_graph *graph)
 static void add_node(struct hp_builder *builder, struct hp_graph *graph, uint32_t node,
                      struct hp_map *addresses)
 {
-    const struct told_node *told = (struct told_node *)(void *)builder->nodes.at + node;
-    uint32_t *place = hp_map_place(addresses, told->address);
-    struct hp_type *type = hp_type_of(builder, told->type);
+    const struct raw_node *raw = (struct raw_node *)(void *)builder->nodes.at + node;
+    uint32_t *place = hp_map_place(addresses, raw->address);
+    struct hp_type *type = hp_type_of(builder, raw->type);
     if (!place || !type) {
         builder->has_memory = false;
         return;
     }
     if (*place)
         hp_graph_fail(graph, "the object at 0x%llx is in the trace twice",
-                      (unsigned long long)told->address);
+                      (unsigned long long)raw->address);
     else
         *place = node + 1;
-    graph->addresses[node] = told->address;
-    graph->sizes[node] = told->size;
+    graph->addresses[node] = raw->address;
+    graph->sizes[node] = raw->size;
     graph->node_types[node] = (uint32_t)(type - (struct hp_type *)(void *)builder->types.at);
-    graph->bytes += told->size;
+    graph->bytes += raw->size;
     type->count++;
-    type->bytes += told->size;
+    type->bytes += raw->size;
 }
 
 /* Each node takes its edges from one list, in order; nothing else links the two. */
 static void link_nodes(const struct hp_builder *builder, struct hp_graph *graph)
 {
-    const struct told_node *told = (void *)builder->nodes.at;
+    const struct raw_node *raw = (void *)builder->nodes.at;
     uint64_t at = 0;
     for (uint32_t i = 0; i < graph->node_count; i++) {
         graph->first_edges[i] = at;
-        if (told[i].edges > graph->edge_count - at)
+        if (raw[i].edges > graph->edge_count - at)
             hp_graph_fail(graph, "edges of node %u of %u are missing", i, graph->node_count);
-        at = told[i].edges < graph->edge_count - at ? at + told[i].edges : graph->edge_count;
+        at = raw[i].edges < graph->edge_count - at ? at + raw[i].edges : graph->edge_count;
     }
     graph->first_edges[graph->node_count] = at;
     if (at < graph->edge_count)
@@ -94,8 +94,8 @@ static void resolve(struct hp_builder *builder, struct hp_graph *graph,
                     const struct hp_map *addresses)
 {
     const uint64_t *targets = (void *)builder->edges.at;
-    struct told_root *roots = (void *)builder->roots.at;
-    const struct told_weak *weaks = (void *)builder->weaks.at;
+    struct raw_root *roots = (void *)builder->roots.at;
+    const struct raw_weak *weaks = (void *)builder->weaks.at;
     for (uint64_t i = 0; i < graph->edge_count; i++)
         graph->edges[i] = node_at(graph, addresses, targets[i]);
     for (size_t i = 0; i < builder->roots.count; i++) {
@@ -120,18 +120,18 @@ static void resolve(struct hp_builder *builder, struct hp_graph *graph,
 static void link_texts(struct hp_builder *builder, struct hp_graph *graph,
                        const struct hp_map *addresses)
 {
-    const struct told_text *told = (void *)builder->texts.at;
+    const struct raw_text *raw = (void *)builder->texts.at;
     bool *has_text = calloc((size_t)graph->node_count + 1, sizeof(*has_text));
     builder->has_memory &= has_text != NULL;
     for (size_t i = 0; has_text && i < builder->texts.count; i++) {
-        uint32_t node = hp_map_find(addresses, told[i].address);
+        uint32_t node = hp_map_find(addresses, raw[i].address);
         if (node == HP_NONE || has_text[node]) {
-            hp_graph_fail(graph, "the string at 0x%llx %s", (unsigned long long)told[i].address,
+            hp_graph_fail(graph, "the string at 0x%llx %s", (unsigned long long)raw[i].address,
                           node == HP_NONE ? "is missing" : "has its contents twice");
             continue;
         }
         has_text[node] = true;
-        graph->texts[graph->text_count] = told[i].text;
+        graph->texts[graph->text_count] = raw[i].text;
         graph->texts[graph->text_count++].node = node;
     }
     free(has_text);

@@ -91,10 +91,7 @@ static void print_json(const struct wt_collect_trace *trace, const struct hp_gra
     wt_json_string(&json, "file", trace->file);
     wt_json_i64(&json, "pid", trace->pid);
     wt_json_bool(&json, "complete", graph->is_complete);
-    if (graph->is_complete)
-        wt_json_null(&json, "reason");
-    else
-        wt_json_string(&json, "reason", graph->reason);
+    wt_json_string(&json, "reason", graph->is_complete ? NULL : graph->reason);
     wt_json_u64(&json, "objects", graph->node_count);
     wt_json_u64(&json, "bytes", graph->bytes);
     wt_json_end(&json);

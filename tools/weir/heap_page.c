@@ -119,10 +119,7 @@ static void put_totals(struct page *page, const char *path)
     wt_json_u64(&page->json, "bytes", graph->bytes);
     wt_json_u64(&page->json, "edges", graph->edge_count);
     wt_json_u64(&page->json, "unreached", page->tree->unreached);
-    if (graph->is_complete)
-        wt_json_null(&page->json, "reason");
-    else
-        wt_json_string(&page->json, "reason", graph->reason);
+    wt_json_string(&page->json, "reason", graph->is_complete ? NULL : graph->reason);
 }
 
 /* [name, module, objects, bytes, retained, way]. */

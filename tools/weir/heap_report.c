@@ -103,10 +103,7 @@ void wt_heap_json_head(struct wt_json *json, const char *path, const struct hp_g
     else
         wt_json_null(json, "collection");
     wt_json_bool(json, "complete", graph->is_complete);
-    if (graph->is_complete)
-        wt_json_null(json, "reason");
-    else
-        wt_json_string(json, "reason", graph->reason);
+    wt_json_string(json, "reason", graph->is_complete ? NULL : graph->reason);
     json_missing(json, graph);
 }
 
