@@ -17,23 +17,23 @@ addEventListener("unhandledrejection", (event) => wrong.push(String(event.reason
 addEventListener("securitypolicyviolation", (event) => wrong.push("policy: " + event.violatedDirective));
 </script>"""
 
-# At its end: the steps, whose body fills `told`; then the account stands in the document, as JSON.
+# Put at the end of the page: takes the steps, which fill `seen`, and then replaces the document by `seen` as JSON.
 ACT = """<script>addEventListener("load", () => setTimeout(() => {
-  const by = (id) => document.getElementById(id), told = {};
+  const by = (id) => document.getElementById(id), seen = {};
   const input = (id) => by(id).dispatchEvent(new Event("input"));
   @STEPS@
   setTimeout(() => {
     @LAST@
-    told.title = document.title;
-    told.wrong = wrong;
-    const account = Object.assign(document.createElement("pre"), { id: "told", textContent: JSON.stringify(told) });
-    document.body.replaceChildren(account);
+    seen.title = document.title;
+    seen.wrong = wrong;
+    const result = Object.assign(document.createElement("pre"), { id: "seen", textContent: JSON.stringify(seen) });
+    document.body.replaceChildren(result);
   }, 200);
 }, 100));</script>"""
 
 
 def see(text, steps, last=""):
-    """The page's account after the steps, and `last` a moment later. It needs no network, and logs nothing."""
+    """What the steps, and `last` a moment later, saw of the page. It needs no network, and logs nothing."""
     assert re.findall(r"(?:src|href)\s*=\s*[\"']?(?:https?:)?//[^\s\"'>]+", text) == []
     acted = text.replace("<title>", LISTEN + "<title>", 1)
     acted = acted.replace("</body>", ACT.replace("@STEPS@", steps).replace("@LAST@", last) + "</body>")
@@ -45,7 +45,7 @@ def see(text, steps, last=""):
              "--disable-component-update", "--disable-sync", "--disable-dev-shm-usage", "--enable-logging=stderr", "--window-size=1300,900",
              f"--user-data-dir={folder}/profile", "--virtual-time-budget=10000", "--dump-dom", f"file://{path}"],
             capture_output=True, text=True, check=False, timeout=120)
-    match = re.search(r'<pre id="told">(.*?)</pre>', done.stdout, re.S)
+    match = re.search(r'<pre id="seen">(.*?)</pre>', done.stdout, re.S)
     assert match, done.stdout[-2000:] + done.stderr[-2000:]
     assert not (logged := [line for line in done.stderr.splitlines() if "CONSOLE" in line]), logged
     return json.loads(html.unescape(match.group(1)))

@@ -17,9 +17,9 @@ ACT = """
   const isShown = (panel) => !panel.root.hidden && !panel.root.closest("section").hidden;
   const shown = () => weirPage.panels.filter(isShown).map((panel) => panel.words);
   const filter = (words) => { by("words").value = words; input("words"); return shown().length; };
-  told.drawn = weirPage.panels.filter((panel) => panel.chart).length;
+  seen.drawn = weirPage.panels.filter((panel) => panel.chart).length;
   weirPage.drawAll();
-  told.panels = weirPage.panels.map(({ chart, series, root }) => {
+  seen.panels = weirPage.panels.map(({ chart, series, root }) => {
     const { width, height } = chart.ctx.canvas, pixels = chart.ctx.getImageData(0, 0, width, height).data;
     return { bench: series.bench, metric: series.metric, unit: chart.axes[1].label, head: root.textContent,
              ink: pixels.some((value) => value > 0), low: chart.scales.y.min, high: chart.scales.y.max,
@@ -27,33 +27,33 @@ ACT = """
   });
   const over = (panel, n) => { weirPage.hover(panel, n); return by("tip").hidden ? null : by("tip").innerText; };
   if (weirPage.panels.length) {
-    told.tip = over(weirPage.panels[0], 70);
+    seen.tip = over(weirPage.panels[0], 70);
     const { over: area } = weirPage.panels[0].chart, box = area.getBoundingClientRect();
     const at = { clientX: box.left + box.width - 1, clientY: box.top + 20, bubbles: true };
     area.dispatchEvent(new MouseEvent("mouseenter"));
     area.dispatchEvent(new MouseEvent("mousemove", at));
   }
-  told.all = filter("");
-  told.relay = filter("RELAY producers:8");
-  told.none = filter("no such thing");
-  told.nothing = !by("nothing").hidden;
+  seen.all = filter("");
+  seen.relay = filter("RELAY producers:8");
+  seen.none = filter("no such thing");
+  seen.nothing = !by("nothing").hidden;
   filter("");
   by("changed").checked = true;
   input("changed");
-  told.changed = shown();
+  seen.changed = shown();
   by("changed").checked = false;
   input("changed");
-  told.list = [...document.querySelectorAll("#changes li")].map((item) => item.innerText);
+  seen.list = [...document.querySelectorAll("#changes li")].map((item) => item.innerText);
   document.querySelector("#changes button")?.click();
-  told.found = document.querySelector(".panel.found h3")?.innerText;
+  seen.found = document.querySelector(".panel.found h3")?.innerText;
   const paper = () => getComputedStyle(document.body).backgroundColor;
-  told.paper = [paper()];
+  seen.paper = [paper()];
   weirPage.switchTheme();
-  told.paper.push(paper());
+  seen.paper.push(paper());
 """
 LAST = """
-  told.pointed = by("tip").hidden ? null : by("tip").innerText;
-  told.headings = [...document.querySelectorAll("h2")].map((heading) => heading.innerText);
+  seen.pointed = by("tip").hidden ? null : by("tip").innerText;
+  seen.headings = [...document.querySelectorAll("h2")].map((heading) => heading.innerText);
 """
 
 
@@ -126,15 +126,15 @@ class Browser(samples.Folder):
         os.mkdir(self.path("history"))
         if found:
             series.append(found, self.path("history"))
-        told = self.command("plot", "--history", self.path("history"), "-o", self.path("index.html")).stdout
+        printed = self.command("plot", "--history", self.path("history"), "-o", self.path("index.html")).stdout
         text = self.text("index.html")
         self.assertIn("The MIT License", text)
         self.assertIn("Leon Sorokin", text)
-        return told, browser.see(text, ACT, LAST)
+        return printed, browser.see(text, ACT, LAST)
 
     def test_the_page(self):
-        told, seen = self.made(history())
-        self.assertIn("5 series, 3 change points", told)
+        printed, seen = self.made(history())
+        self.assertIn("5 series, 3 change points", printed)
         self.assertEqual(seen["wrong"], [])
         self.assertEqual(seen["title"], "Weir: benchmarks by commit")
         self.assertEqual(seen["headings"][0].split()[0], "Changes")
@@ -172,8 +172,8 @@ class Browser(samples.Folder):
         self.assertNotEqual(*seen["paper"])
 
     def test_without_history(self):
-        told, seen = self.made([])
-        self.assertIn("0 series", told)
+        printed, seen = self.made([])
+        self.assertIn("0 series", printed)
         self.assertEqual((seen["wrong"], seen["panels"], seen["headings"][0]), ([], [], "There is no history yet"))
 
 
