@@ -11,7 +11,8 @@ import sys
 import tempfile
 import unittest
 
-from test_heap import DATA, WEIR, Heap, chain, run
+from heap_build import Heap, chain
+from test_heap import DATA, WEIR, run
 
 REAL, TRACE = DATA / "small.gcdump", DATA / "small.nettrace"
 

@@ -6,7 +6,8 @@ import subprocess
 import sys
 import unittest
 
-from test_heap import WEIR, Heap
+from heap_build import Heap
+from test_heap import WEIR
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2]))
 from tests import browser  # noqa: E402
@@ -15,31 +16,31 @@ EVIL = "</script><script>document.title='evil'</script><!--<img src=x onerror=do
 STEPS = """
   const areas = () => [...document.querySelectorAll("#map button")];
   const rows = () => [...document.querySelectorAll("#types tr")].map((row) => [...row.children].map((cell) => cell.textContent));
-  told.areas = areas().map((area) => ({ text: area.textContent, size: area.offsetWidth * area.offsetHeight }));
-  told.about = by("about").textContent;
-  told.rows = rows();
-  told.sorted = [...document.querySelectorAll("th[aria-sort]")].map((head) => head.innerText);
+  seen.areas = areas().map((area) => ({ text: area.textContent, size: area.offsetWidth * area.offsetHeight }));
+  seen.about = by("about").textContent;
+  seen.rows = rows();
+  seen.sorted = [...document.querySelectorAll("th[aria-sort]")].map((head) => head.innerText);
   areas().find((area) => area.textContent.startsWith("Leaf")).click();
-  told.crumbs = by("crumbs").textContent;
-  told.focused = document.activeElement.textContent;
-  told.inside = areas().length;
-  told.details = by("details").innerText;
-  told.way = [...document.querySelectorAll("#details li")].map((step) => step.textContent);
+  seen.crumbs = by("crumbs").textContent;
+  seen.focused = document.activeElement.textContent;
+  seen.inside = areas().length;
+  seen.details = by("details").innerText;
+  seen.way = [...document.querySelectorAll("#details li")].map((step) => step.textContent);
   by("crumbs").firstChild.click();
-  told.back = areas().length;
+  seen.back = areas().length;
   by("words").value = "EAF mod";
   input("words");
-  told.found = rows().map((row) => row[3]);
+  seen.found = rows().map((row) => row[3]);
   by("words").value = "no such type";
   input("words");
-  told.none = [rows().length, by("more").textContent];
+  seen.none = [rows().length, by("more").textContent];
   by("words").value = "";
   input("words");
   document.querySelector("th.name button").click();
-  told.names = rows().map((row) => row[3]);
+  seen.names = rows().map((row) => row[3]);
   document.querySelectorAll("#types tr")[0].click();
-  told.clicked = by("details").querySelector("h2").textContent;
-  told.incomplete = by("incomplete").hidden ? null : by("incomplete").textContent;
+  seen.clicked = by("details").querySelector("h2").textContent;
+  seen.incomplete = by("incomplete").hidden ? null : by("incomplete").textContent;
 """
 
 
@@ -93,7 +94,7 @@ class PageTest(unittest.TestCase):
 
     def test_incomplete(self):
         """Without its last edges, nothing leads to the leaves."""
-        seen = browser.see(self.page(tree().trace(without=[(19, 26)]), code=3), 'told.incomplete = by("incomplete").innerText; told.about = by("about").innerText;')
+        seen = browser.see(self.page(tree().trace(without=[(19, 26)]), code=3), 'seen.incomplete = by("incomplete").innerText; seen.about = by("about").innerText;')
         self.assertIn("This snapshot is incomplete: ", seen["incomplete"])
         self.assertIn("No root leads to", seen["about"])
 
