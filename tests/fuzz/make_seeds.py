@@ -1,8 +1,9 @@
-"""Writes seeds: make_seeds.py FOLDER TRACES RECORDINGS
+"""Writes seeds: make_seeds.py FOLDER TRACES RECORDINGS HEAP
 
 FOLDER/version6: the blocks of streams of version 6, as fuzz_version6.c reads them.
 FOLDER/reader: the fronts of the real traces in TRACES, and streams that hold what those do not.
 FOLDER/block, FOLDER/metadata, FOLDER/stacks: the bodies of such blocks in these, as fuzz_body.h reads them.
+FOLDER/heap: the .gcdump HEAP, and walks of small heaps as fuzz_heap.c reads them.
 FOLDER/client: replies of the Diagnostics IPC protocol after a byte 0, lists of providers after a byte 1.
 FOLDER/command: requests that start a session, of each version, and those of RECORDINGS.
 FOLDER/conversation: the recorded conversations, and a few in which tools misbehave, as fuzz_conversation.c reads them.
@@ -13,6 +14,7 @@ import struct
 import sys
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "format"))
+from heap_build import MODULE, Heap, chain, strings  # noqa: E402
 from nettrace_build import I32, LOSS_FIELDS, RAW, STRING, U32, U64, Stream, utf16, varint  # noqa: E402
 from nettrace6_build import LOSS6_FIELDS, Stream6, text8  # noqa: E402
 
@@ -223,6 +225,25 @@ def misbehaving(start):
     yield act(0, SEND, message(ENVIRONMENT)) + act(1, SEND, message(STOP)) + act(2, SEND, start[:-1]) + act(2, END_OF_SENDING) + act(2, AWAIT_REPLY)
 
 
+# --- What `weir heap` reads. ----------------------------------------------------------------------------
+
+def walk(heap, each):
+    events = [*heap.collection(each=each), (154, MODULE)]
+    return b"".join(struct.pack("<HH", event, len(payload)) + payload for event, payload in events)
+
+
+def walks():
+    heap = chain(5)
+    heap.types[24] = "System.Collections.Generic.List`1[System.String]"
+    heap.roots += [(32, 2, 2), (48, 5, 1), (64, 3, 8)]
+    heap.statics, heap.weaks = [(80, "count"), (16, "cache")], [(32, 64), (64, 16)]
+    texts = strings((120, 100, 7, b"x" * 64), (120, 100, 7, b"x" * 64), (32, 3, 1, b"a\0\n"))
+    cut = Heap()
+    cut.objects = {16: (24, 8, [32, 4096])}
+    lost = walk(chain(3), 2).replace(struct.pack("<HH", 2, 10), struct.pack("<HH", 0xFFFF, 0) + struct.pack("<HH", 2, 10))
+    return {"chain": walk(heap, 3), "strings": walk(texts, 2), "dangling": walk(cut, 9), "lost": lost}
+
+
 # --- What the client of `weir collect` reads. ---------------------------------------------------------
 
 def reply(command, payload, rest=b""):
@@ -245,7 +266,7 @@ def write(folder, files):
 
 
 def main():
-    folder, traces, recordings = map(pathlib.Path, sys.argv[1:])
+    folder, traces, recordings, gcdump = map(pathlib.Path, sys.argv[1:])
     reader = {path.name: path.read_bytes()[:FRONT_BYTES] for path in traces.glob("*.nettrace")}
     reader.update((f"{make.__name__}.nettrace", make()) for make in (losses, enums, arrays, uncompressed))
     sixth = {f"{make.__name__}.nettrace": make() for make in (every_block, every_type)}
@@ -253,6 +274,7 @@ def main():
     write(folder / "version6", {name: blocks(stream) for name, stream in sixth.items()})
     for target, files in bodies(reader, sixth).items():
         write(folder / target, files)
+    write(folder / "heap", {gcdump.name: gcdump.read_bytes(), **walks()})
     requests = starts()
     conversations = {f"misbehaving_{i}": conversation for i, conversation in enumerate(misbehaving(requests["collect_6"]))}
     for path in recordings.glob("*.txt"):
