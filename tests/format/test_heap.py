@@ -3,6 +3,7 @@
 import json
 import pathlib
 import re
+import resource
 import struct
 import subprocess
 import sys
@@ -223,6 +224,17 @@ class HeapTest(unittest.TestCase):
         run("export", "--to", "json", "-o", out, path)
         self.assertEqual(len(json.loads(out.read_text())["objects"]), 3)
         run("export", "--to", "png", path, code=2)
+
+    def test_export_that_fails(self):
+        """The file that was there stays, and nothing is left beside it."""
+        path, out = self.write(chain(3)), self.folder / "out.json"
+        out.write_text("before")
+        names = sorted(self.folder.iterdir())
+        done = subprocess.run([WEIR, "heap", "export", "--to", "json", "-o", out, path], capture_output=True, check=False,
+                              preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (8, 8)), restore_signals=False)
+        self.assertEqual((done.returncode, out.read_text(), sorted(self.folder.iterdir())), (1, "before", names))
+        self.assertIn(b"cannot write", done.stderr)
+        self.assertIn(b"not a regular file", run("export", "--to", "json", "-o", self.folder, path, code=1).stderr)
 
 
 @unittest.skipUnless(DATA.exists(), "no data")

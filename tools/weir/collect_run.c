@@ -1,5 +1,6 @@
 /* The run of `weir collect`: finds or starts the process, and keeps the stream in a file. */
 #include "collect.h"
+#include "new_file.h"
 #include "wake.h"
 
 #include "discover.h"
@@ -7,12 +8,10 @@
 #include "session.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <inttypes.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -27,8 +26,7 @@ struct run {
     struct wt_collect_trace *trace;
     struct wt_ipc_port port;
     struct wt_ipc_session *session;
-    char *temporary; /* where the stream will go, until the session has started; then NULL */
-    int fd;
+    struct wt_new_file file;      /* published once the session has started */
     pid_t child;                  /* 0: none, or it has been waited for */
     struct wt_wake_signal ending; /* the first signal that asked for the end */
     int64_t start_ms, shown_ms;   /* start_ms: since the process runs; 0 before */
@@ -62,33 +60,13 @@ static char *default_file(const char *name)
     return file;
 }
 
-/* A new file beside the one that it will replace; false after a message. */
-static bool open_temporary(struct run *run, const char *file)
-{
-    struct stat status;
-    size_t size = strlen(file) + sizeof(".XXXXXX");
-    run->temporary = malloc(size);
-    if (!run->temporary) {
-        wt_complain("out of memory");
-        return false;
-    }
-    snprintf(run->temporary, size, "%s.XXXXXX", file);
-    if (stat(file, &status) == 0 && !S_ISREG(status.st_mode))
-        wt_complain("%s: %s is not a regular file", run->options->caller, file);
-    else if ((run->fd = mkstemp(run->temporary)) < 0)
-        wt_complain("cannot write %s: %s", file, strerror(errno));
-    if (run->fd >= 0 && fcntl(run->fd, F_SETFD, FD_CLOEXEC) == 0)
-        return true;
-    free(run->temporary);
-    run->temporary = NULL;
-    return false;
-}
-
 static bool open_file(struct run *run)
 {
     char *file =
         run->options->output ? strdup(run->options->output) : default_file(run->trace->name);
-    if (!file || !open_temporary(run, file)) {
+    if (!file)
+        wt_complain("out of memory");
+    if (!file || !wt_new_file_open(&run->file, file)) {
         free(file);
         return false;
     }
@@ -96,29 +74,21 @@ static bool open_file(struct run *run)
     return true;
 }
 
-/* The session has started: from now on the file is there, whatever happens. */
-static bool publish(struct run *run)
+static bool has_started(const struct run *run)
 {
-    if (rename(run->temporary, run->trace->file) != 0) {
-        wt_complain("cannot write %s: %s", run->trace->file, strerror(errno));
-        return false;
-    }
-    free(run->temporary);
-    run->temporary = NULL;
-    return true;
+    return !run->file.temporary;
 }
 
 /* Without a session there is no file. */
 static void close_file(struct run *run)
 {
-    if (run->fd >= 0 && close(run->fd) != 0) {
+    if (run->file.fd >= 0 && close(run->file.fd) != 0) {
         wt_complain("cannot write %s: %s", run->trace->file, strerror(errno));
         run->trace->has_failed = true;
     }
-    if (!run->temporary)
+    if (has_started(run))
         return;
-    unlink(run->temporary);
-    free(run->temporary);
+    wt_new_file_drop(&run->file);
     free(run->trace->file);
     run->trace->file = NULL;
 }
@@ -127,7 +97,7 @@ static bool write_stream(void *context, const void *bytes, size_t size)
 {
     const struct run *run = context;
     while (size > 0) {
-        ssize_t written = write(run->fd, bytes, size);
+        ssize_t written = write(run->file.fd, bytes, size);
         if (written < 0 && errno == EINTR)
             continue;
         if (written < 0) {
@@ -264,7 +234,7 @@ static void explain(const struct run *run)
         wt_complain("%s: %s", run->options->caller, error->text);
     if (error->result == WT_IPC_REFUSED)
         explain_refusal(run, error);
-    if (error->result == WT_IPC_NOT_FOUND && run->options->command && run->temporary)
+    if (error->result == WT_IPC_NOT_FOUND && run->options->command && !has_started(run))
         wt_complain("%s has not connected to its port, DOTNET_DiagnosticPorts; only the command "
                     "itself is traced, not what it starts",
                     run->trace->name);
@@ -340,7 +310,7 @@ static void look_at_stream(struct run *run)
         run->seen_bytes = bytes;
         run->seen_ms = now;
         run->has_asked = false;
-    } else if (!run->has_asked && now - run->seen_ms >= STILL_MS && !run->temporary) {
+    } else if (!run->has_asked && now - run->seen_ms >= STILL_MS && has_started(run)) {
         run->has_asked = true;
         if (run->options->has_all(run->trace->file))
             wt_ipc_session_stop(run->session);
@@ -367,7 +337,8 @@ static bool follow(struct run *run)
     while (state < WT_IPC_ENDED) {
         int timeout = timeout_of(run, has_progress);
         state = wt_ipc_session_turn(run->session, wt_wake_fd(), timeout);
-        if (run->temporary && state > WT_IPC_STARTING && state != WT_IPC_FAILED && !publish(run))
+        bool starts = !has_started(run) && state > WT_IPC_STARTING && state != WT_IPC_FAILED;
+        if (starts && !wt_new_file_publish(&run->file))
             return false;
         if (state >= WT_IPC_ENDED)
             break;
@@ -382,7 +353,7 @@ static bool follow(struct run *run)
         fprintf(stderr, "\r%60s\r", "");
     if (state < WT_IPC_ENDED)
         wt_complain("%s: given up; the trace is not whole", run->options->caller);
-    if (state == WT_IPC_FAILED && !(run->temporary && run->trace->child_code >= 0))
+    if (state == WT_IPC_FAILED && (has_started(run) || run->trace->child_code < 0))
         explain(run);
     return state != WT_IPC_FAILED;
 }
@@ -402,7 +373,7 @@ static bool start(struct run *run, struct wt_ipc_error *error)
 
 void wt_collect_run(const struct wt_collect_options *options, struct wt_collect_trace *trace)
 {
-    struct run run = {.options = options, .trace = trace, .fd = -1};
+    struct run run = {.options = options, .trace = trace, .file = {.fd = -1}};
     struct wt_ipc_error error = {.result = WT_IPC_OK};
     memset(trace, 0, sizeof(*trace));
     trace->child_code = -1;
@@ -422,7 +393,7 @@ void wt_collect_run(const struct wt_collect_options *options, struct wt_collect_
             wt_complain("%s: %s", options->caller, error.text);
     }
     wt_ipc_session_destroy(run.session);
-    if (run.temporary)
+    if (!has_started(&run))
         end_child(&run);
     close_file(&run);
     wait_for_child(&run);

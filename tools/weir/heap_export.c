@@ -1,6 +1,7 @@
 #include "csv.h"
 #include "heap.h"
 #include "json.h"
+#include "new_file.h"
 #include "options.h"
 #include "output.h"
 
@@ -22,7 +23,8 @@ const char wt_heap_export_help[] =
     "                 gcdump  for PerfView, Visual Studio and dotnet-gcdump report; it has no "
     "weak\n"
     "                         roots, and at most 2147483647 bytes for an object\n"
-    "  -o OUTPUT      the file to write; default, and -: standard output\n"
+    "  -o OUTPUT      the file to write, which takes its name when it is whole; default, and -:\n"
+    "                 standard output\n"
     "  --incomplete   also of a snapshot that is not complete\n" WT_HEAP_HELP "\n"
     "Exit codes: 0 fine, 1 failed, 2 usage, 3 the snapshot is incomplete, 4 the file ends early.\n";
 
@@ -202,10 +204,12 @@ static bool take_option(void *context, int option, const char *text)
     return true;
 }
 
-static bool write_file(const struct export *export, const struct hp_graph *graph)
+static bool write_whole(const struct export *export, const struct hp_graph *graph, int fd)
 {
-    FILE *file = fopen(export->output, "wb");
-    if (file && !export->form->write(graph, file)) {
+    FILE *file = fdopen(fd, "wb");
+    if (!file)
+        close(fd);
+    else if (!export->form->write(graph, file)) {
         fclose(file);
         return false;
     }
@@ -214,6 +218,15 @@ static bool write_file(const struct export *export, const struct hp_graph *graph
         is_written &= fclose(file) == 0;
     if (!is_written)
         wt_complain("cannot write %s: %s", export->output, strerror(errno));
+    return is_written;
+}
+
+static bool write_file(const struct export *export, const struct hp_graph *graph)
+{
+    struct wt_new_file file;
+    bool is_written = wt_new_file_open(&file, export->output) &&
+                      write_whole(export, graph, file.fd) && wt_new_file_publish(&file);
+    wt_new_file_drop(&file);
     return is_written;
 }
 

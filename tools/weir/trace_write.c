@@ -4,7 +4,6 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #define BLOCK_SIZE 100000u /* of one block of events or stacks, about */
@@ -400,41 +399,17 @@ static void write_start(struct wt_trace_writer *writer, const struct wt_trace_in
     free(bytes.at);
 }
 
-/* Only its owner can read it, as those that the library and weir collect write. */
-static FILE *open_temporary(char *name)
-{
-    int fd = mkstemp(name);
-    FILE *stream = fd < 0 ? NULL : fdopen(fd, "wb");
-    if (fd >= 0 && !stream) {
-        close(fd);
-        unlink(name);
-    }
-    return stream;
-}
-
 bool wt_trace_writer_open(struct wt_trace_writer *writer, const char *file,
                           const struct wt_trace_info *info)
 {
-    struct stat status;
-    size_t size = strlen(file) + sizeof(".XXXXXX");
     memset(writer, 0, sizeof(*writer));
-    writer->file = file;
     writer->next_stack = writer->next_definition = 1;
-    if (stat(file, &status) == 0 && !S_ISREG(status.st_mode)) {
-        wt_complain("%s is not a regular file", file);
+    if (!wt_new_file_open(&writer->file, file))
         return false;
-    }
-    writer->temporary = malloc(size);
-    if (!writer->temporary) {
-        wt_complain("out of memory");
-        return false;
-    }
-    snprintf(writer->temporary, size, "%s.XXXXXX", file);
-    writer->stream = open_temporary(writer->temporary);
+    writer->stream = fdopen(writer->file.fd, "wb");
     if (!writer->stream) {
         wt_complain("cannot write %s: %s", file, strerror(errno));
-        free(writer->temporary);
-        writer->temporary = NULL;
+        close(writer->file.fd);
         return false;
     }
     write_start(writer, info);
@@ -449,24 +424,16 @@ bool wt_trace_writer_finish(struct wt_trace_writer *writer, bool has_end)
     if (fclose(writer->stream) != 0 && !writer->error)
         writer->error = errno;
     writer->stream = NULL;
-    if (!writer->error && rename(writer->temporary, writer->file) != 0)
-        writer->error = errno;
-    if (writer->error) {
-        wt_complain("cannot write %s: %s", writer->file, strerror(writer->error));
-        return false;
-    }
-    free(writer->temporary);
-    writer->temporary = NULL;
-    return true;
+    if (writer->error)
+        wt_complain("cannot write %s: %s", writer->file.name, strerror(writer->error));
+    return !writer->error && wt_new_file_publish(&writer->file);
 }
 
 void wt_trace_writer_fini(struct wt_trace_writer *writer)
 {
     if (writer->stream)
         fclose(writer->stream);
-    if (writer->temporary)
-        unlink(writer->temporary);
-    free(writer->temporary);
+    wt_new_file_drop(&writer->file);
     free(writer->definitions.bytes.at);
     free(writer->events.bytes.at);
     free(writer->stacks.at);

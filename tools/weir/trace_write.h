@@ -1,10 +1,9 @@
 /* Writes nettrace V4, with the tags of V5 for definitions that need them: what weir cut keeps of a
- * trace. It belongs to the tools; the library has another one, and this one shares no code with it.
- *
- * The file appears under its name when it is whole; until then a temporary one is beside it. */
+ * trace. It belongs to the tools; the library has another one, and this one shares no code with it. */
 #ifndef WT_WEIR_TRACE_WRITE_H
 #define WT_WEIR_TRACE_WRITE_H
 
+#include "new_file.h"
 #include "reader.h"
 
 #include <stdio.h>
@@ -27,8 +26,7 @@ struct wt_blobs {
 };
 
 struct wt_trace_writer {
-    const char *file;
-    char *temporary; /* NULL: there is no file */
+    struct wt_new_file file;
     FILE *stream;
     uint64_t offset;
     int error; /* errno of the first write that failed */
