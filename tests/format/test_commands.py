@@ -174,6 +174,8 @@ class Filters(Case):
         self.assertEqual([(row["name"], row["events"], row["lost"], row["FULL"]) for row in rows],
                          [("main", "8", "5", "4"), ('work, "er"', "3", "4", "0"), ("", "6", "0", "0")])
         run("stat", "--csv=odd", self.trace, code=2)
+        for command in ("stat", "dump", "report"):
+            self.assertIn(b"one of --json and --csv", run(command, "--json", "--csv", self.trace, code=2).stderr)
 
     def test_csv_of_events(self):
         """The last column is what the text has behind the event's name; RFC 4180 puts each quote twice."""

@@ -169,7 +169,7 @@ static int run_dump(struct dump *dump, const char *path)
     int code = WT_EXIT_FAILED;
     if (wt_run_open(&dump->run, path, &options, &handlers, dump)) {
         dump->printer.reader = dump->run.reader;
-        if (dump->as_csv && !dump->as_json)
+        if (dump->as_csv)
             wt_event_print_csv_head(&dump->csv);
         enum wt_status status = wt_run_read(&dump->run);
         if (dump->last_set && dump->last > 0)
@@ -227,6 +227,8 @@ static int run_arguments(struct dump *dump, int argc, char **argv)
     int code;
     if (!wt_options_take(&options, dump, argc, argv, &code))
         return code;
+    if (!wt_options_one_form(argv[0], dump->as_json, dump->as_csv))
+        return WT_EXIT_USAGE;
     const char *path = wt_one_file(argc, argv, optind);
     return path ? run_dump(dump, path) : WT_EXIT_USAGE;
 }

@@ -19,3 +19,10 @@ bool wt_options_take(const struct wt_options *options, void *context, int argc, 
     }
     return true;
 }
+
+bool wt_options_one_form(const char *command, bool as_json, bool as_csv)
+{
+    if (as_json && as_csv)
+        wt_complain("%s prints one of --json and --csv; try: weir %s --help", command, command);
+    return !(as_json && as_csv);
+}

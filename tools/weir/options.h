@@ -19,4 +19,7 @@ struct wt_options {
 bool wt_options_take(const struct wt_options *options, void *context, int argc, char **argv,
                      int *code);
 
+/* False after a message if a command is asked for JSON and for CSV. */
+bool wt_options_one_form(const char *command, bool as_json, bool as_csv);
+
 #endif

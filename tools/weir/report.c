@@ -181,6 +181,8 @@ static int run_arguments(struct report *report, int argc, char **argv)
     int code;
     if (!wt_options_take(&options, report, argc, argv, &code))
         return code;
+    if (!wt_options_one_form(argv[0], report->as_json, report->csv))
+        return WT_EXIT_USAGE;
     const char *path = wt_one_file(argc, argv, optind);
     return path ? run_report(report, path) : WT_EXIT_USAGE;
 }

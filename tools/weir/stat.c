@@ -523,6 +523,8 @@ static int run_arguments(struct stat *stat, int argc, char **argv)
     int code;
     if (!wt_options_take(&options, stat, argc, argv, &code))
         return code;
+    if (!wt_options_one_form(argv[0], stat->as_json, stat->csv))
+        return WT_EXIT_USAGE;
     const char *path = wt_one_file(argc, argv, optind);
     return path ? run_stat(stat, path) : WT_EXIT_USAGE;
 }
