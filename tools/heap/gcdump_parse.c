@@ -257,6 +257,15 @@ static void take_nodes(struct gcdump_file *file)
         fail(blob, "its nodes have more children than there is room for");
 }
 
+/* A file that was cut may have all of the graph, but not the log, which says if that is complete. */
+static void check_trailer(struct gcdump_input *input)
+{
+    input->next = input->size - 4;
+    uint32_t trailer = take_number(input, 4);
+    if (trailer != input->size - 8)
+        fail(input, "it ends early, or has more at its end than it should");
+}
+
 bool gcdump_open(struct gcdump_file *file, const uint8_t *bytes, size_t size, char *error,
                  size_t capacity)
 {
@@ -275,6 +284,7 @@ bool gcdump_open(struct gcdump_file *file, const uint8_t *bytes, size_t size, ch
         take_nodes(file);
     if (!error[0] && version >= VERSION_LOG)
         take_log(file);
+    check_trailer(&file->input);
     return file->has_memory && !error[0];
 }
 
