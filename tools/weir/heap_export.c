@@ -204,28 +204,22 @@ static bool take_option(void *context, int option, const char *text)
     return true;
 }
 
-static bool write_whole(const struct export *export, const struct hp_graph *graph, int fd)
+static bool write_stream(const struct export *export, const struct hp_graph *graph, FILE *stream)
 {
-    FILE *file = fdopen(fd, "wb");
-    if (!file)
-        close(fd);
-    else if (!export->form->write(graph, file)) {
-        fclose(file);
-        return false;
-    }
-    bool is_written = file && !ferror(file);
-    if (file)
-        is_written &= fclose(file) == 0;
-    if (!is_written)
+    bool is_done = export->form->write(graph, stream), has_failed = ferror(stream);
+    has_failed |= fclose(stream) != 0;
+    if (is_done && has_failed)
         wt_complain("cannot write %s: %s", export->output, strerror(errno));
-    return is_written;
+    return is_done && !has_failed;
 }
 
 static bool write_file(const struct export *export, const struct hp_graph *graph)
 {
     struct wt_new_file file;
-    bool is_written = wt_new_file_open(&file, export->output) &&
-                      write_whole(export, graph, file.fd) && wt_new_file_publish(&file);
+    FILE *stream = NULL;
+    if (wt_new_file_open(&file, export->output))
+        stream = wt_new_file_stream(&file);
+    bool is_written = stream && write_stream(export, graph, stream) && wt_new_file_publish(&file);
     wt_new_file_drop(&file);
     return is_written;
 }

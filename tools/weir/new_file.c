@@ -3,11 +3,15 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
+
+static void complain(const struct wt_new_file *file)
+{
+    wt_complain("cannot write %s: %s", file->name, strerror(errno));
+}
 
 static bool create(struct wt_new_file *file)
 {
@@ -18,7 +22,7 @@ static bool create(struct wt_new_file *file)
     }
     file->fd = mkstemp(file->temporary);
     if (file->fd < 0) {
-        wt_complain("cannot write %s: %s", file->name, strerror(errno));
+        complain(file);
         return false;
     }
     fcntl(file->fd, F_SETFD, FD_CLOEXEC); /* cannot fail with a descriptor that is open */
@@ -41,10 +45,20 @@ bool wt_new_file_open(struct wt_new_file *file, const char *name)
     return false;
 }
 
+FILE *wt_new_file_stream(const struct wt_new_file *file)
+{
+    FILE *stream = fdopen(file->fd, "wb");
+    if (!stream) {
+        complain(file);
+        close(file->fd);
+    }
+    return stream;
+}
+
 bool wt_new_file_publish(struct wt_new_file *file)
 {
     if (rename(file->temporary, file->name) != 0) {
-        wt_complain("cannot write %s: %s", file->name, strerror(errno));
+        complain(file);
         return false;
     }
     free(file->temporary);

@@ -4,7 +4,6 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #define BLOCK_SIZE 100000u /* of one block of events or stacks, about */
 
@@ -404,16 +403,11 @@ bool wt_trace_writer_open(struct wt_trace_writer *writer, const char *file,
 {
     memset(writer, 0, sizeof(*writer));
     writer->next_stack = writer->next_definition = 1;
-    if (!wt_new_file_open(&writer->file, file))
-        return false;
-    writer->stream = fdopen(writer->file.fd, "wb");
-    if (!writer->stream) {
-        wt_complain("cannot write %s: %s", file, strerror(errno));
-        close(writer->file.fd);
-        return false;
-    }
-    write_start(writer, info);
-    return true;
+    if (wt_new_file_open(&writer->file, file))
+        writer->stream = wt_new_file_stream(&writer->file);
+    if (writer->stream)
+        write_start(writer, info);
+    return writer->stream != NULL;
 }
 
 bool wt_trace_writer_finish(struct wt_trace_writer *writer, bool has_end)
