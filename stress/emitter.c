@@ -2,6 +2,7 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <weir/context.h>
 #include "harness.h"
 
 #define POOL_BYTES           65536u
@@ -301,6 +302,21 @@ bool hs_emit(struct hs_emitter *emitter, enum hs_shape shape)
     if ((counter & 1023) == 0)
         hs_progress();
     return is_written;
+}
+
+static __thread struct weir_guid activity_id;
+static __thread struct weir_context activity = WEIR_CONTEXT_INIT;
+
+void hs_activity_begin(void)
+{
+    activity_id.bytes[0] = 1;
+    activity.activity_id = &activity_id;
+    weir_context_push(&activity);
+}
+
+void hs_activity_end(void)
+{
+    weir_context_pop();
 }
 
 void hs_emitter_settle(struct hs_emitter *emitter, const struct hs_trace *trace)

@@ -86,6 +86,11 @@ bool hs_event_is_intact(const struct hs_event *event);
  * a signal handler only HS_FIXED and HS_BYTES. */
 bool hs_emit(struct hs_emitter *emitter, enum hs_shape shape);
 
+/* In between, the calling thread's events have an activity: their records have more than their payload,
+ * and the drain takes them in groups. */
+void hs_activity_begin(void);
+void hs_activity_end(void);
+
 /* Gets the calling thread's capture id, and compares its statistics with the emitter's counts. */
 void hs_emitter_settle(struct hs_emitter *emitter, const struct hs_trace *trace);
 

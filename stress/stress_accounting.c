@@ -39,6 +39,17 @@ static void *emit_stamped(void *argument)
     return NULL;
 }
 
+static void *emit_in_activity(void *argument)
+{
+    struct hs_emitter *emitter = argument;
+    hs_activity_begin();
+    for (uint64_t i = 0; i < events / 10; i++)
+        hs_emit(emitter, HS_FIXED);
+    hs_activity_end();
+    hs_emitter_settle(emitter, &trace);
+    return NULL;
+}
+
 static void round_run(struct hs_emitter *emitters, void *(*body)(void *), enum hs_sink sink)
 {
     pthread_t *handles = hs_allocate(threads * sizeof *handles);
@@ -70,6 +81,7 @@ int main(int argc, char **argv)
         round_run(emitters, emit_all, rounds++ & 1 ? HS_SINK_MEMORY : HS_SINK_FILE);
         round_run(emitters, emit_half_refused, HS_SINK_MEMORY);
         round_run(emitters, emit_stamped, HS_SINK_MEMORY);
+        round_run(emitters, emit_in_activity, HS_SINK_MEMORY);
     } while (hs_time_is_left() && hs_failures() == 0);
     hs_emitters_free(emitters, (uint32_t)threads);
     hs_figure("rounds", (double)rounds);

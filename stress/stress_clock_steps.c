@@ -170,6 +170,9 @@ static void obey(struct hs_emitter *emitter)
 static void *work(void *argument)
 {
     struct hs_emitter *emitter = argument;
+    bool is_in_activity = emitter->index % 2;
+    if (is_in_activity)
+        hs_activity_begin();
     for (uint64_t number = 0;; number++) {
         while (load(&order.number) == number)
             hs_sleep_us(50);
@@ -177,6 +180,8 @@ static void *work(void *argument)
             break;
         obey(emitter);
     }
+    if (is_in_activity)
+        hs_activity_end();
     hs_emitter_settle(emitter, &trace);
     store(&order.done[emitter->index], 1);
     return NULL;

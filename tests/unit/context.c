@@ -22,12 +22,13 @@ WEIR_PROVIDER_DEFINE(Unit, UNIT_EVENTS)
 
 /* --- The file. ------------------------------------------------------------------------------- */
 
-#define EVENTS_MAX 64u
+#define EVENTS_MAX 300u
+#define RUN_EVENTS EVENTS_MAX
 
 struct found {
     char name[16], path[WT_ACTIVITY_TEXT_BYTES], related[WT_ACTIVITY_TEXT_BYTES];
     uint8_t activity_id[16];
-    uint64_t thread_id, own_thread_id, number;
+    uint64_t thread_id, own_thread_id, number, time;
     uint32_t stack_count, stack_id;
     uint64_t stack[1000];
 };
@@ -58,6 +59,7 @@ static void on_event(void *context, const struct wt_event *event)
     path_of(event->activity_id, one->path);
     path_of(event->related_activity_id, one->related);
     one->thread_id = event->thread_id;
+    one->time = (uint64_t)event->time;
     one->number = 0;
     if (event->payload_size >= 8)
         memcpy(&one->number, event->payload, 8);
@@ -280,11 +282,12 @@ static void test_one_event(void **state)
     }
 }
 
-/* Events that differ only in time, payload and stack are written in one go: each has its own of them,
+/* Events that differ only in time, payload and stack are written in groups: each has its own of them,
  * and what another activity or a plain event changes. */
 static void test_runs(void **state)
 {
     static const uint64_t stacks[3][4] = {{1, 2, 3, 4}, {1, 2, 3, 5}, {9, 2, 3, 4}};
+    static uint64_t before[RUN_EVENTS], after[RUN_EVENTS];
     (void)state;
     for (uint32_t i = 0; i < 2; i++) {
         struct weir_session_config config = config_of(formats[i]);
@@ -293,21 +296,24 @@ static void test_runs(void **state)
         struct weir_guid ids[2] = {{{1}}, {{2}}};
         struct weir_context context = WEIR_CONTEXT_INIT;
         context.stack_count = 4;
-        for (uint64_t number = 0; number < 60; number++) {
-            context.activity_id = &ids[number / 20 % 2];
+        for (uint64_t number = 0; number < RUN_EVENTS; number++) {
+            context.activity_id = &ids[number / 100 % 2];
             context.stack = stacks[number * number % 7 % 3];
-            if (number % 20 == 15)
+            before[number] = weir_clock();
+            if (number % 100 == 60)
                 WEIR_EMIT(Context, Work, number);
             else
                 WEIR_EMIT_WITH(&context, Context, Work, number);
+            after[number] = weir_clock();
         }
         struct file file = stop(session);
-        assert_int_equal(file.count, 60);
-        for (uint32_t at = 0; at < 60; at++) {
+        assert_int_equal(file.count, RUN_EVENTS);
+        for (uint32_t at = 0; at < RUN_EVENTS; at++) {
             const struct found *one = &file.found[at];
-            bool is_plain = at % 20 == 15;
+            bool is_plain = at % 100 == 60;
             assert_int_equal(one->number, at);
-            assert_int_equal(one->activity_id[0], is_plain ? 0 : 1 + at / 20 % 2);
+            assert_in_range(one->time, before[at], after[at]);
+            assert_int_equal(one->activity_id[0], is_plain ? 0 : 1 + at / 100 % 2);
             assert_int_equal(one->stack_count, is_plain ? 0 : 4);
             assert_memory_equal(one->stack, stacks[at * at % 7 % 3], is_plain ? 0 : 32);
         }
