@@ -363,10 +363,10 @@ class Full(unittest.TestCase):
 
     def test_slow_reader_in_block(self):
         """One that reads a little now and then keeps its session beyond block_ms_max."""
-        with harness.Host(block_ms=500) as host:
+        with harness.Host(block_ms=1500) as host:
             trace = stuck(host, BLOCK)
             wait_until_full(host)
-            end = time.monotonic() + 1.5
+            end = time.monotonic() + 2.5
             while time.monotonic() < end:
                 trace.parts.append(trace.connection.recv(1 << 16))
                 time.sleep(0.1)

@@ -62,6 +62,7 @@ static void trace_crowd(enum weir_mode mode)
     config.segment_bytes = 4096;
     config.budget_bytes = (uint64_t)4 * THREADS * config.segment_bytes;
     config.flush_ms = 60000;
+    config.stop_ms_max = 60000; /* with a sanitizer on a busy machine */
     struct weir_session *session = unit_start(&config);
     run_threads();
     assert_int_equal(weir_session_stop(session, NULL), WEIR_OK);
