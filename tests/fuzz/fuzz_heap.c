@@ -13,6 +13,8 @@
 #define MODULE    154 /* an id of the rundown's provider; all others are the runtime's */
 #define GAP       0xFFFF
 
+static volatile uint64_t sink; /* so that what is only read is read */
+
 static void require(bool holds)
 {
     if (!holds)
@@ -29,10 +31,10 @@ static bool is_node_or_none(const struct hp_graph *graph, uint32_t node)
     return is_node(graph, node) || node == HP_NONE;
 }
 
-/* What heap.h says of the arrays. The bytes of texts are read for the sanitizers. */
+/* What heap.h says of the arrays. Names and texts are read to their ends, for the sanitizers. */
 static void check_graph(const struct hp_graph *graph)
 {
-    uint64_t sum = 0;
+    uint64_t sum = 0, objects = 0;
     require(graph->is_complete == !graph->reason[0]);
     require(graph->first_edges[graph->node_count] == graph->edge_count);
     for (uint32_t i = 0; i < graph->node_count; i++)
@@ -40,8 +42,11 @@ static void check_graph(const struct hp_graph *graph)
                 graph->first_edges[i] <= graph->first_edges[i + 1]);
     for (uint64_t i = 0; i < graph->edge_count; i++)
         require(is_node_or_none(graph, graph->edges[i]));
-    for (uint32_t i = 0; i < graph->type_count; i++)
-        sum += strlen(graph->types[i].name) + graph->types[i].count;
+    for (uint32_t i = 0; i < graph->type_count; i++) {
+        sum += strlen(graph->types[i].name);
+        objects += graph->types[i].count;
+    }
+    require(objects == graph->node_count);
     for (uint32_t i = 0; i < graph->root_count; i++)
         require(is_node(graph, graph->roots[i].node));
     for (uint32_t i = 0; i < graph->weak_count; i++)
@@ -52,7 +57,7 @@ static void check_graph(const struct hp_graph *graph)
         for (uint32_t j = 0; j < text->length; j++)
             sum += text->bytes[j];
     }
-    require(sum >= graph->node_count);
+    sink = sink + sum;
 }
 
 static void check_groups(const struct hp_graph *graph, const struct hp_tree *tree)
