@@ -66,7 +66,7 @@ static inline uint64_t key_of(const unsigned char *stack, uint32_t bytes)
         for (uint32_t at = 0; at < bytes; at += 8)
             sums.even = sums.even * FACTOR + word_at(stack + at);
     }
-    /* With FACTOR, two addresses side by side could change places. */
+    /* Not FACTOR again: then two neighbouring addresses could change places and leave the key as it is. */
     uint64_t sum = sums.even * OTHER + sums.odd;
     return (uint64_t)bytes << 32 | ((sum ^ sum >> 32) * FACTOR) >> 32;
 }

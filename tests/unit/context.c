@@ -609,8 +609,8 @@ static void forget(void *context, const struct wt_point *point)
     many->held = 0;
 }
 
-/* Records `count` events, each with a stack of its own, and checks that none is lost. Returns the bytes
- * of stacks that a reader holds at most. */
+/* Records `count` events, each with its own stack, and checks that all of them arrive. Returns how many
+ * bytes of stacks a reader holds at the most. */
 static uint64_t held_of(struct weir_session_config config, uint64_t count)
 {
     config.mode = WEIR_MODE_BLOCK;

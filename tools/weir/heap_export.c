@@ -23,8 +23,9 @@ const char wt_heap_export_help[] =
     "                 gcdump  for PerfView, Visual Studio and dotnet-gcdump report; it has no "
     "weak\n"
     "                         roots, and at most 2147483647 bytes for an object\n"
-    "  -o OUTPUT      the file to write, which takes its name when it is whole; default, and -:\n"
-    "                 standard output\n"
+    "  -o OUTPUT      the file to write; an existing one is replaced once the new one is "
+    "complete;\n"
+    "                 default, and -: standard output\n"
     "  --incomplete   also of a snapshot that is not complete\n" WT_HEAP_HELP "\n"
     "Exit codes: 0 fine, 1 failed, 2 usage, 3 the snapshot is incomplete, 4 the file ends early.\n";
 
