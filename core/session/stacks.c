@@ -133,9 +133,9 @@ static inline void prefetch_ahead(const unsigned char *stack, uint32_t stride)
     __builtin_prefetch((const void *)(at + WR_LINE));
 }
 
-/* As slot_find(), which is called only if two stacks share a key; what the loop needs is in registers,
+/* wr_stacks_known(). As slot_find(), which is called only if two stacks share a key; what the loop needs is in registers,
  * so that no store to `ids` may change it. */
-uint32_t wr_stacks_known(const struct wr_stacks *stacks, const unsigned char *stack, uint32_t bytes,
+WR_INLINE uint32_t known(const struct wr_stacks *stacks, const unsigned char *stack, uint32_t bytes,
                          uint32_t stride, uint32_t count, uint32_t *ids)
 {
     const struct wr_stack_slot *slots = stacks->slots, *slot;
@@ -144,16 +144,25 @@ uint32_t wr_stacks_known(const struct wr_stacks *stacks, const unsigned char *st
     for (i = 0; i < count; i++, stack += stride) {
         prefetch_ahead(stack, stride);
         uint64_t key = key_of(stack, bytes);
-        uint32_t place = (uint32_t)key;
-        while ((slot = &slots[place & mask])->key != key && slot->key != 0)
-            place++;
-        if (slot->key != 0 && WR_UNLIKELY(!is_same(store + slot->at, stack, bytes)))
+        for (uint32_t place = (uint32_t)key; (slot = &slots[place & mask])->key != key; place++)
+            if (slot->key == 0)
+                return i;
+        if (WR_UNLIKELY(!is_same(store + slot->at, stack, bytes))) {
             slot = slot_find(stacks, stack, key);
-        if (slot->key == 0)
-            break;
+            if (slot->key == 0)
+                return i;
+        }
         ids[i] = slot->id;
     }
     return i;
+}
+
+uint32_t wr_stacks_known(const struct wr_stacks *stacks, const unsigned char *stack, uint32_t bytes,
+                         uint32_t stride, uint32_t count, uint32_t *ids)
+{
+    /* So that the compiler leaves the test out of the loop. */
+    return bytes >= 32 ? known(stacks, stack, bytes, stride, count, ids)
+                       : known(stacks, stack, bytes, stride, count, ids);
 }
 
 uint32_t wr_stacks_find(struct wr_stacks *stacks, const unsigned char *stack, uint32_t bytes,
