@@ -39,8 +39,8 @@ enum {
     SAMPLING_NS = 1000000, /* what the runtime writes; Weir does not sample */
 
     /* FORMAT.md, "Stacks" */
-    STACK_OBJECT_BYTES_MAX = 128, /* of the object around the addresses: 50 at most */
-    ONE_STACK = 1,
+    STACKS_OBJECT_BYTES_MAX = 128, /* of the object around the stacks: 46 at most */
+    STACK_SIZE_BYTES = 4,
 
     /* FORMAT.md, "Sequence point" */
     POINT_OBJECT_BYTES_MAX = 128, /* type, size, alignment, time, count, end: 43 at most */
@@ -508,16 +508,19 @@ WR_COLD void wr_nettrace_text_run_settle(struct wr_nettrace_text_run *run, unsig
 
 /* --- Stacks. --------------------------------------------------------------------------------- */
 
-void wr_nettrace_stack(struct wr_nettrace *nettrace, uint32_t id, const void *addresses,
-                       uint32_t bytes)
+void wr_nettrace_stacks(struct wr_nettrace *nettrace, uint32_t first_id,
+                        const unsigned char *stacks, uint32_t bytes, uint32_t stride,
+                        uint32_t count)
 {
     wr_nettrace_block_end(nettrace);
-    wr_nettrace_reserve(nettrace, STACK_OBJECT_BYTES_MAX + bytes);
+    wr_nettrace_reserve(nettrace, STACKS_OBJECT_BYTES_MAX + count * (STACK_SIZE_BYTES + bytes));
     uint32_t content_at, size_at = block_open(nettrace, "StackBlock", &content_at);
-    put_u32(nettrace, id);
-    put_u32(nettrace, ONE_STACK);
-    put_u32(nettrace, bytes);
-    put(nettrace, addresses, bytes);
+    put_u32(nettrace, first_id);
+    put_u32(nettrace, count);
+    for (; count; count--, stacks += stride) {
+        put_u32(nettrace, bytes);
+        put(nettrace, stacks, bytes);
+    }
     block_close(nettrace, size_at, content_at, WR_V6_STACK);
 }
 

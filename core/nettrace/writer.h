@@ -25,8 +25,9 @@
 
 #define WR_NETTRACE_BUFFER_BYTES (512u << 10)
 /* A reader buffers a block whole; a larger block delays a live one. */
-#define WR_NETTRACE_BLOCK_BYTES_MAX (128u << 10)
-#define WR_NETTRACE_POINT_ROWS      4096u
+#define WR_NETTRACE_BLOCK_BYTES_MAX  (128u << 10)
+#define WR_NETTRACE_STACKS_BYTES_MAX WR_NETTRACE_BLOCK_BYTES_MAX
+#define WR_NETTRACE_POINT_ROWS       4096u
 
 /* V6: the lists of labels that a stream has since its last point, by what is in them. */
 #define WR_NETTRACE_LABEL_LISTS 64u
@@ -121,9 +122,12 @@ void wr_nettrace_event_with(struct wr_nettrace *nettrace, uint32_t metadata_id, 
                             const struct wr_nettrace_with *with);
 void wr_nettrace_block_end(struct wr_nettrace *nettrace);
 
-/* A stack, in front of the first event with its id. Ids begin at 1 after each sequence point. */
-void wr_nettrace_stack(struct wr_nettrace *nettrace, uint32_t id, const void *addresses,
-                       uint32_t bytes);
+/* `count` stacks of `bytes` each, one every `stride` bytes, in front of the first event that has one of
+ * them. Their ids count up from the first, and begin at 1 after each sequence point. In all they have
+ * at most WR_NETTRACE_STACKS_BYTES_MAX. */
+void wr_nettrace_stacks(struct wr_nettrace *nettrace, uint32_t first_id,
+                        const unsigned char *stacks, uint32_t bytes, uint32_t stride,
+                        uint32_t count);
 
 /* A sequence point: all that precedes is older than `ticks`, all that follows is not, and these
  * threads, at most WR_NETTRACE_POINT_ROWS, have attempted events up to these numbers. */

@@ -303,6 +303,9 @@ struct with_kind {
  * So the loads of one step need not wait for the stores of another. */
 #define GROUP 16u
 
+_Static_assert(GROUP *WR_RECORD_WITH_BYTES_MAX <= WR_NETTRACE_STACKS_BYTES_MAX,
+               "the stacks of a group fit into a block");
+
 /* How many of `count` records go on with the run: those with the ids of the last one. */
 static inline uint32_t with_run_look(const struct with_kind *kind, const unsigned char *at,
                                      uint32_t count, uint64_t earliest)
@@ -355,15 +358,26 @@ static struct with_kind with_kind_of(const struct record *last, uint64_t base, u
     return kind;
 }
 
+/* Writes those of the first `count` stacks that the stream does not have, so that their events follow in
+ * one block: between two of them it would have to end. */
+static WR_NOINLINE void stacks_write(struct wr_drain *drain, const struct with_kind *kind,
+                                     const unsigned char *at, uint32_t count)
+{
+    uint32_t bytes = kind->stack_bytes, stride = kind->record_bytes, id = drain->stacks.last_id + 1;
+    uint32_t added = wr_stacks_add(&drain->stacks, at + kind->stack_at, bytes, stride, count);
+    if (added)
+        wr_nettrace_stacks(&drain->nettrace, id, at + kind->stack_at, bytes, stride, added);
+}
+
 /* Of events with more than their payload: with the ids of the last one, and with stacks that the
- * stream has. */
+ * stream has. If one comes that it does not have, it gets those of the group. */
 static WR_NOINLINE uint32_t with_run_write(struct weir_session *session, struct wr_lane *lane,
                                            const struct record *last, uint32_t offset, uint32_t end,
                                            uint64_t limit, uint32_t *count)
 {
     struct wr_drain *drain = &session->drain;
     struct wr_nettrace_with_run run;
-    uint32_t stack_ids[GROUP] = {0}, written = 0, found, most;
+    uint32_t stack_ids[GROUP] = {0}, written = 0, alike, found;
     uint64_t base = wr_step_ticks(drain, lane, lane->oldest->base_ticks);
     if (lane->skew || last->is_given || !last->definition->is_fixed || lane->track.ticks < base ||
         drain->point_ticks > lane->track.ticks || (last->flags & (SPANS | STACK_CUT)) ||
@@ -376,11 +390,11 @@ static WR_NOINLINE uint32_t with_run_write(struct weir_session *session, struct 
     run.plain.ticks -= base;
     do {
         const unsigned char *at = (const unsigned char *)lane->oldest + offset;
-        most = left < GROUP ? left : GROUP;
-        found = with_run_look(&kind, at, most, run.plain.ticks);
+        alike = with_run_look(&kind, at, left < GROUP ? left : GROUP, run.plain.ticks);
+        found = alike;
         if (kind.stack_bytes)
             found = wr_stacks_known(&drain->stacks, at + kind.stack_at, kind.stack_bytes,
-                                    kind.record_bytes, found, stack_ids);
+                                    kind.record_bytes, alike, stack_ids);
         with_run_put(&run, &kind, at, found, stack_ids);
         offset += found * kind.record_bytes;
         written += found;
@@ -389,6 +403,8 @@ static WR_NOINLINE uint32_t with_run_write(struct weir_session *session, struct 
     run.plain.ticks += base;
     wr_nettrace_with_run_end(&drain->nettrace, &run, written);
     run_count(lane, run.plain.ticks, false, written, count);
+    if (found < alike)
+        stacks_write(drain, &kind, (const unsigned char *)lane->oldest + offset, alike - found);
     return offset;
 }
 

@@ -165,6 +165,22 @@ uint32_t wr_stacks_known(const struct wr_stacks *stacks, const unsigned char *st
                        : known(stacks, stack, bytes, stride, count, ids);
 }
 
+static bool has_room(const struct wr_stacks *stacks, uint32_t bytes)
+{
+    return stacks->used < stacks->slot_count / 4 * 3 &&
+           bytes <= stacks->store_bytes - stacks->stored;
+}
+
+/* Fills a free slot. */
+static void slot_fill(struct wr_stacks *stacks, struct wr_stack_slot *slot,
+                      const unsigned char *stack, uint32_t bytes, uint64_t key)
+{
+    *slot = (struct wr_stack_slot){key, ++stacks->last_id, stacks->stored};
+    memcpy(stacks->store + stacks->stored, stack, bytes);
+    stacks->stored += bytes;
+    stacks->used++;
+}
+
 uint32_t wr_stacks_find(struct wr_stacks *stacks, const unsigned char *stack, uint32_t bytes,
                         bool *is_new)
 {
@@ -176,16 +192,25 @@ uint32_t wr_stacks_find(struct wr_stacks *stacks, const unsigned char *stack, ui
     *is_new = slot->id == 0;
     if (slot->id)
         return slot->id;
-    bool is_full =
-        stacks->used >= stacks->slot_count / 4 * 3 || bytes > stacks->store_bytes - stacks->stored;
-    if (is_full) {
+    if (!has_room(stacks, bytes)) {
         stacks->was_full = true;
         slots_clear(stacks);
         slot = slot_find(stacks, stack, key);
     }
-    *slot = (struct wr_stack_slot){key, ++stacks->last_id, stacks->stored};
-    memcpy(stacks->store + stacks->stored, stack, bytes);
-    stacks->stored += bytes;
-    stacks->used++;
+    slot_fill(stacks, slot, stack, bytes, key);
     return slot->id;
+}
+
+uint32_t wr_stacks_add(struct wr_stacks *stacks, const unsigned char *stack, uint32_t bytes,
+                       uint32_t stride, uint32_t count)
+{
+    uint32_t i = 0;
+    for (; i < count && has_room(stacks, bytes); i++, stack += stride) {
+        uint64_t key = key_of(stack, bytes);
+        struct wr_stack_slot *slot = slot_find(stacks, stack, key);
+        if (slot->id)
+            break;
+        slot_fill(stacks, slot, stack, bytes, key);
+    }
+    return i;
 }

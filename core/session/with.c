@@ -36,7 +36,7 @@ static uint32_t stack_write(struct wr_drain *drain, const unsigned char *stack, 
     bool is_new;
     uint32_t id = wr_stacks_find(&drain->stacks, stack, bytes, &is_new);
     if (is_new)
-        wr_nettrace_stack(&drain->nettrace, id, stack, bytes);
+        wr_nettrace_stacks(&drain->nettrace, id, stack, bytes, 0, 1);
     return id;
 }
 

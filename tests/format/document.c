@@ -51,7 +51,7 @@ static void write_tick_with(struct wr_nettrace *nettrace)
 {
     static const uint64_t addresses[] = {0x7f00001000, 0x7f00002000}, payload = 44;
     static const unsigned char activity[16] = {0x11, 0x20}, related[16] = {0x11};
-    wr_nettrace_stack(nettrace, 1, addresses, sizeof addresses);
+    wr_nettrace_stacks(nettrace, 1, (const unsigned char *)addresses, sizeof addresses, 0, 1);
     wr_nettrace_block_begin(nettrace, THREAD, THREAD);
     wr_nettrace_event_with(nettrace, 1, 4, 1000400, &payload, 4,
                            &(struct wr_nettrace_with){.stack_id = 1,
