@@ -19,7 +19,7 @@ struct wr_with {
     const struct weir_guid *activity_id;
     const struct weir_guid *related_activity_id;
     const uint64_t *stack;
-    uint64_t stack_count;
+    uint64_t stack_head; /* as in the record */
 };
 
 /* What one event has beside its thread's contexts. */
@@ -47,7 +47,9 @@ static inline uint32_t wr_with_bytes(const struct wr_with *with, uint64_t flags)
 {
     return ((flags & WR_RECORD_THREAD) ? 8u : 0) + ((flags & WR_RECORD_ACTIVITY) ? 16u : 0) +
            ((flags & WR_RECORD_RELATED) ? 16u : 0) +
-           ((flags & WR_RECORD_STACK) ? 8 + 8 * (uint32_t)with->stack_count : 0);
+           ((flags & WR_RECORD_STACK)
+                ? WR_RECORD_STACK_HEAD_BYTES + wr_record_stack_bytes(with->stack_head)
+                : 0);
 }
 
 /* As session/with.c reads it. */

@@ -12,8 +12,9 @@
  * With the extension bit, the next word has the length in bytes of what follows in its low 32 bits,
  * and flags above them; unused flag bits are 0. Without it, the payload has the event's fixed length.
  * The payload follows, padded to eight bytes; in front of it, if the flags say so, the id of the
- * thread that the event is about (8 bytes), its activity (16), the related activity (16), and a stack
- * (a u64 count, and as many u64 addresses).
+ * thread that the event is about (8 bytes), its activity (16), the related activity (16), and a stack:
+ * a word with the number of its addresses in the low half and a hash of them in the high half, and the
+ * addresses. The emitter computes the hash, because there are many of them and one drain.
  *
  * With the flag WR_RECORD_SPANS, the record is larger than a segment. It is the only record in its
  * segment, and its payload continues in the lane's next segments (lane_span.h).
@@ -57,6 +58,15 @@
 
 /* The most that goes with an event: thread, activity, related activity, and 1,000 addresses. */
 #define WR_RECORD_WITH_BYTES_MAX (8u + 16u + 16u + 8u + 8000u)
+
+#define WR_RECORD_STACK_HEAD_BYTES 8u
+#define WR_RECORD_STACK_HASH_SHIFT 32
+
+/* Bytes of the addresses of a stack with this first word. */
+static inline uint32_t wr_record_stack_bytes(uint64_t head)
+{
+    return 8 * (uint32_t)head;
+}
 
 #define WR_GAP_MARK_BYTES  (WR_RECORD_HEADER_BYTES + WR_RECORD_EXTENSION_BYTES)
 #define WR_GAP_CAUSE_SHIFT 56

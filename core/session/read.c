@@ -352,9 +352,9 @@ static struct with_kind with_kind_of(const struct record *last, uint64_t base, u
         .record_bytes = last->bytes,
     };
     kind.payload_at = WR_RECORD_HEAD_BYTES + last->payload_bytes - kind.payload_bytes;
-    kind.stack_at = WR_RECORD_HEAD_BYTES + kind.ids_bytes + 8;
+    kind.stack_at = WR_RECORD_HEAD_BYTES + kind.ids_bytes;
     if (flags & WR_RECORD_STACK)
-        kind.stack_bytes = kind.payload_at - kind.stack_at;
+        kind.stack_bytes = kind.payload_at - kind.stack_at - WR_RECORD_STACK_HEAD_BYTES;
     return kind;
 }
 
@@ -363,10 +363,12 @@ static struct with_kind with_kind_of(const struct record *last, uint64_t base, u
 static WR_NOINLINE void stacks_write(struct wr_drain *drain, const struct with_kind *kind,
                                      const unsigned char *at, uint32_t count)
 {
+    const unsigned char *stack = at + kind->stack_at;
     uint32_t bytes = kind->stack_bytes, stride = kind->record_bytes, id = drain->stacks.last_id + 1;
-    uint32_t added = wr_stacks_add(&drain->stacks, at + kind->stack_at, bytes, stride, count);
+    uint32_t added = wr_stacks_add(&drain->stacks, stack, bytes, stride, count);
     if (added)
-        wr_nettrace_stacks(&drain->nettrace, id, at + kind->stack_at, bytes, stride, added);
+        wr_nettrace_stacks(&drain->nettrace, id, stack + WR_RECORD_STACK_HEAD_BYTES, bytes, stride,
+                           added);
 }
 
 /* Of events with more than their payload: with the ids of the last one, and with stacks that the

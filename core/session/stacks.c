@@ -2,6 +2,7 @@
 
 #include <string.h>
 #include "base/compiler.h"
+#include "lane/record.h"
 #include "os/os.h"
 
 #define SLOTS_MAX     (1u << 16) /* each point clears them */
@@ -30,45 +31,21 @@ WR_COLD void wr_stacks_release(struct wr_stacks *stacks)
     memset(stacks, 0, sizeof *stacks);
 }
 
-#define FACTOR UINT64_C(0x9E3779B97F4A7C15)
-#define OTHER  UINT64_C(0xC2B2AE3D27D4EB4F)
-
-static inline uint64_t word_at(const unsigned char *at)
+static inline uint64_t head_of(const unsigned char *stack)
 {
-    uint64_t word;
-    memcpy(&word, at, sizeof word);
-    return word;
+    uint64_t head;
+    memcpy(&head, stack, sizeof head);
+    return head;
 }
 
-struct sums {
-    uint64_t even, odd;
-};
-
-/* Two sums of products, so that half of the addresses do not wait for the other half. */
-static inline void four_add(struct sums *sums, const unsigned char *at)
+static inline const unsigned char *addresses_of(const unsigned char *stack)
 {
-    sums->even = sums->even * FACTOR + word_at(at);
-    sums->odd = sums->odd * FACTOR + word_at(at + 8);
-    sums->even = sums->even * FACTOR + word_at(at + 16);
-    sums->odd = sums->odd * FACTOR + word_at(at + 24);
+    return stack + WR_RECORD_STACK_HEAD_BYTES;
 }
 
-/* A hash, and how long the stack is. The last four addresses may have been added before, in part. */
-static inline uint64_t key_of(const unsigned char *stack, uint32_t bytes)
+static inline uint32_t place_of(uint64_t head)
 {
-    struct sums sums = {bytes, 0};
-    if (WR_LIKELY(bytes >= 32)) {
-        const unsigned char *last = stack + (bytes - 32);
-        for (; stack < last; stack += 32)
-            four_add(&sums, stack);
-        four_add(&sums, last);
-    } else {
-        for (uint32_t at = 0; at < bytes; at += 8)
-            sums.even = sums.even * FACTOR + word_at(stack + at);
-    }
-    /* Not FACTOR again: then two neighbouring addresses could change places and leave the key as it is. */
-    uint64_t sum = sums.even * OTHER + sums.odd;
-    return (uint64_t)bytes << 32 | ((sum ^ sum >> 32) * FACTOR) >> 32;
+    return (uint32_t)(head >> WR_RECORD_STACK_HASH_SHIFT);
 }
 
 typedef uint64_t pair __attribute__((vector_size(16)));
@@ -85,7 +62,7 @@ static inline pair four_differ(const unsigned char *left, const unsigned char *r
     return (pair_at(left) ^ pair_at(right)) | (pair_at(left + 16) ^ pair_at(right + 16));
 }
 
-/* To the end, for that is where two stacks with one key differ, if they do. */
+/* To the end, for that is where two stacks with one head differ, if they do. */
 static inline bool is_same(const unsigned char *left, const unsigned char *right, uint32_t bytes)
 {
     pair differ;
@@ -114,12 +91,13 @@ WR_COLD void wr_stacks_forget(struct wr_stacks *stacks)
 
 /* The stack's slot, or the free one where it belongs. */
 static WR_NOINLINE struct wr_stack_slot *slot_find(const struct wr_stacks *stacks,
-                                                   const unsigned char *stack, uint64_t key)
+                                                   const unsigned char *stack, uint32_t bytes)
 {
-    for (uint32_t place = (uint32_t)key;; place++) {
+    uint64_t head = head_of(stack);
+    for (uint32_t place = place_of(head);; place++) {
         struct wr_stack_slot *slot = &stacks->slots[place & (stacks->slot_count - 1)];
-        if (slot->key == 0 ||
-            (slot->key == key && is_same(stacks->store + slot->at, stack, (uint32_t)(key >> 32))))
+        if (slot->head == 0 ||
+            (slot->head == head && is_same(stacks->store + slot->at, addresses_of(stack), bytes)))
             return slot;
     }
 }
@@ -133,8 +111,8 @@ static inline void prefetch_ahead(const unsigned char *stack, uint32_t stride)
     __builtin_prefetch((const void *)(at + WR_LINE));
 }
 
-/* wr_stacks_known(). As slot_find(), which is called only if two stacks share a key; what the loop needs is in registers,
- * so that no store to `ids` may change it. */
+/* wr_stacks_known(). As slot_find(), which is called only if two stacks share a head; what the loop needs
+ * is in registers, so that no store to `ids` may change it. */
 WR_INLINE uint32_t known(const struct wr_stacks *stacks, const unsigned char *stack, uint32_t bytes,
                          uint32_t stride, uint32_t count, uint32_t *ids)
 {
@@ -143,13 +121,13 @@ WR_INLINE uint32_t known(const struct wr_stacks *stacks, const unsigned char *st
     uint32_t mask = stacks->slot_count - 1, i;
     for (i = 0; i < count; i++, stack += stride) {
         prefetch_ahead(stack, stride);
-        uint64_t key = key_of(stack, bytes);
-        for (uint32_t place = (uint32_t)key; (slot = &slots[place & mask])->key != key; place++)
-            if (slot->key == 0)
+        uint64_t head = head_of(stack);
+        for (uint32_t place = place_of(head); (slot = &slots[place & mask])->head != head; place++)
+            if (slot->head == 0)
                 return i;
-        if (WR_UNLIKELY(!is_same(store + slot->at, stack, bytes))) {
-            slot = slot_find(stacks, stack, key);
-            if (slot->key == 0)
+        if (WR_UNLIKELY(!is_same(store + slot->at, addresses_of(stack), bytes))) {
+            slot = slot_find(stacks, stack, bytes);
+            if (slot->head == 0)
                 return i;
         }
         ids[i] = slot->id;
@@ -173,10 +151,10 @@ static bool has_room(const struct wr_stacks *stacks, uint32_t bytes)
 
 /* Fills a free slot. */
 static void slot_fill(struct wr_stacks *stacks, struct wr_stack_slot *slot,
-                      const unsigned char *stack, uint32_t bytes, uint64_t key)
+                      const unsigned char *stack, uint32_t bytes)
 {
-    *slot = (struct wr_stack_slot){key, ++stacks->last_id, stacks->stored};
-    memcpy(stacks->store + stacks->stored, stack, bytes);
+    *slot = (struct wr_stack_slot){head_of(stack), ++stacks->last_id, stacks->stored};
+    memcpy(stacks->store + stacks->stored, addresses_of(stack), bytes);
     stacks->stored += bytes;
     stacks->used++;
 }
@@ -187,17 +165,16 @@ uint32_t wr_stacks_find(struct wr_stacks *stacks, const unsigned char *stack, ui
     *is_new = true;
     if (!stacks->slots)
         return ++stacks->last_id;
-    uint64_t key = key_of(stack, bytes);
-    struct wr_stack_slot *slot = slot_find(stacks, stack, key);
+    struct wr_stack_slot *slot = slot_find(stacks, stack, bytes);
     *is_new = slot->id == 0;
     if (slot->id)
         return slot->id;
     if (!has_room(stacks, bytes)) {
         stacks->was_full = true;
         slots_clear(stacks);
-        slot = slot_find(stacks, stack, key);
+        slot = slot_find(stacks, stack, bytes);
     }
-    slot_fill(stacks, slot, stack, bytes, key);
+    slot_fill(stacks, slot, stack, bytes);
     return slot->id;
 }
 
@@ -206,11 +183,10 @@ uint32_t wr_stacks_add(struct wr_stacks *stacks, const unsigned char *stack, uin
 {
     uint32_t i = 0;
     for (; i < count && has_room(stacks, bytes); i++, stack += stride) {
-        uint64_t key = key_of(stack, bytes);
-        struct wr_stack_slot *slot = slot_find(stacks, stack, key);
+        struct wr_stack_slot *slot = slot_find(stacks, stack, bytes);
         if (slot->id)
             break;
-        slot_fill(stacks, slot, stack, bytes, key);
+        slot_fill(stacks, slot, stack, bytes);
     }
     return i;
 }

@@ -17,7 +17,7 @@
 #define WR_STACK_BYTES_MAX     (1u << 30)
 
 struct wr_stack_slot {
-    uint64_t key; /* key_of(); 0: the slot is free */
+    uint64_t head; /* of the stack's record; 0: the slot is free */
     uint32_t id;
     uint32_t at; /* in the store */
 };
@@ -38,11 +38,12 @@ struct wr_stacks {
 bool wr_stacks_reserve(struct wr_stacks *stacks, uint32_t bytes);
 void wr_stacks_release(struct wr_stacks *stacks);
 
-/* The id of a stack, from 1: a multiple of eight bytes, at most 8,000. `is_new`: the stream does not
- * have it. */
+/* A stack is as a record has it (lane/record.h): its head, and `bytes` of addresses, at most 8,000. */
+
+/* The id of a stack, from 1. `is_new`: the stream does not have it. */
 uint32_t wr_stacks_find(struct wr_stacks *stacks, const unsigned char *stack, uint32_t bytes,
                         bool *is_new);
-/* Of `count` stacks of `bytes` each, one every `stride` bytes: finds the ids of the first ones that
+/* Of `count` stacks, one every `stride` bytes: finds the ids of the first ones that
  * the stream has, and returns how many. */
 uint32_t wr_stacks_known(const struct wr_stacks *stacks, const unsigned char *stack, uint32_t bytes,
                          uint32_t stride, uint32_t count, uint32_t *ids);

@@ -8,9 +8,9 @@
 
 /* As wr_with_put() in event/with.c writes it. Returns the payload. */
 static const unsigned char *with_read(uint64_t flags, const unsigned char *at,
-                                      struct wr_nettrace_with *with, const unsigned char **stack,
-                                      uint64_t *stack_count)
+                                      struct wr_nettrace_with *with, const unsigned char **stack)
 {
+    uint64_t head;
     if (flags & WR_RECORD_THREAD) {
         memcpy(&with->thread_id, at, 8);
         at += 8;
@@ -24,19 +24,22 @@ static const unsigned char *with_read(uint64_t flags, const unsigned char *at,
         at += 16;
     }
     if (flags & WR_RECORD_STACK) {
-        memcpy(stack_count, at, 8);
-        *stack = at + 8;
-        at += 8 + 8 * *stack_count;
+        memcpy(&head, at, sizeof head);
+        *stack = at;
+        at += WR_RECORD_STACK_HEAD_BYTES + wr_record_stack_bytes(head);
     }
     return at;
 }
 
-static uint32_t stack_write(struct wr_drain *drain, const unsigned char *stack, uint32_t bytes)
+static uint32_t stack_write(struct wr_drain *drain, const unsigned char *stack)
 {
     bool is_new;
+    uint64_t head;
+    memcpy(&head, stack, sizeof head);
+    uint32_t bytes = wr_record_stack_bytes(head);
     uint32_t id = wr_stacks_find(&drain->stacks, stack, bytes, &is_new);
     if (is_new)
-        wr_nettrace_stacks(&drain->nettrace, id, stack, bytes, 0, 1);
+        wr_nettrace_stacks(&drain->nettrace, id, stack + WR_RECORD_STACK_HEAD_BYTES, bytes, 0, 1);
     return id;
 }
 
@@ -69,14 +72,13 @@ void wr_with_write(struct weir_session *session, struct wr_lane *lane,
     struct wr_drain *drain = &session->drain;
     struct wr_nettrace_with with = {0};
     const unsigned char *stack = NULL;
-    uint64_t stack_count = 0;
-    const unsigned char *payload = with_read(flags, bytes, &with, &stack, &stack_count);
+    const unsigned char *payload = with_read(flags, bytes, &with, &stack);
     uint32_t payload_bytes = byte_count - (uint32_t)(payload - bytes);
     wr_report_describe(session, definition, ticks);
     if (with.thread_id && drain->nettrace.is_v6)
         with.thread_id = about_index(session, with.thread_id);
     if (stack)
-        with.stack_id = stack_write(drain, stack, 8 * (uint32_t)stack_count);
+        with.stack_id = stack_write(drain, stack);
     if (WR_UNLIKELY((flags & WR_RECORD_STACK_CUT) != 0))
         count_cut(session);
     wr_nettrace_block_begin(&drain->nettrace, lane->track.capture_id, lane->track.thread_id);
