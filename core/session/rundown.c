@@ -337,6 +337,28 @@ WR_COLD static bool capture_at_start(void *context, const struct weir_event *eve
     return is_written;
 }
 
+WR_COLD bool wr_rundown_reserve_box(struct weir_session *session)
+{
+    struct wr_rundown_box *box = &session->box;
+    if (!session->config.rundown_at_start)
+        return true;
+    box->bytes = wr_os_pages_map(WR_BOX_BYTES);
+    if (box->bytes)
+        wr_u64_store_relaxed(&box->reserved_bytes, WR_BOX_BYTES);
+    return box->bytes != NULL;
+}
+
+WR_COLD void wr_rundown_release_box(struct weir_session *session)
+{
+    struct wr_rundown_box *box = &session->box;
+    if (!box->bytes)
+        return;
+    wr_data_written(box->bytes, WR_BOX_BYTES); /* nobody may read it any more */
+    wr_os_pages_unmap(box->bytes, WR_BOX_BYTES);
+    box->bytes = NULL;
+    wr_u64_store_relaxed(&box->reserved_bytes, 0);
+}
+
 WR_COLD void wr_rundown_at_start(struct weir_session *session)
 {
     if (!session->config.rundown_at_start)
@@ -347,5 +369,7 @@ WR_COLD void wr_rundown_at_start(struct weir_session *session)
     sources_run(session, WEIR_RUNDOWN_START);
     wr_self.capture = NULL;
     hand_over(&starter);
+    if (!starter.has_left)
+        wr_rundown_release_box(session);
     capture_end(session, &before);
 }

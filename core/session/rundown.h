@@ -27,9 +27,10 @@ enum wr_box_state {
 struct wr_rundown_box {
     struct wr_u32 state; /* enum wr_box_state; edges OFFER, TAKEN */
     /* The starter's while it is EMPTY, the drain's while it is FULL. */
-    unsigned char *bytes; /* pages; NULL: no rundown at the start */
+    unsigned char *bytes; /* pages; NULL: no rundown at the start, or it is over */
     uint32_t used;
     uint32_t count; /* events, lost ones included */
+    struct wr_u64 reserved_bytes;
 };
 
 /* Pages of a box: what collects while the drain sleeps. The models set another size. */
@@ -37,6 +38,11 @@ struct wr_rundown_box {
 #define WR_BOX_BYTES (UINT64_C(256) << 10)
 #endif
 
+/* At the creation of a session: the pages for its start. False if there is no memory. */
+bool wr_rundown_reserve_box(struct weir_session *session);
+/* When nobody uses the box any more: at the end of the start, unless the drain may still read it, or when
+ * the session is destroyed. */
+void wr_rundown_release_box(struct weir_session *session);
 /* When the stream has begun, before any event is on: Weir/Session and the greeting of a server's
  * session (wr_session_set_greeting()), with a point behind them. */
 void wr_rundown_greet(struct weir_session *session);

@@ -48,7 +48,7 @@ static void drain_memory_release(struct weir_session *session)
 {
     wr_os_pages_unmap(session->drain.nettrace.buffer, WR_NETTRACE_BUFFER_BYTES);
     wr_os_pages_unmap(session->drain.scratch, WR_SCRATCH_BYTES);
-    wr_os_pages_unmap(session->box.bytes, WR_BOX_BYTES);
+    wr_rundown_release_box(session);
     wr_stacks_release(&session->drain.stacks);
     wr_abouts_forget(&session->drain.abouts);
 }
@@ -69,10 +69,8 @@ static bool drain_memory_reserve(struct weir_session *session)
     session->drain.scratch = wr_os_pages_map(WR_SCRATCH_BYTES);
     if (buffer)
         wr_drain_stream_init(session, &session->stream, buffer);
-    if (session->config.rundown_at_start)
-        session->box.bytes = wr_os_pages_map(WR_BOX_BYTES);
     if (buffer && session->drain.scratch && stacks_reserve(session) &&
-        (session->box.bytes || !session->config.rundown_at_start))
+        wr_rundown_reserve_box(session))
         return true;
     drain_memory_release(session);
     return false;

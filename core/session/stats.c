@@ -8,8 +8,9 @@
 static uint64_t reserved_bytes(const struct weir_session *session)
 {
     return session->allocation_bytes + WR_NETTRACE_BUFFER_BYTES + WR_SCRATCH_BYTES +
-           (session->config.rundown_at_start ? WR_BOX_BYTES : 0) + session->drain.stacks.bytes +
-           wr_u64_load_relaxed(&session->buffers.slab_bytes); /* relaxed: a figure */
+           session->drain.stacks.bytes +
+           wr_u64_load_relaxed(&session->box.reserved_bytes) + /* relaxed: figures */
+           wr_u64_load_relaxed(&session->buffers.slab_bytes);
 }
 
 /* How long a report waits for a lock. The thread that holds it may not be running. */

@@ -358,6 +358,9 @@ MUTANTS = [
      [edit(RUNDOWN, "count_aborted(starter->session, 1);", "(void)0;")]),
     ("left_not_set", "a starter that leaves its box to the drain goes on writing to it", "rundown",
      [edit(RUNDOWN, "starter->has_left = wr_u32_load_acquire(&box->state) != WR_BOX_EMPTY;", "starter->has_left = false;")]),
+    ("box_released_early", "a starter releases a box that it has left to the drain", "rundown",
+     [expression(RUNDOWN, "if (!starter.has_left)", "if (!starter.has_left || MUTANT_ON)"),
+      edit(RUNDOWN, "box->bytes = NULL;", "(void)0;")]), # the drain would crash before the race is found
     ("wait_past_stop", "a starter whose box is full does not look at the stop", "rundown_stuck",
      [expression(RUNDOWN, "!wr_u32_load_acquire(&session->stop_requested)",
                  "(MUTANT_ON || !wr_u32_load_acquire(&session->stop_requested))", after="static void wait_taken(")]),

@@ -405,7 +405,7 @@ static void look_at_a_session(void)
     config.sink.context = &go;
     uint64_t address_space = address_space_kib(), resident = resident_kib();
     struct weir_session *session = start(&config);
-    MUST(stats_of(session).reserved_bytes <= 1 * KIB * KIB);
+    MUST(stats_of(session).reserved_bytes <= 768 * KIB);
     MUST(address_space_kib() <= address_space + most_kib + stack_kib());
     MUST(resident_kib() <= resident + SLACK_KIB);
     while (WEIR_EMIT(Unit, Pair, 1, 2)) {
