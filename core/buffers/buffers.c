@@ -131,16 +131,24 @@ static struct wr_lane *free_lane_pop_locked(struct wr_buffers *buffers)
     return lane;
 }
 
-/* Makes a fresh lane if none is free, or if the holder of `take_lock` does not run. */
+static struct wr_lane *free_lane_make(struct wr_buffers *buffers)
+{
+    struct wr_lane *lane = lanes_grow(buffers);
+    if (lane && lane->next)
+        free_lanes_give(buffers, lane->next);
+    return lane;
+}
+
+/* Makes lanes if none is free, or if the holder of `take_lock` does not run. Under the lock, so that of
+ * threads that begin at one moment only one does. */
 static struct wr_lane *free_lane_take(struct wr_buffers *buffers)
 {
-    struct wr_lane *lane = NULL;
-    if (wr_self_lock(&buffers->take_lock, &buffers->take_is_stuck)) {
-        lane = free_lane_pop_locked(buffers);
-        pthread_mutex_unlock(&buffers->take_lock);
-    }
-    if (!lane && (lane = lanes_grow(buffers)) && lane->next)
-        free_lanes_give(buffers, lane->next);
+    if (!wr_self_lock(&buffers->take_lock, &buffers->take_is_stuck))
+        return free_lane_make(buffers);
+    struct wr_lane *lane = free_lane_pop_locked(buffers);
+    if (!lane)
+        lane = free_lane_make(buffers);
+    pthread_mutex_unlock(&buffers->take_lock);
     return lane;
 }
 

@@ -8,11 +8,9 @@
 struct wr_place {
     struct wr_lane lane;
     struct wr_waiter waiter;
-    struct wr_unit *granted; /* WRITER: the grant of its last wait, reserved for the attempt that
+    struct wr_unit *granted;    /* WRITER: the grant of its last wait, reserved for the attempt that
                               * resumes; not in `credit`, where the drain could revoke it */
-    uint64_t waited_ns;      /* WRITER: how long this attempt was parked so far, between hooks */
-    bool is_parked;          /* WRITER: its attempt waits at the gate and is counted in `parked` */
-    bool is_outside;         /* WRITER: granted, and in the host's after hook */
+    uint64_t waited_ns;         /* WRITER: how long this attempt was parked so far, between hooks */
     struct wr_segment *in_hand; /* WRITER: taken for a record that spans them, not yet published;
                                  * linked by `newer` */
     uint64_t records_before;    /* WRITER: `records_retired` of the lane before that record */
@@ -24,6 +22,9 @@ struct wr_place {
     struct wr_place *previous; /* DRAIN: the queue */
     void *met;                 /* DRAIN: the unused grant that the last sweep found */
     bool is_queued;            /* DRAIN */
+    /* Of a wait, like the words above `credit`; here because there is room. */
+    bool is_parked;  /* WRITER: its attempt waits at the gate and is counted in `parked` */
+    bool is_outside; /* WRITER: granted, and in the host's after hook */
 };
 
 _Static_assert(sizeof(struct wr_place) <= 2048, "a lane's fixed cost stays below 4 KiB");

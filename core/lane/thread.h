@@ -31,18 +31,19 @@ struct wr_thread {
      * word after QUIESCE. */
     WR_ALIGNED_LINE struct wr_ptr lanes[1 + WR_SESSIONS_MAX]; /* ANY(QUIESCE) */
     uint64_t id;                                              /* the system's */
+    struct wr_name name; /* here because there is room: it seldom changes */
 
     WR_ALIGNED_LINE struct wr_u64 pin; /* WRITER; edges QUIESCE, REVOKE */
     /* WRITER: the one of its wr_self. For the fast path, which would otherwise need a register for
      * the address of that. */
     uint32_t *last_loss;
     struct weir_context *context; /* WRITER: the newest of its chain; NULL: none */
-    bool is_capturing; /* WRITER: it is in the host's hook for stacks */
-
-    WR_ALIGNED_LINE struct wr_thread *next; /* ANY(RECORD): all records; the list never shrinks */
-    struct wr_thread *free_next;            /* ANY(THREAD): free records */
-    struct wr_u32 lane_count;               /* ANY(THREAD): its lanes, and 1 until it exits */
-    struct wr_name name;
+    bool is_capturing;            /* WRITER: it is in the host's hook for stacks */
+    /* Whoever follows the list reads the pins. The others change when the thread exits, or when it gets
+     * or loses a lane. */
+    struct wr_thread *next;      /* ANY(RECORD): all records; the list never shrinks */
+    struct wr_thread *free_next; /* ANY(THREAD): free records */
+    struct wr_u32 lane_count;    /* ANY(THREAD): its lanes, and 1 until it exits */
 };
 
 /* The route of an event is the index of its lane in each thread's `lanes`. No thread has a lane at

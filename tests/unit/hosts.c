@@ -24,7 +24,7 @@ WEIR_PROVIDER_DEFINE(Unit, UNIT_EVENTS)
 
 #define KIB      1024u
 #define PIECE    (64 * KIB) /* of memory for threads */
-#define OF_PIECE 73u        /* threads */
+#define OF_PIECE 85u        /* threads */
 #define FLUSH_MS 1
 #define EVENTS   100u
 
