@@ -303,7 +303,7 @@ struct with_kind {
  * So the loads of one step need not wait for the stores of another. */
 #define GROUP 16u
 
-_Static_assert(GROUP *WR_RECORD_WITH_BYTES_MAX <= WR_NETTRACE_STACKS_BYTES_MAX,
+_Static_assert(WR_NETTRACE_STACKS_BYTES_MAX / GROUP >= WR_RECORD_WITH_BYTES_MAX,
                "the stacks of a group fit into a block");
 
 /* How many of `count` records go on with the run: those with the ids of the last one. */
