@@ -85,7 +85,7 @@ def found_and_not_found(clone, runs, options):
 def planted(clone):
     """Commits: nothing, one instruction in the drain, nothing, a slow drain, nothing. False if one was not found."""
     commits = [clone.git("rev-parse", "HEAD"), clone.commit("nothing")]
-    for name in ("drain instruction", "slow drain"):
+    for name in ("drain instructions", "slow drain"):
         plant.plant(clone.tree, name)
         commits += [clone.commit(name), clone.commit("nothing")]
     # The slow drain reads a clock, so that its instructions cannot be counted.
