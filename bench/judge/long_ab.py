@@ -83,7 +83,7 @@ def found_and_not_found(clone, runs, options):
 
 
 def planted(clone):
-    """Commits: nothing, one instruction in the drain, nothing, a slow drain, nothing. False if one was not found."""
+    """Commits: nothing, two instructions in the drain, nothing, a slow drain, nothing. False if one was not found."""
     commits = [clone.git("rev-parse", "HEAD"), clone.commit("nothing")]
     for name in ("drain instructions", "slow drain"):
         plant.plant(clone.tree, name)

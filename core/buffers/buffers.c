@@ -140,7 +140,7 @@ static struct wr_lane *free_lane_make(struct wr_buffers *buffers)
 }
 
 /* Makes lanes if none is free, or if the holder of `take_lock` does not run. Under the lock, so that of
- * threads that begin at one moment only one does. */
+ * threads that begin at one moment only one does; the others wait for it, a millisecond at most. */
 static struct wr_lane *free_lane_take(struct wr_buffers *buffers)
 {
     if (!wr_self_lock(&buffers->take_lock, &buffers->take_is_stuck))

@@ -9,7 +9,7 @@ struct wr_place {
     struct wr_lane lane;
     struct wr_waiter waiter;
     struct wr_unit *granted;    /* WRITER: the grant of its last wait, reserved for the attempt that
-                              * resumes; not in `credit`, where the drain could revoke it */
+                                 * resumes; not in `credit`, where the drain could revoke it */
     uint64_t waited_ns;         /* WRITER: how long this attempt was parked so far, between hooks */
     struct wr_segment *in_hand; /* WRITER: taken for a record that spans them, not yet published;
                                  * linked by `newer` */

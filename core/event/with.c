@@ -5,10 +5,10 @@
 #define FACTOR UINT64_C(0x9E3779B97F4A7C15)
 #define OTHER  UINT64_C(0xC2B2AE3D27D4EB4F)
 
-/* The first word of a stack in a record. Two sums of products, so that half of the addresses do not wait
+/* Two sums of products, so that half of the addresses do not wait
  * for the other half. Not FACTOR again at the end: then two neighbouring addresses could change places
  * and leave the hash as it is. */
-static uint64_t stack_head(const uint64_t *stack, uint32_t count)
+uint64_t wr_with_stack_head(const uint64_t *stack, uint32_t count)
 {
     uint64_t even = 0, odd = 0;
     for (uint32_t i = 0; i + 1 < count; i += 2) {
@@ -24,10 +24,9 @@ static uint64_t stack_head(const uint64_t *stack, uint32_t count)
 
 static void stack_take(struct wr_with *with, const uint64_t *stack, uint32_t count, bool is_cut)
 {
-    uint32_t taken = count < WR_STACK_ADDRESSES_MAX ? count : WR_STACK_ADDRESSES_MAX;
     with->stack = stack;
-    with->stack_head = stack_head(stack, taken);
-    is_cut |= taken != count || count == 0;
+    with->stack_count = count < WR_STACK_ADDRESSES_MAX ? count : WR_STACK_ADDRESSES_MAX;
+    is_cut |= with->stack_count != count || count == 0;
     with->flags |= is_cut ? WR_RECORD_STACK_CUT : 0;
     with->flags |= count ? WR_RECORD_STACK : 0;
 }
@@ -79,7 +78,8 @@ void wr_with_put(const struct wr_with *with, uint64_t flags, struct wr_record_ou
     if (flags & WR_RECORD_RELATED)
         wr_record_put(out, with->related_activity_id, 16);
     if (flags & WR_RECORD_STACK) {
-        wr_record_put(out, &with->stack_head, WR_RECORD_STACK_HEAD_BYTES);
-        wr_record_put(out, with->stack, wr_record_stack_bytes(with->stack_head));
+        uint64_t head = wr_with_stack_head(with->stack, with->stack_count);
+        wr_record_put(out, &head, sizeof head);
+        wr_record_put(out, with->stack, wr_record_stack_bytes(head));
     }
 }

@@ -15,6 +15,7 @@
  * thread that the event is about (8 bytes), its activity (16), the related activity (16), and a stack:
  * a word with the number of its addresses in the low half and a hash of them in the high half, and the
  * addresses. The emitter computes the hash, because there are many of them and one drain.
+ * It is only where to look: the addresses decide whether two stacks are one.
  *
  * With the flag WR_RECORD_SPANS, the record is larger than a segment. It is the only record in its
  * segment, and its payload continues in the lane's next segments (lane_span.h).

@@ -39,8 +39,8 @@ struct wr_thread {
     uint32_t *last_loss;
     struct weir_context *context; /* WRITER: the newest of its chain; NULL: none */
     bool is_capturing;            /* WRITER: it is in the host's hook for stacks */
-    /* Whoever follows the list reads the pins. The others change when the thread exits, or when it gets
-     * or loses a lane. */
+    /* Here because who follows the list mostly reads the pins. The others change when the thread exits, or
+     * when it gets or loses a lane. */
     struct wr_thread *next;      /* ANY(RECORD): all records; the list never shrinks */
     struct wr_thread *free_next; /* ANY(THREAD): free records */
     struct wr_u32 lane_count;    /* ANY(THREAD): its lanes, and 1 until it exits */

@@ -39,7 +39,7 @@ enum {
     SAMPLING_NS = 1000000, /* what the runtime writes; Weir does not sample */
 
     /* FORMAT.md, "Stacks" */
-    STACKS_OBJECT_BYTES_MAX = 128, /* of the object around the stacks: 46 at most */
+    STACKS_OBJECT_BYTES_MAX = 128, /* of the object around the stacks: 42 at most */
     STACK_SIZE_BYTES = 4,
 
     /* FORMAT.md, "Sequence point" */

@@ -236,8 +236,8 @@ static inline void wr_nettrace_run_add(struct wr_nettrace_run *run, uint64_t tic
     run->out += payload_bytes;
 }
 
-/* wr_nettrace_copy() in steps of 16 bytes: here without what gcc else puts in front of a loop of 8, to
- * find out whether it may take 16. In the loop of plain events it was slower. */
+/* wr_nettrace_copy() in steps of 16 bytes. In front of a loop of 8, gcc tests whether it may take 16; here
+ * there is no such test. In the loop of plain events it was slower. */
 static inline void wr_nettrace_copy_wide(unsigned char *to, const unsigned char *from,
                                          uint32_t bytes)
 {

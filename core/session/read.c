@@ -358,8 +358,8 @@ static struct with_kind with_kind_of(const struct record *last, uint64_t base, u
     return kind;
 }
 
-/* Writes those of the first `count` stacks that the stream does not have, so that their events follow in
- * one block: between two of them it would have to end. */
+/* Writes the stacks of the next records that the stream does not have, up to the first that it has, so
+ * that the events of all follow in one block. A stack between two of them would end it. */
 static WR_NOINLINE void stacks_write(struct wr_drain *drain, const struct with_kind *kind,
                                      const unsigned char *at, uint32_t count)
 {

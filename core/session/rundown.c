@@ -344,7 +344,7 @@ WR_COLD bool wr_rundown_reserve_box(struct weir_session *session)
         return true;
     box->bytes = wr_os_pages_map(WR_BOX_BYTES);
     if (box->bytes)
-        wr_u64_store_relaxed(&box->reserved_bytes, WR_BOX_BYTES);
+        wr_u64_store_relaxed(&box->reserved_bytes, WR_BOX_BYTES); /* relaxed: a figure */
     return box->bytes != NULL;
 }
 
@@ -356,7 +356,7 @@ WR_COLD void wr_rundown_release_box(struct weir_session *session)
     wr_data_written(box->bytes, WR_BOX_BYTES); /* nobody may read it any more */
     wr_os_pages_unmap(box->bytes, WR_BOX_BYTES);
     box->bytes = NULL;
-    wr_u64_store_relaxed(&box->reserved_bytes, 0);
+    wr_u64_store_relaxed(&box->reserved_bytes, 0); /* relaxed: a figure */
 }
 
 WR_COLD void wr_rundown_at_start(struct weir_session *session)

@@ -138,7 +138,7 @@ WR_INLINE uint32_t known(const struct wr_stacks *stacks, const unsigned char *st
 uint32_t wr_stacks_known(const struct wr_stacks *stacks, const unsigned char *stack, uint32_t bytes,
                          uint32_t stride, uint32_t count, uint32_t *ids)
 {
-    /* So that the compiler leaves the test out of the loop. */
+    /* Two loops, one of them without the test of the length. */
     return bytes >= 32 ? known(stacks, stack, bytes, stride, count, ids)
                        : known(stacks, stack, bytes, stride, count, ids);
 }

@@ -47,8 +47,8 @@ uint32_t wr_stacks_find(struct wr_stacks *stacks, const unsigned char *stack, ui
  * the stream has, and returns how many. */
 uint32_t wr_stacks_known(const struct wr_stacks *stacks, const unsigned char *stack, uint32_t bytes,
                          uint32_t stride, uint32_t count, uint32_t *ids);
-/* Of the same stacks, remembers the first ones that the stream does not have, as far as there is memory
- * for them, and returns how many. Their ids follow the last one. */
+/* Remembers the first of these stacks, up to one that the stream has or that there is no memory for, and
+ * returns how many. Their ids follow the last one. */
 uint32_t wr_stacks_add(struct wr_stacks *stacks, const unsigned char *stack, uint32_t bytes,
                        uint32_t stride, uint32_t count);
 

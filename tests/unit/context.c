@@ -7,6 +7,7 @@
 #include <fields.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include "event/with.h"
 #include "lane/record.h"
 #include "session/stacks.h"
 
@@ -536,6 +537,29 @@ static void check_length(struct wr_stacks *stacks, uint32_t length)
         assert_int_equal(ids[i], i <= length ? i + 1 : length + 1);
 }
 
+/* A stack with another address, or with two that have changed places, is looked for elsewhere. */
+static void test_heads(void **unused)
+{
+    uint64_t stack[LENGTH_MAX];
+    (void)unused;
+    for (uint32_t i = 0; i < LENGTH_MAX; i++)
+        stack[i] = 0x400000 + 16 * i;
+    for (uint32_t length = 1; length <= LENGTH_MAX; length++) {
+        uint64_t head = wr_with_stack_head(stack, length);
+        assert_int_equal(wr_record_stack_bytes(head), 8 * length);
+        for (uint32_t i = 0; i < length; i++) {
+            uint64_t other[LENGTH_MAX];
+            memcpy(other, stack, sizeof other);
+            other[i]++;
+            assert_int_not_equal(wr_with_stack_head(other, length), head);
+            other[i] = stack[(i + 1) % length];
+            other[(i + 1) % length] = stack[i];
+            if (length > 1)
+                assert_int_not_equal(wr_with_stack_head(other, length), head);
+        }
+    }
+}
+
 static void test_stacks_of_each_length(void **unused)
 {
     struct wr_stacks stacks = {0};
@@ -648,6 +672,7 @@ int main(void)
         cmocka_unit_test(test_many_threads),
         cmocka_unit_test(test_hook),
         cmocka_unit_test(test_bound),
+        cmocka_unit_test(test_heads),
         cmocka_unit_test(test_stacks_of_each_length),
         cmocka_unit_test(test_million),
         cmocka_unit_test(test_full_table_makes_a_point),

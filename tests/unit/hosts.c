@@ -434,7 +434,7 @@ static void *emit_in_turn(void *may_end)
     return NULL;
 }
 
-/* One after the other: two threads that need memory at the same moment each take a piece. */
+/* One after the other: of two threads that begin at the same moment each may take a piece for its record. */
 static void look_at_lanes(void)
 {
     enum { THREADS = 2 * OF_PIECE + 1 };
