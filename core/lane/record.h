@@ -35,6 +35,7 @@
 
 #include <stdbool.h>
 #include <stdint.h>
+#include <string.h>
 
 #define WR_RECORD_HEADER_BYTES    8u
 #define WR_RECORD_EXTENSION_BYTES 8u
@@ -62,6 +63,14 @@
 
 #define WR_RECORD_STACK_HEAD_BYTES 8u
 #define WR_RECORD_STACK_HASH_SHIFT 32
+
+/* The first word of a stack. */
+static inline uint64_t wr_record_stack_head(const unsigned char *stack)
+{
+    uint64_t head;
+    memcpy(&head, stack, sizeof head);
+    return head;
+}
 
 /* Bytes of the addresses of a stack with this first word. */
 static inline uint32_t wr_record_stack_bytes(uint64_t head)

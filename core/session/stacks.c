@@ -31,13 +31,6 @@ WR_COLD void wr_stacks_release(struct wr_stacks *stacks)
     memset(stacks, 0, sizeof *stacks);
 }
 
-static inline uint64_t head_of(const unsigned char *stack)
-{
-    uint64_t head;
-    memcpy(&head, stack, sizeof head);
-    return head;
-}
-
 static inline const unsigned char *addresses_of(const unsigned char *stack)
 {
     return stack + WR_RECORD_STACK_HEAD_BYTES;
@@ -93,7 +86,7 @@ WR_COLD void wr_stacks_forget(struct wr_stacks *stacks)
 static WR_NOINLINE struct wr_stack_slot *slot_find(const struct wr_stacks *stacks,
                                                    const unsigned char *stack, uint32_t bytes)
 {
-    uint64_t head = head_of(stack);
+    uint64_t head = wr_record_stack_head(stack);
     for (uint32_t place = place_of(head);; place++) {
         struct wr_stack_slot *slot = &stacks->slots[place & (stacks->slot_count - 1)];
         if (slot->head == 0 ||
@@ -121,7 +114,7 @@ WR_INLINE uint32_t known(const struct wr_stacks *stacks, const unsigned char *st
     uint32_t mask = stacks->slot_count - 1, i;
     for (i = 0; i < count; i++, stack += stride) {
         prefetch_ahead(stack, stride);
-        uint64_t head = head_of(stack);
+        uint64_t head = wr_record_stack_head(stack);
         for (uint32_t place = place_of(head); (slot = &slots[place & mask])->head != head; place++)
             if (slot->head == 0)
                 return i;
@@ -153,7 +146,7 @@ static bool has_room(const struct wr_stacks *stacks, uint32_t bytes)
 static void slot_fill(struct wr_stacks *stacks, struct wr_stack_slot *slot,
                       const unsigned char *stack, uint32_t bytes)
 {
-    *slot = (struct wr_stack_slot){head_of(stack), ++stacks->last_id, stacks->stored};
+    *slot = (struct wr_stack_slot){wr_record_stack_head(stack), ++stacks->last_id, stacks->stored};
     memcpy(stacks->store + stacks->stored, addresses_of(stack), bytes);
     stacks->stored += bytes;
     stacks->used++;

@@ -10,7 +10,6 @@
 static const unsigned char *with_read(uint64_t flags, const unsigned char *at,
                                       struct wr_nettrace_with *with, const unsigned char **stack)
 {
-    uint64_t head;
     if (flags & WR_RECORD_THREAD) {
         memcpy(&with->thread_id, at, 8);
         at += 8;
@@ -24,9 +23,8 @@ static const unsigned char *with_read(uint64_t flags, const unsigned char *at,
         at += 16;
     }
     if (flags & WR_RECORD_STACK) {
-        memcpy(&head, at, sizeof head);
         *stack = at;
-        at += WR_RECORD_STACK_HEAD_BYTES + wr_record_stack_bytes(head);
+        at += WR_RECORD_STACK_HEAD_BYTES + wr_record_stack_bytes(wr_record_stack_head(at));
     }
     return at;
 }
@@ -34,9 +32,7 @@ static const unsigned char *with_read(uint64_t flags, const unsigned char *at,
 static uint32_t stack_write(struct wr_drain *drain, const unsigned char *stack)
 {
     bool is_new;
-    uint64_t head;
-    memcpy(&head, stack, sizeof head);
-    uint32_t bytes = wr_record_stack_bytes(head);
+    uint32_t bytes = wr_record_stack_bytes(wr_record_stack_head(stack));
     uint32_t id = wr_stacks_find(&drain->stacks, stack, bytes, &is_new);
     if (is_new)
         wr_nettrace_stacks(&drain->nettrace, id, stack + WR_RECORD_STACK_HEAD_BYTES, bytes, 0, 1);
