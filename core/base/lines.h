@@ -6,8 +6,8 @@
  * what it has read, the writer finds its lines in memory, and the processor fetches those ahead of
  * its stores. A prefetch in the program would spoil that: an event then takes a quarter longer.
  *
- * The reader is different. It reads faster than the lines come, each once, and the processor's own
- * prefetching stops at each page: it asks for them ahead.
+ * The reader is different. It reads each line once, and faster than the lines come; and the processor's
+ * own prefetching stops at each page. So the reader asks for lines ahead.
  */
 #ifndef WR_BASE_LINES_H
 #define WR_BASE_LINES_H

@@ -40,8 +40,8 @@ struct wr_rundown_box {
 
 /* At the creation of a session: the pages for its start. False if there is no memory. */
 bool wr_rundown_reserve_box(struct weir_session *session);
-/* When nobody uses the box any more: at the end of the start, unless the starter has left it to the
- * drain, or when the session is destroyed. */
+/* Unmaps the box, if that was not done before. A start does it at its end, unless it has left the box to
+ * the drain; then it is done when the session is destroyed. */
 void wr_rundown_release_box(struct weir_session *session);
 /* When the stream has begun, before any event is on: Weir/Session and the greeting of a server's
  * session (wr_session_set_greeting()), with a point behind them. */

@@ -284,8 +284,8 @@ static void test_one_event(void **state)
     }
 }
 
-/* Of twenty, the last eight have a stack that comes again, and others one that does not: one at a time,
- * and several in a row. */
+/* The last eight of each twenty have one of three stacks that come again. Most of the others have a stack
+ * of their own: alone, or several in a row. */
 static void run_stack(uint64_t *frames, uint64_t number)
 {
     bool is_new = number % 20 < 12 && number % 5 != 1;
