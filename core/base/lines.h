@@ -1,10 +1,11 @@
 /*
  * Cache lines that this thread has read and another one will write.
  *
- * A writer waits for a line that another processor's cache holds: 25 ns, or 150 if the two share no
- * cache. No prefetch helps, neither the processor's nor one in the program. If the reader evicts
+ * A writer waits for a line that another processor's cache holds: 25 to 100 ns, or 150 to 300 if the two
+ * share no cache. No prefetch helps, neither the processor's nor one in the program. If the reader evicts
  * what it has read, the writer finds its lines in memory, and the processor fetches those ahead of
- * its stores. A prefetch in the program would spoil that: an event then takes a quarter longer.
+ * its stores. A prefetch in the program would spoil that: an event then takes a quarter longer. Between
+ * processors that share a cache, memory is the slower way.
  *
  * The reader is different. It reads each line once, and faster than the lines come; and the processor's
  * own prefetching stops at each page. So the reader asks for lines ahead.
@@ -21,7 +22,7 @@
  * takes microseconds in a guest. */
 bool wr_lines_can_evict(void);
 
-/* Evicts the lines of `bytes` from `at`, about 2 ns for 40 bytes. Only if they can be evicted. */
+/* Evicts the lines of `bytes` from `at`, 2 to 3 ns for 40 bytes. Only if they can be evicted. */
 void wr_lines_evict(const void *at, uint64_t bytes);
 
 /* 512, 2048 and 4096 are as fast; the more, the more is asked for in vain behind the last record. */

@@ -101,7 +101,6 @@ struct wr_drain {
     uint64_t found_ns;         /* drain_thread.c: when the last look that found events began */
     uint64_t flow_ns;          /* drain_thread.c: when a quarter of the budget will be full */
     bool can_evict;            /* lines that it has read: base/lines.h */
-    bool has_time;             /* to evict what it reads: it slept before this look */
     uint64_t line_ticks;       /* how long it waits for a line that a thread has just written */
     uint64_t names_ns;         /* when the system was last asked for the names of threads */
     uint32_t names_passed;     /* how many active threads it has been asked for, of more */

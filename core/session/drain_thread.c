@@ -105,8 +105,7 @@ static void loop(struct weir_session *session)
         timer_ns = timer_next(session, timer_ns);
         uint64_t due_ns = wr_min_u64(attend(session), wr_min_u64(timer_ns, flow_ns));
         now = wr_os_monotonic_ns();
-        session->drain.has_time = now < due_ns && !wr_u32_load_acquire(&session->stop_requested);
-        if (session->drain.has_time)
+        if (now < due_ns && !wr_u32_load_acquire(&session->stop_requested))
             wr_bell_wait(&session->buffers.bell, ticket, due_ns - now);
     }
 }

@@ -521,8 +521,8 @@ WR_COLD void wr_read_skip(struct weir_session *session, struct wr_lane *lane, ui
     lane->records_read += count;
 }
 
-/* A line that takes longer comes from a cache that the two processors do not share: 25 ns or 150. */
-#define FAR_NS 90u
+/* A line that takes longer comes from a cache that the two processors do not share: see base/lines.h. */
+#define FAR_NS 130u
 
 static uint64_t far_ticks(const struct weir_session *session)
 {
@@ -545,12 +545,9 @@ static uint64_t readable(struct weir_session *session, struct wr_lane *lane, boo
     return commit;
 }
 
-/* The lines of a segment that has been read cost its next writer more than they cost the drain,
- * which matters unless it is the drain that everybody waits for. */
-static bool should_evict(struct weir_session *session)
+static bool should_evict(const struct weir_session *session)
 {
-    const struct wr_drain *drain = &session->drain;
-    return drain->can_evict && (drain->has_time || drain->line_ticks > far_ticks(session));
+    return session->drain.can_evict && session->drain.line_ticks > far_ticks(session);
 }
 
 void wr_read_take_opened(struct wr_buffers *buffers, struct wr_lane *lane)
