@@ -236,20 +236,20 @@ static inline void wr_nettrace_run_add(struct wr_nettrace_run *run, uint64_t tic
     run->out += payload_bytes;
 }
 
-/* wr_nettrace_copy() in steps of 16 bytes. In front of a loop of 8, gcc tests whether it may take 16; here
- * there is no such test. In the loop of plain events it was slower. */
+/* wr_nettrace_copy() where most payloads have 16 to 32 bytes: two steps, which overlap. In the loop of plain
+ * events it was slower. */
 static inline void wr_nettrace_copy_wide(unsigned char *to, const unsigned char *from,
                                          uint32_t bytes)
 {
-    uint32_t at = 0;
-    if (WR_UNLIKELY(bytes > 256)) {
-        __builtin_memcpy(to, from, bytes);
+    if (WR_LIKELY(bytes - 16 <= 16)) {
+        unsigned char head[16], tail[16];
+        __builtin_memcpy(head, from, 16);
+        __builtin_memcpy(tail, from + bytes - 16, 16);
+        __builtin_memcpy(to, head, 16);
+        __builtin_memcpy(to + bytes - 16, tail, 16);
         return;
     }
-    for (; at + 16 <= bytes; at += 16)
-        __builtin_memcpy(to + at, from + at, 16);
-    for (; at < bytes; at += 8)
-        __builtin_memcpy(to + at, from + at, 8);
+    wr_nettrace_copy(to, from, bytes);
 }
 
 /* The same for events with more than their payload, which is that of the event before, except for
@@ -257,9 +257,30 @@ static inline void wr_nettrace_copy_wide(unsigned char *to, const unsigned char 
 #define WR_NETTRACE_HAS_STACK_ID    0x08u /* a flag of an event's header */
 #define WR_NETTRACE_STACK_BYTES_MAX 5u    /* a varint of 32 bits */
 
+/* The id of a stack as it stands in an event's header, so that an event need not encode it: the flags, the id
+ * in one or two bytes, and in the high byte how many bytes that is. An id that takes more than two has the
+ * high bit instead; it has 31 bits, since a point comes, and ids begin anew, long before. */
+#define WR_NETTRACE_STACK_LONG (1u << 31)
+
+static inline uint32_t wr_nettrace_stack_code(uint32_t id)
+{
+    if (id < 1u << 7)
+        return 2u << 24 | id << 8 | WR_NETTRACE_HAS_STACK_ID;
+    if (id < 1u << 14)
+        return 3u << 24 | (id >> 7) << 16 | ((id & 0x7f) | 0x80) << 8 | WR_NETTRACE_HAS_STACK_ID;
+    return WR_NETTRACE_STACK_LONG | id;
+}
+
+static inline uint32_t wr_nettrace_stack_id(uint32_t code)
+{
+    if (code & WR_NETTRACE_STACK_LONG)
+        return code & ~WR_NETTRACE_STACK_LONG;
+    return (code >> 8 & 0x7f) | (code >> 16 & 0x7f) << 7;
+}
+
 struct wr_nettrace_with_run {
     struct wr_nettrace_run plain;
-    uint32_t stack_id; /* of the event before */
+    uint32_t stack_code; /* of the event before */
 };
 
 static inline bool wr_nettrace_with_run_begin(const struct wr_nettrace *nettrace,
@@ -267,22 +288,33 @@ static inline bool wr_nettrace_with_run_begin(const struct wr_nettrace *nettrace
                                               uint32_t payload_bytes,
                                               struct wr_nettrace_with_run *run)
 {
-    run->stack_id = nettrace->carried.stack_id;
+    run->stack_code = wr_nettrace_stack_code(nettrace->carried.stack_id);
     return nettrace->carries &&
            wr_nettrace_run_open(nettrace, metadata_id, number, payload_bytes,
                                 WR_NETTRACE_RUN_HEADER_BYTES_MAX + WR_NETTRACE_STACK_BYTES_MAX,
                                 &run->plain);
 }
 
+/* Four bytes, of which not all may be part of the header: the rest is written again. */
+static inline unsigned char *wr_nettrace_stack_put(unsigned char *out, uint32_t code)
+{
+    if (WR_UNLIKELY(code & WR_NETTRACE_STACK_LONG)) {
+        *out = WR_NETTRACE_HAS_STACK_ID;
+        return wr_nettrace_varint(out + 1, wr_nettrace_stack_id(code));
+    }
+    __builtin_memcpy(out, &code, sizeof code);
+    return out + (code >> 24);
+}
+
 static inline void wr_nettrace_with_run_add(struct wr_nettrace_with_run *run, uint64_t ticks,
-                                            uint32_t stack_id, const unsigned char *payload,
+                                            uint32_t stack_code, const unsigned char *payload,
                                             uint32_t payload_bytes)
 {
     unsigned char *out = run->plain.out;
-    bool has_id = stack_id != run->stack_id;
-    *out++ = has_id ? WR_NETTRACE_HAS_STACK_ID : 0;
-    if (has_id)
-        out = wr_nettrace_varint_short(out, run->stack_id = stack_id);
+    if (stack_code == run->stack_code)
+        *out++ = 0;
+    else
+        out = wr_nettrace_stack_put(out, run->stack_code = stack_code);
     out = wr_nettrace_varint_short(out, ticks - run->plain.ticks);
     run->plain.ticks = ticks;
     wr_nettrace_copy_wide(out, payload, payload_bytes);
@@ -300,7 +332,7 @@ static inline void wr_nettrace_run_end(struct wr_nettrace *nettrace,
 static inline void wr_nettrace_with_run_end(struct wr_nettrace *nettrace,
                                             const struct wr_nettrace_with_run *run, uint32_t count)
 {
-    nettrace->carried.stack_id = run->stack_id;
+    nettrace->carried.stack_id = wr_nettrace_stack_id(run->stack_code);
     wr_nettrace_run_end(nettrace, &run->plain, count);
 }
 

@@ -306,36 +306,51 @@ struct with_kind {
 _Static_assert(WR_NETTRACE_STACKS_BYTES_MAX / GROUP >= WR_RECORD_WITH_BYTES_MAX,
                "the stacks of a group fit into a block");
 
-/* How many of `count` records go on with the run: those with the ids of the last one. */
-static inline uint32_t with_run_look(const struct with_kind *kind, const unsigned char *at,
-                                     uint32_t count, uint64_t earliest)
+/* with_run_look(), whose loop should not ask for ids that no record has. */
+WR_INLINE uint32_t with_run_alike(const struct with_kind *kind, const unsigned char *at,
+                                  uint32_t count, uint64_t earliest, uint32_t ids_bytes)
 {
+    uint64_t before = kind->shape + earliest; /* the header of the record before */
+    uint64_t left = kind->limit > earliest ? kind->limit - earliest : 0;
     uint64_t header, extension;
     uint32_t i = 0;
     for (; i < count; i++, at += kind->record_bytes) {
         memcpy(&header, at, sizeof header);
         memcpy(&extension, at + WR_RECORD_HEADER_BYTES, sizeof extension);
-        uint64_t ticks = header - kind->shape; /* too large if the header has another shape */
-        if (ticks >= kind->limit || ticks < earliest || extension != kind->extension ||
-            !wr_with_ids_are_same(at + WR_RECORD_HEAD_BYTES, kind->ids, kind->ids_bytes))
+        uint64_t since = header - before; /* too large if it is earlier, or has another shape */
+        if (since >= left || extension != kind->extension ||
+            !wr_with_ids_are_same(at + WR_RECORD_HEAD_BYTES, kind->ids, ids_bytes))
             break;
-        earliest = ticks;
+        before = header;
+        left -= since;
     }
     return i;
 }
 
-/* Writes the first `count`, whose stacks have these ids. */
-static inline void with_run_put(struct wr_nettrace_with_run *run, const struct with_kind *kind,
-                                const unsigned char *at, uint32_t count, const uint32_t *stack_ids)
+/* How many of `count` records go on with the run: those with the ids of the last one. */
+static inline uint32_t with_run_look(const struct with_kind *kind, const unsigned char *at,
+                                     uint32_t count, uint64_t earliest)
+{
+    return kind->ids_bytes ? with_run_alike(kind, at, count, earliest, kind->ids_bytes)
+                           : with_run_alike(kind, at, count, earliest, 0);
+}
+
+/* Writes the first `count`, whose stacks' ids have these codes; NULL: they have no stacks. */
+WR_INLINE void with_run_put(struct wr_nettrace_with_run *run, const struct with_kind *kind,
+                            const unsigned char *at, uint32_t count, const uint32_t *codes)
 {
     const uint64_t shape = kind->shape;
     uint32_t payload_at = kind->payload_at, payload_bytes = kind->payload_bytes,
              record_bytes = kind->record_bytes;
     uint64_t header;
     for (uint32_t i = 0; i < count; i++, at += record_bytes) {
-        wr_lines_ask(at);
+        if (codes)
+            wr_lines_ask_all(at, record_bytes);
+        else
+            wr_lines_ask(at);
         memcpy(&header, at, sizeof header);
-        wr_nettrace_with_run_add(run, header - shape, stack_ids[i], at + payload_at, payload_bytes);
+        wr_nettrace_with_run_add(run, header - shape, codes ? codes[i] : run->stack_code,
+                                 at + payload_at, payload_bytes);
     }
 }
 
@@ -379,7 +394,7 @@ static WR_NOINLINE uint32_t with_run_write(struct weir_session *session, struct 
 {
     struct wr_drain *drain = &session->drain;
     struct wr_nettrace_with_run run;
-    uint32_t stack_ids[GROUP] = {0}, written = 0, alike, found;
+    uint32_t codes[GROUP], written = 0, alike, found;
     uint64_t base = wr_step_ticks(drain, lane, lane->oldest->base_ticks);
     if (lane->skew || last->is_given || !last->definition->is_fixed || lane->track.ticks < base ||
         drain->point_ticks > lane->track.ticks || (last->flags & (SPANS | STACK_CUT)) ||
@@ -394,10 +409,13 @@ static WR_NOINLINE uint32_t with_run_write(struct weir_session *session, struct 
         const unsigned char *at = (const unsigned char *)lane->oldest + offset;
         alike = with_run_look(&kind, at, left < GROUP ? left : GROUP, run.plain.ticks);
         found = alike;
-        if (kind.stack_bytes)
+        if (kind.stack_bytes) {
             found = wr_stacks_known(&drain->stacks, at + kind.stack_at, kind.stack_bytes,
-                                    kind.record_bytes, alike, stack_ids);
-        with_run_put(&run, &kind, at, found, stack_ids);
+                                    kind.record_bytes, alike, codes);
+            with_run_put(&run, &kind, at, found, codes);
+        } else {
+            with_run_put(&run, &kind, at, found, NULL);
+        }
         offset += found * kind.record_bytes;
         written += found;
         left -= found;

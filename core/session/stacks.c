@@ -3,10 +3,10 @@
 #include <string.h>
 #include "base/compiler.h"
 #include "lane/record.h"
+#include "nettrace/writer.h"
 #include "os/os.h"
 
-#define SLOTS_MAX     (1u << 16) /* each point clears them */
-#define RECORDS_AHEAD 24u        /* 12 are slower, 32 and 48 no faster */
+#define SLOTS_MAX (1u << 16) /* each point clears them */
 
 WR_COLD bool wr_stacks_reserve(struct wr_stacks *stacks, uint32_t bytes)
 {
@@ -61,10 +61,9 @@ static inline bool is_same(const unsigned char *left, const unsigned char *right
     pair differ;
     if (WR_UNLIKELY(bytes < 32))
         return memcmp(left, right, bytes) == 0;
-    const unsigned char *left_last = left + (bytes - 32), *right_last = right + (bytes - 32);
-    differ = four_differ(left_last, right_last);
-    for (; left < left_last; left += 32, right += 32)
-        differ |= four_differ(left, right);
+    differ = four_differ(left, right) | four_differ(left + (bytes - 32), right + (bytes - 32));
+    for (uint32_t at = 32; at + 32 < bytes; at += 32)
+        differ |= four_differ(left + at, right + at);
     return (differ[0] | differ[1]) == 0;
 }
 
@@ -95,25 +94,15 @@ static WR_NOINLINE struct wr_stack_slot *slot_find(const struct wr_stacks *stack
     }
 }
 
-/* Records are read once, and the processor's own prefetching stops at each page: without this, a
- * quarter fewer events a second. The address may lie behind the segment. */
-static inline void prefetch_ahead(const unsigned char *stack, uint32_t stride)
-{
-    uintptr_t at = (uintptr_t)stack + RECORDS_AHEAD * stride;
-    __builtin_prefetch((const void *)at);
-    __builtin_prefetch((const void *)(at + WR_LINE));
-}
-
 /* wr_stacks_known(). As slot_find(), which is called only if two stacks share a head; what the loop needs
- * is in registers, so that no store to `ids` may change it. */
+ * is in registers, so that no store to `codes` may change it. */
 WR_INLINE uint32_t known(const struct wr_stacks *stacks, const unsigned char *stack, uint32_t bytes,
-                         uint32_t stride, uint32_t count, uint32_t *ids)
+                         uint32_t stride, uint32_t count, uint32_t *codes)
 {
     const struct wr_stack_slot *slots = stacks->slots, *slot;
     const unsigned char *store = stacks->store;
     uint32_t mask = stacks->slot_count - 1, i;
     for (i = 0; i < count; i++, stack += stride) {
-        prefetch_ahead(stack, stride);
         uint64_t head = wr_record_stack_head(stack);
         for (uint32_t place = place_of(head); (slot = &slots[place & mask])->head != head; place++)
             if (slot->head == 0)
@@ -123,17 +112,17 @@ WR_INLINE uint32_t known(const struct wr_stacks *stacks, const unsigned char *st
             if (slot->head == 0)
                 return i;
         }
-        ids[i] = slot->id;
+        codes[i] = slot->code;
     }
     return i;
 }
 
 uint32_t wr_stacks_known(const struct wr_stacks *stacks, const unsigned char *stack, uint32_t bytes,
-                         uint32_t stride, uint32_t count, uint32_t *ids)
+                         uint32_t stride, uint32_t count, uint32_t *codes)
 {
     /* Two loops, one of them without the test of the length. */
-    return bytes >= 32 ? known(stacks, stack, bytes, stride, count, ids)
-                       : known(stacks, stack, bytes, stride, count, ids);
+    return bytes >= 32 ? known(stacks, stack, bytes, stride, count, codes)
+                       : known(stacks, stack, bytes, stride, count, codes);
 }
 
 static bool has_room(const struct wr_stacks *stacks, uint32_t bytes)
@@ -146,7 +135,8 @@ static bool has_room(const struct wr_stacks *stacks, uint32_t bytes)
 static void slot_fill(struct wr_stacks *stacks, struct wr_stack_slot *slot,
                       const unsigned char *stack, uint32_t bytes)
 {
-    *slot = (struct wr_stack_slot){wr_record_stack_head(stack), ++stacks->last_id, stacks->stored};
+    uint32_t code = wr_nettrace_stack_code(++stacks->last_id);
+    *slot = (struct wr_stack_slot){wr_record_stack_head(stack), code, stacks->stored};
     memcpy(stacks->store + stacks->stored, addresses_of(stack), bytes);
     stacks->stored += bytes;
     stacks->used++;
@@ -159,16 +149,16 @@ uint32_t wr_stacks_find(struct wr_stacks *stacks, const unsigned char *stack, ui
     if (!stacks->slots)
         return ++stacks->last_id;
     struct wr_stack_slot *slot = slot_find(stacks, stack, bytes);
-    *is_new = slot->id == 0;
-    if (slot->id)
-        return slot->id;
+    *is_new = slot->head == 0;
+    if (slot->head)
+        return wr_nettrace_stack_id(slot->code);
     if (!has_room(stacks, bytes)) {
         stacks->was_full = true;
         slots_clear(stacks);
         slot = slot_find(stacks, stack, bytes);
     }
     slot_fill(stacks, slot, stack, bytes);
-    return slot->id;
+    return stacks->last_id;
 }
 
 uint32_t wr_stacks_add(struct wr_stacks *stacks, const unsigned char *stack, uint32_t bytes,
@@ -177,7 +167,7 @@ uint32_t wr_stacks_add(struct wr_stacks *stacks, const unsigned char *stack, uin
     uint32_t i = 0;
     for (; i < count && has_room(stacks, bytes); i++, stack += stride) {
         struct wr_stack_slot *slot = slot_find(stacks, stack, bytes);
-        if (slot->id)
+        if (slot->head)
             break;
         slot_fill(stacks, slot, stack, bytes);
     }

@@ -18,8 +18,8 @@
 
 struct wr_stack_slot {
     uint64_t head; /* of the stack's record; 0: the slot is free */
-    uint32_t id;
-    uint32_t at; /* in the store */
+    uint32_t code; /* of its id: see nettrace/writer.h */
+    uint32_t at;   /* in the store */
 };
 
 struct wr_stacks {
@@ -43,10 +43,10 @@ void wr_stacks_release(struct wr_stacks *stacks);
 /* The id of a stack, from 1. `is_new`: the stream does not have it. */
 uint32_t wr_stacks_find(struct wr_stacks *stacks, const unsigned char *stack, uint32_t bytes,
                         bool *is_new);
-/* Of `count` stacks, one every `stride` bytes: finds the ids of the first ones that
+/* Of `count` stacks, one every `stride` bytes: finds the codes of the ids of the first ones that
  * the stream has, and returns how many. */
 uint32_t wr_stacks_known(const struct wr_stacks *stacks, const unsigned char *stack, uint32_t bytes,
-                         uint32_t stride, uint32_t count, uint32_t *ids);
+                         uint32_t stride, uint32_t count, uint32_t *codes);
 /* Remembers the first of these stacks, up to one that the stream has or that there is no memory for, and
  * returns how many. Their ids follow the last one. */
 uint32_t wr_stacks_add(struct wr_stacks *stacks, const unsigned char *stack, uint32_t bytes,

@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include "event/with.h"
 #include "lane/record.h"
+#include "nettrace/writer.h"
 #include "session/stacks.h"
 
 #define CONTEXT_EVENTS(EVENT, P)                                                   \
@@ -521,7 +522,7 @@ static void test_bound(void **state)
 static void check_length(struct wr_stacks *stacks, uint32_t length)
 {
     static uint64_t records[LENGTH_MAX + 3][1 + LENGTH_MAX];
-    uint32_t bytes = length * 8, ids[LENGTH_MAX + 3];
+    uint32_t bytes = length * 8, codes[LENGTH_MAX + 3];
     memset(records, 0, sizeof records);
     for (uint32_t i = 0; i < length + 3; i++)
         records[i][0] = UINT64_C(7) << WR_RECORD_STACK_HASH_SHIFT | length;
@@ -531,10 +532,10 @@ static void check_length(struct wr_stacks *stacks, uint32_t length)
     assert_int_equal(wr_stacks_add(stacks, (void *)records, bytes, sizeof records[0], length + 3),
                      length + 1);
     assert_int_equal(
-        wr_stacks_known(stacks, (void *)records, bytes, sizeof records[0], length + 3, ids),
+        wr_stacks_known(stacks, (void *)records, bytes, sizeof records[0], length + 3, codes),
         length + 2);
     for (uint32_t i = 0; i < length + 2; i++)
-        assert_int_equal(ids[i], i <= length ? i + 1 : length + 1);
+        assert_int_equal(wr_nettrace_stack_id(codes[i]), i <= length ? i + 1 : length + 1);
 }
 
 /* A stack with another address, or with two that have changed places, is looked for elsewhere. */
@@ -572,13 +573,30 @@ static void test_stacks_of_each_length(void **unused)
     wr_stacks_release(&stacks);
 }
 
+/* Payloads of every length behind a stack: all of it is copied, and at most seven bytes more. */
+static void test_payloads_of_each_length(void **unused)
+{
+    unsigned char from[512], to[512];
+    (void)unused;
+    for (uint32_t i = 0; i < sizeof from; i++)
+        from[i] = (unsigned char)(1 + i % 255);
+    for (uint32_t length = 0; length <= 300; length++) {
+        memset(to, 0, sizeof to);
+        wr_nettrace_copy_wide(to, from, length);
+        assert_memory_equal(to, from, length);
+        assert_int_equal(to[length + 7], 0);
+    }
+}
+
 /* --- Many stacks. ---------------------------------------------------------------------------- */
 
-#define FRAMES     8u
-#define BYTES_MAX  100u
-#define HELD_BYTES (5u << 20) /* the drain writes a point after 4 MiB of stream */
+#define FRAMES          8u
+#define BYTES_MAX       100u
+#define AGAIN_BYTES_MAX 16u        /* 8 of payload, and a header with an id of three bytes */
+#define HELD_BYTES      (5u << 20) /* the drain writes a point after 4 MiB of stream */
 
 struct many {
+    uint64_t distinct;              /* stacks, which come in turn */
     uint64_t count, held, held_max; /* bytes of stacks since the last point */
 };
 
@@ -596,7 +614,7 @@ static void check_stack(void *context, const struct wt_event *event)
         return;
     memcpy(&number, event->payload, sizeof number);
     assert_int_equal(number, many->count++);
-    stack_make(frames, number);
+    stack_make(frames, number % many->distinct);
     assert_int_equal(event->stack_size, sizeof frames);
     assert_memory_equal(event->stack, frames, sizeof frames);
     many->held += sizeof frames;
@@ -611,26 +629,26 @@ static void forget(void *context, const struct wt_point *point)
     many->held = 0;
 }
 
-/* Records `count` events, each with its own stack, and checks that all of them arrive. Returns how many
- * bytes of stacks a reader holds at the most. */
-static uint64_t held_of(struct weir_session_config config, uint64_t count)
+/* Records `count` events that have so many stacks in turn, and checks that all of them arrive. Returns how
+ * many bytes of stacks a reader holds at the most. */
+static uint64_t held_of(struct weir_session_config config, uint64_t count, uint64_t distinct)
 {
     config.mode = WEIR_MODE_BLOCK;
-    config.stack_bytes = WR_STACK_BYTES_MIN;
     config.flush_ms = 60000;
     struct weir_session *session = unit_start(&config);
     for (uint64_t number = 0; number < count; number++) {
         struct weir_context context = WEIR_CONTEXT_INIT;
         uint64_t frames[FRAMES];
-        stack_make(frames, number);
+        stack_make(frames, number % distinct);
         context.stack = frames;
         context.stack_count = FRAMES;
         assert_true(WEIR_EMIT_WITH(&context, Context, Work, number));
     }
-    struct many many = {0, 0, 0};
+    struct many many = {.distinct = distinct};
     assert_int_equal(weir_session_stop(session, NULL), WEIR_OK);
     /* 64 of addresses, 8 of payload, 4 of a size, and what a block of 16 has around it: 8 */
-    assert_in_range(unit_stats(session).bytes_sent, count * 64, count * BYTES_MAX);
+    assert_in_range(unit_stats(session).bytes_sent, distinct * 64,
+                    distinct * BYTES_MAX + (count - distinct) * AGAIN_BYTES_MAX);
     unit_read_memory(session, (struct wt_handlers){.event = check_stack, .point = forget}, &many);
     assert_int_equal(many.count, count);
     weir_session_destroy(session);
@@ -645,7 +663,20 @@ static void test_million(void **state)
     for (uint32_t i = 0; i < 2; i++) {
         struct weir_session_config config = config_of(formats[i]);
         config.memory_bytes_max = 1u << 30;
-        assert_in_range(held_of(config, STACKS), 1, HELD_BYTES);
+        config.stack_bytes = WR_STACK_BYTES_MIN;
+        assert_in_range(held_of(config, STACKS, STACKS), 1, HELD_BYTES);
+    }
+}
+
+/* Ids of one, two and three bytes, each written once and used again. */
+static void test_stacks_come_again(void **state)
+{
+    (void)state;
+    for (uint32_t i = 0; i < 2; i++) {
+        struct weir_session_config config = config_of(formats[i]);
+        config.budget_bytes = 8u << 20;
+        config.stack_bytes = 8u << 20;
+        assert_int_equal(held_of(config, 40000, 20000), 40000 * 8 * FRAMES);
     }
 }
 
@@ -656,7 +687,8 @@ static void test_full_table_makes_a_point(void **state)
     struct weir_session_config config = config_of(0);
     (void)state;
     config.budget_bytes = 64u << 10;
-    assert_in_range(held_of(config, 10000), 1, WR_STACK_BYTES_MIN + config.budget_bytes);
+    config.stack_bytes = WR_STACK_BYTES_MIN;
+    assert_in_range(held_of(config, 10000, 10000), 1, WR_STACK_BYTES_MIN + config.budget_bytes);
 }
 
 int main(void)
@@ -674,7 +706,9 @@ int main(void)
         cmocka_unit_test(test_bound),
         cmocka_unit_test(test_heads),
         cmocka_unit_test(test_stacks_of_each_length),
+        cmocka_unit_test(test_payloads_of_each_length),
         cmocka_unit_test(test_million),
+        cmocka_unit_test(test_stacks_come_again),
         cmocka_unit_test(test_full_table_makes_a_point),
         cmocka_unit_test(test_hook_is_not_called),
         cmocka_unit_test(test_hook_of_a_later_definition),
