@@ -1,7 +1,6 @@
 /*
- * The slow paths of an event: a thread's first event, several sessions, a full segment, a nested
- * event, the rundown, and every event of a process without membarrier or without an invariant
- * counter.
+ * The slow paths of an event: a thread's first event, a full segment, a context, a nested event, the
+ * rundown, and every event of a process without membarrier or without an invariant counter.
  */
 #include "event/event.h"
 
@@ -15,20 +14,6 @@
 #include "lane/lane_write.h"
 #include "os/clock.h"
 #include "os/os.h"
-
-static uint64_t mask_load(const struct weir_event *event)
-{
-    /* edges ENABLE.acquire, QUIESCE */
-    return wr_mask_load_seq_cst(&event->enabled);
-}
-
-/* Call this only after a mask has been loaded: a mask that names a session with seq_cst pins
- * contains the marker. */
-static uint64_t marker(void)
-{
-    /* relaxed: edge ENABLE publishes it with the mask */
-    return wr_u64_load_relaxed(&wr_mask_marker);
-}
 
 /* Of these sessions, the one with this id; 0: all. Their slots keep their sessions while the thread
  * is inside its pin. */
@@ -45,8 +30,8 @@ static uint64_t only(uint64_t mask, uint64_t session_id)
 /* The sessions that want the event; of these, the one with this id; 0: all. */
 static uint64_t mask_of(const struct weir_event *event, uint64_t session_id)
 {
-    uint64_t mask = mask_load(event);
-    return only(mask & ~marker(), session_id);
+    uint64_t mask = wr_event_mask(event);
+    return only(mask & ~wr_event_marker(), session_id);
 }
 
 /* Does the slot's session still want an event that has waited? A stop that serves the threads that
@@ -183,7 +168,7 @@ static enum wr_room emit_to_lane(struct wr_lane *lane, struct attempt *attempt)
 static void pin_enter(struct wr_thread *thread)
 {
     wr_pin_enter_seq_cst(thread);
-    if (wr_clock.is_counter && (!wr_thread_fast || marker()))
+    if (wr_clock.is_counter && (!wr_thread_fast || wr_event_marker()))
         (void)wr_clock_ticks_ordered();
 }
 
@@ -289,7 +274,7 @@ static uint64_t where_it_must_wait(struct wr_thread *thread, uint64_t mask,
 static bool emit_in_turn(struct wr_thread *thread, uint64_t mask, struct attempt *attempt)
 {
     bool is_written = true;
-    for (; mask; mask = mask & (mask - 1) & mask_load(attempt->event))
+    for (; mask; mask = mask & (mask - 1) & wr_event_mask(attempt->event))
         is_written &= emit_to_slot(thread, (uint32_t)__builtin_ctzll(mask), attempt);
     return is_written;
 }
@@ -309,7 +294,7 @@ static bool emit_to_all(struct wr_thread *thread, uint64_t mask, struct attempt 
         last = where_it_must_wait(thread, blocking, attempt);
     is_written &= emit_in_turn(thread, blocking & ~last, attempt);
     if (last)
-        is_written &= emit_in_turn(thread, last & mask_load(attempt->event), attempt);
+        is_written &= emit_in_turn(thread, last & wr_event_mask(attempt->event), attempt);
     wr_self.pending = 0;
     return is_written;
 }
@@ -336,10 +321,8 @@ static uint64_t pin_again(struct wr_thread *thread, const struct weir_event *eve
     return mask_of(event, 0);
 }
 
-/* For the sessions that remain. `is_written`: the event is in others already. */
-WR_COLD static WR_NOINLINE bool emit_to_others(const struct weir_event *event, const void *payload,
-                                               uint64_t mask, struct wr_stamp stamp,
-                                               bool is_written)
+WR_COLD WR_NOINLINE bool wr_emit_to_others(const struct weir_event *event, const void *payload,
+                                           uint64_t mask, struct wr_stamp stamp, bool is_written)
 {
     struct wr_thread *thread = wr_self.thread;
     struct attempt attempt; /* not zeroed as a whole: it is large */
@@ -349,7 +332,7 @@ WR_COLD static WR_NOINLINE bool emit_to_others(const struct weir_event *event, c
     wr_self.patience_ns = WR_PATIENCE_NS;
     /* Again: a handler may have forked since, and the child's sessions are others. */
     wr_self.pending = mask & mask_of(event, 0);
-    if (WR_UNLIKELY(marker() != 0)) {
+    if (WR_UNLIKELY(wr_event_marker() != 0)) {
         wr_self.pending = pin_again(thread, event);
         wr_stamp_forget(&stamp);
         is_written = false;
@@ -360,177 +343,6 @@ WR_COLD static WR_NOINLINE bool emit_to_others(const struct weir_event *event, c
     wr_pin_leave_own(thread);
     leave();
     return is_written;
-}
-
-static WR_NOINLINE bool words_to_others(const struct weir_event *event, uint64_t a, uint64_t b,
-                                        uint64_t c, uint64_t d, uint64_t e, uint64_t mask,
-                                        uint64_t ticks)
-{
-    const uint64_t words[] = {a, b, c, d, e};
-    const struct wr_stamp stamp = {.ticks = ticks, .is_given = false};
-    return emit_to_others(event, words, mask, stamp, ticks != 0);
-}
-
-/* Drops the event if its lane has no segment and is known to get none yet. A small record fits into
- * every segment, so the loss has the cause that the lane recorded. */
-static WR_NOINLINE bool drop_at_once(struct wr_lane *lane, uint64_t bytes)
-{
-    if (wr_lane_end(lane) != 0 || bytes > WR_SEGMENT_BYTES_MIN - WR_SEGMENT_HEADER_BYTES ||
-        !(wr_turn_is_waiting(lane) || wr_buffers_skip(lane)))
-        return false;
-    wr_buffers_count_lost(lane, lane->skip_cause);
-    return true;
-}
-
-/* The words of a payload, as a constant that makes a loop into a line: 0 to 5, or one of these. */
-#define ANY_FIXED UINT32_MAX
-#define VARIABLE  (UINT32_MAX - 1)
-
-#define WORDS_MAX (WEIR_PACKED_BYTES_MAX_ / 8)
-#define UNREAD    ((struct wr_stamp){.ticks = 0, .is_given = false})
-
-/* What is the same in all sessions that get the event. */
-struct copy {
-    uint64_t header; /* without the time */
-    uint64_t bytes;  /* of the record */
-    const void *payload;
-    uint64_t word[WORDS_MAX];                     /* instead of the payload; kept in registers */
-    const struct wr_event_definition *definition; /* set if the payload is VARIABLE */
-    struct wr_payload_size size;                  /* likewise */
-};
-
-WR_INLINE void copy_begin(struct copy *copy, const struct weir_event *event, const void *payload,
-                          uint32_t words)
-{
-    copy->header = event->header;
-    copy->payload = payload;
-    copy->bytes = words <= WORDS_MAX ? WR_RECORD_HEADER_BYTES + 8 * words : event->record_bytes;
-    if (words != VARIABLE)
-        return;
-    copy->definition = wr_definition_of(event);
-    wr_payload_measure_steps(copy->definition, payload, &copy->size);
-    copy->header |= WR_RECORD_EXTENSION;
-    copy->bytes = copy->size.bytes <= WR_PAYLOAD_BYTES_MAX
-                      ? wr_record_bytes((uint32_t)copy->size.bytes, true)
-                      : WR_RECORD_BYTES_VARIABLE; /* finds no room */
-}
-
-WR_INLINE void copy_put_words(const struct copy *copy, unsigned char *record, uint32_t words)
-{
-    const unsigned char *payload = copy->payload;
-    uint64_t bytes = copy->bytes - WR_RECORD_HEADER_BYTES;
-    if (words == ANY_FIXED)
-        wr_words_copy_before(record + copy->bytes, payload + bytes, (int64_t)bytes);
-    else
-        for (uint32_t i = 0; i < words; i++)
-            memcpy(record + WR_RECORD_HEADER_BYTES + 8 * i, &copy->word[i], 8);
-}
-
-WR_INLINE void copy_put(const struct copy *copy, unsigned char *record, uint64_t ticks,
-                        uint32_t words)
-{
-    uint64_t header = copy->header | ticks;
-    memcpy(record, &header, sizeof header);
-    if (words != VARIABLE) {
-        copy_put_words(copy, record, words);
-        return;
-    }
-    memcpy(record + WR_RECORD_HEADER_BYTES, &copy->size.bytes, sizeof copy->size.bytes);
-    struct wr_record_out out = {.at = record + WR_RECORD_HEADER_BYTES + WR_RECORD_EXTENSION_BYTES};
-    wr_payload_put_steps(copy->definition, copy->payload, &copy->size, &out, false);
-}
-
-/* Writes the event to the lane if its segment has room; otherwise does nothing. */
-WR_INLINE bool copy_write(const struct copy *copy, struct wr_lane *lane, struct wr_stamp *stamp,
-                          uint32_t words)
-{
-    uint64_t commit;
-    struct wr_segment *segment;
-    uint32_t end = wr_lane_end(lane);
-    if (WR_UNLIKELY(!end || !wr_lane_fits(lane, end, copy->bytes, &segment, &commit)))
-        return false;
-    if (!stamp->is_given && stamp->ticks == 0)
-        stamp->ticks = wr_clock_counter();
-    uint64_t since = stamp->ticks - (stamp->is_given ? segment->given_base : segment->base_ticks);
-    if (WR_UNLIKELY(since > WR_RECORD_TICK_MAX))
-        return false;
-    copy_put(copy, wr_segment_cursor(segment, commit),
-             since | (stamp->is_given ? WR_RECORD_IS_GIVEN : 0), words);
-    wr_segment_commit(segment, commit, copy->bytes);
-    return true;
-}
-
-/* Writes the event to the sessions whose lanes have room, and drops it where the lane is known to
- * get none. Nothing waits, and no lane changes its segment. Returns the sessions that remain. */
-WR_INLINE uint64_t emit_at_once(struct wr_thread *thread, uint64_t mask, const struct copy *copy,
-                                struct wr_stamp *stamp, bool *is_written, uint32_t words)
-{
-    const struct wr_ptr *lanes = wr_thread_lane(thread, 0);
-    uint64_t left = 0;
-    for (uint64_t next; mask; mask = next) {
-        next = mask & (mask - 1);
-        /* relaxed: only this thread stores it while its pin is odd */
-        struct wr_lane *lane = wr_ptr_load_relaxed(&lanes[(uint32_t)__builtin_ctzll(mask)]);
-        if (WR_UNLIKELY(!lane || !copy_write(copy, lane, stamp, words))) {
-            if (!lane || !drop_at_once(lane, copy->bytes)) {
-                left |= mask ^ next;
-                continue;
-            }
-            *is_written = false;
-        }
-        /* After a jump, weir_thread_reset() finds the event pending or written. The last bit stays
-         * until the pin is left: without any, the jump would be one out of the fast path. */
-        wr_compiler_barrier();
-        if (left | next)
-            wr_self.pending = left | next;
-    }
-    return left;
-}
-
-/* Of at most WORDS_MAX words and an unread stamp, or of the payload. `stamp`: constant, apart from
- * the ticks of one that is given. */
-WR_INLINE bool emit_pinned(const struct weir_event *event, const void *payload,
-                           struct wr_stamp stamp, uint32_t words, uint64_t a, uint64_t b,
-                           uint64_t c, uint64_t d, uint64_t e)
-{
-    struct wr_thread *thread = wr_self.thread;
-    uint64_t mask = mask_load(event), wanted = mask;
-    bool is_written = mask != 0;
-    if (WR_LIKELY(mask != 0 && marker() == 0)) {
-        struct copy copy; /* not zeroed: it is large */
-        const uint64_t word[WORDS_MAX] = {a, b, c, d, e};
-        memcpy(copy.word, word, sizeof word);
-        wr_self.pending = mask;
-        wr_compiler_barrier(); /* a fault in the host's strings may jump */
-        copy_begin(&copy, event, payload, words);
-        mask = emit_at_once(thread, mask, &copy, &stamp, &is_written, words);
-    }
-    if (WR_UNLIKELY(mask != 0))
-        return (words <= WORDS_MAX
-                    ? words_to_others(event, a, b, c, d, e, mask, stamp.ticks)
-                    : emit_to_others(event, payload, mask, stamp,
-                                     stamp.is_given ? mask != wanted : stamp.ticks != 0)) &&
-               is_written;
-    wr_pin_leave_own(thread);
-    wr_compiler_barrier();
-    wr_self.pending = 0;
-    return is_written;
-}
-
-WR_NOINLINE bool wr_emit_pinned_slow(const struct weir_event *event, const void *payload)
-{
-    return event->record_bytes == WR_RECORD_BYTES_VARIABLE
-               ? emit_pinned(event, payload, UNREAD, VARIABLE, 0, 0, 0, 0, 0)
-               : emit_pinned(event, payload, UNREAD, ANY_FIXED, 0, 0, 0, 0, 0);
-}
-
-WR_NOINLINE bool wr_emit_at_pinned_slow(const struct weir_event *event, uint64_t stamp,
-                                        const void *payload)
-{
-    const struct wr_stamp given = {.ticks = stamp, .is_given = true};
-    return event->record_bytes == WR_RECORD_BYTES_VARIABLE
-               ? emit_pinned(event, payload, given, VARIABLE, 0, 0, 0, 0, 0)
-               : emit_pinned(event, payload, given, ANY_FIXED, 0, 0, 0, 0, 0);
 }
 
 /* --- Outside the pin. ------------------------------------------------------------------------ */
@@ -575,13 +387,13 @@ static bool emit_slow(const struct weir_event *event, const void *payload, struc
 
 WR_NOINLINE bool wr_emit_slow(const struct weir_event *event, const void *payload)
 {
-    return emit_slow(event, payload, UNREAD, 0, NULL);
+    return emit_slow(event, payload, WR_STAMP_UNREAD, 0, NULL);
 }
 
 WR_COLD bool wr_emit_extra(const struct weir_event *event, const void *payload,
                            const struct wr_extra *extra)
 {
-    return emit_slow(event, payload, UNREAD, 0, extra);
+    return emit_slow(event, payload, WR_STAMP_UNREAD, 0, extra);
 }
 
 WR_NOINLINE bool wr_emit_at_slow(const struct weir_event *event, uint64_t stamp,
@@ -593,7 +405,7 @@ WR_NOINLINE bool wr_emit_at_slow(const struct weir_event *event, uint64_t stamp,
 WR_COLD WEIR_API bool weir_session_emit(uint64_t session_id, const struct weir_event *event,
                                         const void *payload)
 {
-    return session_id != 0 && emit_slow(event, payload, UNREAD, session_id, NULL);
+    return session_id != 0 && emit_slow(event, payload, WR_STAMP_UNREAD, session_id, NULL);
 }
 
 /* --- Payloads in words. ---------------------------------------------------------------------- */
@@ -605,60 +417,11 @@ WR_NOINLINE bool wr_emit_words_slow(const struct weir_event *event, uint64_t a, 
     return wr_emit_slow(event, words);
 }
 
-WR_NOINLINE bool wr_emit_pinned_words0(const struct weir_event *event)
-{
-    return emit_pinned(event, NULL, UNREAD, 0, 0, 0, 0, 0, 0);
-}
-
-WR_NOINLINE bool wr_emit_pinned_words1(const struct weir_event *event, uint64_t a)
-{
-    return emit_pinned(event, NULL, UNREAD, 1, a, 0, 0, 0, 0);
-}
-
-WR_NOINLINE bool wr_emit_pinned_words2(const struct weir_event *event, uint64_t a, uint64_t b)
-{
-    return emit_pinned(event, NULL, UNREAD, 2, a, b, 0, 0, 0);
-}
-
-WR_NOINLINE bool wr_emit_pinned_words3(const struct weir_event *event, uint64_t a, uint64_t b,
-                                       uint64_t c)
-{
-    return emit_pinned(event, NULL, UNREAD, 3, a, b, c, 0, 0);
-}
-
-WR_NOINLINE bool wr_emit_pinned_words4(const struct weir_event *event, uint64_t a, uint64_t b,
-                                       uint64_t c, uint64_t d)
-{
-    return emit_pinned(event, NULL, UNREAD, 4, a, b, c, d, 0);
-}
-
-WR_NOINLINE bool wr_emit_pinned_words5(const struct weir_event *event, uint64_t a, uint64_t b,
-                                       uint64_t c, uint64_t d, uint64_t e)
-{
-    return emit_pinned(event, NULL, UNREAD, 5, a, b, c, d, e);
-}
-
 WR_NOINLINE bool wr_emit_words_at_slow(const struct weir_event *event, uint64_t stamp, uint64_t a,
                                        uint64_t b, uint64_t c, uint64_t d)
 {
     const uint64_t words[] = {a, b, c, d};
     return wr_emit_at_slow(event, stamp, words);
-}
-
-WR_NOINLINE bool wr_emit_words_at_pinned_slow(const struct weir_event *event, uint64_t stamp,
-                                              uint64_t a, uint64_t b, uint64_t c, uint64_t d)
-{
-    const uint64_t words[] = {a, b, c, d};
-    return wr_emit_at_pinned_slow(event, stamp, words);
-}
-
-/* The record is copied first: its segment may be the drain's before the payload is written. */
-WR_NOINLINE bool wr_emit_record_slow(const struct weir_event *event, const unsigned char *record)
-{
-    uint64_t words[WEIR_PACKED_BYTES_MAX_ / 8];
-    for (uint32_t at = WR_RECORD_HEADER_BYTES; at < event->record_bytes; at += 8)
-        memcpy((unsigned char *)words + at - WR_RECORD_HEADER_BYTES, record + at, 8);
-    return wr_emit_pinned_slow(event, words);
 }
 
 WEIR_API enum weir_loss weir_last_loss(void)
@@ -673,7 +436,8 @@ const unsigned char wr_payload_mismatch;
 WR_COLD bool wr_emit_mismatch(const struct weir_event *event)
 {
     if (wr_self.capture)
-        return wr_self.capture(wr_self.capture_context, event, &wr_payload_mismatch, &UNREAD);
+        return wr_self.capture(wr_self.capture_context, event, &wr_payload_mismatch,
+                               &WR_STAMP_UNREAD);
     if (wr_self_is_inside())
         return emit_nested(event, 0);
     wr_self_enter();

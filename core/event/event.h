@@ -95,6 +95,21 @@ static inline void wr_event_enable(struct weir_event *event, uint64_t mask)
  * be trusted, leaves the event to the slow path, which enters a seq_cst pin. */
 extern struct wr_u64 wr_mask_marker;
 
+/* Inside the pin: the sessions that want the event. */
+static inline uint64_t wr_event_mask(const struct weir_event *event)
+{
+    /* edges ENABLE.acquire, QUIESCE */
+    return wr_mask_load_seq_cst(&event->enabled);
+}
+
+/* Call this only after a mask has been loaded: a mask that names a session with seq_cst pins
+ * contains the marker. */
+static inline uint64_t wr_event_marker(void)
+{
+    /* relaxed: edge ENABLE publishes it with the mask */
+    return wr_u64_load_relaxed(&wr_mask_marker);
+}
+
 /* The ids of the sessions in the slots, from before their bits are in any mask. */
 extern struct wr_u64 wr_slot_ids[WR_SESSIONS_MAX];
 
@@ -221,6 +236,7 @@ struct wr_stamp {
     uint64_t ticks;
     bool is_given; /* it is the caller's */
 };
+#define WR_STAMP_UNREAD ((struct wr_stamp){.ticks = 0, .is_given = false})
 
 /* Continues with an event whose record does not fit, or has no fixed size, in the room that its
  * lane's segment has. Pinned. */
@@ -254,6 +270,9 @@ bool wr_emit_words_at_pinned_slow(const struct weir_event *event, uint64_t stamp
                                   uint64_t b, uint64_t c, uint64_t d);
 /* For words that are stored in `record` already, which is not committed. Pinned. */
 bool wr_emit_record_slow(const struct weir_event *event, const unsigned char *record);
+/* Those in `mask` have not got the event yet. `is_written`: all others that want it have it. */
+bool wr_emit_to_others(const struct weir_event *event, const void *payload, uint64_t mask,
+                       struct wr_stamp stamp, bool is_written);
 
 /* Counts an event whose values do not match its schema as lost, in each session that wants it, as
  * the event's other losses are counted. False. */
