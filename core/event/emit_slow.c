@@ -238,7 +238,7 @@ static bool emit_to_slot(struct wr_thread *thread, uint32_t slot, struct attempt
 
 /* So that the stamp, which is not read yet, is later than all lanes. A lane that cannot be attached is
  * tried again where its loss is counted. */
-static void attach_to_all(struct wr_thread *thread, uint64_t mask)
+static WR_NOINLINE void attach_to_all(struct wr_thread *thread, uint64_t mask)
 {
     for (; mask; mask &= mask - 1)
         (void)wr_buffers_lane(thread, (uint32_t)__builtin_ctzll(mask));
@@ -299,6 +299,44 @@ static bool emit_to_all(struct wr_thread *thread, uint64_t mask, struct attempt 
     return is_written;
 }
 
+/* Writes the event to a lane whose segment has room, as nearly all have; otherwise does nothing. */
+WR_INLINE bool write_at_once(struct wr_lane *lane, struct attempt *attempt)
+{
+    uint64_t commit, flags = wr_with_flags(&attempt->with, lane->buffers->has_stacks);
+    if (attempt->stamp.is_given || attempt->size.bytes > WR_PAYLOAD_BYTES_MAX || lane->is_borrowed)
+        return false;
+    struct wr_segment *segment = wr_lane_room(lane, record_bytes(attempt, flags), &commit);
+    if (!segment)
+        return false;
+    if (attempt->stamp.ticks == 0)
+        attempt->stamp.ticks = wr_clock_ticks();
+    if (!wr_stamp_is_in_time(segment, &attempt->stamp, commit))
+        return false;
+    wr_record_write(segment, commit, attempt->definition, attempt->payload, &attempt->size,
+                    &attempt->with, flags, &attempt->stamp);
+    return true;
+}
+
+/* emit_to_all() where nothing has to wait and no lane changes its segment. Returns the sessions that
+ * remain. */
+WR_INLINE uint64_t write_to_all_at_once(struct wr_thread *thread, uint64_t mask,
+                                        struct attempt *attempt)
+{
+    uint64_t left = 0;
+    if (WR_UNLIKELY(attempt->stamp.ticks == 0 && (mask & (mask - 1))))
+        attach_to_all(thread, mask);
+    for (; mask; mask &= mask - 1) {
+        uint32_t slot = (uint32_t)__builtin_ctzll(mask);
+        /* relaxed: only this thread stores it while its pin is odd */
+        struct wr_lane *lane = wr_ptr_load_relaxed(wr_thread_lane(thread, slot));
+        if (lane && write_at_once(lane, attempt))
+            wr_self.pending &= ~(UINT64_C(1) << slot);
+        else
+            left |= mask & -mask;
+    }
+    return left;
+}
+
 /* Leaves the library. A thread that DROP has refused writes nothing until the drain has run, so it
  * offers the drain its processor. It does so outside its pin, for which a stop would wait. */
 static void leave(void)
@@ -351,8 +389,8 @@ static bool emit_entered(const struct weir_event *event, const void *payload, st
                          uint64_t session_id, const struct wr_extra *extra)
 {
     wr_self.patience_ns = WR_PATIENCE_NS;
-    struct wr_thread *thread = wr_thread_attach();
-    if (!thread) {
+    struct wr_thread *thread = wr_self.thread;
+    if (!thread && !(thread = wr_thread_attach())) {
         for (uint64_t mask = mask_of(event, session_id); mask; mask &= mask - 1)
             lose_unattributed((uint32_t)__builtin_ctzll(mask));
         return false;
@@ -363,7 +401,8 @@ static bool emit_entered(const struct weir_event *event, const void *payload, st
     if (wr_self.pending) {
         struct attempt attempt;
         attempt_begin(&attempt, event, payload, stamp, extra);
-        is_written = emit_to_all(thread, wr_self.pending, &attempt);
+        uint64_t left = write_to_all_at_once(thread, wr_self.pending, &attempt);
+        is_written = !left || emit_to_all(thread, left, &attempt);
     }
     wr_pin_leave_own(thread);
     return is_written;

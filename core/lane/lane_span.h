@@ -45,7 +45,13 @@ WR_INLINE void wr_record_put(struct wr_record_out *out, const void *bytes, uint3
 {
     const unsigned char *from = bytes;
     uint32_t room = (uint32_t)(out->end - out->at);
-    while (WR_UNLIKELY(count > room)) {
+    if (WR_LIKELY(count <= room)) {
+        wr_data_written(out->at, count);
+        memcpy(out->at, from, count); /* of a constant length where it is one */
+        out->at += count;
+        return;
+    }
+    while (count > room) {
         wr_data_written(out->at, room);
         /* NOLINTNEXTLINE(clang-analyzer-core.NonNullParamChecker): the caller sets it */
         memcpy(out->at, from, room);
