@@ -35,8 +35,8 @@ WR_INLINE void wr_lines_ask(const unsigned char *record)
     __builtin_prefetch((const void *)((uintptr_t)record + WR_LINES_AHEAD));
 }
 
-/* The same for all pairs of a record that may be long: with 1 KB, 1.4 to 2 times the events a second. Both
- * lines of the first pair, where most records end, so that for these there is no loop. */
+/* The same for all pairs of a record that may be long: with 1 KB, 1.4 to 2 times the events a second. It asks
+ * for both lines of the first pair, since the second one of a pair comes later. Most records end there. */
 WR_INLINE void wr_lines_ask_all(const unsigned char *record, uint32_t bytes)
 {
     wr_lines_ask(record);

@@ -6,9 +6,7 @@
 
 #include <string.h>
 #include "buffers/buffers.h"
-#include "buffers/mode_drop.h"
 #include "event/hooks.h"
-#include "event/payload.h"
 #include "event/stamp.h"
 #include "event/with.h"
 #include "lane/lane_write.h"
@@ -303,7 +301,8 @@ static bool emit_to_all(struct wr_thread *thread, uint64_t mask, struct attempt 
 WR_INLINE bool write_at_once(struct wr_lane *lane, struct attempt *attempt)
 {
     uint64_t commit, flags = wr_with_flags(&attempt->with, lane->buffers->has_stacks);
-    if (attempt->stamp.is_given || attempt->size.bytes > WR_PAYLOAD_BYTES_MAX || lane->is_borrowed)
+    WR_CHECK(!lane->is_borrowed);
+    if (attempt->stamp.is_given || attempt->size.bytes > WR_PAYLOAD_BYTES_MAX)
         return false;
     struct wr_segment *segment = wr_lane_room(lane, record_bytes(attempt, flags), &commit);
     if (!segment)

@@ -236,8 +236,8 @@ static inline void wr_nettrace_run_add(struct wr_nettrace_run *run, uint64_t tic
     run->out += payload_bytes;
 }
 
-/* wr_nettrace_copy() where most payloads have 16 to 32 bytes: two steps, which overlap. In the loop of plain
- * events it was slower. */
+/* The same as wr_nettrace_copy(). Payloads of 16 to 32 bytes, which most are, take two steps, which overlap. The
+ * loop of plain events was slower with it. */
 static inline void wr_nettrace_copy_wide(unsigned char *to, const unsigned char *from,
                                          uint32_t bytes)
 {
@@ -257,9 +257,9 @@ static inline void wr_nettrace_copy_wide(unsigned char *to, const unsigned char 
 #define WR_NETTRACE_HAS_STACK_ID    0x08u /* a flag of an event's header */
 #define WR_NETTRACE_STACK_BYTES_MAX 5u    /* a varint of 32 bits */
 
-/* The id of a stack as it stands in an event's header, so that an event need not encode it: the flags, the id
- * in one or two bytes, and in the high byte how many bytes that is. An id that takes more than two has the
- * high bit instead; it has 31 bits, since a point comes, and ids begin anew, long before. */
+/* The id of a stack as it stands in an event's header, so that an event need not encode it: the flags in the
+ * low byte, then the id in one or two bytes, and in the high byte how many bytes these are, two or three. An
+ * id that takes more has the high bit instead; it has 31 bits, since a point comes, and ids begin anew, long before. */
 #define WR_NETTRACE_STACK_LONG (1u << 31)
 
 static inline uint32_t wr_nettrace_stack_code(uint32_t id)

@@ -573,6 +573,21 @@ static void test_stacks_of_each_length(void **unused)
     wr_stacks_release(&stacks);
 }
 
+/* The code of an id is what an event's header has for it. */
+static void test_stack_codes(void **unused)
+{
+    static const uint32_t ids[] = {0, 1, 127, 128, 16383, 16384, 1u << 21, INT32_MAX};
+    (void)unused;
+    for (uint32_t i = 0; i < sizeof ids / sizeof ids[0]; i++) {
+        unsigned char expected[8] = {WR_NETTRACE_HAS_STACK_ID}, found[8];
+        uint32_t code = wr_nettrace_stack_code(ids[i]);
+        size_t bytes = (size_t)(wr_nettrace_varint(expected + 1, ids[i]) - expected);
+        assert_int_equal(wr_nettrace_stack_put(found, code) - found, bytes);
+        assert_memory_equal(found, expected, bytes);
+        assert_int_equal(wr_nettrace_stack_id(code), ids[i]);
+    }
+}
+
 /* Payloads of every length behind a stack: all of it is copied, and at most seven bytes more. */
 static void test_payloads_of_each_length(void **unused)
 {
@@ -597,7 +612,7 @@ static void test_payloads_of_each_length(void **unused)
 
 struct many {
     uint64_t distinct;              /* stacks, which come in turn */
-    uint64_t count, held, held_max; /* bytes of stacks since the last point */
+    uint64_t count, held, held_max; /* bytes of the events' stacks since the last point */
 };
 
 static void stack_make(uint64_t *frames, uint64_t number)
@@ -630,7 +645,7 @@ static void forget(void *context, const struct wt_point *point)
 }
 
 /* Records `count` events that have so many stacks in turn, and checks that all of them arrive. Returns how
- * many bytes of stacks a reader holds at the most. */
+ * many bytes of stacks the events between two points have at the most. */
 static uint64_t held_of(struct weir_session_config config, uint64_t count, uint64_t distinct)
 {
     config.mode = WEIR_MODE_BLOCK;
@@ -668,7 +683,7 @@ static void test_million(void **state)
     }
 }
 
-/* Ids of one, two and three bytes, each written once and used again. */
+/* Ids of one, two and three bytes, used again: there is no point between, so that they count up to 20,000. */
 static void test_stacks_come_again(void **state)
 {
     (void)state;
@@ -706,6 +721,7 @@ int main(void)
         cmocka_unit_test(test_bound),
         cmocka_unit_test(test_heads),
         cmocka_unit_test(test_stacks_of_each_length),
+        cmocka_unit_test(test_stack_codes),
         cmocka_unit_test(test_payloads_of_each_length),
         cmocka_unit_test(test_million),
         cmocka_unit_test(test_stacks_come_again),

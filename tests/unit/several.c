@@ -22,7 +22,7 @@ __thread uint64_t moved_clock_readings;
 #define SEGMENT      4096u
 #define SEGMENTS     16u
 #define SESSIONS_MAX 8
-#define EVENTS       20000u /* 480 kB: of a healthy session's budget, too little to wake its drain */
+#define EVENTS       20000u /* 720 kB: of a healthy session's budget, too little to wake its drain */
 #define BUDGET       (UINT64_C(4) << 20)
 
 /* --- What a stream has. ---------------------------------------------------------------------- */
@@ -136,6 +136,20 @@ static void emit_nothing(uint64_t number)
     assert_true(WEIR_EMIT(Unit, Plain));
 }
 
+static const struct weir_guid activity = {{1, 2, 3}};
+
+static bool emit_in_activity(uint64_t number)
+{
+    struct weir_context context = WEIR_CONTEXT_INIT;
+    context.activity_id = &activity;
+    return WEIR_EMIT_WITH(&context, Unit, Pair, number, 2);
+}
+
+static void emit_context(uint64_t number)
+{
+    assert_true(emit_in_activity(number));
+}
+
 static void emit_text(uint64_t number)
 {
     (void)number;
@@ -161,7 +175,7 @@ static void count_one(void (*emit)(uint64_t number), uint64_t number)
 static void count_with(const char *modes)
 {
     static void (*const emits[])(uint64_t number) = {emit_nothing, emit_words, emit_from_memory,
-                                                     emit_text, emit_bytes};
+                                                     emit_context, emit_text,  emit_bytes};
     struct weir_session *sessions[SESSIONS_MAX];
     size_t count = strlen(modes);
     for (size_t i = 0; i < count; i++)
@@ -214,7 +228,7 @@ static void test_stuck_in_drop(void **state)
                         *after = start_healthy(WEIR_MODE_BLOCK);
     uint64_t written = 0;
     for (uint64_t i = 0; i < EVENTS; i++)
-        written += WEIR_EMIT(Unit, Pair, i, 2);
+        written += i % 2 ? WEIR_EMIT(Unit, Pair, i, 2) : emit_in_activity(i);
     struct weir_counts counts = unit_counts(stuck);
     assert_int_equal(counts.attempted, EVENTS);
     assert_int_equal(counts.written, written);
