@@ -316,8 +316,9 @@ static bool overwrite_once(const struct setting *setting, bool is_last)
 static void overwrite_run(const struct setting *setting)
 {
     int left = OVERWRITE_RUNS;
-    while (left > 0 && !overwrite_once(setting, left == 1))
-        left--;
+    while (!overwrite_once(setting, left == 1) && --left > 0)
+        fprintf(stderr, "%s, OVERWRITE: a thread was passed over more than %u times; again\n",
+                setting->name, PASSED_MAX);
 }
 
 /* A strategy without an order promises no thread its share. */

@@ -143,16 +143,17 @@ static void store(uint64_t *word, uint64_t value)
 }
 
 /* A flight recorder loses an event if a thread that holds its lock has not run for a millisecond:
- * as NO_SEGMENT while the thread has not held a segment yet. */
+ * as NO_SEGMENT if the thread has not held a segment yet. */
 static void emit_one(struct hs_emitter *emitter, enum hs_shape shape)
 {
     if (hs_emit(emitter, shape))
         return;
     enum weir_loss loss = weir_last_loss();
-    hs_check(run.mode == WEIR_MODE_OVERWRITE &&
-                 (loss == WEIR_LOSS_FULL || loss == WEIR_LOSS_NO_SEGMENT),
-             "emitter %u: event %llu was lost: %s", emitter->index, (ull)emitter->attempts,
-             weir_loss_name(loss));
+    hs_check(
+        run.mode == WEIR_MODE_OVERWRITE &&
+            (loss == WEIR_LOSS_FULL || (loss == WEIR_LOSS_NO_SEGMENT && emitter->written == 0)),
+        "emitter %u: event %llu was lost: %s", emitter->index, (ull)emitter->attempts,
+        weir_loss_name(loss));
     __atomic_fetch_add(&order.lost, 1, __ATOMIC_ACQ_REL);
 }
 
