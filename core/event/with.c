@@ -5,9 +5,8 @@
 #define FACTOR UINT64_C(0x9E3779B97F4A7C15)
 #define OTHER  UINT64_C(0xC2B2AE3D27D4EB4F)
 
-/* Two sums of products, so that half of the addresses do not wait
- * for the other half. Not FACTOR again at the end: then two neighbouring addresses could change places
- * and leave the hash as it is. */
+/* Two sums, of the addresses at even and at odd places, so that neither waits for the other. FACTOR does not
+ * join them: then two neighbouring addresses could change places and leave the hash as it is. */
 uint64_t wr_with_stack_head(const uint64_t *stack, uint32_t count)
 {
     uint64_t even = 0, odd = 0;

@@ -644,8 +644,8 @@ static void forget(void *context, const struct wt_point *point)
     many->held = 0;
 }
 
-/* Records `count` events that have so many stacks in turn, and checks that all of them arrive. Returns how
- * many bytes of stacks the events between two points have at the most. */
+/* Records `count` events, which have `distinct` stacks by turns, and checks that all of them arrive. Returns
+ * the most bytes that the stacks of the events between two points have. */
 static uint64_t held_of(struct weir_session_config config, uint64_t count, uint64_t distinct)
 {
     config.mode = WEIR_MODE_BLOCK;
