@@ -190,12 +190,14 @@ WR_COLD static enum wr_waited wait_here(struct wr_lane *lane)
     wr_self.parked_in = buffers;
     enum wr_waited waited = wr_gate_wait(&buffers->gate, waiter, deadline_of(place));
     if (buffers->on_park) {
-        /* Without a grant, the units belong to whoever finds that the waiter has LEFT. */
-        uint64_t units = waited == WR_WAITED_GRANTED ? waiter->unit_count : 0;
+        /* Without a grant, the units and the number of the grant belong to whoever finds that the
+         * waiter has LEFT. */
+        bool is_granted = waited == WR_WAITED_GRANTED;
+        uint64_t units = is_granted ? waiter->unit_count : 0;
         struct weir_park park = {.size = sizeof park,
                                  .parked_ns = waiter->parked_ns,
                                  .queue_number = waiter->queue_number,
-                                 .grant_number = waiter->grant_number,
+                                 .grant_number = is_granted ? waiter->grant_number : 0,
                                  .grant_bytes = units * buffers->segment_bytes};
         buffers->on_park(buffers->on_park_context, &park);
     }

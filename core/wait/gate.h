@@ -89,7 +89,8 @@ struct wr_waiter {
     bool is_swept;                     /* LOCK(gate): was outside at the last sweep, too */
     bool may_spin;                     /* its own: was the head when it parked, and no thread ran */
     uint64_t queue_number;             /* its place among all waits of the gate, from 1 */
-    uint64_t grant_number;  /* its place among all grants to waiters, from 1; 0: none yet */
+    uint64_t grant_number;  /* its place among all grants to waiters, from 1; 0: none yet; the
+                             * granter's, if its thread has LEFT */
     uint64_t parked_at_ns;  /* monotonic */
     uint64_t parked_ns;     /* length of the last wait, once it is over */
     uint64_t granted_at_ns; /* for RELAY; written before GRANT */

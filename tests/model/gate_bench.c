@@ -57,6 +57,13 @@ static void take_all(void)
     wr_gate_rest(gate, waiter, UINT64_MAX);
 }
 
+/* What it is told is read from the waiter, which others may still use if its thread has LEFT. */
+static void on_park(void *context, const struct weir_park *park)
+{
+    (void)context;
+    model_check((park->grant_number != 0) == (park->grant_bytes != 0));
+}
+
 void gate_prepare(enum weir_wake wake, uint32_t flags, uint32_t grant, uint32_t askers)
 {
     memset(&gate_bench, 0, sizeof gate_bench);
@@ -73,6 +80,7 @@ void gate_prepare(enum weir_wake wake, uint32_t flags, uint32_t grant, uint32_t 
                                          .grant_bytes = grant * buffers->segment_bytes};
     buffers->mode = &wr_mode_block;
     buffers->mode->init(buffers, &config);
+    buffers->on_park = on_park;
     if (wake == WEIR_WAKE_RELAY)
         wr_gate_ablate(&buffers->gate, flags);
     for (uint32_t i = 0; i < askers; i++)
