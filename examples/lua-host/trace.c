@@ -37,18 +37,25 @@ static uint32_t sessions_list(struct weir_session_info *infos)
     return weir_session_list(&table) == WEIR_OK ? table.session_count : 0;
 }
 
+/* A session that is no longer there was destroyed by its owner, to whom the stop has said whether
+ * the trace is whole. */
+static void stop_other(uint64_t id)
+{
+    struct weir_error error = {""};
+    enum weir_result result = weir_session_stop_id(id, &error);
+    if (result != WEIR_OK && result != WEIR_NOT_FOUND)
+        complain("a trace is not whole", error.text);
+}
+
 /* Those that the environment describes. The library would do it too, but only at the very end. */
 static void stop_others(void)
 {
     static struct weir_session_info infos[SESSIONS_MAX];
     uint32_t count = sessions_list(infos);
-    for (uint32_t i = 0; i < count && i < SESSIONS_MAX; i++) {
-        struct weir_error error = {""};
-        bool is_ours = infos[i].session_id == weir_session_id(session);
-        if (!is_ours && infos[i].state == WEIR_SESSION_RUNNING &&
-            weir_session_stop_id(infos[i].session_id, &error) != WEIR_OK)
-            complain("a trace is not whole", error.text);
-    }
+    for (uint32_t i = 0; i < count && i < SESSIONS_MAX; i++)
+        if (infos[i].session_id != weir_session_id(session) &&
+            infos[i].state == WEIR_SESSION_RUNNING)
+            stop_other(infos[i].session_id);
 }
 
 /* Runs on the stopper's thread when the process is about to die of a signal. */
