@@ -16,10 +16,10 @@ namespace
 // the default budget.
 constexpr std::uint64_t drain_records_bytes = 4000000;
 
-// A record with a stack has 80 bytes more than its payload and its header: the same memory.
+// A record with a stack has 48 bytes more than its payload and its header: the same memory.
 std::uint64_t events_of(const sized_kernel &sized)
 {
-    std::uint64_t more = sized.kernel == bench_emit_32_stack ? 80 : 24;
+    std::uint64_t more = sized.kernel == bench_emit_32_stack ? 48 : 24;
     bool has_more = sized.kernel == bench_emit_32_stack || sized.kernel == bench_emit_32_activity;
     return drain_records_bytes /
            (static_cast<std::uint64_t>(sized.payload_bytes + 8) + (has_more ? more : 0));

@@ -1,33 +1,90 @@
 #include "event/with.h"
 
+#include <string.h>
 #include "event/event.h"
 
 #define FACTOR UINT64_C(0x9E3779B97F4A7C15)
 #define OTHER  UINT64_C(0xC2B2AE3D27D4EB4F)
 
-/* Two sums, of the addresses at even and at odd places, so that neither waits for the other. FACTOR does not
- * join them: then two neighbouring addresses could change places and leave the hash as it is. */
-uint64_t wr_with_stack_head(const uint64_t *stack, uint32_t count)
+/* Two sums, of the words at even and at odd places, so that neither waits for the other. FACTOR does not
+ * join them: then two neighbouring words could change places and leave the hash as it is. */
+uint64_t wr_with_stack_hash(const uint64_t *words, uint32_t count)
 {
     uint64_t even = 0, odd = 0;
     for (uint32_t i = 0; i + 1 < count; i += 2) {
-        even = even * FACTOR + stack[i];
-        odd = odd * FACTOR + stack[i + 1];
+        even = even * FACTOR + words[i];
+        odd = odd * FACTOR + words[i + 1];
     }
     if (count & 1)
-        even = even * FACTOR + stack[count - 1];
+        even = even * FACTOR + words[count - 1];
     uint64_t sum = even * OTHER + odd;
-    uint64_t hash = (sum ^ sum >> 32) * FACTOR >> 32;
-    return hash << WR_RECORD_STACK_HASH_SHIFT | count;
+    return (sum ^ sum >> 32) * FACTOR >> 32;
+}
+
+typedef uint64_t pair __attribute__((vector_size(16)));
+typedef uint32_t quad __attribute__((vector_size(16)));
+
+static inline pair pair_at(const uint64_t *at)
+{
+    pair words;
+    memcpy(&words, at, sizeof words);
+    return words;
+}
+
+static inline pair four_differ(const uint64_t *addresses, pair first)
+{
+    return (pair_at(addresses) ^ first) | (pair_at(addresses + 2) ^ first);
+}
+
+/* The stack can be narrow if all addresses have the same high half, and that is not too large. */
+static uint32_t form_of(const uint64_t *stack, uint32_t count)
+{
+    if (count < WR_RECORD_NARROW_MIN || count > WR_RECORD_NARROW_MAX)
+        return count;
+    pair first = {stack[0], stack[0]}, differ = four_differ(stack + count - 4, first);
+    for (uint32_t i = 0; i + 4 < count; i += 4)
+        differ |= four_differ(stack + i, first);
+    uint64_t high = (differ[0] | differ[1]) >> 32 | stack[0] >> WR_RECORD_NARROW_BITS;
+    return high ? count : wr_record_narrow_form(count, stack[0]);
+}
+
+static inline void four_narrow(const uint64_t *addresses, unsigned char *out)
+{
+    quad low =
+        __builtin_shufflevector((quad)pair_at(addresses), (quad)pair_at(addresses + 2), 0, 2, 4, 6);
+    memcpy(out, &low, sizeof low);
+}
+
+/* Four at a time; the last four again if they are not whole. */
+static inline void narrow(const uint64_t *stack, uint32_t count, unsigned char *out)
+{
+    const uint32_t padding = 0;
+    for (uint32_t i = 0; i + 4 < count; i += 4)
+        four_narrow(stack + i, out + 4 * i);
+    four_narrow(stack + count - 4, out + 4 * (count - 4));
+    if (count & 1)
+        memcpy(out + 4 * count, &padding, sizeof padding);
 }
 
 static void stack_take(struct wr_with *with, const uint64_t *stack, uint32_t count, bool is_cut)
 {
+    uint32_t kept = count < WR_STACK_ADDRESSES_MAX ? count : WR_STACK_ADDRESSES_MAX;
     with->stack = stack;
-    with->stack_count = count < WR_STACK_ADDRESSES_MAX ? count : WR_STACK_ADDRESSES_MAX;
-    is_cut |= with->stack_count != count || count == 0;
+    with->stack_form = form_of(stack, kept);
+    with->stack_bytes = WR_RECORD_STACK_HEAD_BYTES + wr_record_stack_bytes(with->stack_form);
+    is_cut |= kept != count || count == 0;
     with->flags |= is_cut ? WR_RECORD_STACK_CUT : 0;
     with->flags |= count ? WR_RECORD_STACK : 0;
+}
+
+/* The newest context's, or the hook's. */
+static void any_stack_take(struct wr_with *with, const struct wr_extra *extra,
+                           const struct weir_context *newest)
+{
+    bool is_own = newest && newest->stack;
+    if (is_own || (extra && extra->stack))
+        stack_take(with, is_own ? newest->stack : extra->stack,
+                   is_own ? newest->stack_count : extra->stack_count, !is_own && extra->is_cut);
 }
 
 /* What only the newest context gives. */
@@ -38,8 +95,6 @@ static void newest_take(struct wr_with *with, const struct wr_event_definition *
         with->related_activity_id = newest->related_activity_id;
         with->flags |= WR_RECORD_RELATED;
     }
-    if (newest->stack)
-        stack_take(with, newest->stack, newest->stack_count, false);
 }
 
 static void any_take(struct wr_with *with, const struct weir_context *context)
@@ -60,12 +115,40 @@ void wr_with_gather(struct wr_with *with, const struct wr_event_definition *defi
     const struct weir_context *own = extra ? extra->context : NULL, *newest = own ? own : chain;
     if (newest)
         newest_take(with, definition, newest);
-    if (extra && extra->stack && !with->stack)
-        stack_take(with, extra->stack, extra->stack_count, extra->is_cut);
+    any_stack_take(with, extra, newest);
     if (own)
         any_take(with, own);
     for (; chain; chain = chain->next)
         any_take(with, chain);
+}
+
+static inline uint64_t head_of(const struct wr_with *with, const uint64_t *words)
+{
+    uint32_t count = (with->stack_bytes - WR_RECORD_STACK_HEAD_BYTES) / 8;
+    return wr_with_stack_hash(words, count) << WR_RECORD_STACK_HASH_SHIFT | with->stack_form;
+}
+
+static WR_NOINLINE void wide_put(const struct wr_with *with, struct wr_record_out *out)
+{
+    uint64_t head = head_of(with, with->stack);
+    wr_record_put(out, &head, sizeof head);
+    wr_record_put(out, with->stack, with->stack_bytes - WR_RECORD_STACK_HEAD_BYTES);
+}
+
+_Static_assert(WR_RECORD_HEAD_BYTES + WR_RECORD_IDS_BYTES_MAX + WR_RECORD_STACK_HEAD_BYTES +
+                       4 * (WR_RECORD_NARROW_MAX + 1) <=
+                   WR_SEGMENT_BYTES_MIN - WR_SEGMENT_HEADER_BYTES,
+               "a narrow stack is in its record's first segment");
+
+/* In its place at once. A record is aligned to eight bytes, and so is all that goes with its event. */
+static inline void narrow_put(const struct wr_with *with, struct wr_record_out *out)
+{
+    uint64_t *words = (void *)(out->at + WR_RECORD_STACK_HEAD_BYTES);
+    wr_data_written(out->at, with->stack_bytes);
+    narrow(with->stack, wr_record_stack_count(with->stack_form), (unsigned char *)words);
+    uint64_t head = head_of(with, words);
+    memcpy(out->at, &head, sizeof head);
+    out->at += with->stack_bytes;
 }
 
 void wr_with_put(const struct wr_with *with, uint64_t flags, struct wr_record_out *out)
@@ -76,9 +159,10 @@ void wr_with_put(const struct wr_with *with, uint64_t flags, struct wr_record_ou
         wr_record_put(out, with->activity_id, 16);
     if (flags & WR_RECORD_RELATED)
         wr_record_put(out, with->related_activity_id, 16);
-    if (flags & WR_RECORD_STACK) {
-        uint64_t head = wr_with_stack_head(with->stack, with->stack_count);
-        wr_record_put(out, &head, sizeof head);
-        wr_record_put(out, with->stack, wr_record_stack_bytes(head));
-    }
+    if (!(flags & WR_RECORD_STACK))
+        return;
+    if (WR_LIKELY(with->stack_form & WR_RECORD_STACK_NARROW))
+        narrow_put(with, out);
+    else
+        wide_put(with, out);
 }

@@ -19,7 +19,8 @@ struct wr_with {
     const struct weir_guid *activity_id;
     const struct weir_guid *related_activity_id;
     const uint64_t *stack;
-    uint32_t stack_count;
+    uint32_t stack_form;  /* the low half of its first word in a record */
+    uint32_t stack_bytes; /* in a record */
 };
 
 /* What one event has beside its thread's contexts. */
@@ -47,11 +48,11 @@ static inline uint32_t wr_with_bytes(const struct wr_with *with, uint64_t flags)
 {
     return ((flags & WR_RECORD_THREAD) ? 8u : 0) + ((flags & WR_RECORD_ACTIVITY) ? 16u : 0) +
            ((flags & WR_RECORD_RELATED) ? 16u : 0) +
-           ((flags & WR_RECORD_STACK) ? WR_RECORD_STACK_HEAD_BYTES + 8 * with->stack_count : 0);
+           ((flags & WR_RECORD_STACK) ? with->stack_bytes : 0);
 }
 
-/* The first word of a stack in a record: the number of its addresses, and a hash of them. */
-uint64_t wr_with_stack_head(const uint64_t *stack, uint32_t count);
+/* The hash of a stack in a record, of 32 bits. `words`: what follows the first word. */
+uint64_t wr_with_stack_hash(const uint64_t *words, uint32_t count);
 /* As session/with.c reads it. */
 void wr_with_put(const struct wr_with *with, uint64_t flags, struct wr_record_out *out);
 

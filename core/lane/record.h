@@ -12,10 +12,18 @@
  * With the extension bit, the next word has the length in bytes of what follows in its low 32 bits,
  * and flags above them; unused flag bits are 0. Without it, the payload has the event's fixed length.
  * The payload follows, padded to eight bytes; in front of it, if the flags say so, the id of the
- * thread that the event is about (8 bytes), its activity (16), the related activity (16), and a stack:
- * a word with the number of its addresses in the low half and a hash of them in the high half, and the
- * addresses. The emitter computes the hash, because there are many of them and one drain.
- * It is only where to look: the addresses decide whether two stacks are one.
+ * thread that the event is about (8 bytes), its activity (16), the related activity (16), and a stack.
+ *
+ * A stack begins with a word that has a form in its low half and a hash of what follows in its high
+ * half. The emitter computes the hash, because there are many of them and one drain. It is only where
+ * to look: what follows decides whether two stacks are one. The form says what that is:
+ *
+ *     bit 31 clear   the number of addresses, each of which follows
+ *     bit 31 set     the stack is narrow: bits 7..0 have the number of addresses, bits 30..8 the high
+ *                    half of all of them, and their low halves follow, padded to eight bytes
+ *
+ * A stack that can be narrow is. Those of one program or one runtime usually can, and the drain waits
+ * for each line of a record, because another processor has written it.
  *
  * With the flag WR_RECORD_SPANS, the record is larger than a segment. It is the only record in its
  * segment, and its payload continues in the lane's next segments (lane_span.h).
@@ -58,11 +66,17 @@
 /* The largest payload that a nettrace reader accepts: readers keep the length in 16 bits. */
 #define WR_PAYLOAD_BYTES_MAX 65535u
 
-/* The most that goes with an event: thread, activity, related activity, and 1,000 addresses. */
-#define WR_RECORD_WITH_BYTES_MAX (8u + 16u + 16u + 8u + 8000u)
+/* The most that goes with an event: thread, activity and related activity, and 1,000 addresses. */
+#define WR_RECORD_IDS_BYTES_MAX  (8u + 16u + 16u)
+#define WR_RECORD_WITH_BYTES_MAX (WR_RECORD_IDS_BYTES_MAX + 8u + 8000u)
 
 #define WR_RECORD_STACK_HEAD_BYTES 8u
 #define WR_RECORD_STACK_HASH_SHIFT 32
+
+#define WR_RECORD_STACK_NARROW UINT32_C(0x80000000)
+#define WR_RECORD_NARROW_MIN   4u /* addresses */
+#define WR_RECORD_NARROW_MAX   255u
+#define WR_RECORD_NARROW_BITS  55 /* of an address */
 
 /* The first word of a stack. */
 static inline uint64_t wr_record_stack_head(const unsigned char *stack)
@@ -72,10 +86,32 @@ static inline uint64_t wr_record_stack_head(const unsigned char *stack)
     return head;
 }
 
-/* Bytes of the addresses of a stack with this first word. */
-static inline uint32_t wr_record_stack_bytes(uint64_t head)
+static inline uint32_t wr_record_stack_form(const unsigned char *stack)
 {
-    return 8 * (uint32_t)head;
+    return (uint32_t)wr_record_stack_head(stack);
+}
+
+/* The form of a narrow stack with one of its addresses. */
+static inline uint32_t wr_record_narrow_form(uint32_t count, uint64_t address)
+{
+    return WR_RECORD_STACK_NARROW | (uint32_t)(address >> 32) << 8 | count;
+}
+
+/* The high half of the addresses of a narrow stack, in place. */
+static inline uint64_t wr_record_narrow_high(uint32_t form)
+{
+    return (uint64_t)(form & ~WR_RECORD_STACK_NARROW) >> 8 << 32;
+}
+
+static inline uint32_t wr_record_stack_count(uint32_t form)
+{
+    return form & WR_RECORD_STACK_NARROW ? form & 0xFF : form;
+}
+
+/* Bytes that follow the first word. */
+static inline uint32_t wr_record_stack_bytes(uint32_t form)
+{
+    return form & WR_RECORD_STACK_NARROW ? 8 * (((form & 0xFF) + 1) / 2) : 8 * form;
 }
 
 #define WR_GAP_MARK_BYTES  (WR_RECORD_HEADER_BYTES + WR_RECORD_EXTENSION_BYTES)

@@ -305,6 +305,8 @@ struct with_kind {
 
 _Static_assert(WR_NETTRACE_STACKS_BYTES_MAX / GROUP >= WR_RECORD_WITH_BYTES_MAX,
                "the stacks of a group fit into a block");
+_Static_assert(GROUP * 8 * WR_RECORD_NARROW_MAX <= WR_SCRATCH_JOINED,
+               "the narrow stacks of a group fit into the scratch memory");
 
 /* with_run_look(), whose loop should not ask for ids that no record has. */
 WR_INLINE uint32_t with_run_alike(const struct with_kind *kind, const unsigned char *at,
@@ -382,8 +384,7 @@ static WR_NOINLINE void stacks_write(struct wr_drain *drain, const struct with_k
     uint32_t bytes = kind->stack_bytes, stride = kind->record_bytes, id = drain->stacks.last_id + 1;
     uint32_t added = wr_stacks_add(&drain->stacks, stack, bytes, stride, count);
     if (added)
-        wr_nettrace_stacks(&drain->nettrace, id, stack + WR_RECORD_STACK_HEAD_BYTES, bytes, stride,
-                           added);
+        wr_with_stacks_write(drain, id, stack, stride, added);
 }
 
 /* Of events with more than their payload: with the ids of the last one, and with stacks that the

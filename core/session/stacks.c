@@ -31,7 +31,7 @@ WR_COLD void wr_stacks_release(struct wr_stacks *stacks)
     memset(stacks, 0, sizeof *stacks);
 }
 
-static inline const unsigned char *addresses_of(const unsigned char *stack)
+static inline const unsigned char *words_of(const unsigned char *stack)
 {
     return stack + WR_RECORD_STACK_HEAD_BYTES;
 }
@@ -50,20 +50,20 @@ static inline pair pair_at(const unsigned char *at)
     return words;
 }
 
-static inline pair four_differ(const unsigned char *left, const unsigned char *right)
+static inline pair two_differ(const unsigned char *left, const unsigned char *right)
 {
-    return (pair_at(left) ^ pair_at(right)) | (pair_at(left + 16) ^ pair_at(right + 16));
+    return pair_at(left) ^ pair_at(right);
 }
 
 /* To the end, for that is where two stacks with one head differ, if they do. */
 static inline bool is_same(const unsigned char *left, const unsigned char *right, uint32_t bytes)
 {
     pair differ;
-    if (WR_UNLIKELY(bytes < 32))
+    if (WR_UNLIKELY(bytes < 16))
         return memcmp(left, right, bytes) == 0;
-    differ = four_differ(left, right) | four_differ(left + (bytes - 32), right + (bytes - 32));
-    for (uint32_t at = 32; at + 32 < bytes; at += 32)
-        differ |= four_differ(left + at, right + at);
+    differ = two_differ(left, right) | two_differ(left + (bytes - 16), right + (bytes - 16));
+    for (uint32_t at = 16; at + 16 < bytes; at += 16)
+        differ |= two_differ(left + at, right + at);
     return (differ[0] | differ[1]) == 0;
 }
 
@@ -89,7 +89,7 @@ static WR_NOINLINE struct wr_stack_slot *slot_find(const struct wr_stacks *stack
     for (uint32_t place = place_of(head);; place++) {
         struct wr_stack_slot *slot = &stacks->slots[place & (stacks->slot_count - 1)];
         if (slot->head == 0 ||
-            (slot->head == head && is_same(stacks->store + slot->at, addresses_of(stack), bytes)))
+            (slot->head == head && is_same(stacks->store + slot->at, words_of(stack), bytes)))
             return slot;
     }
 }
@@ -107,7 +107,7 @@ WR_INLINE uint32_t known(const struct wr_stacks *stacks, const unsigned char *st
         for (uint32_t place = place_of(head); (slot = &slots[place & mask])->head != head; place++)
             if (slot->head == 0)
                 return i;
-        if (WR_UNLIKELY(!is_same(store + slot->at, addresses_of(stack), bytes))) {
+        if (WR_UNLIKELY(!is_same(store + slot->at, words_of(stack), bytes))) {
             slot = slot_find(stacks, stack, bytes);
             if (slot->head == 0)
                 return i;
@@ -121,7 +121,7 @@ uint32_t wr_stacks_known(const struct wr_stacks *stacks, const unsigned char *st
                          uint32_t stride, uint32_t count, uint32_t *codes)
 {
     /* Two loops, one of them without the test of the length. */
-    return bytes >= 32 ? known(stacks, stack, bytes, stride, count, codes)
+    return bytes >= 16 ? known(stacks, stack, bytes, stride, count, codes)
                        : known(stacks, stack, bytes, stride, count, codes);
 }
 
@@ -137,7 +137,7 @@ static void slot_fill(struct wr_stacks *stacks, struct wr_stack_slot *slot,
 {
     uint32_t code = wr_nettrace_stack_code(++stacks->last_id);
     *slot = (struct wr_stack_slot){wr_record_stack_head(stack), code, stacks->stored};
-    memcpy(stacks->store + stacks->stored, addresses_of(stack), bytes);
+    memcpy(stacks->store + stacks->stored, words_of(stack), bytes);
     stacks->stored += bytes;
     stacks->used++;
 }
@@ -164,8 +164,10 @@ uint32_t wr_stacks_find(struct wr_stacks *stacks, const unsigned char *stack, ui
 uint32_t wr_stacks_add(struct wr_stacks *stacks, const unsigned char *stack, uint32_t bytes,
                        uint32_t stride, uint32_t count)
 {
-    uint32_t i = 0;
+    uint32_t i = 0, form = wr_record_stack_form(stack);
     for (; i < count && has_room(stacks, bytes); i++, stack += stride) {
+        if (wr_record_stack_form(stack) != form)
+            break;
         struct wr_stack_slot *slot = slot_find(stacks, stack, bytes);
         if (slot->head)
             break;

@@ -38,7 +38,7 @@ struct wr_stacks {
 bool wr_stacks_reserve(struct wr_stacks *stacks, uint32_t bytes);
 void wr_stacks_release(struct wr_stacks *stacks);
 
-/* A stack is as a record has it (lane/record.h): its head, and `bytes` of addresses, at most 8,000. */
+/* A stack is as a record has it (lane/record.h): its head, and `bytes` behind it, at most 8,000. */
 
 /* The id of a stack, from 1. `is_new`: the stream does not have it. */
 uint32_t wr_stacks_find(struct wr_stacks *stacks, const unsigned char *stack, uint32_t bytes,
@@ -47,8 +47,8 @@ uint32_t wr_stacks_find(struct wr_stacks *stacks, const unsigned char *stack, ui
  * the stream has, and returns how many. */
 uint32_t wr_stacks_known(const struct wr_stacks *stacks, const unsigned char *stack, uint32_t bytes,
                          uint32_t stride, uint32_t count, uint32_t *codes);
-/* Remembers the first of these stacks, up to one that the stream has or that there is no memory for, and
- * returns how many. Their ids follow the last one. */
+/* Remembers the first of these stacks, up to one that the stream has, that is of another form or that
+ * there is no memory for, and returns how many. Their ids follow the last one. */
 uint32_t wr_stacks_add(struct wr_stacks *stacks, const unsigned char *stack, uint32_t bytes,
                        uint32_t stride, uint32_t count);
 

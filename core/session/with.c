@@ -24,18 +24,43 @@ static const unsigned char *with_read(uint64_t flags, const unsigned char *at,
     }
     if (flags & WR_RECORD_STACK) {
         *stack = at;
-        at += WR_RECORD_STACK_HEAD_BYTES + wr_record_stack_bytes(wr_record_stack_head(at));
+        at += WR_RECORD_STACK_HEAD_BYTES + wr_record_stack_bytes(wr_record_stack_form(at));
     }
     return at;
+}
+
+WR_COLD static void widen(const unsigned char *low_halves, uint32_t form, unsigned char *out)
+{
+    uint64_t high = wr_record_narrow_high(form);
+    for (uint32_t i = 0; i < wr_record_stack_count(form); i++) {
+        uint32_t low;
+        memcpy(&low, low_halves + 4 * i, sizeof low);
+        uint64_t address = high | low;
+        memcpy(out + 8 * i, &address, sizeof address);
+    }
+}
+
+WR_NOINLINE void wr_with_stacks_write(struct wr_drain *drain, uint32_t first_id,
+                                      const unsigned char *stack, uint32_t stride, uint32_t count)
+{
+    uint32_t form = wr_record_stack_form(stack), bytes = 8 * wr_record_stack_count(form);
+    stack += WR_RECORD_STACK_HEAD_BYTES;
+    if (form & WR_RECORD_STACK_NARROW) {
+        for (uint32_t i = 0; i < count; i++)
+            widen(stack + i * stride, form, drain->scratch + i * bytes);
+        stack = drain->scratch;
+        stride = bytes;
+    }
+    wr_nettrace_stacks(&drain->nettrace, first_id, stack, bytes, stride, count);
 }
 
 static uint32_t stack_write(struct wr_drain *drain, const unsigned char *stack)
 {
     bool is_new;
-    uint32_t bytes = wr_record_stack_bytes(wr_record_stack_head(stack));
+    uint32_t bytes = wr_record_stack_bytes(wr_record_stack_form(stack));
     uint32_t id = wr_stacks_find(&drain->stacks, stack, bytes, &is_new);
     if (is_new)
-        wr_nettrace_stacks(&drain->nettrace, id, stack + WR_RECORD_STACK_HEAD_BYTES, bytes, 0, 1);
+        wr_with_stacks_write(drain, id, stack, 0, 1);
     return id;
 }
 

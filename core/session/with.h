@@ -9,6 +9,7 @@
 #include "session/stacks.h"
 
 struct weir_session;
+struct wr_drain;
 struct wr_event_definition;
 struct wr_lane;
 
@@ -17,6 +18,11 @@ struct wr_lane;
 void wr_with_write(struct weir_session *session, struct wr_lane *lane,
                    const struct wr_event_definition *definition, uint64_t flags,
                    const unsigned char *bytes, uint32_t byte_count, uint64_t ticks);
+
+/* Writes `count` new stacks of one form (the low half of their heads), one every `stride` bytes, at most
+ * as many as a group of records has. Uses the scratch memory. */
+void wr_with_stacks_write(struct wr_drain *drain, uint32_t first_id, const unsigned char *stack,
+                          uint32_t stride, uint32_t count);
 
 /* Bytes of the thread and the activities, in front of a record's stack and payload. */
 static inline uint32_t wr_with_ids_bytes(uint64_t flags)

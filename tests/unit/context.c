@@ -27,6 +27,7 @@ WEIR_PROVIDER_DEFINE(Unit, UNIT_EVENTS)
 
 #define EVENTS_MAX 300u
 #define RUN_EVENTS EVENTS_MAX
+#define FORMS      1400u /* events with stacks of one form after the other */
 
 struct found {
     char name[16], path[WT_ACTIVITY_TEXT_BYTES], related[WT_ACTIVITY_TEXT_BYTES];
@@ -336,6 +337,100 @@ static void test_runs(void **state)
     }
 }
 
+#define EDGE (UINT64_C(1) << WR_RECORD_NARROW_BITS)
+
+/* Of every number of addresses: near one another, at the edges of what can be narrow, and beyond. Then
+ * three forms by turns that take 32 bytes in a record, so that one group has all of them. */
+static uint32_t form_stack(uint64_t *frames, uint64_t number)
+{
+    static const uint64_t firsts[] = {0x400000, EDGE - 8192, EDGE, UINT64_MAX - 8191, 0xFFFFFF80};
+    static const uint32_t counts[] = {8, 7, 4};
+    uint32_t kind = (uint32_t)(number * number % 7 % 3), count = (uint32_t)number % 280 + 1;
+    uint64_t first = firsts[number / 280 % 5], step = 16;
+    if (number >= FORMS) {
+        count = counts[kind];
+        first = 0x500000 + number / 2 % 40 * 64;
+        step = kind == 2 ? UINT64_C(1) << 32 : 4;
+    }
+    for (uint32_t i = 0; i < count; i++)
+        frames[i] = first + i * step;
+    return count;
+}
+
+static void check_form(void *context, const struct wt_event *event)
+{
+    uint64_t *count = context, number, frames[280];
+    if (strcmp(event->metadata->provider_name, "Context") != 0)
+        return;
+    memcpy(&number, event->payload, sizeof number);
+    assert_int_equal(number, (*count)++);
+    assert_int_equal(event->stack_size, 8 * form_stack(frames, number));
+    assert_memory_equal(event->stack, frames, event->stack_size);
+}
+
+static void test_stacks_of_each_form(void **unused)
+{
+    (void)unused;
+    for (uint32_t i = 0; i < 4; i++) {
+        struct weir_session_config config = config_of(formats[i % 2]);
+        config.stack_bytes = i / 2 ? 1u << 20 : 0;
+        config.budget_bytes = 8u << 20;
+        struct weir_session *session = unit_start(&config);
+        uint64_t frames[280], read = 0;
+        for (uint64_t number = 0; number < FORMS + 1000; number++) {
+            struct weir_context context = WEIR_CONTEXT_INIT;
+            context.stack = frames;
+            context.stack_count = form_stack(frames, number);
+            assert_true(WEIR_EMIT_WITH(&context, Context, Work, number));
+        }
+        assert_int_equal(weir_session_stop(session, NULL), WEIR_OK);
+        unit_read_memory(session, (struct wt_handlers){.event = check_form}, &read);
+        assert_int_equal(read, FORMS + 1000);
+        weir_session_destroy(session);
+    }
+}
+
+/* The low halves follow the first word, and zeros where memory was something else. */
+static void check_narrow(const struct wr_with *with)
+{
+    uint32_t words[2 + 256], count = wr_record_stack_count(with->stack_form);
+    memset(words, 0xFF, sizeof words);
+    struct wr_record_out out = {.at = (void *)words, .end = (void *)(words + 258)};
+    wr_with_put(with, with->flags, &out);
+    assert_int_equal(out.at - (unsigned char *)words, with->stack_bytes);
+    assert_int_equal(words[0], with->stack_form);
+    for (uint32_t i = 0; i < count; i++)
+        assert_int_equal(words[2 + i], (uint32_t)with->stack[i]);
+    assert_int_equal(words[2 + count], count % 2 ? 0 : UINT32_MAX);
+}
+
+/* Narrow: all but stacks of fewer than four addresses or more than 255, or one of whose addresses has
+ * another high half, or one that needs more than 23 bits. */
+static void test_narrow(void **unused)
+{
+    (void)unused;
+    for (uint32_t count = 1; count <= 300; count++) {
+        uint64_t frames[300];
+        struct weir_context context = WEIR_CONTEXT_INIT;
+        context.stack = frames;
+        context.stack_count = count;
+        bool may_be = count >= 4 && count <= 255;
+        for (uint32_t odd = 0; odd <= count + 1; odd++) {
+            struct wr_with with = {0};
+            for (uint32_t i = 0; i < count; i++)
+                frames[i] = EDGE - 8192 + 16 * i + (odd == count + 1 ? 8192 : 0);
+            if (odd < count)
+                frames[odd] ^= UINT64_C(1) << (32 + odd % 32);
+            wr_with_gather(&with, NULL, NULL, &context);
+            assert_int_equal(wr_record_stack_count(with.stack_form), count);
+            if (may_be && odd == count)
+                check_narrow(&with);
+            assert_int_equal(with.stack_bytes,
+                             8 + (may_be && odd == count ? (count + 1) / 2 * 8 : count * 8));
+        }
+    }
+}
+
 static uint64_t emit_plain(void)
 {
     WEIR_EMIT(Context, Work, 1);
@@ -539,24 +634,23 @@ static void check_length(struct wr_stacks *stacks, uint32_t length)
 }
 
 /* A stack with another address, or with two that have changed places, is looked for elsewhere. */
-static void test_heads(void **unused)
+static void test_hashes(void **unused)
 {
     uint64_t stack[LENGTH_MAX];
     (void)unused;
     for (uint32_t i = 0; i < LENGTH_MAX; i++)
         stack[i] = 0x400000 + 16 * i;
     for (uint32_t length = 1; length <= LENGTH_MAX; length++) {
-        uint64_t head = wr_with_stack_head(stack, length);
-        assert_int_equal(wr_record_stack_bytes(head), 8 * length);
+        uint64_t hash = wr_with_stack_hash(stack, length);
         for (uint32_t i = 0; i < length; i++) {
             uint64_t other[LENGTH_MAX];
             memcpy(other, stack, sizeof other);
             other[i]++;
-            assert_int_not_equal(wr_with_stack_head(other, length), head);
+            assert_int_not_equal(wr_with_stack_hash(other, length), hash);
             other[i] = stack[(i + 1) % length];
             other[(i + 1) % length] = stack[i];
             if (length > 1)
-                assert_int_not_equal(wr_with_stack_head(other, length), head);
+                assert_int_not_equal(wr_with_stack_hash(other, length), hash);
         }
     }
 }
@@ -715,11 +809,13 @@ int main(void)
         cmocka_unit_test(test_swap),
         cmocka_unit_test(test_one_event),
         cmocka_unit_test(test_runs),
+        cmocka_unit_test(test_stacks_of_each_form),
+        cmocka_unit_test(test_narrow),
         cmocka_unit_test(test_argument_emits),
         cmocka_unit_test(test_many_threads),
         cmocka_unit_test(test_hook),
         cmocka_unit_test(test_bound),
-        cmocka_unit_test(test_heads),
+        cmocka_unit_test(test_hashes),
         cmocka_unit_test(test_stacks_of_each_length),
         cmocka_unit_test(test_stack_codes),
         cmocka_unit_test(test_payloads_of_each_length),
