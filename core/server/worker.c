@@ -157,8 +157,7 @@ static bool is_to_stop(struct wr_connection *connection)
     wr_server_lock();
     bool is_wanted = connection->must_stop || connection->is_hung_up || wr_server.is_stopping;
     wr_server_unlock();
-    /* edge CLOSED.acquire: the host has stopped it by its id */
-    return is_wanted || wr_u32_load_acquire(&connection->session->state) == WR_SESSION_CLOSED;
+    return is_wanted || wr_session_is_stopped(connection->session); /* by the host, by its id */
 }
 
 /* Has the tool read nothing for so long that it has to go? */

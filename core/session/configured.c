@@ -28,7 +28,7 @@ WR_COLD static bool is_this(const struct weir_session *session, const void *this
 WR_COLD static bool is_closed(const struct weir_session *session, const void *unused)
 {
     (void)unused;
-    return !is_inherited(session) && wr_u32_load_acquire(&session->state) == WR_SESSION_CLOSED;
+    return !is_inherited(session) && wr_session_is_stopped(session);
 }
 
 /* Takes a session out of the list, and forgets those of the parent process. Only the caller

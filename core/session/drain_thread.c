@@ -135,7 +135,7 @@ WR_COLD static void *run(void *argument)
             wr_drain_flush(session);
         loop(session);
         wr_drain_end(session);
-        uint32_t stopping = WR_SESSION_STOPPING; /* if the stop has timed out, CLOSED stays */
+        uint32_t stopping = WR_SESSION_STOPPING; /* if the stop has timed out, HALTED stays */
         wr_u32_cas_acq_rel(&session->state, &stopping, WR_SESSION_DRAINED);
     }
     set_and_wake(&session->drain_is_gone, 1); /* edge GONE.release: the last access */

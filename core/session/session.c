@@ -393,21 +393,25 @@ static enum weir_result fail_timeout(const struct weir_session *session, const c
                    session->config.stop_ms_max, what);
 }
 
-/* Called by the thread that set the state to STOPPING, before it sets CLOSED. */
-static enum weir_result stop_result(const struct weir_session *session, struct weir_error *error)
+/* Called by the thread that set the state to STOPPING, before it sets another. */
+static enum weir_result halted_result(const struct weir_session *session, struct weir_error *error)
 {
-    if (session->is_quarantined && is_lost_and_drained(session))
+    if (is_lost_and_drained(session))
         return wr_fail(error, WEIR_SYSTEM,
                        "membarrier is no longer permitted (%s): the stream is ended, and the "
                        "session's memory is kept",
                        strerror(wr_threads_membarrier_error()));
-    if (session->is_quarantined && !session->is_drained)
+    if (!session->is_drained)
         return fail_timeout(session,
                             "the drain is not done: its sink blocks, or a thread that does not run "
                             "holds a lock",
                             error);
-    if (session->is_quarantined)
-        return fail_timeout(session, "an emitter is still inside", error);
+    return fail_timeout(session, "an emitter is still inside", error);
+}
+
+/* Of a stop that was completed. */
+static enum weir_result closed_result(const struct weir_session *session, struct weir_error *error)
+{
     if (session->stream.has_failed)
         return wr_fail(error, WEIR_IO, "%s", session->stream.reason);
     if (session->has_unwritten)
@@ -416,15 +420,18 @@ static enum weir_result stop_result(const struct weir_session *session, struct w
     return WEIR_OK;
 }
 
-/* Called by the thread that set the state to STOPPING, before it sets CLOSED. */
+/* Called by the thread that set the state to STOPPING, and sets the next one. */
 static enum weir_result stop_end(struct weir_session *session, enum stop_outcome outcome,
                                  struct weir_error *error)
 {
-    session->is_quarantined = outcome != STOP_DONE;
+    bool is_done = outcome == STOP_DONE;
     if (session->is_drained) /* threads that are still inside do not write to the stream */
         wr_stream_finish(&session->stream);
     session->stop.leave_by_ns = 0; /* the next stop has its own deadline */
-    return stop_result(session, error);
+    enum weir_result result =
+        is_done ? closed_result(session, error) : halted_result(session, error);
+    state_set(session, is_done ? WR_SESSION_CLOSED : WR_SESSION_HALTED);
+    return result;
 }
 
 /* Called by the thread that set the state to STOPPING. The session is CLOSED before the after hook
@@ -438,27 +445,23 @@ static enum weir_result stop_own(struct weir_session *session, struct wr_stop *s
     enum stop_outcome outcome = stop_go_on(session, stop->deadline_ns, stop->deadline_ns);
     enum weir_result result = stop_end(session, outcome, error);
     wr_self_leave();
-    state_set(session, WR_SESSION_CLOSED);
     return result;
 }
 
-/* Another thread is stopping the session, or has stopped it. Its outcome is in `is_quarantined`,
- * which only the thread that set the state to STOPPING may read or write. */
+/* Another thread is stopping the session, or has stopped it. Without a step back from CLOSED: a
+ * thread that has stopped the session may be reading its memory. */
 static enum weir_result stop_of_other(struct weir_session *session, struct wr_stop *stop,
                                       struct weir_error *error)
 {
     for (;;) {
         enum wr_session_state state = state_of(session);
-        if (state != WR_SESSION_CLOSED &&
+        if (state == WR_SESSION_CLOSED)
+            return closed_result(session, error);
+        if (state_change(session, WR_SESSION_HALTED, WR_SESSION_STOPPING))
+            return stop_own(session, stop, error);
+        if (state != WR_SESSION_HALTED &&
             !wr_session_wait_hooked(&session->state, state, stop->deadline_ns))
             return fail_timeout(session, "another thread is still stopping the session", error);
-        if (!state_change(session, WR_SESSION_CLOSED, WR_SESSION_STOPPING))
-            continue;
-        if (session->is_quarantined)
-            return stop_own(session, stop, error);
-        enum weir_result result = stop_result(session, error);
-        state_set(session, WR_SESSION_CLOSED);
-        return result;
     }
 }
 
@@ -519,17 +522,13 @@ WR_COLD enum weir_result weir_session_stop(struct weir_session *session, struct 
 /* --- A stop that is polled. ------------------------------------------------------------------ */
 
 /* Sets the state to STOPPING, unless it is so already by an earlier call. False: another thread is
- * starting or stopping the session. `is_done`: an earlier stop is complete. */
-static bool polled_take(struct weir_session *session, bool *is_done)
+ * starting or stopping the session. */
+static bool polled_take(struct weir_session *session)
 {
-    *is_done = false;
-    if (session->is_polled)
-        return true;
-    if (state_change(session, WR_SESSION_CLOSED, WR_SESSION_STOPPING))
-        *is_done = !session->is_quarantined;
-    else if (!state_change(session, WR_SESSION_ENABLED, WR_SESSION_STOPPING))
-        return false;
-    return session->is_polled = true;
+    session->is_polled = session->is_polled ||
+                         state_change(session, WR_SESSION_HALTED, WR_SESSION_STOPPING) ||
+                         state_change(session, WR_SESSION_ENABLED, WR_SESSION_STOPPING);
+    return session->is_polled;
 }
 
 WR_COLD enum weir_result wr_session_stop_try(struct weir_session *session, uint64_t deadline_ns,
@@ -539,19 +538,18 @@ WR_COLD enum weir_result wr_session_stop_try(struct weir_session *session, uint6
     if (result != WEIR_OK)
         return result;
     uint64_t now = wr_os_monotonic_ns();
-    bool is_done;
-    if (!polled_take(session, &is_done))
+    if (state_of(session) == WR_SESSION_CLOSED)
+        return closed_result(session, error);
+    if (!polled_take(session))
         return now < deadline_ns
                    ? WEIR_BUSY
                    : fail_timeout(session, "another thread is starting or stopping the session",
                                   error);
     wr_self_enter();
-    enum stop_outcome outcome = is_done ? STOP_DONE : stop_go_on(session, now, deadline_ns);
+    enum stop_outcome outcome = stop_go_on(session, now, deadline_ns);
     session->is_polled = outcome == STOP_BUSY && now < deadline_ns;
     result = session->is_polled ? WEIR_BUSY : stop_end(session, outcome, error);
     wr_self_leave();
-    if (result != WEIR_BUSY)
-        state_set(session, WR_SESSION_CLOSED);
     return result;
 }
 
@@ -602,8 +600,8 @@ WR_COLD enum weir_result weir_session_memory(struct weir_session *session, const
 {
     if (!session || !bytes || !count || session->config.memory_bytes_max == 0)
         return WEIR_BAD_ARGUMENT;
-    if (state_of(session) != WR_SESSION_CLOSED ||
-        (session->is_quarantined && !is_lost_and_drained(session)))
+    enum wr_session_state state = state_of(session);
+    if (state != WR_SESSION_CLOSED && (state != WR_SESSION_HALTED || !is_lost_and_drained(session)))
         return WEIR_BAD_STATE;
     *bytes = session->stream.memory;
     *count = session->stream.memory_bytes;

@@ -2,13 +2,16 @@
  * A session: its configuration and its life. See also drain.h and snapshot.h.
  *
  *     INERT -start-> STARTING -start-> ENABLED -stop-> STOPPING -drain-> DRAINED -stop-> CLOSED
- *                       |                                                                  ^
+ *                       |                               ^    |                             ^
+ *                       |                              stop stop                           |
+ *                       |                               |    v                             |
+ *                       |                               HALTED                             |
  *                       +------------------------- start fails ----------------------------+
  *
  * Each arrow names the function or thread that makes the step. A start and a stop begin with a
  * compare-and-swap on `state`, so one thread wins. Threads that wait for a step sleep on that word.
- * A stop that times out also ends in CLOSED; the next stop goes back to STOPPING and continues. A
- * stop that is polled stays in STOPPING between its tries.
+ * A stop that times out ends in HALTED, and the next one continues. A stop that is polled stays in
+ * STOPPING between its tries. In CLOSED nothing changes any more, so any thread may read the outcome.
  */
 #ifndef WR_SESSION_SESSION_H
 #define WR_SESSION_SESSION_H
@@ -44,6 +47,7 @@ enum wr_session_state {
     WR_SESSION_STOPPING,
     WR_SESSION_DRAINED,
     WR_SESSION_CLOSED,
+    WR_SESSION_HALTED, /* the last stop was not completed: must not be freed */
 };
 
 struct weir_session {
@@ -73,7 +77,6 @@ struct weir_session {
     struct wr_u32 has_ended_early; /* edge EARLY: the sink or membarrier has failed */
     struct wr_u32 drain_is_gone;   /* edge GONE: the drain's last access to the session */
     bool has_unwritten;            /* some records were published after the end was written */
-    bool is_quarantined;           /* the last stop was not completed: must not be freed */
     bool is_drained;               /* the drain has ended the stream */
     struct wr_stop_progress stop;  /* of the thread that has set STOPPING */
     bool is_polled;                /* wr_session_stop_try() has set STOPPING; its thread's */
@@ -88,6 +91,12 @@ struct weir_session {
     struct wr_snapshot snapshot; /* OVERWRITE */
     struct wr_rundown_box box;
 };
+
+/* Has a stop ended, whether completed or not? */
+static inline bool wr_session_is_stopped(const struct weir_session *session)
+{
+    return wr_u32_load_acquire(&session->state) >= WR_SESSION_CLOSED; /* edge CLOSED.acquire */
+}
 
 /* config.c: the host's configuration, with defaults for fields that its headers did not have. */
 enum weir_result wr_session_config_take(struct weir_session_config *own,

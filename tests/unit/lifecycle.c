@@ -88,6 +88,32 @@ static void test_two_stops_at_once(void **state)
     }
 }
 
+static void *stop_often(void *session)
+{
+    for (int i = 0; i < 20000; i++)
+        if (weir_session_stop(session, NULL) != WEIR_OK)
+            return (void *)(uintptr_t)WEIR_BAD_STATE;
+    return NULL;
+}
+
+/* A stop of a session that is stopped already keeps nobody from its memory. */
+static void test_memory_during_other_stops(void **state)
+{
+    (void)state;
+    struct weir_session_config config = unit_config();
+    struct weir_session *session = unit_start(&config);
+    pthread_t other;
+    void *result = NULL;
+    const void *bytes;
+    uint64_t count;
+    assert_int_equal(weir_session_stop(session, NULL), WEIR_OK);
+    assert_int_equal(pthread_create(&other, NULL, stop_often, session), 0);
+    while (pthread_tryjoin_np(other, &result) != 0)
+        assert_int_equal(weir_session_memory(session, &bytes, &count), WEIR_OK);
+    assert_int_equal((uintptr_t)result, WEIR_OK);
+    weir_session_destroy(session);
+}
+
 static uint64_t now_ms(void)
 {
     struct timespec now;
@@ -320,6 +346,7 @@ int main(void)
         cmocka_unit_test(test_start_twice_and_after_stop),
         cmocka_unit_test(test_sixty_four_sessions),
         cmocka_unit_test(test_two_stops_at_once),
+        cmocka_unit_test(test_memory_during_other_stops),
         cmocka_unit_test(test_rundown),
         cmocka_unit_test(test_stop_with_a_stuck_sink),
         cmocka_unit_test(test_start_with_a_stuck_sink),

@@ -527,8 +527,7 @@ WEIR_API uint64_t weir_session_id(const struct weir_session *session);
 
 /* weir_session_stop() for those who did not create the session, and do not know whether it has been
  * destroyed: then it returns WEIR_NOT_FOUND. A destroy waits until such a call, or
- * weir_session_list(), does not need the session any more, up to the session's stop_ms_max. While
- * it looks how a stopped session ended, weir_session_memory() returns WEIR_BAD_STATE. */
+ * weir_session_list(), does not need the session any more, up to the session's stop_ms_max. */
 WEIR_NODISCARD WEIR_API enum weir_result weir_session_stop_id(uint64_t session_id,
                                                               struct weir_error *error);
 
