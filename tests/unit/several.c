@@ -248,6 +248,21 @@ static void test_stuck_in_drop(void **state)
     same_stamps(&stuck_file, &files[0]);
 }
 
+/* A session that starts beside one that the thread has written to: its lane is older than the stamp. */
+static void test_session_that_starts_later(void **state)
+{
+    (void)state;
+    struct weir_session *first = start_healthy(WEIR_MODE_DROP);
+    assert_true(emit_in_activity(0));
+    struct weir_session *second = start_healthy(WEIR_MODE_DROP);
+    assert_true(emit_in_activity(1));
+    finish(first, &files[0]);
+    finish(second, &files[1]);
+    assert_int_equal(files[0].events, 2);
+    assert_int_equal(files[1].events, 1);
+    same_stamps(&files[1], &files[0]);
+}
+
 /* --- Stuck in BLOCK. ------------------------------------------------------------------------- */
 
 /* Numbers from `first` on. The drain reads until it has to write what it has encoded. */
@@ -392,6 +407,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_one_pin_and_one_reading),
         cmocka_unit_test(test_stuck_in_drop),
+        cmocka_unit_test(test_session_that_starts_later),
         cmocka_unit_test(test_stuck_in_block_until_a_deadline),
         cmocka_unit_test(test_stuck_in_block_for_good),
     };
