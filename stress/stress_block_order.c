@@ -108,8 +108,10 @@ static uint64_t inversions_by_number(struct hs_park *rows, uint64_t count, uint6
                  (unsigned long long)i + 1, (unsigned long long)rows[i].told.queue_number);
         if (number == 0)
             continue;
-        if (!hs_check(number <= count && !is_given[number], "grant %llu of %llu is given twice",
-                      (unsigned long long)number, (unsigned long long)count))
+        if (!hs_check(number <= count, "grant %llu of %llu waits", (unsigned long long)number,
+                      (unsigned long long)count) ||
+            !hs_check(!is_given[number], "grant %llu is reported twice",
+                      (unsigned long long)number))
             continue;
         is_given[number] = true;
         inversions += number < last;
@@ -211,6 +213,8 @@ static uint64_t many_run(enum weir_wake wake, uint64_t most, uint64_t max_block_
     uint64_t inversions = inversions_by_number(rows, count, &granted);
     for (uint64_t i = 0; i < count; i++)
         sum_ns += rows[i].told.parked_ns;
+    hs_check(max_block_ns || granted == count, "%s: a wait without a deadline was given up",
+             hs_wake_name(wake));
     hs_check(granted > (max_block_ns ? 0 : most / 100), "%s: only %llu of %llu waits were granted",
              hs_wake_name(wake), (unsigned long long)granted, (unsigned long long)count);
     if (hs_wake_is_ordered(wake))

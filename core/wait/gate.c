@@ -487,6 +487,17 @@ WR_COLD enum wr_waited wr_waiter_sleep(struct wr_gate *gate, struct wr_waiter *w
     }
 }
 
+/* Notes that it has left before a handler can jump out of the wait: whoever finds the word changes it,
+ * so wr_gate_cancel() could not tell. */
+static bool leave_noted(struct wr_gate *gate, struct wr_waiter *waiter, uint32_t *word)
+{
+    uint64_t signals = gate->blocks_signals ? wr_os_signals_block() : 0;
+    waiter->has_quit = wr_waiter_leave(gate, waiter, word);
+    if (gate->blocks_signals)
+        wr_os_signals_restore(signals);
+    return waiter->has_quit;
+}
+
 /* Leaves without the lock, unless a grant or an abort has come first. FIFO's GRANTED is only a
  * signal. */
 static enum wr_waited leave(struct wr_gate *gate, struct wr_waiter *waiter)
@@ -497,7 +508,7 @@ static enum wr_waited leave(struct wr_gate *gate, struct wr_waiter *waiter)
             return wr_waiter_sleep(gate, waiter, UINT64_MAX);
         if (word == WR_WAITER_GRANTED && !gate->strategy->grants_tries)
             return WR_WAITED_GRANTED;
-        if (wr_waiter_leave(gate, waiter, &word))
+        if (leave_noted(gate, waiter, &word))
             return WR_WAITED_DEADLINE;
     }
 }

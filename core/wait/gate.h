@@ -84,13 +84,13 @@ struct wr_waiter {
     bool is_running;                   /* LOCK(gate): has a grant, and is not known to rest */
     bool is_signaled;                  /* LOCK(gate): FIFO: the head has an unused signal */
     bool has_taken;                    /* its own: FIFO, AUTO_RESET: has taken what it needs */
-    bool has_quit;                     /* its own: has taken itself out of the queue */
+    bool has_quit;                     /* its own: has taken itself out of the queue, or has LEFT */
     bool is_outside;                   /* LOCK(gate): in the list of those outside */
     bool is_swept;                     /* LOCK(gate): was outside at the last sweep, too */
     bool may_spin;                     /* its own: was the head when it parked, and no thread ran */
     uint64_t queue_number;             /* its place among all waits of the gate, from 1 */
-    uint64_t grant_number;  /* its place among all grants to waiters, from 1; 0: none yet; the
-                             * granter's, if its thread has LEFT */
+    uint64_t grant_number;  /* its place among all grants to waiters, from 1; 0: none yet. Once the
+                             * waiter's thread has LEFT, only a granter may use it */
     uint64_t parked_at_ns;  /* monotonic */
     uint64_t parked_ns;     /* length of the last wait, once it is over */
     uint64_t granted_at_ns; /* for RELAY; written before GRANT */

@@ -47,7 +47,8 @@ static void stop_other(uint64_t id)
         complain("a trace is not whole", error.text);
 }
 
-/* Those that the environment describes. The library would do it too, but only at the very end. */
+/* All others: those of the environment, and of tools. The library would do it too, but only at the
+ * very end. */
 static void stop_others(void)
 {
     static struct weir_session_info infos[SESSIONS_MAX];

@@ -120,6 +120,8 @@ void gate_hooks(void (*before)(void), void (*after)(void))
 static bool wait_for_room(struct wr_lane *lane)
 {
     enum wr_waited waited = wr_mode_block.wait(lane);
+    if (waited == WR_WAITED_DEADLINE) /* a handler that now jumps out of the wait finds it ended */
+        model_check(wr_gate_cancel(&lane->buffers->gate, &wr_place_of(lane)->waiter) == waited);
     return wr_mode_block.resume(lane, waited, gate_bench.is_wanted);
 }
 
