@@ -6,11 +6,12 @@
 #define FACTOR UINT64_C(0x9E3779B97F4A7C15)
 #define OTHER  UINT64_C(0xC2B2AE3D27D4EB4F)
 
-/* Two sums, of the words at even and at odd places, so that neither waits for the other. FACTOR does not
- * join them: then two neighbouring words could change places and leave the hash as it is. */
-uint64_t wr_with_stack_hash(const uint64_t *words, uint32_t count)
+/* Of 32 bits. Two sums, of the words at even and at odd places, so that neither waits for the other. FACTOR
+ * does not join them: then two neighbouring words could change places and leave the hash as it is. The
+ * form has the high half of narrow addresses. */
+static inline uint64_t hash_of(const uint64_t *words, uint32_t count, uint32_t form)
 {
-    uint64_t even = 0, odd = 0;
+    uint64_t even = 0, odd = form;
     for (uint32_t i = 0; i + 1 < count; i += 2) {
         even = even * FACTOR + words[i];
         odd = odd * FACTOR + words[i + 1];
@@ -48,22 +49,24 @@ static uint32_t form_of(const uint64_t *stack, uint32_t count)
     return high ? count : wr_record_narrow_form(count, stack[0]);
 }
 
-static inline void four_narrow(const uint64_t *addresses, unsigned char *out)
+static inline uint64_t two_narrow(uint64_t low, uint64_t high)
 {
-    quad low =
-        __builtin_shufflevector((quad)pair_at(addresses), (quad)pair_at(addresses + 2), 0, 2, 4, 6);
-    memcpy(out, &low, sizeof low);
+    return (uint32_t)low | high << 32;
 }
 
-/* Four at a time; the last four again if they are not whole. */
-static inline void narrow(const uint64_t *stack, uint32_t count, unsigned char *out)
+/* Four at a time, and the rest in whole words, as the hash reads them. */
+static inline void narrow(const uint64_t *stack, uint32_t count, uint64_t *words)
 {
-    const uint32_t padding = 0;
-    for (uint32_t i = 0; i + 4 < count; i += 4)
-        four_narrow(stack + i, out + 4 * i);
-    four_narrow(stack + count - 4, out + 4 * (count - 4));
+    uint32_t i = 0;
+    for (; i + 4 <= count; i += 4) {
+        quad low = __builtin_shufflevector((quad)pair_at(stack + i), (quad)pair_at(stack + i + 2),
+                                           0, 2, 4, 6);
+        memcpy(words + i / 2, &low, sizeof low);
+    }
+    if (count & 2)
+        words[i / 2] = two_narrow(stack[i], stack[i + 1]);
     if (count & 1)
-        memcpy(out + 4 * count, &padding, sizeof padding);
+        words[count / 2] = two_narrow(stack[count - 1], 0);
 }
 
 static void stack_take(struct wr_with *with, const uint64_t *stack, uint32_t count, bool is_cut)
@@ -125,7 +128,7 @@ void wr_with_gather(struct wr_with *with, const struct wr_event_definition *defi
 static inline uint64_t head_of(const struct wr_with *with, const uint64_t *words)
 {
     uint32_t count = (with->stack_bytes - WR_RECORD_STACK_HEAD_BYTES) / 8;
-    return wr_with_stack_hash(words, count) << WR_RECORD_STACK_HASH_SHIFT | with->stack_form;
+    return hash_of(words, count, with->stack_form) << WR_RECORD_STACK_HASH_SHIFT | with->stack_form;
 }
 
 static WR_NOINLINE void wide_put(const struct wr_with *with, struct wr_record_out *out)
@@ -145,7 +148,7 @@ static inline void narrow_put(const struct wr_with *with, struct wr_record_out *
 {
     uint64_t *words = (void *)(out->at + WR_RECORD_STACK_HEAD_BYTES);
     wr_data_written(out->at, with->stack_bytes);
-    narrow(with->stack, wr_record_stack_count(with->stack_form), (unsigned char *)words);
+    narrow(with->stack, wr_record_stack_count(with->stack_form), words);
     uint64_t head = head_of(with, words);
     memcpy(out->at, &head, sizeof head);
     out->at += with->stack_bytes;
@@ -161,7 +164,7 @@ void wr_with_put(const struct wr_with *with, uint64_t flags, struct wr_record_ou
         wr_record_put(out, with->related_activity_id, 16);
     if (!(flags & WR_RECORD_STACK))
         return;
-    if (WR_LIKELY(with->stack_form & WR_RECORD_STACK_NARROW))
+    if (with->stack_form & WR_RECORD_STACK_NARROW)
         narrow_put(with, out);
     else
         wide_put(with, out);

@@ -51,8 +51,6 @@ static inline uint32_t wr_with_bytes(const struct wr_with *with, uint64_t flags)
            ((flags & WR_RECORD_STACK) ? with->stack_bytes : 0);
 }
 
-/* The hash of a stack in a record, of 32 bits. `words`: what follows the first word. */
-uint64_t wr_with_stack_hash(const uint64_t *words, uint32_t count);
 /* As session/with.c reads it. */
 void wr_with_put(const struct wr_with *with, uint64_t flags, struct wr_record_out *out);
 

@@ -22,8 +22,8 @@
  *     bit 31 set     the stack is narrow: bits 7..0 have the number of addresses, bits 30..8 the high
  *                    half of all of them, and their low halves follow, padded to eight bytes
  *
- * A stack that can be narrow is. Those of one program or one runtime usually can, and the drain waits
- * for each line of a record, because another processor has written it.
+ * A stack that can be narrow is, as the code of one program or one library can, or small numbers: the
+ * drain waits for each line of a record, because another processor has written it.
  *
  * With the flag WR_RECORD_SPANS, the record is larger than a segment. It is the only record in its
  * segment, and its payload continues in the lane's next segments (lane_span.h).

@@ -71,7 +71,7 @@ static void slots_clear(struct wr_stacks *stacks)
 {
     if (stacks->used)
         memset(stacks->slots, 0, stacks->slot_count * sizeof *stacks->slots);
-    stacks->used = stacks->stored = 0;
+    stacks->used = stacks->stored = stacks->written = 0;
 }
 
 WR_COLD void wr_stacks_forget(struct wr_stacks *stacks)
@@ -125,10 +125,11 @@ uint32_t wr_stacks_known(const struct wr_stacks *stacks, const unsigned char *st
                        : known(stacks, stack, bytes, stride, count, codes);
 }
 
-static bool has_room(const struct wr_stacks *stacks, uint32_t bytes)
+/* By the bytes that the stream has, and a reader holds: never fewer than those in the store. */
+static bool has_room(const struct wr_stacks *stacks, uint32_t form)
 {
     return stacks->used < stacks->slot_count / 4 * 3 &&
-           bytes <= stacks->store_bytes - stacks->stored;
+           8 * wr_record_stack_count(form) <= stacks->store_bytes - stacks->written;
 }
 
 /* Fills a free slot. */
@@ -139,6 +140,7 @@ static void slot_fill(struct wr_stacks *stacks, struct wr_stack_slot *slot,
     *slot = (struct wr_stack_slot){wr_record_stack_head(stack), code, stacks->stored};
     memcpy(stacks->store + stacks->stored, words_of(stack), bytes);
     stacks->stored += bytes;
+    stacks->written += 8 * wr_record_stack_count(wr_record_stack_form(stack));
     stacks->used++;
 }
 
@@ -152,7 +154,7 @@ uint32_t wr_stacks_find(struct wr_stacks *stacks, const unsigned char *stack, ui
     *is_new = slot->head == 0;
     if (slot->head)
         return wr_nettrace_stack_id(slot->code);
-    if (!has_room(stacks, bytes)) {
+    if (!has_room(stacks, wr_record_stack_form(stack))) {
         stacks->was_full = true;
         slots_clear(stacks);
         slot = slot_find(stacks, stack, bytes);
@@ -165,7 +167,7 @@ uint32_t wr_stacks_add(struct wr_stacks *stacks, const unsigned char *stack, uin
                        uint32_t stride, uint32_t count)
 {
     uint32_t i = 0, form = wr_record_stack_form(stack);
-    for (; i < count && has_room(stacks, bytes); i++, stack += stride) {
+    for (; i < count && has_room(stacks, form); i++, stack += stride) {
         if (wr_record_stack_form(stack) != form)
             break;
         struct wr_stack_slot *slot = slot_find(stacks, stack, bytes);

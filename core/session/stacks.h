@@ -28,8 +28,9 @@ struct wr_stacks {
     uint64_t bytes;      /* of the memory */
     uint32_t slot_count; /* a power of two */
     uint32_t store_bytes;
-    uint32_t used; /* slots */
-    uint32_t stored;
+    uint32_t used;    /* slots */
+    uint32_t stored;  /* bytes */
+    uint32_t written; /* bytes that these stacks have in the stream */
     uint32_t last_id; /* since the last point */
     bool was_full;    /* since the last point */
 };

@@ -29,10 +29,11 @@ static const unsigned char *with_read(uint64_t flags, const unsigned char *at,
     return at;
 }
 
-WR_COLD static void widen(const unsigned char *low_halves, uint32_t form, unsigned char *out)
+static WR_NOINLINE void widen(const unsigned char *low_halves, uint32_t form, unsigned char *out)
 {
     uint64_t high = wr_record_narrow_high(form);
-    for (uint32_t i = 0; i < wr_record_stack_count(form); i++) {
+    uint32_t count = wr_record_stack_count(form);
+    for (uint32_t i = 0; i < count; i++) {
         uint32_t low;
         memcpy(&low, low_halves + 4 * i, sizeof low);
         uint64_t address = high | low;

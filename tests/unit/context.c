@@ -239,11 +239,13 @@ static void test_swap(void **state)
 
 /* --- One event's. ---------------------------------------------------------------------------- */
 
-/* In small segments, so that one record spans several; and to a session that wants no stacks. */
+/* In small segments, so that two records span several; and to a session that wants no stacks. */
 static void test_one_event(void **state)
 {
     (void)state;
     uint64_t addresses[1001];
+    char text[9001] = {0};
+    memset(text, 'x', 9000);
     for (uint32_t i = 0; i < 1001; i++)
         addresses[i] = 0x10000 + i;
     for (uint32_t i = 0; i < 4; i++) {
@@ -264,10 +266,16 @@ static void test_one_event(void **state)
         WEIR_EMIT_WITH(&context, Context, Text, 3, "a large one");
         context.stack = NULL;
         WEIR_EMIT_WITH(&context, Context, Work, 4);
+        context.stack = addresses; /* narrow, as the first one is not */
+        context.stack_count = 255;
+        WEIR_EMIT_WITH(&context, Context, Text, 5, text);
         struct file file = stop(session);
         bool has_stacks = !config.no_stacks;
-        assert_int_equal(file.count, 4);
+        assert_int_equal(file.count, 5);
         assert_int_equal(file.cut, has_stacks);
+        assert_int_equal(file.found[4].stack_count, has_stacks ? 255 : 0);
+        assert_memory_equal(file.found[4].stack, addresses, has_stacks ? 2040 : 0);
+        assert_int_equal(file.found[4].activity_id[0], 1);
         assert_int_equal(file.found[0].activity_id[0], 1);
         assert_string_equal(file.found[0].related, "?");
         assert_int_equal(file.found[0].stack_count, has_stacks ? 3 : 0);
@@ -393,11 +401,13 @@ static void test_stacks_of_each_form(void **unused)
 /* The low halves follow the first word, and zeros where memory was something else. */
 static void check_narrow(const struct wr_with *with)
 {
+    uint64_t memory[1 + 128];
     uint32_t words[2 + 256], count = wr_record_stack_count(with->stack_form);
-    memset(words, 0xFF, sizeof words);
-    struct wr_record_out out = {.at = (void *)words, .end = (void *)(words + 258)};
+    memset(memory, 0xFF, sizeof memory);
+    struct wr_record_out out = {.at = (void *)memory, .end = (void *)(memory + 129)};
     wr_with_put(with, with->flags, &out);
-    assert_int_equal(out.at - (unsigned char *)words, with->stack_bytes);
+    assert_int_equal(out.at - (unsigned char *)memory, with->stack_bytes);
+    memcpy(words, memory, sizeof words);
     assert_int_equal(words[0], with->stack_form);
     for (uint32_t i = 0; i < count; i++)
         assert_int_equal(words[2 + i], (uint32_t)with->stack[i]);
@@ -606,6 +616,12 @@ static void test_bound(void **state)
     bool is_new;
     assert_int_equal(wr_stacks_find(&stacks, (void *)stack, 8, &is_new), 1);
     assert_true(is_new);
+    uint64_t narrow[101] = {0}; /* of 200 addresses, which are 1,600 bytes in the stream */
+    for (uint64_t i = 1; !stacks.was_full; i++) {
+        assert_true(i <= 1 + stacks.store_bytes / 1600);
+        narrow[0] = i << WR_RECORD_STACK_HASH_SHIFT | wr_record_narrow_form(200, 0x400000);
+        wr_stacks_find(&stacks, (void *)narrow, 800, &is_new);
+    }
     wr_stacks_release(&stacks);
 }
 
@@ -633,24 +649,43 @@ static void check_length(struct wr_stacks *stacks, uint32_t length)
         assert_int_equal(wr_nettrace_stack_id(codes[i]), i <= length ? i + 1 : length + 1);
 }
 
-/* A stack with another address, or with two that have changed places, is looked for elsewhere. */
+/* The hash that a record has. */
+static uint64_t hash_of(const uint64_t *stack, uint32_t count)
+{
+    uint64_t memory[1 + LENGTH_MAX];
+    struct weir_context context = WEIR_CONTEXT_INIT;
+    struct wr_with with = {0};
+    context.stack = stack;
+    context.stack_count = count;
+    wr_with_gather(&with, NULL, NULL, &context);
+    struct wr_record_out out = {.at = (void *)memory, .end = (void *)(memory + 1 + LENGTH_MAX)};
+    wr_with_put(&with, with.flags, &out);
+    return memory[0] >> WR_RECORD_STACK_HASH_SHIFT;
+}
+
+/* A stack with another address, or with two that have changed places, is looked for elsewhere, whether it is
+ * narrow or not; and so is one with other high halves. */
 static void test_hashes(void **unused)
 {
     uint64_t stack[LENGTH_MAX];
     (void)unused;
-    for (uint32_t i = 0; i < LENGTH_MAX; i++)
-        stack[i] = 0x400000 + 16 * i;
     for (uint32_t length = 1; length <= LENGTH_MAX; length++) {
-        uint64_t hash = wr_with_stack_hash(stack, length);
-        for (uint32_t i = 0; i < length; i++) {
-            uint64_t other[LENGTH_MAX];
-            memcpy(other, stack, sizeof other);
-            other[i]++;
-            assert_int_not_equal(wr_with_stack_hash(other, length), hash);
-            other[i] = stack[(i + 1) % length];
-            other[(i + 1) % length] = stack[i];
-            if (length > 1)
-                assert_int_not_equal(wr_with_stack_hash(other, length), hash);
+        uint64_t other[LENGTH_MAX];
+        for (uint32_t i = 0; i < LENGTH_MAX; i++) {
+            stack[i] = 0x400000 + 16 * i;
+            other[i] = stack[i] + (UINT64_C(1) << 32);
+        }
+        assert_int_not_equal(hash_of(other, length), hash_of(stack, length));
+        for (uint32_t wide = 0; wide < 2; wide++, stack[0] += UINT64_C(1) << 60) {
+            for (uint32_t i = 0; i < length; i++) {
+                memcpy(other, stack, sizeof other);
+                other[i]++;
+                assert_int_not_equal(hash_of(other, length), hash_of(stack, length));
+                other[i] = stack[(i + 1) % length];
+                other[(i + 1) % length] = stack[i];
+                if (length > 1)
+                    assert_int_not_equal(hash_of(other, length), hash_of(stack, length));
+            }
         }
     }
 }
