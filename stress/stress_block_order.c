@@ -93,9 +93,9 @@ static int by_call(const void *left, const void *right)
     return a->called_ns < b->called_ns ? -1 : a->called_ns > b->called_ns;
 }
 
-/* Each wait is reported once, and each grant has a number of its own; a grant that came too late for
- * its thread has one that nobody reports. Returns how often a later wait was granted before an
- * earlier one. */
+/* Each wait is reported once, and no two report the same grant. Grants that came too late for their
+ * threads leave gaps in the numbers. Returns how often a later wait was granted before an earlier
+ * one. */
 static uint64_t inversions_by_number(struct hs_park *rows, uint64_t count, uint64_t *granted)
 {
     uint64_t inversions = 0, last = 0;

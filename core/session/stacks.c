@@ -125,7 +125,8 @@ uint32_t wr_stacks_known(const struct wr_stacks *stacks, const unsigned char *st
                        : known(stacks, stack, bytes, stride, count, codes);
 }
 
-/* By the bytes that the stream has, and a reader holds: never fewer than those in the store. */
+/* Counts the bytes that stacks have in the stream, because a reader holds those. In the store they
+ * never have more. */
 static bool has_room(const struct wr_stacks *stacks, uint32_t form)
 {
     return stacks->used < stacks->slot_count / 4 * 3 &&

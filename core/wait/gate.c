@@ -487,8 +487,8 @@ WR_COLD enum wr_waited wr_waiter_sleep(struct wr_gate *gate, struct wr_waiter *w
     }
 }
 
-/* Notes that it has left before a handler can jump out of the wait: whoever finds the word changes it,
- * so wr_gate_cancel() could not tell. */
+/* A handler may jump out of the wait right after this. Whoever finds LEFT changes the word, so
+ * wr_gate_cancel() needs a note of the thread's own. */
 static bool leave_noted(struct wr_gate *gate, struct wr_waiter *waiter, uint32_t *word)
 {
     uint64_t signals = gate->blocks_signals ? wr_os_signals_block() : 0;

@@ -37,8 +37,8 @@ static uint32_t sessions_list(struct weir_session_info *infos)
     return weir_session_list(&table) == WEIR_OK ? table.session_count : 0;
 }
 
-/* A session that is no longer there was destroyed by its owner, to whom the stop has said whether
- * the trace is whole. */
+/* A session that is no longer there is no failure: its owner has stopped and destroyed it, and knows
+ * whether the trace is whole. */
 static void stop_other(uint64_t id)
 {
     struct weir_error error = {""};

@@ -57,7 +57,7 @@ static void take_all(void)
     wr_gate_rest(gate, waiter, UINT64_MAX);
 }
 
-/* What it is told is read from the waiter, which others may still use if its thread has LEFT. */
+/* With a callback, the models also check what the report reads from a waiter whose thread has LEFT. */
 static void on_park(void *context, const struct weir_park *park)
 {
     (void)context;

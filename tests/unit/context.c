@@ -414,8 +414,7 @@ static void check_narrow(const struct wr_with *with)
     assert_int_equal(words[2 + count], count % 2 ? 0 : UINT32_MAX);
 }
 
-/* Narrow: all but stacks of fewer than four addresses or more than 255, or one of whose addresses has
- * another high half, or one that needs more than 23 bits. */
+/* Narrow: stacks of 4 to 255 addresses that all have the same high half and need at most 55 bits. */
 static void test_narrow(void **unused)
 {
     (void)unused;

@@ -57,8 +57,8 @@ struct weir_context {
      * the thread that emits. Numbers and losses remain those of the thread that emits. */
     uint64_t thread_id;
     /* Goes with events while this context is the newest: addresses, the innermost first, or any
-     * numbers that the host's rundown gives names for. They may not change during an emit, not
-     * even by a signal handler. */
+     * numbers that the host's rundown gives names for. Nobody may change them during an emit,
+     * not even a signal handler. */
     const uint64_t *stack;
     uint32_t stack_count; /* of addresses; those beyond 1,000 are cut */
     uint32_t reserved;    /* 0 */

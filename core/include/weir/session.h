@@ -96,8 +96,8 @@ struct weir_park {
     size_t size;           /* of the library's struct */
     uint64_t parked_ns;    /* from the full budget to the grant, or until it was given up */
     uint64_t queue_number; /* of this wait among the session's, in order of arrival, from 1 */
-    uint64_t grant_number; /* of its grant, in order, from 1; 0: given up. The number of a grant
-                            * that comes too late is reported to nobody */
+    uint64_t grant_number; /* of its grant, in order, from 1; 0: given up. Grants that came too
+                            * late have numbers that are left out */
     uint64_t grant_bytes;  /* segments granted, in bytes */
 };
 
