@@ -1,6 +1,7 @@
 #include "event/with.h"
 
 #include <string.h>
+#include "base/pair.h"
 #include "event/event.h"
 
 #define FACTOR UINT64_C(0x9E3779B97F4A7C15)
@@ -22,19 +23,11 @@ static inline uint64_t hash_of(const uint64_t *words, uint32_t count, uint32_t f
     return (sum ^ sum >> 32) * FACTOR >> 32;
 }
 
-typedef uint64_t pair __attribute__((vector_size(16)));
 typedef uint32_t quad __attribute__((vector_size(16)));
 
-static inline pair pair_at(const uint64_t *at)
+static inline wr_pair four_differ(const uint64_t *addresses, wr_pair first)
 {
-    pair words;
-    memcpy(&words, at, sizeof words);
-    return words;
-}
-
-static inline pair four_differ(const uint64_t *addresses, pair first)
-{
-    return (pair_at(addresses) ^ first) | (pair_at(addresses + 2) ^ first);
+    return (wr_pair_at(addresses) ^ first) | (wr_pair_at(addresses + 2) ^ first);
 }
 
 /* The stack can be narrow if all addresses have the same high half, and that is not too large. */
@@ -42,7 +35,7 @@ static uint32_t form_of(const uint64_t *stack, uint32_t count)
 {
     if (count < WR_RECORD_NARROW_MIN || count > WR_RECORD_NARROW_MAX)
         return count;
-    pair first = {stack[0], stack[0]}, differ = four_differ(stack + count - 4, first);
+    wr_pair first = {stack[0], stack[0]}, differ = four_differ(stack + count - 4, first);
     for (uint32_t i = 0; i + 4 < count; i += 4)
         differ |= four_differ(stack + i, first);
     uint64_t high = (differ[0] | differ[1]) >> 32 | stack[0] >> WR_RECORD_NARROW_BITS;
@@ -59,8 +52,8 @@ static inline void narrow(const uint64_t *stack, uint32_t count, uint64_t *words
 {
     uint32_t i = 0;
     for (; i + 4 <= count; i += 4) {
-        quad low = __builtin_shufflevector((quad)pair_at(stack + i), (quad)pair_at(stack + i + 2),
-                                           0, 2, 4, 6);
+        quad low = __builtin_shufflevector((quad)wr_pair_at(stack + i),
+                                           (quad)wr_pair_at(stack + i + 2), 0, 2, 4, 6);
         memcpy(words + i / 2, &low, sizeof low);
     }
     if (count & 2)

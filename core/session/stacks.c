@@ -2,6 +2,7 @@
 
 #include <string.h>
 #include "base/compiler.h"
+#include "base/pair.h"
 #include "lane/record.h"
 #include "nettrace/writer.h"
 #include "os/os.h"
@@ -41,24 +42,15 @@ static inline uint32_t place_of(uint64_t head)
     return (uint32_t)(head >> WR_RECORD_STACK_HASH_SHIFT);
 }
 
-typedef uint64_t pair __attribute__((vector_size(16)));
-
-static inline pair pair_at(const unsigned char *at)
+static inline wr_pair two_differ(const unsigned char *left, const unsigned char *right)
 {
-    pair words;
-    memcpy(&words, at, sizeof words);
-    return words;
-}
-
-static inline pair two_differ(const unsigned char *left, const unsigned char *right)
-{
-    return pair_at(left) ^ pair_at(right);
+    return wr_pair_at(left) ^ wr_pair_at(right);
 }
 
 /* To the end, for that is where two stacks with one head differ, if they do. */
 static inline bool is_same(const unsigned char *left, const unsigned char *right, uint32_t bytes)
 {
-    pair differ;
+    wr_pair differ;
     if (WR_UNLIKELY(bytes < 16))
         return memcmp(left, right, bytes) == 0;
     differ = two_differ(left, right) | two_differ(left + (bytes - 16), right + (bytes - 16));
