@@ -121,6 +121,11 @@ def blocks(stream):
     return stream[24 + struct.unpack_from("<I", stream, 20)[0] % 2**24:]
 
 
+def no_labels():
+    """An empty label block, which a window puts off, and an event block for which it is read after all."""
+    return struct.pack("<II", 8 << 24, 2 << 24 | 20) + struct.pack("<HHqq", 20, 0, -1, 1)
+
+
 # --- Bodies of blocks. -----------------------------------------------------------------------------------
 
 V6, LABELS = 1, 2  # bits of the first byte, as in fuzz_body.h
@@ -271,7 +276,7 @@ def main():
     reader.update((f"{make.__name__}.nettrace", make()) for make in (losses, enums, arrays, uncompressed))
     sixth = {f"{make.__name__}.nettrace": make() for make in (every_block, every_type)}
     write(folder / "reader", {**reader, **sixth})
-    write(folder / "version6", {name: blocks(stream) for name, stream in sixth.items()})
+    write(folder / "version6", {**{name: blocks(stream) for name, stream in sixth.items()}, "no_labels": no_labels()})
     for target, files in bodies(reader, sixth).items():
         write(folder / target, files)
     write(folder / "heap", {gcdump.name: gcdump.read_bytes(), **walks()})

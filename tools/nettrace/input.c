@@ -84,7 +84,8 @@ size_t wt_input_need(struct wt_input *input, size_t size)
 
 const uint8_t *wt_input_bytes(const struct wt_input *input)
 {
-    return input->buffer + input->begin;
+    static const uint8_t none; /* there is no buffer until a byte is needed */
+    return input->buffer ? input->buffer + input->begin : &none;
 }
 
 void wt_input_consume(struct wt_input *input, size_t size)
