@@ -6,7 +6,7 @@ Two things are measured before and after each group of figures (bench/machine.h)
     own core     sixteen independent additions took at most 1.1 times as long as the fastest of the run: the core's other
                  hardware thread was idle, and what a figure says is the program's
     shared core  they took longer: some tenant of the host was busy there
-    one cache    a line came back from another processor within 200 ns; two caches: it took longer. Only measured where a
+    one cache    a line came back from another processor within 300 ns; two caches: it took longer. Only measured where a
                  figure depends on two processors; then the additions are those of the slower of the two
 
 "own core" is a state, and so is "own core, one cache". Where before and after differ the figure is "mixed": it belongs
@@ -21,7 +21,8 @@ from bench.judge import process
 CORES = OWN, SHARED = "own core", "shared core"
 MIXED = "mixed"
 OWN_MOST = 1.1  # of the fastest step of the run
-NEAR_MOST_NS = 200
+# One EPYC takes 90 ns within a cache and 350 to 600 between two; the one cache of a Xeon takes 135 to 275, with its load.
+NEAR_MOST_NS = 300
 FIELDS = ("step_before_ns", "step_after_ns", "trip_before_ns", "trip_after_ns")
 
 

@@ -170,7 +170,7 @@ class States(unittest.TestCase):
     def test_names(self):
         least = 1.2
         for steps, trips, name in (((1.2, 1.3), (None, None), "own core"), ((1.9, 1.4), (None, None), "shared core"),
-                                   ((1.2, 1.4), (None, None), "mixed"), ((1.2, 1.2), (80, 190), "own core, one cache"),
+                                   ((1.2, 1.4), (None, None), "mixed"), ((1.2, 1.2), (80, 275), "own core, one cache"),
                                    ((1.4, 1.4), (350, 350), "shared core, two caches"), ((1.2, 1.2), (80, 350), "mixed"),
                                    ((1.2, 1.2), (80, None), "mixed")):
             self.assertEqual(state.of(state.Reading(steps, trips), least), name)
