@@ -11,6 +11,7 @@
 #define BUDGET_BYTES   (UINT64_C(1) << 20)
 #define BATCH_EVENTS   64u
 #define PARK_LOOKS_MAX 60000 /* a minute: processors may be busy with others */
+#define STILL_LOOKS    50
 #define NS_PER_MS      1000000
 
 struct crowd {
@@ -57,16 +58,24 @@ static void producers_start(struct producer *producers, uint32_t count, struct c
     }
 }
 
+/* A thread with a new grant is counted as parked until it runs, so the counts must stay unchanged for a
+ * while. */
 static bool wait_until_parked(struct weir_session *session, uint32_t count)
 {
     const struct timespec millisecond = {.tv_nsec = NS_PER_MS};
-    for (int look = 0; look < PARK_LOOKS_MAX; look++) {
+    uint64_t parks = 0, parked_ns = 0;
+    int still = 0;
+    for (int look = 0; look < PARK_LOOKS_MAX && still < STILL_LOOKS; look++) {
         struct weir_stats stats = WEIR_STATS_INIT;
-        if (weir_session_stats(session, &stats) == WEIR_OK && stats.parked_now == count)
-            return true;
         nanosleep(&millisecond, NULL);
+        bool is_still = weir_session_stats(session, &stats) == WEIR_OK &&
+                        stats.parked_now == count && stats.parks == parks &&
+                        stats.parked_ns == parked_ns;
+        still = is_still ? still + 1 : 0;
+        parks = stats.parks;
+        parked_ns = stats.parked_ns;
     }
-    return false;
+    return still == STILL_LOOKS;
 }
 
 /* Producers that the stop wakes continue to the end of their batch, whose events no session has
