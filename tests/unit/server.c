@@ -485,6 +485,7 @@ static void stop_is_late(weir_provider_callback callback, weir_rundown_source so
     assert_true(CLIENT_AWAIT(info_now().sessions == 1));
     assert_int_equal(weir_server_stop(&error), WEIR_TIMEOUT);
     assert_non_null(strstr(error.text, "stop again"));
+    assert_true(CLIENT_AWAIT(info_now().ports == 0)); /* the poller may not have run yet */
     assert_int_equal(client_connect(path), -1);
     assert_true(info_now().is_running && info_now().sessions == 1);
     assert_int_equal(weir_server_start(&config, NULL), WEIR_EXISTS);

@@ -56,9 +56,9 @@ struct weir_context {
     /* The system's id of the thread that the events are about, for tools; 0: the next context's, or
      * the thread that emits. Numbers and losses remain those of the thread that emits. */
     uint64_t thread_id;
-    /* Goes with events while this context is the newest: addresses, the innermost first, or any
-     * numbers that the host's rundown gives names for. Nobody may change them during an emit,
-     * not even a signal handler. */
+    /* Goes with events while this context is the newest: addresses, the innermost first, or other
+     * numbers, whose names are in the host's rundown. They must stay as they are during an emit;
+     * a signal handler must not change them either. */
     const uint64_t *stack;
     uint32_t stack_count; /* of addresses; those beyond 1,000 are cut */
     uint32_t reserved;    /* 0 */

@@ -152,8 +152,10 @@ WEIR_NODISCARD WEIR_API enum weir_result weir_server_wait_for_resume(struct weir
  * Ends all sessions of tools, closes all ports, and removes the sockets. Any thread, but not in a
  * callback of a provider that a tool's session calls, a source of rundown, or on_error
  * (WEIR_BAD_STATE). Blocks up to twice stop_ms_max. WEIR_TIMEOUT: a callback has not returned by
- * then, or a session could not be ended; the ports are closed, and another stop goes on. WEIR_OK
- * also if there is no server, and in a forked child, which has none. `error` may be NULL.
+ * then, or a session could not be ended; another stop goes on. The server's thread closes the ports,
+ * on a crowded machine perhaps only after that; once they are closed, `ports` of
+ * weir_server_status() is 0. WEIR_OK also if there is no server, and in a forked child, which has
+ * none. `error` may be NULL.
  */
 WEIR_API enum weir_result weir_server_stop(struct weir_error *error);
 
