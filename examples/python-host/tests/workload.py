@@ -10,6 +10,9 @@ import threading
 import tokenize
 
 THREADS = 4
+# CPython counts the recursion of all threads' parsers in one number, up to 3.12 (issue gh-106905): if the interpreter changes
+# threads in the middle of one, ast.parse() raises SystemError.
+PARSES = threading.Lock()
 
 
 def sources(count):
@@ -30,7 +33,9 @@ def work(texts):
         lines = text.splitlines()
         list(difflib.unified_diff(lines, texts[number - 1].splitlines()))
         textwrap.fill(text)
-        ast.unparse(ast.parse(text))
+        with PARSES:
+            tree = ast.parse(text)
+        ast.unparse(tree)
 
 
 def run(texts):
