@@ -59,4 +59,12 @@ static inline uint64_t wr_min_u64(uint64_t a, uint64_t b)
     return a < b ? a : b;
 }
 
+/* The running median of values, from what it was and the next one, which moves it by a sixteenth: unlike a
+ * mean, it does not follow the few that are many times longer. */
+static inline uint64_t wr_median_next(uint64_t median, uint64_t value)
+{
+    uint64_t step = median / 16;
+    return value > median ? median + step + 1 : median - step;
+}
+
 #endif

@@ -25,6 +25,47 @@ bool wr_lines_can_evict(void);
 /* Evicts the lines of `bytes` from `at`, 2 to 3 ns for 40 bytes. Only if they can be evicted. */
 void wr_lines_evict(const void *at, uint64_t bytes);
 
+/* Decides whether a reading thread should evict what it has read. It judges by how long the first load of a
+ * segment takes that another thread has just written. */
+struct wr_lines_way {
+    /* Lines that take longer come from a cache that the two threads do not share. 0: never evict. */
+    uint64_t far_ticks;
+    uint64_t ticks;    /* half of the lines come faster */
+    uint64_t segments; /* that were read to their ends */
+};
+
+/* From a shared cache, half of the lines come within 150 ns, even if it is a large mesh that is busy; between
+ * two, a line takes 350 to 600 ns for both ways. */
+#define WR_LINES_FAR_NS 165u
+/* Every eighth segment is timed. The one before it is never evicted: a load right behind evictions waits up
+ * to 500 ns for them, and a near line would look far away. */
+#define WR_LINES_TIMED_OF 8u
+
+/* Until this is called, nothing is to be evicted. `hz`: ticks per second. */
+static inline void wr_lines_watch(struct wr_lines_way *way, uint64_t hz)
+{
+    way->far_ticks = hz / (1000000000 / WR_LINES_FAR_NS);
+    way->ticks = way->far_ticks; /* so that the first few decide */
+}
+
+static inline bool wr_lines_is_timed(const struct wr_lines_way *way)
+{
+    return way->far_ticks && way->segments % WR_LINES_TIMED_OF == 0;
+}
+
+/* The load of a line that another thread has written since the last look took so long. */
+static inline void wr_lines_came(struct wr_lines_way *way, uint64_t ticks)
+{
+    way->ticks = wr_median_next(way->ticks, ticks);
+}
+
+/* A segment was read to its end. True: it should be evicted. */
+static inline bool wr_lines_pass(struct wr_lines_way *way)
+{
+    bool is_next_timed = ++way->segments % WR_LINES_TIMED_OF == 0;
+    return way->ticks > way->far_ticks && !is_next_timed;
+}
+
 /* 1024 is slower by a twentieth, 4096 no faster; the more, the more is asked for in vain behind the last record. */
 #define WR_LINES_AHEAD 2560u
 

@@ -7,6 +7,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 #include <weir/session.h>
+#include "base/lines.h"
 #include "lane/record.h"
 #include "lane/track.h"
 #include "nettrace/writer.h"
@@ -100,8 +101,7 @@ struct wr_drain {
     uint64_t timer_ns;         /* single-threaded builds: when the next timed look is due */
     uint64_t found_ns;         /* drain_thread.c: when the last look that found events began */
     uint64_t flow_ns;          /* drain_thread.c: when a quarter of the budget will be full */
-    bool can_evict;            /* lines that it has read: base/lines.h */
-    uint64_t line_ticks;       /* how long it waits for a line that a thread has just written */
+    struct wr_lines_way lines; /* from the threads' caches to the drain's */
     uint64_t names_ns;         /* when the system was last asked for the names of threads */
     uint32_t names_passed;     /* how many active threads it has been asked for, of more */
     uint64_t sweep_ns;         /* when segments were last swept for threads that wait */

@@ -540,33 +540,18 @@ WR_COLD void wr_read_skip(struct weir_session *session, struct wr_lane *lane, ui
     lane->records_read += count;
 }
 
-/* A line that takes longer comes from a cache that the two processors do not share: see base/lines.h. */
-#define FAR_NS 130u
-
-static uint64_t far_ticks(const struct weir_session *session)
-{
-    return session->frequency_hz / (1000000000 / FAR_NS);
-}
-
-/* wr_lane_readable(), and how long the load of the commit word took. A thread that has written it
- * since the last look has its line. One sample counts for an eighth, and no more than four times
- * what it is compared with: this thread may lose its processor in between. */
+/* wr_lane_readable(). A thread that has written the commit word since the last look has its line. */
 static uint64_t readable(struct weir_session *session, struct wr_lane *lane, bool *is_final)
 {
-    struct wr_drain *drain = &session->drain;
-    if (!drain->can_evict)
+    struct wr_lines_way *way = &session->drain.lines;
+    if (!wr_lines_is_timed(way))
         return wr_lane_readable(lane, is_final);
     uint64_t before = wr_clock_ticks();
     uint64_t commit = wr_lane_readable(lane, is_final);
-    uint64_t ticks = wr_clock_ticks_ordered() - before, far = far_ticks(session);
+    uint64_t ticks = wr_clock_ticks_ordered() - before;
     if (wr_commit_offset(commit) > lane->read_offset)
-        drain->line_ticks += wr_min_u64(ticks, 4 * far) / 8 - drain->line_ticks / 8;
+        wr_lines_came(way, ticks);
     return commit;
-}
-
-static bool should_evict(const struct weir_session *session)
-{
-    return session->drain.can_evict && session->drain.line_ticks > far_ticks(session);
 }
 
 void wr_read_take_opened(struct wr_buffers *buffers, struct wr_lane *lane)
@@ -627,7 +612,7 @@ bool wr_read_lane(struct weir_session *session, struct wr_lane *lane, uint64_t l
         pthread_mutex_lock(&buffers->lock);
         struct wr_segment *segment = wr_lane_unchain(lane);
         pthread_mutex_unlock(&buffers->lock);
-        if (should_evict(session))
+        if (wr_lines_pass(&session->drain.lines))
             wr_lines_evict(segment, wr_commit_offset(commit));
         buffers->mode->give(buffers, segment); /* before anything that may block */
     }

@@ -1,0 +1,64 @@
+/* When the drain evicts what it has read: if lines come from far away, as loads behind no eviction tell. */
+#include "unit.h"
+
+#include "base/lines.h"
+
+#define HZ        UINT64_C(1000000000)
+#define NEAR_NS   100u
+#define FAR_NS    300u
+#define BEHIND_NS 450u /* a load behind evictions, however near the line is */
+#define SEGMENTS  800u
+
+/* Reads segments whose lines take `ns`. How many of them are evicted. */
+static uint32_t evicted(struct wr_lines_way *way, uint32_t ns)
+{
+    bool is_behind = false;
+    uint32_t count = 0;
+    for (uint32_t i = 0; i < SEGMENTS; i++) {
+        if (wr_lines_is_timed(way))
+            wr_lines_came(way, is_behind ? BEHIND_NS : ns);
+        is_behind = wr_lines_pass(way);
+        count += is_behind;
+    }
+    return count;
+}
+
+static void test_far_and_near(void **state)
+{
+    struct wr_lines_way way = {.far_ticks = 0};
+    (void)state;
+    wr_lines_watch(&way, HZ);
+    assert_int_equal(evicted(&way, NEAR_NS), 0);
+    /* The first few tell nothing yet. */
+    assert_in_range(evicted(&way, FAR_NS), SEGMENTS / 2, SEGMENTS);
+    assert_int_equal(evicted(&way, FAR_NS), SEGMENTS - SEGMENTS / WR_LINES_TIMED_OF);
+    (void)evicted(&way, NEAR_NS); /* the thread has moved to another processor */
+    assert_int_equal(evicted(&way, NEAR_NS), 0);
+}
+
+/* A few that take long, as if a processor were away, decide nothing. */
+static void test_few_are_long(void **state)
+{
+    struct wr_lines_way way = {.far_ticks = 0};
+    (void)state;
+    wr_lines_watch(&way, HZ);
+    (void)evicted(&way, NEAR_NS);
+    for (int i = 0; i < 5; i++)
+        wr_lines_came(&way, 1000 * FAR_NS);
+    assert_int_equal(evicted(&way, NEAR_NS), 0);
+}
+
+static void test_not_watched(void **state)
+{
+    struct wr_lines_way way = {.far_ticks = 0};
+    (void)state;
+    assert_int_equal(evicted(&way, FAR_NS), 0);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_far_and_near),
+                                       cmocka_unit_test(test_few_are_long),
+                                       cmocka_unit_test(test_not_watched)};
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
