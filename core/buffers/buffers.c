@@ -166,6 +166,7 @@ static struct wr_lane *lane_take(struct wr_buffers *buffers, struct wr_thread *t
     lane->thread = thread;
     lane->buffers = buffers;
     lane->track.thread_id = thread->id;
+    wr_place_of(lane)->waiter.thread_id = (uint32_t)thread->id; /* the system's have 31 bits */
     lane->track.capture_id = wr_buffers_capture_id();
     wr_u32_store_relaxed(&lane->is_due, 1); /* relaxed: not shared yet */
     lane->track.number = 1; /* the introduction has number 1; attempts are numbered from 2 */

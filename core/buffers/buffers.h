@@ -209,11 +209,12 @@ void wr_buffers_lose_for_room(struct wr_lane *lane);
 void wr_buffers_starve(struct wr_buffers *buffers);
 
 /* The segments that threads may hold as their current ones, at most: they are full only when their
- * threads take others. A hint. */
+ * threads take others. A parked thread has left its own. A hint. */
 static inline uint32_t wr_buffers_held(const struct wr_buffers *buffers)
 {
     uint32_t lanes = wr_u32_load_relaxed(&buffers->lanes_now); /* relaxed: a hint */
-    return lanes < buffers->segment_count ? lanes : buffers->segment_count;
+    uint64_t holders = lanes - wr_min_u64(lanes, wr_gate_parked(&buffers->gate));
+    return (uint32_t)wr_min_u64(holders, buffers->segment_count);
 }
 
 /* Are there more threads than half of the segments? A hint. */

@@ -115,7 +115,7 @@ static struct wr_unit *units_at_hand(struct wr_place *place, uint32_t count, uin
 }
 
 /* Wakes the drain, which must serve the threads that wait. It knows of them already if others wait:
- * then it looks every millisecond (attend()). And if others run, these ring when they rest. */
+ * then it looks again soon (attend()). And if others run, these ring when they rest. */
 WR_COLD static enum wr_room park(struct wr_place *place)
 {
     place->is_parked = true;
@@ -500,8 +500,7 @@ WR_COLD static void tune(struct wr_buffers *buffers, uint64_t bytes, uint64_t ns
     wr_gate_tune(&buffers->gate, bytes, ns);
 }
 
-/* The cap does not apply to an idle drain: as long as a thread waits and something is free, the
- * drain grants it and looks again. */
+/* As long as a thread waits and the strategy grants it something, the drain looks again. */
 WR_COLD static enum wr_attention attend(struct wr_buffers *buffers)
 {
     if (wr_ptr_load_relaxed(&buffers->ready)) /* relaxed: a hint; there is more to drain */
@@ -511,7 +510,7 @@ WR_COLD static enum wr_attention attend(struct wr_buffers *buffers)
     case WR_GATE_QUIET:
         /* The threads that may take what is free are running. One may take the last of it and rest,
          * and then no thread rings for those behind it. */
-        return wr_gate_has_parked(&buffers->gate) ? WR_ATTENTION_SOON : WR_ATTENTION_NONE;
+        return wr_gate_parked(&buffers->gate) ? WR_ATTENTION_SOON : WR_ATTENTION_NONE;
     case WR_GATE_SERVED:
         return WR_ATTENTION_AGAIN;
     case WR_GATE_STUCK:

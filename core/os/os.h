@@ -48,6 +48,9 @@ int wr_os_membarrier(void);
 uint64_t wr_os_thread_id(void);
 uint32_t wr_os_process_id(void);
 uint32_t wr_os_processor_count(void);
+/* May that thread of this process run on the processor that the caller is on? A system call. True if
+ * that is not known. */
+bool wr_os_thread_may_run_here(uint64_t thread_id);
 /* Blocks the calling thread's signals, except those that its own instructions cause: a host may
  * handle faults in memory that the library reads for it. Returns the previous mask. A system call.
  */

@@ -208,6 +208,15 @@ WR_COLD uint32_t wr_os_processor_count(void)
     return count < 1 ? 1 : (uint32_t)count;
 }
 
+/* sched_getaffinity() fails if a set is too small for the system, or if the thread has exited. */
+WR_COLD bool wr_os_thread_may_run_here(uint64_t thread_id)
+{
+    cpu_set_t allowed;
+    int here = sched_getcpu();
+    return here < 0 || sched_getaffinity((pid_t)thread_id, sizeof allowed, &allowed) != 0 ||
+           CPU_ISSET((size_t)here, &allowed);
+}
+
 WR_COLD void wr_os_thread_name(char *name)
 {
     prctl(PR_GET_NAME, name, 0UL, 0UL, 0UL);

@@ -12,6 +12,9 @@
  * a no-block scope finds none, and while lanes wait and no segment comes back. */
 #define SWEEP_NS_WHEN_STARVED (UINT64_C(5) * WR_NS_PER_MS)
 #define SWEEP_NS_WHEN_STUCK   (UINT64_C(1) * WR_NS_PER_MS)
+/* How soon the drain looks again while threads wait that it need not serve: those that may take what
+ * is free may stand still. */
+#define LOOK_NS_WHEN_PARKED UINT64_C(200000)
 
 /* Bytes of the budget, in the arithmetic of flow_next(): small beside a segment, and large enough
  * that 60 s times 64 GiB do not overflow. */
@@ -31,7 +34,7 @@ static uint64_t attend(struct weir_session *session)
     case WR_ATTENTION_AGAIN:
         return 0;
     case WR_ATTENTION_SOON:
-        return wr_os_monotonic_ns() + SWEEP_NS_WHEN_STUCK;
+        return wr_os_monotonic_ns() + LOOK_NS_WHEN_PARKED;
     case WR_ATTENTION_STUCK:
         break;
     }
@@ -94,7 +97,8 @@ static void loop(struct weir_session *session)
     uint64_t flush_ns = (uint64_t)session->config.flush_ms * WR_NS_PER_MS;
     session->drain.found_ns = wr_os_monotonic_ns();
     uint64_t timer_ns = session->drain.found_ns + flush_ns;
-    session->drain.can_evict = wr_clock.is_counter && wr_lines_can_evict();
+    if (wr_clock.is_counter && wr_lines_can_evict())
+        wr_lines_watch(&session->drain.lines, session->frequency_hz);
     while (!wr_u32_load_acquire(&session->stop_requested)) { /* edge STOP.acquire */
         uint32_t ticket = wr_bell_ticket(&session->buffers.bell);
         uint64_t now = wr_os_monotonic_ns();

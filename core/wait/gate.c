@@ -4,11 +4,9 @@
 #include "os/os.h"
 #include "wait/strategy.h"
 
-#define PARKED_IS_AWAITED UINT32_C(0x80000000)
 /* How long the head of the queue spins: a few times the cost of waking a sleeping thread. */
 #define SPIN_NS 50000u
-/* How long a thread whose deadline has passed waits for the lock, to take itself out of the queue.
- */
+/* How long a thread waits at its deadline for the lock, to take itself out of the queue. */
 #define GIVE_UP_NS 1000000u
 /* The longest sleep before a waiting thread checks whether the queue could be served. */
 #define RECHECK_NS 100000000u
@@ -21,9 +19,10 @@
 #define GRANT_BYTES_FIRST (UINT64_C(64) << 10)
 #define GRANT_BYTES_MIN   (UINT64_C(32) << 10)
 #define GRANT_BYTES_MAX   (UINT64_C(128) << 10)
-/* A grant lasts this many times longer than the hand-off to the next thread: where producers are
- * the bottleneck, that is what a hand-off takes from them. */
-#define HAND_OFFS 16
+/* A grant lasts this many times longer than the hand-off to the next thread, which producers lose
+ * if they are the bottleneck. Until one is measured, it takes what it takes in a guest. */
+#define HAND_OFFS         16
+#define HAND_OFF_NS_FIRST 4000u
 /* Where the grant size is found, a thread that need not wait takes at most this share of what is
  * free. It may keep that while it does not run, and eight whole grants are all of 1 MiB. */
 #define FREE_SHARE 32
@@ -43,6 +42,7 @@ static uint32_t grant_units_of(const struct wr_gate *gate)
 
 WR_COLD void wr_gate_tune(struct wr_gate *gate, uint64_t bytes, uint64_t ns)
 {
+    gate->drained_at_ns = wr_os_monotonic_ns();
     gate->drained_bytes += bytes;
     gate->drained_ns += ns;
     if (gate->drained_bytes < TUNE_BYTES)
@@ -77,11 +77,13 @@ WR_COLD void wr_gate_init(struct wr_gate *gate, const struct wr_gate_config *con
     gate->free_count = unit_count;
     gate->grant_fixed = config->grant_units;
     gate->head_spins = gate->strategy->spins;
+    gate->epoch = 1;
     /* One processor is the drain's. */
     gate->cap = config->processors > 1 ? config->processors - 1 : 1;
     gate->blocks_signals = config->blocks_signals;
     gate->process_id = wr_os_process_id();
     wr_os_mutex_init(&gate->lock);
+    wr_u64_store_relaxed(&gate->hand_off_ns, HAND_OFF_NS_FIRST); /* relaxed: not shared yet */
     gate->grant_bytes = GRANT_BYTES_FIRST;
     gate->grant_units = grant_units_of(gate);
 }
@@ -112,9 +114,8 @@ static struct wr_unit *unit_pop(struct wr_gate *gate)
     return (void *)(gate->area + (uint64_t)gate->carved++ * gate->unit_bytes);
 }
 
-/* Puts the unit last: a unit that has just come back is still in the cache of the drain's
- * processor, and a thread on another one would wait for each of its lines. There are never more
- * units in rotation than were in use at once, because a new one is cut only when none is free. */
+/* Puts the unit last: one that has just come back is still in the cache of the drain's processor,
+ * and a thread on another one would wait for each of its lines. */
 static void unit_push(struct wr_gate *gate, struct wr_unit *unit)
 {
     unit->next = NULL;
@@ -181,16 +182,9 @@ WR_COLD void wr_gate_unlink(struct wr_gate *gate, struct wr_waiter *waiter)
 
 static void run(struct wr_gate *gate, struct wr_waiter *waiter)
 {
-    gate->running += !waiter->is_running;
-    waiter->is_running = true;
+    wr_gate_run(gate, waiter);
     gate->grants++;
     gate->granted_units += waiter->unit_count;
-}
-
-WR_COLD void wr_gate_rest_locked(struct wr_gate *gate, struct wr_waiter *waiter)
-{
-    gate->running -= waiter->is_running;
-    waiter->is_running = false;
 }
 
 WR_COLD void wr_gate_grant(struct wr_gate *gate, struct wr_waiter *waiter)
@@ -562,7 +556,7 @@ WR_COLD void wr_gate_unpark(struct wr_gate *gate)
 {
     struct wr_u32 *parked = &gate->parked;
     /* edge UNPARK.release: all that this thread did with the gate */
-    if (wr_u32_add_acq_rel(parked, UINT32_MAX) == (PARKED_IS_AWAITED | 1))
+    if (wr_u32_add_acq_rel(parked, UINT32_MAX) == (WR_GATE_IS_AWAITED | 1))
         wr_os_futex_wake(parked, 1); /* uses the address only: the gate may be gone */
 }
 
@@ -602,7 +596,7 @@ WR_COLD void wr_gate_rest(struct wr_gate *gate, struct wr_waiter *waiter, uint64
     struct wr_wakes wakes = {0};
     if (!wr_os_mutex_lock_for(&gate->lock, limit_ns))
         return;
-    if (waiter->is_running || wr_waiter_has_left(waiter)) {
+    if (waiter->running_since || wr_waiter_has_left(waiter)) {
         wr_gate_rest_locked(gate, waiter);
         wr_gate_serve(gate, WR_SERVE_GIVE, &wakes);
     }
@@ -668,15 +662,15 @@ WR_COLD bool wr_gate_wait_unparked(struct wr_gate *gate, uint64_t deadline_ns)
 {
     uint32_t parked;
     bool is_over;
-    wr_u32_add_acq_rel(&gate->parked, PARKED_IS_AWAITED);
+    wr_u32_add_acq_rel(&gate->parked, WR_GATE_IS_AWAITED);
     /* edge UNPARK.acquire */
-    while (!(is_over = (parked = wr_u32_load_acquire(&gate->parked)) == PARKED_IS_AWAITED)) {
+    while (!(is_over = (parked = wr_u32_load_acquire(&gate->parked)) == WR_GATE_IS_AWAITED)) {
         uint64_t now = wr_os_monotonic_ns();
         if (now >= deadline_ns)
             break;
         wr_os_futex_wait(&gate->parked, parked, deadline_ns - now);
     }
-    wr_u32_add_acq_rel(&gate->parked, PARKED_IS_AWAITED); /* clears the bit, by overflow */
+    wr_u32_add_acq_rel(&gate->parked, WR_GATE_IS_AWAITED); /* clears the bit, by overflow */
     return is_over;
 }
 
@@ -691,8 +685,8 @@ WR_COLD bool wr_gate_figures(struct wr_gate *gate, struct wr_gate_figures *figur
     figures->grant_bytes_now = (uint64_t)gate->strategy->grant_units(gate) * gate->unit_bytes;
     figures->free_bytes = (uint64_t)gate->free_count * gate->unit_bytes;
     pthread_mutex_unlock(&gate->lock);
+    figures->parked_now = wr_gate_parked(gate);
     /* relaxed: figures, here and below */
-    figures->parked_now = wr_u32_load_relaxed(&gate->parked) & ~PARKED_IS_AWAITED;
     figures->parked_ns = wr_u64_load_relaxed(&gate->parked_ns);
     figures->parked_ns_max = wr_u64_load_relaxed(&gate->parked_ns_max);
     figures->wakes = wr_u64_load_relaxed(&gate->wakes);

@@ -75,13 +75,13 @@ enum wr_gate_event {
 /* One per lane, in memory that stays mapped as long as the gate. */
 struct wr_waiter {
     struct wr_u32 word;                /* edge GRANT */
+    uint32_t thread_id;                /* of the system; CONST */
     struct wr_waiter *next, *previous; /* LOCK(gate): the queue, or the list of those outside */
     struct wr_unit *units;             /* LOCK(gate) while it waits or is outside; otherwise its
                                         * thread's (GRANT) */
     uint32_t unit_count;               /* of `units` */
     uint32_t needed;                   /* units for the record that waits */
     bool is_queued;                    /* LOCK(gate) */
-    bool is_running;                   /* LOCK(gate): has a grant, and is not known to rest */
     bool is_signaled;                  /* LOCK(gate): FIFO: the head has an unused signal */
     bool has_taken;                    /* its own: FIFO, AUTO_RESET: has taken what it needs */
     bool has_quit;                     /* its own: has taken itself out of the queue, or has LEFT */
@@ -96,6 +96,7 @@ struct wr_waiter {
     uint64_t granted_at_ns; /* for RELAY; written before GRANT */
     bool is_handed_on;      /* for RELAY, before GRANT: by a thread that parked while none ran */
     bool must_ring;         /* its own: what it waits for is the drain's to find */
+    uint32_t running_since; /* LOCK(gate): `epoch` at its grant; another one, or 0: it rests */
 };
 
 struct wr_gate_figures {
@@ -109,6 +110,8 @@ struct wr_gate_figures {
     uint64_t wakes;
     uint64_t free_bytes;
 };
+
+#define WR_GATE_IS_AWAITED UINT32_C(0x80000000) /* in `parked`: a stopper waits for 0 */
 
 struct wr_gate {
     /* CONST after init */
@@ -132,7 +135,8 @@ struct wr_gate {
     struct wr_waiter *outside;      /* LOCK: granted, and in the host's hook; youngest first */
     uint32_t waiting;               /* LOCK: waiters in the queue */
     uint32_t large;                 /* LOCK: of these, those that need more than one unit */
-    uint32_t running;               /* LOCK: waiters that are `is_running` */
+    uint32_t running;               /* LOCK: waiters that have a grant and are not known to rest */
+    uint32_t epoch;                 /* LOCK: from 1; they are `running_since` this one */
     uint32_t grant_units;           /* LOCK: units in a grant, unless the record needs more */
     bool is_closing;                /* LOCK: the gate is closed */
     uint64_t queue_numbers;         /* LOCK: waits so far */
@@ -144,9 +148,10 @@ struct wr_gate {
     struct wr_u64 granted_at_ns; /* ANY: when a waiter was last granted, a hint */
     struct wr_u64 hand_off_ns;   /* ANY: median time from a grant until its thread runs; a hint */
     uint64_t drained_bytes, drained_ns; /* DRAIN: since the grant size was last computed */
+    uint64_t drained_at_ns;             /* DRAIN: when a look last found something */
     uint64_t grant_bytes;               /* DRAIN: the grant size found at run time; a mean */
 
-    WR_ALIGNED_LINE struct wr_u32 parked; /* edge UNPARK; the high bit: a stopper waits for 0 */
+    WR_ALIGNED_LINE struct wr_u32 parked; /* edge UNPARK; with WR_GATE_IS_AWAITED */
     struct wr_u32 event;                  /* AUTO_RESET's: enum wr_gate_event */
     struct wr_u32 is_short; /* ANY: threads wait, and less than a grant is free; a hint */
 };
@@ -174,7 +179,7 @@ enum wr_stepped {
 
 /* What the drain may do next. */
 enum wr_gate_state {
-    WR_GATE_QUIET,  /* no thread waits, or the one that may take what is free is on its way */
+    WR_GATE_QUIET,  /* no thread waits, or those that may take what is free run, or will soon */
     WR_GATE_SERVED, /* a waiter was served: there may be work soon */
     WR_GATE_STUCK,  /* a thread waits, and too little is free */
 };
@@ -238,12 +243,12 @@ bool wr_gate_is_done_with(const struct wr_waiter *waiter);
 
 /* --- The drain. ------------------------------------------------------------------------------ */
 
-/* Called when the drain has nothing else to do. Serves the queue, even above the cap. */
+/* Called when the drain has nothing else to do. Serves the queue, perhaps even above the cap. */
 enum wr_gate_state wr_gate_idle(struct wr_gate *gate);
 /* One sweep, called while others wait: takes back the units of threads that were outside at the
  * last sweep, too. True if there were any. */
 bool wr_gate_sweep_outside(struct wr_gate *gate);
-/* Says that the drain has read `bytes` in `ns`: the grant size follows. */
+/* Says that the drain has just read `bytes` in `ns`: the grant size follows, and no thread rests. */
 void wr_gate_tune(struct wr_gate *gate, uint64_t bytes, uint64_t ns);
 /* The drain enters a call that may block, or is back from it. Meanwhile it serves no waiter. */
 void wr_gate_drain_leaves(struct wr_gate *gate);
@@ -254,10 +259,10 @@ uint32_t wr_gate_grant_units(const struct wr_gate *gate);
  * middle of a wait. Here no thread will ever grant anything, and the lock may be held by a thread
  * that does not exist. */
 bool wr_gate_is_inherited(const struct wr_gate *gate);
-/* Is any thread parked? A hint. */
-static inline bool wr_gate_has_parked(const struct wr_gate *gate)
+/* How many threads are parked? A hint. */
+static inline uint32_t wr_gate_parked(const struct wr_gate *gate)
 {
-    return wr_u32_load_relaxed(&gate->parked) != 0; /* relaxed: a hint */
+    return wr_u32_load_relaxed(&gate->parked) & ~WR_GATE_IS_AWAITED; /* relaxed: a hint */
 }
 
 /* Do threads wait, with less than a grant free for them? A hint, also for emitting threads. */

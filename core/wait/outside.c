@@ -89,8 +89,8 @@ static enum wr_stepped step_in(struct wr_gate *gate, struct wr_waiter *waiter, b
     }
     if (!waiter->units)
         reclaim(gate, waiter);
-    waiter->is_running = waiter->units != NULL;
-    gate->running += waiter->is_running;
+    if (waiter->units)
+        wr_gate_run(gate, waiter);
     return WR_STEPPED_IN;
 }
 

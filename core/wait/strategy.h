@@ -50,8 +50,6 @@ WR_WAKE_STRATEGIES(WR_GATE_EXTERN_)
 void wr_gate_unlink(struct wr_gate *gate, struct wr_waiter *waiter);
 /* Frees the waiter's units; the caller serves the queue. */
 void wr_gate_units_leave(struct wr_gate *gate, struct wr_waiter *waiter);
-/* The waiter's thread no longer runs; another may run in its place. */
-void wr_gate_rest_locked(struct wr_gate *gate, struct wr_waiter *waiter);
 /* Takes the waiter out of the queue and frees the units that it has gathered. */
 void wr_gate_remove(struct wr_gate *gate, struct wr_waiter *waiter);
 /* Removes the waiters that have LEFT, then serves the queue. */
@@ -60,6 +58,25 @@ void wr_gate_serve(struct wr_gate *gate, enum wr_serve why, struct wr_wakes *wak
 void wr_gate_take(struct wr_gate *gate, struct wr_waiter *waiter, uint32_t count);
 /* The waiter has what it needs: takes it out of the queue, counts the grant, marks it running. */
 void wr_gate_grant(struct wr_gate *gate, struct wr_waiter *waiter);
+/* The waiter's thread has a grant, and runs. */
+static inline void wr_gate_run(struct wr_gate *gate, struct wr_waiter *waiter)
+{
+    gate->running += waiter->running_since != gate->epoch;
+    waiter->running_since = gate->epoch;
+}
+/* It no longer runs; another may run in its place. */
+static inline void wr_gate_rest_locked(struct wr_gate *gate, struct wr_waiter *waiter)
+{
+    gate->running -= waiter->running_since == gate->epoch;
+    waiter->running_since = 0;
+}
+/* No thread runs. `epoch` wraps after 2^32 of these, with a grant before each; by then a sweep has put
+ * the waiters of old epochs to rest one by one. */
+static inline void wr_gate_all_rest(struct wr_gate *gate)
+{
+    gate->epoch += gate->running > 0;
+    gate->running = 0;
+}
 /* Adds a granted waiter to those to wake. */
 void wr_gate_wake_later(struct wr_wakes *wakes, struct wr_waiter *waiter);
 

@@ -4,11 +4,15 @@
  *
  * A thread runs from its grant until it parks, exits, or is seen to rest (wr_gate_rest). If as many
  * run as there are processors beside the drain's (the cap), more of them would only take turns. The
- * cap is a hint about processors, never a reason to wait. It gives way when the drain has nothing
- * to do, because a thread with a grant may compute for a second; when the drain has been in the
- * sink for AWAY_NS_MAX; and when a quarter of the budget would still be free if each waiting thread
- * had a segment. An idle drain is idle often, so for less than a whole grant it lets STILL_NS go by
- * after the last one: otherwise it would hand out each segment as it comes back, a wake for each.
+ * cap is a hint about processors, never a reason to wait. It gives way when the drain has been in
+ * the sink for AWAY_NS_MAX; when a quarter of the budget would still be free if each waiting thread
+ * had a segment; and when the drain has nothing to do, for a thread that may use its processor.
+ *
+ * A thread with a grant may compute for a second. So if for STILL_NS no look has found anything and
+ * no waiter has been granted anything, all threads rest, and others take their places. An idle
+ * drain is idle after every look if it keeps up. If it lifted the cap for less than a whole grant,
+ * it would hand out each segment as it comes back, a wake for each; if it did for threads that may
+ * not use its processor, all of them would have grants, and take turns.
  *
  * The head spins for a bounded time while no thread runs and nothing is free: what the drain
  * returns next is then one store away from it.
@@ -35,12 +39,18 @@ static bool drain_is_away(const struct wr_gate *gate)
 
 #define STILL_NS 100000u
 
-/* The drain has nothing to do. Is there a whole grant, or has no thread had one for a while? */
+/* For the drain: has nothing been written or granted for a while? */
+static bool is_still(const struct wr_gate *gate)
+{
+    uint64_t granted_ns = wr_u64_load_relaxed(&gate->granted_at_ns); /* relaxed: a hint */
+    return wr_os_monotonic_ns() - wr_max_u64(granted_ns, gate->drained_at_ns) > STILL_NS;
+}
+
+/* For the drain, which has nothing to do. */
 static bool idle_lifts_cap(const struct wr_gate *gate)
 {
-    /* relaxed: a hint */
-    return gate->free_count >= gate->grant_units ||
-           wr_os_monotonic_ns() - wr_u64_load_relaxed(&gate->granted_at_ns) > STILL_NS;
+    return gate->free_count >= gate->grant_units &&
+           wr_os_thread_may_run_here(gate->head->thread_id);
 }
 
 /* May the head be granted now? */
@@ -50,8 +60,8 @@ static bool may_grant(const struct wr_gate *gate, enum wr_serve why)
         return true;
     if (why == WR_SERVE_PARK && (gate->flags & WR_WAKE_NO_HAND_ON))
         return false;
-    return (why == WR_SERVE_IDLE && idle_lifts_cap(gate)) || (gate->flags & WR_WAKE_NO_CAP) ||
-           gate->running < gate->cap || drain_is_away(gate);
+    return gate->running < gate->cap || (gate->flags & WR_WAKE_NO_CAP) || drain_is_away(gate) ||
+           (why == WR_SERVE_IDLE && idle_lifts_cap(gate));
 }
 
 /* Gathers for the head what it needs, and the rest of a grant. True if it has what it needs. */
@@ -74,6 +84,8 @@ static void rouse(struct wr_waiter *head, struct wr_wakes *wakes)
 
 WR_COLD static void serve(struct wr_gate *gate, enum wr_serve why, struct wr_wakes *wakes)
 {
+    if (why == WR_SERVE_IDLE && is_still(gate))
+        wr_gate_all_rest(gate);
     while (gate->head && gate->free_count > 0 && may_grant(gate, why)) {
         struct wr_waiter *head = gate->head;
         if (!gather(gate, head))
@@ -81,22 +93,21 @@ WR_COLD static void serve(struct wr_gate *gate, enum wr_serve why, struct wr_wak
         head->is_handed_on = why == WR_SERVE_PARK && gate->running == 0;
         wr_gate_grant(gate, head);
         wr_gate_wake_later(wakes, head);
-        if (why == WR_SERVE_IDLE)
-            return; /* one grant for each look of the drain */
+        if (why == WR_SERVE_IDLE && gate->running >= gate->cap)
+            return; /* above the cap, one grant for each look of the drain */
     }
     if (why == WR_SERVE_PARK && gate->head && gate->running == 0 && gate->head_spins)
         rouse(gate->head, wakes);
 }
 
-/* Notes the cost of a hand-off, from the grant until the thread runs: the median, which each one
- * moves by a sixteenth. A mean would be of the few that found the processor taken. */
+/* Notes the cost of a hand-off, from the grant until the thread runs: the median, because the few that
+ * find the processor taken are many times longer. */
 static void note_hand_off(struct wr_gate *gate, const struct wr_waiter *waiter)
 {
     uint64_t cost = wr_os_monotonic_ns() - waiter->granted_at_ns;
-    /* relaxed: a hint, here and below; a lost update does not matter */
+    /* relaxed: a hint, twice; a lost update does not matter */
     uint64_t median = wr_u64_load_relaxed(&gate->hand_off_ns);
-    uint64_t step = median / 16 + 1;
-    wr_u64_store_relaxed(&gate->hand_off_ns, cost > median ? median + step : median - median / 16);
+    wr_u64_store_relaxed(&gate->hand_off_ns, wr_median_next(median, cost));
 }
 
 WR_COLD static enum wr_waited sleep_until_granted(struct wr_gate *gate, struct wr_waiter *waiter,

@@ -63,11 +63,12 @@ MUTANTS = [
      [edit(GATE, "return is_queued ? WR_WAITED_DEADLINE : leave(gate, waiter);", "return WR_WAITED_DEADLINE;",
            after="static enum wr_waited give_up(")]),
     ("no_rule_5", "going idle does not lift the cap", "relay_cap",
-     [edit(RELAY, "return (why == WR_SERVE_IDLE && idle_lifts_cap(gate)) || (gate->flags & WR_WAKE_NO_CAP) ||\n"
-                  "           gate->running < gate->cap || drain_is_away(gate);",
-           "return (gate->flags & WR_WAKE_NO_CAP) || gate->running < gate->cap || drain_is_away(gate);")]),
+     [edit(RELAY, "return gate->running < gate->cap || (gate->flags & WR_WAKE_NO_CAP) || drain_is_away(gate) ||\n"
+                  "           (why == WR_SERVE_IDLE && idle_lifts_cap(gate));",
+           "return gate->running < gate->cap || (gate->flags & WR_WAKE_NO_CAP) || drain_is_away(gate);"),
+      edit(RELAY, "    if (why == WR_SERVE_IDLE && is_still(gate))\n        wr_gate_all_rest(gate);\n", "")]),
     ("quiet_for_ever", "the drain sleeps past waiters if somebody may take what is free", "idle_fifo",
-     [edit(BLOCK, "return wr_gate_has_parked(&buffers->gate) ? WR_ATTENTION_SOON : WR_ATTENTION_NONE;", "return WR_ATTENTION_NONE;")]),
+     [edit(BLOCK, "return wr_gate_parked(&buffers->gate) ? WR_ATTENTION_SOON : WR_ATTENTION_NONE;", "return WR_ATTENTION_NONE;")]),
     ("no_sweep", "the drain takes nothing back from idle threads", "idle_relay",
      [edit(DRAIN, "wr_drain_sweep(session, true);", "(void)session;", after="static uint64_t attend(")]),
     ("park_without_ring", "a thread that parks does not ring the drain", "idle_relay",
@@ -164,7 +165,7 @@ MUTANTS = [
       edit(BLOCK, "place->is_parked = false;", "wr_gate_unpark(gate);\nplace->is_parked = false;",
            after="static bool resume_blocked(")]),
     ("unpark_without_wake", "the last thread to leave does not wake the stopper", "abort_relay",
-     [edit(GATE, "if (wr_u32_add_acq_rel(parked, UINT32_MAX) == (PARKED_IS_AWAITED | 1))\n"
+     [edit(GATE, "if (wr_u32_add_acq_rel(parked, UINT32_MAX) == (WR_GATE_IS_AWAITED | 1))\n"
                  "        wr_os_futex_wake(parked, 1);",
            "wr_u32_add_acq_rel(parked, UINT32_MAX);")]),
     ("stop_without_unparked", "a stop does not wait for threads that were parked", "teardown_relay",

@@ -482,6 +482,7 @@ static const long needed[] = {
     SYS_sched_yield,    SYS_getpid,
     SYS_write,          SYS_close,
     SYS_clock_gettime,  SYS_sched_getaffinity,
+    SYS_getcpu,
 };
 static const long refused[] = {SYS_openat, SYS_prctl, SYS_sched_getattr, SYS_sched_setattr};
 static const long started[] = {SYS_clone,           SYS_clone3,       SYS_rseq, SYS_mprotect,

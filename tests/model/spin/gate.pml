@@ -236,6 +236,18 @@ inline set_resting(i)
     is_running[i] = false
 }
 
+inline all_rest()
+{
+    h = 0;
+    do
+    :: h < PRODUCERS ->
+        is_running[h] = false;
+        h++
+    :: else -> break
+    od;
+    running = 0
+}
+
 inline grant(i)
 {
     assert(WAKE == AUTO_RESET || line[0] == i); /* no older thread waits */

@@ -2,16 +2,24 @@
 
 #define GRANT_UNITS GRANT
 #define FORGET_SIGNAL(i) skip
+#ifdef BOUND /* no producer may use the drain's processor */
+#define may_run_here false
+#else
+#define may_run_here true
+#endif
 
 #define MAY_GRANT(why) \
     ((free_count > PLENTY + waiting && MUTANT != NO_RULE_6) || \
      (!(why == PARK && MUTANT == NO_HAND_ON) && \
-      ((why == IDLE && MUTANT != IDLE_OBEYS_CAP && \
-        (free_count >= GRANT || (is_still && MUTANT != WHOLE_GRANTS))) || \
+      ((why == IDLE && MUTANT != IDLE_OBEYS_CAP && free_count >= GRANT && may_run_here) || \
        running < CAP || (why == RECHECK && away))))
 
 inline serve(why)
 {
+    if
+    :: why == IDLE && is_still && MUTANT != IDLE_OBEYS_CAP && MUTANT != WHOLE_GRANTS -> all_rest()
+    :: else
+    fi;
     do
     :: waiting > 0 && free_count > 0 && MAY_GRANT(why) ->
         k = line[(MUTANT == LIFO -> waiting - 1 : 0)];
@@ -27,7 +35,7 @@ inline serve(why)
             grant(k);
             wakes = wakes | BIT(k);
             if
-            :: why == IDLE -> break /* one for each look of the drain */
+            :: why == IDLE && running >= CAP -> break /* above it, one for each look of the drain */
             :: else
             fi
         :: else -> break
