@@ -439,6 +439,7 @@ static void test_child(void **state)
     (void)state;
     int status = -1;
     assert_int_equal(weir_thread_name_set("forks"), WEIR_OK);
+    unit_await_end_of_threads();
     pid_t child = fork();
     if (child == 0) {
         in_child(); /* a failed assertion leaves by another way, with another code */

@@ -87,6 +87,7 @@ static void must(bool is_true, const char *what)
 static void in_child(void (*body)(void))
 {
     int status;
+    unit_await_end_of_threads();
     pid_t child = fork();
     if (child == 0) {
         alarm(60);

@@ -7,6 +7,8 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <cmocka.h>
+#include <dirent.h>
+#include <sched.h>
 #include <string.h>
 #include <weir/weir.h>
 
@@ -44,6 +46,21 @@ static inline void unit_skip_under_qemu(const char *why)
     skip();
 #else
     (void)why;
+#endif
+}
+
+/* In qemu, a child that was forked beside other threads cannot start one; and the library's threads end
+ * some time after a stop has returned. Waits until this thread and qemu's own are alone. */
+static inline void unit_await_end_of_threads(void)
+{
+#ifdef UNDER_QEMU
+    for (int entries = 0; entries != 4; sched_yield()) { /* with "." and ".." */
+        DIR *threads = opendir("/proc/self/task");
+        assert_non_null(threads);
+        for (entries = 0; readdir(threads); entries++) {
+        }
+        closedir(threads);
+    }
 #endif
 }
 
