@@ -1,7 +1,7 @@
 /*
  * Cache lines that this thread has read and another one will write.
  *
- * A writer waits for a line that another processor's cache holds: 25 to 100 ns, or 150 to 300 if the two
+ * A writer waits for a line that another processor's cache holds: 25 to 100 ns, or 130 to 300 if the two
  * share no cache. No prefetch helps, neither the processor's nor one in the program. If the reader evicts
  * what it has read, the writer finds its lines in memory, and the processor fetches those ahead of
  * its stores. A prefetch in the program would spoil that: an event then takes a quarter longer. Between
@@ -18,33 +18,31 @@
 #include "base/atomic.h"
 #include "base/compiler.h"
 
-/* Does the processor have an instruction for this that does not wait? Asks the processor, which
- * takes microseconds in a guest. */
-bool wr_lines_can_evict(void);
+/* If half of the lines take longer than this to load, they come from a cache that the two threads do not
+ * share; 0: this processor should not evict, or has no instruction for it that does not wait. Asks the
+ * processor, which takes microseconds in a guest. */
+uint32_t wr_lines_far_ns(void);
 
-/* Evicts the lines of `bytes` from `at`, 2 to 3 ns for 40 bytes. Only if they can be evicted. */
+/* Evicts the lines of `bytes` from `at`, 2 to 3 ns for 40 bytes. Only if wr_lines_far_ns() is not 0. */
 void wr_lines_evict(const void *at, uint64_t bytes);
 
 /* Decides whether a reading thread should evict what it has read. It judges by how long the first load of a
  * segment takes that another thread has just written. */
 struct wr_lines_way {
-    /* Lines that take longer come from a cache that the two threads do not share. 0: never evict. */
+    /* What wr_lines_far_ns() says; 0: never evict. */
     uint64_t far_ticks;
     uint64_t ticks;    /* half of the lines come faster */
     uint64_t segments; /* that were read to their ends */
 };
 
-/* From a shared cache, half of the lines come within 150 ns, even if it is a large mesh that is busy; between
- * two, a line takes 350 to 600 ns for both ways. */
-#define WR_LINES_FAR_NS 165u
 /* Every eighth segment is timed. The one before it is never evicted: a load right behind evictions waits up
  * to 500 ns for them, and a near line would look far away. */
 #define WR_LINES_TIMED_OF 8u
 
-/* Until this is called, nothing is to be evicted. `hz`: ticks per second. */
-static inline void wr_lines_watch(struct wr_lines_way *way, uint64_t hz)
+/* Until this is called, nothing is to be evicted. `hz`: ticks per second; `far_ns`: of wr_lines_far_ns(). */
+static inline void wr_lines_watch(struct wr_lines_way *way, uint64_t hz, uint32_t far_ns)
 {
-    way->far_ticks = hz / (1000000000 / WR_LINES_FAR_NS);
+    way->far_ticks = hz / 1000000 * far_ns / 1000;
     way->ticks = way->far_ticks; /* so that the first few decide */
 }
 

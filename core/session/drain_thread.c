@@ -97,8 +97,8 @@ static void loop(struct weir_session *session)
     uint64_t flush_ns = (uint64_t)session->config.flush_ms * WR_NS_PER_MS;
     session->drain.found_ns = wr_os_monotonic_ns();
     uint64_t timer_ns = session->drain.found_ns + flush_ns;
-    if (wr_clock.is_counter && wr_lines_can_evict())
-        wr_lines_watch(&session->drain.lines, session->frequency_hz);
+    if (wr_clock.is_counter)
+        wr_lines_watch(&session->drain.lines, session->frequency_hz, wr_lines_far_ns());
     while (!wr_u32_load_acquire(&session->stop_requested)) { /* edge STOP.acquire */
         uint32_t ticket = wr_bell_ticket(&session->buffers.bell);
         uint64_t now = wr_os_monotonic_ns();

@@ -269,9 +269,9 @@ void wr_os_thread_be_prompt(void)
 {
 }
 
-bool wr_lines_can_evict(void)
+uint32_t wr_lines_far_ns(void)
 {
-    return false;
+    return 0;
 }
 
 void wr_lines_evict(const void *at, uint64_t bytes)

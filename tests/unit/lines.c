@@ -4,8 +4,9 @@
 #include "base/lines.h"
 
 #define HZ        UINT64_C(1000000000)
+#define LIMIT_NS  150u
 #define NEAR_NS   100u
-#define FAR_NS    300u
+#define FAR_NS    200u
 #define BEHIND_NS 450u /* a load behind evictions, however near the line is */
 #define SEGMENTS  800u
 
@@ -27,7 +28,7 @@ static void test_far_and_near(void **state)
 {
     struct wr_lines_way way = {.far_ticks = 0};
     (void)state;
-    wr_lines_watch(&way, HZ);
+    wr_lines_watch(&way, HZ, LIMIT_NS);
     assert_int_equal(evicted(&way, NEAR_NS), 0);
     /* The first few tell nothing yet. */
     assert_in_range(evicted(&way, FAR_NS), SEGMENTS / 2, SEGMENTS);
@@ -41,17 +42,19 @@ static void test_few_are_long(void **state)
 {
     struct wr_lines_way way = {.far_ticks = 0};
     (void)state;
-    wr_lines_watch(&way, HZ);
+    wr_lines_watch(&way, HZ, LIMIT_NS);
     (void)evicted(&way, NEAR_NS);
     for (int i = 0; i < 5; i++)
         wr_lines_came(&way, 1000 * FAR_NS);
     assert_int_equal(evicted(&way, NEAR_NS), 0);
 }
 
-static void test_not_watched(void **state)
+static void test_never(void **state)
 {
     struct wr_lines_way way = {.far_ticks = 0};
     (void)state;
+    assert_int_equal(evicted(&way, FAR_NS), 0);
+    wr_lines_watch(&way, HZ, 0);
     assert_int_equal(evicted(&way, FAR_NS), 0);
 }
 
@@ -59,6 +62,6 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(test_far_and_near),
                                        cmocka_unit_test(test_few_are_long),
-                                       cmocka_unit_test(test_not_watched)};
+                                       cmocka_unit_test(test_never)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
