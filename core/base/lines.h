@@ -29,7 +29,7 @@ void wr_lines_evict(const void *at, uint64_t bytes);
 /* Decides whether a reading thread should evict what it has read. It judges by how long the first load of a
  * segment takes that another thread has just written. */
 struct wr_lines_way {
-    /* What wr_lines_far_ns() says; 0: never evict. */
+    /* wr_lines_far_ns() in ticks of the clock; 0: never evict. */
     uint64_t far_ticks;
     uint64_t ticks;    /* half of the lines come faster */
     uint64_t segments; /* that were read to their ends */

@@ -152,6 +152,8 @@ static void test_idle_drain(void **state)
     if (CPU_COUNT(&all) > 1) {
         bind_to(sleeper.thread, other);
         assert_true(is_ever_kept_waiting(GRANT, sleeper.thread_id));
+    } else {
+        print_message("one processor: no waiter that is bound to another one\n");
     }
     sleeper_end(&sleeper);
     assert_false(is_ever_kept_waiting(GRANT, INT32_MAX)); /* there is no such thread */
