@@ -231,7 +231,7 @@ static bool resume_blocked(struct wr_lane *lane, enum wr_waited waited, bool is_
     } else if (waited == WR_WAITED_DEADLINE) {
         wr_buffers_count_lost(lane, WEIR_LOSS_DEADLINE);
     } else if (waited == WR_WAITED_ABORTED) {
-        wr_self.last_loss = WEIR_LOSS_ABORTED; /* counted by the thread that aborted the wait */
+        *wr_self_last_loss() = WEIR_LOSS_ABORTED; /* counted by the thread that aborted the wait */
     }
     wr_gate_unpark(gate);
     return goes_on;
@@ -321,7 +321,7 @@ WR_COLD static bool step_in(struct wr_lane *lane, bool is_wanted)
         wr_buffers_count_lost(lane, WEIR_LOSS_ABORTED);
         break;
     case WR_STEPPED_CLOSED:
-        wr_self.last_loss = WEIR_LOSS_ABORTED; /* counted by who has closed the gate */
+        *wr_self_last_loss() = WEIR_LOSS_ABORTED; /* counted by who has closed the gate */
         break;
     case WR_STEPPED_LATE:
         wr_buffers_count_lost(lane, WEIR_LOSS_DEADLINE);

@@ -70,13 +70,14 @@ WR_INLINE bool pinned_slow(const struct weir_event *event, const void *payload, 
 }
 
 /* Drops an event whose lane waits for a segment and has got none, at a fraction of an event's cost.
- * The loss has the cause that the lane recorded when it enrolled. */
-WR_INLINE bool drop(struct wr_thread *thread, struct wr_lane *lane)
+ * The loss has the cause that the lane recorded when it enrolled. Leaves with the pin that was loaded:
+ * with wr_pin_leave_own() each drop would wait for two stores to the pin, one after the other. */
+WR_INLINE bool drop(struct wr_thread *thread, uint64_t pin, struct wr_lane *lane)
 {
     unsigned cause = lane->skip_cause;
-    *thread->last_loss = cause;
+    thread->last_loss = cause;
     wr_lane_count_lost(lane, cause);
-    wr_pin_leave_own(thread);
+    wr_pin_leave(thread, pin + 1);
     return false;
 }
 
@@ -106,7 +107,7 @@ WR_INLINE bool emit(const struct weir_event *event, const void *payload, bool is
     uint32_t end = wr_lane_end(lane);
     if (WR_UNLIKELY(end == 0))
         return !is_in_memory && wr_turn_is_waiting(lane)
-                   ? drop(thread, lane)
+                   ? drop(thread, pin, lane)
                    : pinned_slow(event, payload, is_given, stamp, words, a, b, c, d, e);
     uint64_t commit;
     struct wr_segment *segment;

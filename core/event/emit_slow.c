@@ -68,7 +68,7 @@ WR_COLD static bool emit_nested(const struct weir_event *event, uint64_t session
     }
     if (thread && !was_inside)
         wr_pin_leave(thread, pin);
-    wr_self.last_loss = WEIR_LOSS_NESTED;
+    *wr_self_last_loss() = WEIR_LOSS_NESTED;
     return false;
 }
 
@@ -77,7 +77,7 @@ static void lose_unattributed(uint32_t slot)
 {
     wr_self.pending &= ~(UINT64_C(1) << slot);
     wr_u64_add_relaxed(&wr_unattributed[slot].no_segment, 1); /* relaxed: a count */
-    wr_self.last_loss = WEIR_LOSS_NO_SEGMENT;
+    *wr_self_last_loss() = WEIR_LOSS_NO_SEGMENT;
 }
 
 /* --- Inside the pin. ------------------------------------------------------------------------- */
@@ -186,7 +186,7 @@ WR_COLD static bool wait_outside(struct wr_thread *thread, struct wr_lane *lane,
      * lane, since only this thread attaches lanes. */
     if (waited == WR_WAITED_GRANTED && wr_ptr_load_seq_cst(wr_thread_lane(thread, slot)))
         return mode->step_in(lane, is_wanted(attempt->event, slot));
-    wr_self.last_loss = waited == WR_WAITED_DEADLINE ? WEIR_LOSS_DEADLINE : WEIR_LOSS_ABORTED;
+    *wr_self_last_loss() = waited == WR_WAITED_DEADLINE ? WEIR_LOSS_DEADLINE : WEIR_LOSS_ABORTED;
     return false;
 }
 
@@ -464,7 +464,8 @@ WR_NOINLINE bool wr_emit_words_at_slow(const struct weir_event *event, uint64_t 
 
 WEIR_API enum weir_loss weir_last_loss(void)
 {
-    return (enum weir_loss)wr_self.last_loss;
+    uint32_t cause = *wr_self_last_loss();
+    return (enum weir_loss)cause;
 }
 
 /* --- Values. --------------------------------------------------------------------------------- */

@@ -100,13 +100,13 @@ const struct weir_stack_hook *wr_hooks_stack(void)
 static void call(void (*hook)(void *context), void *context)
 {
     int error = errno, cancel_state;
-    uint32_t last_loss = wr_self.last_loss;
+    uint32_t last_loss = *wr_self_last_loss();
     pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel_state);
     wr_self_enter();
     hook(context);
     wr_self_leave();
     pthread_setcancelstate(cancel_state, NULL);
-    wr_self.last_loss = last_loss;
+    *wr_self_last_loss() = last_loss;
     errno = error;
 }
 

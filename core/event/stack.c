@@ -10,11 +10,11 @@
 static int32_t call(const struct weir_stack_hook *hook, uint64_t *addresses)
 {
     int error = errno, cancel_state;
-    uint32_t last_loss = wr_self.last_loss;
+    uint32_t last_loss = *wr_self_last_loss();
     pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel_state);
     int32_t count = hook->capture(hook->context, addresses, (int32_t)hook->frames_max);
     pthread_setcancelstate(cancel_state, NULL);
-    wr_self.last_loss = last_loss;
+    *wr_self_last_loss() = last_loss;
     errno = error;
     return count;
 }

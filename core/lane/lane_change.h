@@ -36,7 +36,7 @@ static inline void wr_lane_count_lost(struct wr_lane *lane, unsigned cause)
 static inline void wr_lane_lose(struct wr_lane *lane, unsigned cause)
 {
     wr_lane_count_lost(lane, cause);
-    wr_self.last_loss = cause;
+    lane->thread->last_loss = cause;
 }
 
 /* --- Segments. ------------------------------------------------------------------------------- */

@@ -34,11 +34,9 @@ struct wr_thread {
     struct wr_name name; /* here because there is room: it seldom changes */
 
     WR_ALIGNED_LINE struct wr_u64 pin; /* WRITER; edges QUIESCE, REVOKE */
-    /* WRITER: the one of its wr_self. For the fast path, which would otherwise need a register for
-     * the address of that. */
-    uint32_t *last_loss;
-    struct weir_context *context; /* WRITER: the newest of its chain; NULL: none */
-    bool is_capturing;            /* WRITER: it is in the host's hook for stacks */
+    uint32_t last_loss;                /* WRITER: enum weir_loss; see wr_self_last_loss() */
+    struct weir_context *context;      /* WRITER: the newest of its chain; NULL: none */
+    bool is_capturing;                 /* WRITER: it is in the host's hook for stacks */
     /* Here because who follows the list mostly reads the pins. The others change when the thread exits, or
      * when it gets or loses a lane. */
     struct wr_thread *next;      /* ANY(RECORD): all records; the list never shrinks */
@@ -87,7 +85,7 @@ struct wr_self {
                     const struct wr_stamp *stamp);
     void *capture_context;
     uint64_t capture_id;  /* of its session */
-    uint32_t last_loss;   /* enum weir_loss: why the most recent failed emit failed */
+    uint32_t last_loss;   /* while there is no record: see wr_self_last_loss() */
     uint32_t no_block;    /* no-block scopes that the thread is in */
     uint64_t patience_ns; /* how long this event may still wait for locks: wr_self_lock() */
     uint64_t base_most;   /* a segment that is opened for this event begins no later; 0: now */
@@ -108,6 +106,13 @@ struct wr_self {
 _Static_assert(sizeof(struct wr_self) <= 128, "a plug-in takes it from what glibc keeps free");
 
 extern __thread struct wr_self wr_self __attribute__((tls_model("initial-exec")));
+
+/* Why the most recent failed emit of this thread failed. In its record, if it has one: a drop on the fast
+ * path then needs no other line, and no address of wr_self. */
+static inline uint32_t *wr_self_last_loss(void)
+{
+    return wr_self.thread ? &wr_self.thread->last_loss : &wr_self.last_loss;
+}
 
 /* True when plain-store pins and the raw counter may be used. Constant after wr_threads_init(). */
 extern bool wr_thread_fast;

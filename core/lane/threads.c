@@ -117,7 +117,7 @@ static struct wr_thread *record_take(void)
     if (!thread)
         return NULL;
     thread->id = wr_os_thread_id();
-    thread->last_loss = &wr_self.last_loss;
+    thread->last_loss = wr_self.last_loss;
     thread->context = NULL;
     thread->is_capturing = false;
     wr_thread_name_forget(thread);
@@ -164,6 +164,7 @@ static void on_thread_exit(void *argument)
     wr_thread_name_end(thread);
     if (wr_thread_on_exit)
         wr_thread_on_exit(thread);
+    wr_self.last_loss = thread->last_loss;
     wr_self.thread = NULL;
     wr_thread_lane_released(thread);
     wr_self_leave();

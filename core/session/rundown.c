@@ -28,7 +28,7 @@ static void item_lose(struct item *item, enum weir_loss cause)
 {
     item->is_lost = true;
     item->loss = cause;
-    wr_self.last_loss = cause;
+    *wr_self_last_loss() = cause;
 }
 
 /* False: the event is not registered. */
@@ -314,7 +314,7 @@ static bool collect(struct starter *starter, const struct weir_event *event, con
         hand_over(starter);
     if (starter->has_left) {
         count_aborted(starter->session, 1);
-        wr_self.last_loss = WEIR_LOSS_ABORTED;
+        *wr_self_last_loss() = WEIR_LOSS_ABORTED;
         return false;
     }
     unsigned char *at = box->bytes + box->used;

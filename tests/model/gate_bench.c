@@ -18,6 +18,7 @@ static void prepare_asker(uint32_t index)
 {
     struct asker *asker = &gate_bench.asker[index];
     asker->place = model_memory(sizeof *asker->place);
+    asker->place->lane.thread = model_memory(sizeof(struct wr_thread));
     asker->place->lane.buffers = gate_bench.buffers;
     asker->place->lane.next = gate_bench.buffers->lanes;
     gate_bench.buffers->lanes = &asker->place->lane;

@@ -90,7 +90,6 @@ static void prepare_emitter(uint32_t index, bool fast, bool has_lane)
     struct wr_lane *lane = has_lane ? product_attach(buffers, thread) : product_spare_lane(buffers);
     struct wr_place *place = session_bench.place[index] = wr_place_of(lane);
     product_self(index)->thread = thread;
-    thread->last_loss = &product_self(index)->last_loss;
     product_self(index)->ready = fast ? thread : &wr_thread_none;
     model_name(&thread->pin, pins[index]);
     model_name(&place->waiter.word, words[index]);
@@ -222,12 +221,12 @@ void session_variable(void)
 /* If the event is off, nothing is counted. */
 static void emit(uint32_t thread)
 {
-    wr_self.last_loss = WEIR_LOSS_COUNT;
+    *wr_self_last_loss() = WEIR_LOSS_COUNT;
     const void *bytes = definition.is_fixed ? (const void *)payload : &array_payload;
     bool is_written = weir_emit(session_bench.event, bytes);
     session_bench.written[thread] += is_written;
-    session_bench.lost[thread] += wr_self.last_loss != WEIR_LOSS_COUNT;
-    model_check(!is_written || wr_self.last_loss == WEIR_LOSS_COUNT);
+    session_bench.lost[thread] += *wr_self_last_loss() != WEIR_LOSS_COUNT;
+    model_check(!is_written || *wr_self_last_loss() == WEIR_LOSS_COUNT);
 }
 
 void session_emit(void)
@@ -237,14 +236,14 @@ void session_emit(void)
 
 void session_emit_nested(void)
 {
-    uint32_t self = model_self(), last_loss = wr_self.last_loss;
+    uint32_t self = model_self(), last_loss = *wr_self_last_loss();
     bool is_nested = wr_self_is_inside();
     emit(self);
     if (is_nested) {
         session_bench.lost[self]--;
         session_bench.nested[self]++;
     }
-    wr_self.last_loss = last_loss;
+    *wr_self_last_loss() = last_loss;
 }
 
 void session_prepare_clock(enum weir_wake wake, bool fast, uint32_t emitters, uint32_t segments)
@@ -564,9 +563,9 @@ static void emit_states(void *context, const struct weir_rundown *rundown)
         return;
     for (uint32_t i = 0; i < STATES; i++) {
         const uint64_t state[STATE_WORDS] = {STATE_MARK, session_bench.states++};
-        wr_self.last_loss = WEIR_LOSS_COUNT;
+        *wr_self_last_loss() = WEIR_LOSS_COUNT;
         bool is_collected = weir_emit(session_bench.event, state);
-        model_check(is_collected == (wr_self.last_loss != WEIR_LOSS_ABORTED));
+        model_check(is_collected == (*wr_self_last_loss() != WEIR_LOSS_ABORTED));
     }
 }
 
