@@ -31,7 +31,8 @@ void wr_lines_evict(const void *at, uint64_t bytes);
 struct wr_lines_way {
     /* wr_lines_far_ns() in ticks of the clock; 0: never evict. */
     uint64_t far_ticks;
-    uint64_t ticks;    /* half of the lines come faster */
+    int32_t votes; /* loads that took longer, less the others; at most WR_LINES_SURE either way */
+    bool is_far;   /* as the votes were when they last reached that */
     uint64_t segments; /* that were read to their ends */
 };
 
@@ -39,11 +40,14 @@ struct wr_lines_way {
  * to 500 ns for them, and a near line would look far away. */
 #define WR_LINES_TIMED_OF 8u
 
+/* So many more loads on one side of the limit than on the other change the decision. Single loads vary by half:
+ * a median of the last few went back and forth, and two producers between two caches delivered a tenth less. */
+#define WR_LINES_SURE 16
+
 /* Until this is called, nothing is to be evicted. `hz`: ticks per second; `far_ns`: of wr_lines_far_ns(). */
 static inline void wr_lines_watch(struct wr_lines_way *way, uint64_t hz, uint32_t far_ns)
 {
     way->far_ticks = hz / 1000000 * far_ns / 1000;
-    way->ticks = way->far_ticks; /* so that the first few decide */
 }
 
 static inline bool wr_lines_is_timed(const struct wr_lines_way *way)
@@ -54,14 +58,19 @@ static inline bool wr_lines_is_timed(const struct wr_lines_way *way)
 /* The load of a line that another thread has written since the last look took so long. */
 static inline void wr_lines_came(struct wr_lines_way *way, uint64_t ticks)
 {
-    way->ticks = wr_median_next(way->ticks, ticks);
+    if (ticks > way->far_ticks)
+        way->votes += way->votes < WR_LINES_SURE;
+    else
+        way->votes -= way->votes > -WR_LINES_SURE;
+    if (way->votes == WR_LINES_SURE || way->votes == -WR_LINES_SURE)
+        way->is_far = way->votes > 0;
 }
 
 /* A segment was read to its end. True: it should be evicted. */
 static inline bool wr_lines_pass(struct wr_lines_way *way)
 {
     bool is_next_timed = ++way->segments % WR_LINES_TIMED_OF == 0;
-    return way->ticks > way->far_ticks && !is_next_timed;
+    return way->is_far && !is_next_timed;
 }
 
 /* 1024 is slower by a twentieth, 4096 no faster; the more, the more is asked for in vain behind the last record. */
