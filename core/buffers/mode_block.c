@@ -169,7 +169,7 @@ WR_COLD static bool has_room(struct wr_lane *lane)
 {
     /* relaxed: if the credit is revoked meanwhile, the thread asks at the gate */
     return wr_ptr_load_relaxed(&wr_place_of(lane)->credit) ||
-           wr_gate_has_room(&lane->buffers->gate);
+           wr_gate_has_room(&lane->buffers->gate, &wr_place_of(lane)->waiter);
 }
 
 /* Monotonic. An attempt that queues again has only the rest of its time. */

@@ -185,12 +185,14 @@ static void run(struct wr_gate *gate, struct wr_waiter *waiter)
     wr_gate_run(gate, waiter);
     gate->grants++;
     gate->granted_units += waiter->unit_count;
+    waiter->turn_units += waiter->unit_count;
 }
 
 WR_COLD void wr_gate_grant(struct wr_gate *gate, struct wr_waiter *waiter)
 {
     wr_gate_unlink(gate, waiter);
     waiter->grant_number = ++gate->grant_numbers;
+    waiter->turn_units = 0;
     run(gate, waiter);
 }
 
@@ -351,18 +353,21 @@ WR_COLD void wr_gate_leave(struct wr_gate *gate, const struct wr_wakes *wakes, u
 
 /* --- Asking. --------------------------------------------------------------------------------- */
 
-/* No older thread waits, and enough is free. In AUTO_RESET only large records have a queue. */
-static bool may_take(const struct wr_gate *gate, uint32_t needed)
+/* Enough is free, and no older thread waits, unless this one may go on ahead of them. In AUTO_RESET only
+ * large records have a queue. */
+static bool may_take(const struct wr_gate *gate, const struct wr_waiter *waiter, uint32_t needed)
 {
-    uint32_t older = gate->strategy->queues_all ? gate->waiting : gate->large;
-    return older == 0 && gate->free_count >= needed;
+    const struct wr_gate_strategy *strategy = gate->strategy;
+    uint32_t older = strategy->queues_all ? gate->waiting : gate->large;
+    return gate->free_count >= needed &&
+           (older == 0 || (strategy->keeps_turn && strategy->keeps_turn(gate, waiter)));
 }
 
-WR_COLD bool wr_gate_has_room(struct wr_gate *gate)
+WR_COLD bool wr_gate_has_room(struct wr_gate *gate, const struct wr_waiter *waiter)
 {
     if (pthread_mutex_trylock(&gate->lock) != 0)
         return false;
-    bool has_room = !gate->is_closing && may_take(gate, 1);
+    bool has_room = !gate->is_closing && may_take(gate, waiter, 1);
     pthread_mutex_unlock(&gate->lock);
     return has_room;
 }
@@ -400,7 +405,7 @@ static enum wr_asked ask(struct wr_gate *gate, struct wr_waiter *waiter, uint32_
     waiter->units = NULL;
     waiter->unit_count = 0;
     waiter->needed = needed;
-    if (may_take(gate, needed)) {
+    if (may_take(gate, waiter, needed)) {
         uint32_t grant = unwaited_units(gate);
         wr_gate_take(gate, waiter, grant > needed ? grant : needed);
         run(gate, waiter);

@@ -4,7 +4,7 @@
  * Capacity comes in units of one size, cut from one area: segments, whose first word the gate uses
  * as a link while they are free. One decision, under one mutex with a bounded spin, either gives a
  * thread its units or queues it, so no thread takes units while an older one waits (in AUTO_RESET,
- * while an older one waits for several). A strategy defines how a waiting thread gets units:
+ * while an older one waits for several; in RELAY, unless its turn goes on). A strategy defines how a waiting thread gets units:
  * strategies.h lists them, each in a file wait_*.c, and strategy.h has what they share.
  *
  * Life of a wait:
@@ -81,14 +81,9 @@ struct wr_waiter {
                                         * thread's (GRANT) */
     uint32_t unit_count;               /* of `units` */
     uint32_t needed;                   /* units for the record that waits */
-    bool is_queued;                    /* LOCK(gate) */
-    bool is_signaled;                  /* LOCK(gate): FIFO: the head has an unused signal */
-    bool has_taken;                    /* its own: FIFO, AUTO_RESET: has taken what it needs */
-    bool has_quit;                     /* its own: has taken itself out of the queue, or has LEFT */
-    bool is_outside;                   /* LOCK(gate): in the list of those outside */
-    bool is_swept;                     /* LOCK(gate): was outside at the last sweep, too */
-    bool may_spin;                     /* its own: was the head when it parked, and no thread ran */
-    uint64_t queue_number;             /* its place among all waits of the gate, from 1 */
+    uint32_t turn_units;               /* LOCK(gate): of its last grant, and taken since */
+    uint32_t running_since; /* LOCK(gate): `epoch` at its grant; another one, or 0: it rests */
+    uint64_t queue_number;  /* its place among all waits of the gate, from 1 */
     uint64_t grant_number;  /* its place among all grants to waiters, from 1; 0: none yet. Once the
                              * waiter's thread has LEFT, only a granter may use it */
     uint64_t parked_at_ns;  /* monotonic */
@@ -96,7 +91,14 @@ struct wr_waiter {
     uint64_t granted_at_ns; /* for RELAY; written before GRANT */
     bool is_handed_on;      /* for RELAY, before GRANT: by a thread that parked while none ran */
     bool must_ring;         /* its own: what it waits for is the drain's to find */
-    uint32_t running_since; /* LOCK(gate): `epoch` at its grant; another one, or 0: it rests */
+    bool may_spin;          /* its own: was the head when it parked, and no thread ran */
+    bool has_taken;         /* its own: FIFO, AUTO_RESET: has taken what it needs */
+    bool has_quit;          /* its own: has taken itself out of the queue, or has LEFT */
+    bool is_queued;         /* LOCK(gate) */
+    bool is_signaled;       /* LOCK(gate): FIFO: the head has an unused signal */
+    /* LOCK(gate), both, so they may share a byte: a lane is full. */
+    bool is_outside : 1; /* in the list of those outside */
+    bool is_swept : 1;   /* was outside at the last sweep, too */
 };
 
 struct wr_gate_figures {
@@ -207,8 +209,8 @@ void wr_gate_fini(struct wr_gate *gate);
  * little is free, a caller with limit 0 gets FULL; any other is PARKED. */
 enum wr_asked wr_gate_ask(struct wr_gate *gate, struct wr_waiter *waiter, uint32_t needed,
                           uint64_t limit_ns);
-/* Would a request for one unit be met at this moment? A hint; false while the lock is held. */
-bool wr_gate_has_room(struct wr_gate *gate);
+/* Would this thread's request for one unit be met at this moment? A hint; false while the lock is held. */
+bool wr_gate_has_room(struct wr_gate *gate, const struct wr_waiter *waiter);
 /* Sleeps until the wait is over, at most until `deadline_ns` (monotonic; UINT64_MAX: no deadline).
  * Called outside the pin. DEADLINE: gathered units are free again, or the waiter has LEFT; then the
  * caller must ring the drain, which frees them. */

@@ -35,6 +35,8 @@ struct wr_gate_strategy {
     bool spins;
     /* Units in a grant, unless the thread needs more. LOCK, or the drain. */
     uint32_t (*grant_units)(const struct wr_gate *gate);
+    /* May a thread that has used its grant take more, although others wait? NULL: never. LOCK. */
+    bool (*keeps_turn)(const struct wr_gate *gate, const struct wr_waiter *waiter);
     /* Serves waiters with what is free. LOCK. */
     void (*serve)(struct wr_gate *gate, enum wr_serve why, struct wr_wakes *wakes);
     /* Sleeps until the waiter has what it needs, or is aborted. DEADLINE: the waiter may still be

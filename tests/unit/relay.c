@@ -175,6 +175,77 @@ static void test_several_below_the_cap(void **state)
     wr_gate_fini(&gate);
 }
 
+/* When nearly all is free, a thread is served although another one runs. */
+static void test_plenty(void **state)
+{
+    (void)state;
+    struct wr_gate gate;
+    struct wr_waiter holder, waiter;
+    struct wr_unit *units = gate_begin(&gate, 2, &holder), *last = units;
+    wait_at(&gate, &waiter);
+    units = units->next;
+    give(&gate, units, SEGMENTS * 3 / 4 + 1);
+    assert_int_equal(gate.waiting, 1);
+    give(&gate, last, 1);
+    assert_int_equal(gate.waiting, 0);
+    wr_gate_fini(&gate);
+}
+
+/* --- A turn. --------------------------------------------------------------------------------- */
+
+#define TURN_GRANTS 6u
+
+/* A gate where `waiters` have parked in this order and the first one has just been granted: the others
+ * wait, and `free` units are free. */
+static void turn_begin(struct wr_gate *gate, struct wr_waiter *waiters, int count, uint32_t free)
+{
+    struct wr_waiter holder;
+    struct wr_unit *units = gate_begin(gate, 2, &holder); /* one thread may run */
+    for (int i = 0; i < count; i++)
+        wait_at(gate, &waiters[i]);
+    give(gate, units, GRANT + free);
+    wr_gate_rest(gate, &holder, UINT64_MAX);
+    assert_int_equal(waiters[0].unit_count, GRANT);
+    assert_int_equal(gate->waiting, count - 1);
+    assert_int_equal(gate->free_count, free);
+}
+
+/* While more than half is free, and until its turn is over, a thread goes on ahead of the queue. */
+static void test_turn(void **state)
+{
+    (void)state;
+    struct wr_gate gate;
+    struct wr_waiter waiters[2];
+    turn_begin(&gate, waiters, 2, SEGMENTS / 2 + 1);
+    for (uint32_t grants = 1; grants < TURN_GRANTS; grants++) {
+        assert_true(wr_gate_has_room(&gate, &waiters[0]));
+        assert_int_equal(wr_gate_ask(&gate, &waiters[0], 1, UINT64_MAX), WR_ASKED_GRANTED);
+        assert_int_equal(gate.waiting, 1);
+        give(&gate, waiters[0].units, GRANT); /* the drain has read them */
+    }
+    assert_false(wr_gate_has_room(&gate, &waiters[0]));
+    assert_int_equal(wr_gate_ask(&gate, &waiters[0], 1, UINT64_MAX), WR_ASKED_PARKED);
+    assert_int_equal(waiters[1].unit_count, GRANT); /* handed on */
+    wr_gate_fini(&gate);
+}
+
+static void test_turn_ends_early(void **state)
+{
+    (void)state;
+    struct wr_gate gate;
+    struct wr_waiter waiters[3];
+    turn_begin(&gate, waiters, 2, SEGMENTS / 2); /* the drain does not keep up */
+    assert_int_equal(wr_gate_ask(&gate, &waiters[0], 1, UINT64_MAX), WR_ASKED_PARKED);
+    wr_gate_fini(&gate);
+
+    turn_begin(&gate, waiters, 3, SEGMENTS / 2 + 3);
+    wr_gate_rest(&gate, &waiters[0], UINT64_MAX); /* the second one runs in its place */
+    assert_int_equal(gate.waiting, 1);
+    assert_int_equal(gate.free_count, SEGMENTS / 2 + 1);
+    assert_int_equal(wr_gate_ask(&gate, &waiters[0], 1, UINT64_MAX), WR_ASKED_PARKED);
+    wr_gate_fini(&gate);
+}
+
 /* --- Parked threads. ------------------------------------------------------------------------- */
 
 #define THREADS (SEGMENTS + 4u)
@@ -236,9 +307,9 @@ static void test_parked_threads_hold_nothing(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_idle_drain),
-        cmocka_unit_test(test_several_below_the_cap),
-        cmocka_unit_test(test_parked_threads_hold_nothing),
+        cmocka_unit_test(test_idle_drain),      cmocka_unit_test(test_several_below_the_cap),
+        cmocka_unit_test(test_plenty),          cmocka_unit_test(test_turn),
+        cmocka_unit_test(test_turn_ends_early), cmocka_unit_test(test_parked_threads_hold_nothing),
     };
     return cmocka_run_group_tests(tests, unit_setup, NULL);
 }

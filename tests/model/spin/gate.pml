@@ -22,9 +22,9 @@
  * Left out: no-block scopes, nested emission, fork, the size of a grant, the length of a spin. A
  * thread that need not wait takes a whole grant or only what it needs.
  *
- * Bound: PRODUCERS 3, UNITS 3, GRANT 1, CAP 1, PLENTY 1, ROOM 1 unless a run says otherwise; any
- * number of events; all interleavings; sequentially consistent memory. PLENTY stands for a quarter
- * of the units, which would round to none. Exhaustive within the bound: 35,000 to 5 million
+ * Bound: PRODUCERS 3, UNITS 3, GRANT 1, CAP 1, PLENTY 1, TURN 0, ROOM 1 unless a run says otherwise;
+ * any number of events; all interleavings; sequentially consistent memory. PLENTY stands for three
+ * quarters of the units, with which it would never be reached. Exhaustive within the bound: 35,000 to 5 million
  * states per run where a property holds (check.py prints them).
  *
  * Parts, each by -D: LARGE (any event may need two segments at once), DEADLINE (any wait may have a
@@ -53,6 +53,12 @@
 #endif
 #ifndef PLENTY
 #define PLENTY 1 /* more free units than this lift the cap */
+#endif
+#ifndef TURN
+#define TURN 0 /* RELAY: units in a turn; 0: a thread parks behind those that wait */
+#endif
+#ifndef HALF
+#define HALF 1 /* only while more are free does a turn go on after the grant */
 #endif
 #ifndef ROOM
 #define ROOM 1 /* events that fit into a segment */
@@ -93,6 +99,7 @@
 #define PARK_WHEN_CLOSED 31 /* a thread that asks does not check whether the gate is closed */
 #define RING_IF_LAST     32 /* a thread that parks rings the drain only if no other runs */
 #define WHOLE_GRANTS     33 /* an idle drain lifts the cap for whole grants only */
+#define ENDLESS_TURN     34 /* a thread goes on ahead of the queue for as long as enough is free */
 
 #ifndef MUTANT
 #define MUTANT NONE
@@ -126,6 +133,18 @@ byte waiting;
 byte large; /* waiters that need more than one unit */
 byte running;
 bool is_running[PRODUCERS];
+#if TURN
+byte turn[PRODUCERS]; /* units that it has had in its turn, up to TURN */
+#define TURN_BEGINS(i)  turn[i] = MIN(TURN, units[i])
+#define TURN_GOES_ON(i) turn[i] = MIN(TURN, turn[i] + units[i])
+#define TURN_ENDS(i)    turn[i] = 0
+#define KEEPS_TURN(i)   (is_running[i] && free_count > HALF && (turn[i] < TURN || MUTANT == ENDLESS_TURN))
+#else
+#define TURN_BEGINS(i)  skip
+#define TURN_GOES_ON(i) skip
+#define TURN_ENDS(i)    skip
+#define KEEPS_TURN(i)   false
+#endif
 byte units[PRODUCERS]; /* gathered or granted; owned by its thread once the word is set */
 bool is_closing;
 
@@ -253,6 +272,7 @@ inline grant(i)
     assert(WAKE == AUTO_RESET || line[0] == i); /* no older thread waits */
     unlink(i);
     is_still = false;
+    TURN_BEGINS(i);
     set_running(i)
 }
 
@@ -432,19 +452,21 @@ room:
     :: atomic { credit[i] == 0 -> /* lock: asks */
             if
             :: is_closing && MUTANT != PARK_WHEN_CLOSED -> waited = WAITED_ABORTED
-            :: !is_closing && free_count >= NEEDED(i) && (OLDER == 0 || MUTANT == BARGE) ->
-                assert(OLDER == 0); /* no thread takes while an older one waits */
+            :: !is_closing && free_count >= NEEDED(i) && (OLDER == 0 || KEEPS_TURN(i) || MUTANT == BARGE) ->
+                assert(OLDER == 0 || KEEPS_TURN(i)); /* no thread takes while an older one waits */
                 if
                 :: wanted = MAX(NEEDED(i), GRANT_UNITS)
                 :: wanted = NEEDED(i)
                 fi;
                 take(i);
+                TURN_GOES_ON(i);
                 set_running(i);
                 waited = WAITED_GRANTED
             :: else ->
                 word[i] = AWAKE;
                 FORGET_SIGNAL(i);
                 set_resting(i);
+                TURN_ENDS(i);
                 must_ring = (waiting == 0 && MUTANT != RING_IF_LAST);
                 enqueue(i);
                 parked++;
