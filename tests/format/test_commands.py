@@ -85,7 +85,7 @@ class Filters(Case):
         def ids(*arguments):
             return [(event["provider"], event["name"], event["captureThread"]) for event in dump(*arguments, self.trace, code=3)]
 
-        self.assertEqual(ids("--provider", "Other"), [("Other", "One", 2), ("Other", "One", 1)])
+        self.assertEqual(ids("--provider", "oTHER"), [("Other", "One", 2), ("Other", "One", 1)])
         self.assertEqual(len(ids("--provider", "Other", "--provider", "Demo")), 11)
         self.assertEqual({name for _, name, _ in ids("--event", "Tock", "--event", "4")}, {"Tock", "ThreadName"})
         self.assertEqual(ids("--thread", "2", "--event", "1"), [("Demo", "Tick", 2), ("Other", "One", 2), ("Demo", "Tick", 2)])

@@ -298,7 +298,12 @@ class Rules(unittest.TestCase):
         for wrong in ("Demo/Tick,Done", "Demo/Tick:n", "Tick,Done:n", "/Tick,Done:n", "Demo/Tick,Done:"):
             self.assertIn(b"PROVIDER/FIRST,SECOND:FIELD", run("check", "--pairs", wrong, "-", data=data, code=2).stderr)
         for absent in ("Demo/Tick,Gone:n", "Else/Tick,Done:n", "Demo/Tick,Done:m"):
-            self.assertIn(b"defines no event", run("check", "--pairs", absent, "-", data=data, code=1).stderr)
+            refused = run("check", "--json", "--pairs", absent, "-", data=data, code=1)
+            self.assertIn(b"defines no event", refused.stderr)
+            self.assertIsNone(json.loads(refused.stdout)["pairs"])
+        self.assertEqual(run_json("check", data, "--pairs", "demo/Tick,Done:n", code=1)["pairs"], found["pairs"])
+        for words in (("Demo/Tick,Tick:n",), ("Demo/Tick,Done:n", "--pairs", "Demo/Done,Tick:n")):
+            run("check", "--pairs", *words, "-", data=data, code=2)
 
     def test_limit_option(self):
         for time in range(30, 0, -1):

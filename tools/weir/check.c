@@ -42,6 +42,7 @@ struct check {
     bool any_sorted, any_event, any_point;
     struct loss_check loss;
     struct wt_pairs pairs;
+    bool has_pairs; /* the trace defines both events */
 };
 
 static void found(void *context, enum wt_rule rule, uint64_t offset, const char *text)
@@ -244,9 +245,11 @@ static void check_end(struct check *check, enum wt_status status)
     wt_loss_check_finish(&check->loss, check->run.reader, status == WT_TRUNCATED, found, check);
 }
 
-static int exit_code(const struct check *check, enum wt_status status, bool has_pairs)
+static int exit_code(const struct check *check, enum wt_status status)
 {
-    if (!has_pairs || (status != WT_END && status != WT_TRUNCATED))
+    if (status != WT_END && status != WT_TRUNCATED)
+        return WT_EXIT_FAILED;
+    if (check->pairs.provider_name && !check->has_pairs && status == WT_END)
         return WT_EXIT_FAILED;
     uint64_t other = check->found_all - (status == WT_TRUNCATED ? 1 : 0);
     return other > 0 ? WT_EXIT_FAILED : wt_run_exit(&check->run, check->tally.all.total);
@@ -262,6 +265,10 @@ static void end_json_pairs(struct check *check)
 {
     if (!check->pairs.provider_name)
         return;
+    if (!check->has_pairs) {
+        wt_json_null(&check->json, "pairs");
+        return;
+    }
     wt_json_object(&check->json, "pairs");
     wt_json_u64(&check->json, "count", check->pairs.pairs);
     wt_json_u64(&check->json, "reversed", check->pairs.reversed);
@@ -281,7 +288,7 @@ static void print_summary(const struct check *check)
     const struct wt_lost lost = wt_lost_of(&check->tally, check->run.reader);
     char lost_text[80];
     wt_lost_text(&lost, lost_text);
-    if (check->pairs.provider_name)
+    if (check->has_pairs)
         printf("%" PRIu64 " pairs, %" PRIu64 " reversed, by up to %.0f ns; %" PRIu64
                " values without a partner, %" PRIu64 " not unique\n",
                check->pairs.pairs, check->pairs.reversed, pairs_worst_ns(check),
@@ -333,12 +340,13 @@ static int run_check(struct check *check, const char *path)
     }
     enum wt_status status = wt_run_read(&check->run);
     check_end(check, status);
-    bool has_pairs = wt_pairs_finish(&check->pairs, found, check);
+    if (check->pairs.provider_name)
+        check->has_pairs = wt_pairs_finish(&check->pairs, found, check);
     if (check->as_json)
         end_json(check, status);
     else
         print_summary(check);
-    int code = exit_code(check, status, has_pairs);
+    int code = exit_code(check, status);
     wt_run_close(&check->run);
     free(check->threads);
     wt_tally_fini(&check->tally);
@@ -359,12 +367,14 @@ static int print_help(void)
         "  --json      print one JSON object: file, findings [{rule, message, offset}], counts by\n"
         "              rule, findingCount, status, weir, eventCount, bytes, lost (null if\n"
         "              unknown), lost_at_least, lost_unknown_after_ns, told, and with --pairs\n"
-        "              pairs {count, reversed, worst_ns, single, repeated}\n"
+        "              pairs {count, reversed, worst_ns, single, repeated} (null if the trace\n"
+        "              does not define both events)\n"
         "  --limit N   show at most N findings of each rule (20)\n"
         "  --pairs P/A,B:F\n"
         "              match the events A and B of provider P that have the same value in the\n"
         "              integer field F, such as a message sent and received, and report each B\n"
-        "              that is older than its A; a value that comes twice belongs to no pair\n"
+        "              that is older than its A; a value that comes twice belongs to no pair.\n"
+        "              Events that are declared WEIR_EVENT_ORDERED are never reversed\n"
         "  --help      print this help\n"
         "\n"
         "Rules:\n",

@@ -4,6 +4,7 @@
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 /* --- Options. -------------------------------------------------------------------------------- */
 
@@ -43,10 +44,11 @@ bool wt_filter_is_set(const struct wt_filter *filter)
 
 /* --- Events. --------------------------------------------------------------------------------- */
 
-static bool has_name(const struct wt_patterns *patterns, const char *name)
+static bool has_name(const struct wt_patterns *patterns, const char *name,
+                     int (*compare)(const char *, const char *))
 {
     for (size_t i = 0; name && i < patterns->count; i++)
-        if (strcmp(patterns->rows[i].name, name) == 0)
+        if (compare(patterns->rows[i].name, name) == 0)
             return true;
     return false;
 }
@@ -61,9 +63,10 @@ static bool has_number(const struct wt_patterns *patterns, uint64_t number)
 
 bool wt_filter_takes(const struct wt_filter *filter, const struct wt_metadata *metadata)
 {
-    if (filter->providers.count && !has_name(&filter->providers, metadata->provider_name))
+    if (filter->providers.count &&
+        !has_name(&filter->providers, metadata->provider_name, strcasecmp))
         return false;
-    return !filter->events.count || has_name(&filter->events, metadata->event_name) ||
+    return !filter->events.count || has_name(&filter->events, metadata->event_name, strcmp) ||
            has_number(&filter->events, (uint64_t)(int64_t)metadata->event_id);
 }
 
@@ -77,7 +80,7 @@ void wt_filter_define(struct wt_filter *filter, const struct wt_metadata *metada
 static bool by_number_or_name(const struct wt_filter *filter, const struct wt_thread *thread)
 {
     return has_number(&filter->threads, thread->capture_thread) ||
-           has_name(&filter->threads, thread->name);
+           has_name(&filter->threads, thread->name, strcmp);
 }
 
 /* Names come from the file's own events, so a thread may have others later. */

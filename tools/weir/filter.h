@@ -40,7 +40,7 @@ enum { WT_OPTION_PROVIDER = 0x100, WT_OPTION_EVENT, WT_OPTION_THREAD };
         "thread", required_argument, NULL, WT_OPTION_THREAD    \
     }
 #define WT_FILTER_HELP                                                                            \
-    "  --provider P   only events of provider P\n"                                                \
+    "  --provider P   only events of provider P, in upper or lower case\n"                        \
     "  --event E      only events with that name or id\n"                                         \
     "  --thread T     only events with that capture thread, thread id or name of a thread\n"      \
     "                 Each of the three may be repeated: any of its values will do. Losses are\n" \

@@ -3,6 +3,7 @@
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 /* --- The option. ----------------------------------------------------------------------------- */
 
@@ -18,6 +19,10 @@ bool wt_pairs_parse(struct wt_pairs *pairs, char *text)
     char *slash = word_end(text, '/');
     char *comma = word_end(slash ? slash + 1 : NULL, ',');
     char *colon = word_end(comma ? comma + 1 : NULL, ':');
+    if (pairs->provider_name) {
+        wt_complain("--pairs checks one pair of events; check another one in a run of its own");
+        return false;
+    }
     if (!colon) {
         wt_complain("--pairs needs PROVIDER/FIRST,SECOND:FIELD, not \"%s\"", text);
         return false;
@@ -27,6 +32,10 @@ bool wt_pairs_parse(struct wt_pairs *pairs, char *text)
     pairs->sides[0].event_name = slash + 1;
     pairs->sides[1].event_name = comma + 1;
     pairs->field_name = colon + 1;
+    if (strcmp(pairs->sides[0].event_name, pairs->sides[1].event_name) == 0) {
+        wt_complain("--pairs needs two events, not %s twice", pairs->sides[0].event_name);
+        return false;
+    }
     return true;
 }
 
@@ -54,7 +63,7 @@ void wt_pairs_define(struct wt_pairs *pairs, const struct wt_metadata *metadata)
     pairs->fields = wt_grow(pairs->fields, &pairs->field_capacity, count, sizeof *pairs->fields);
     pairs->side_of = wt_grow(pairs->side_of, &pairs->side_capacity, count, 1);
     int field = wt_field_index(metadata, pairs->field_name);
-    if (strcmp(metadata->provider_name, pairs->provider_name) != 0 || field < 0 ||
+    if (strcasecmp(metadata->provider_name, pairs->provider_name) != 0 || field < 0 ||
         !is_integer(metadata->fields[field].type))
         return;
     for (unsigned char side = 0; side < 2; side++) {
@@ -116,8 +125,6 @@ static void match(struct wt_pairs *pairs, const struct wt_half *first, const str
 bool wt_pairs_finish(struct wt_pairs *pairs, wt_found found, void *context)
 {
     struct wt_side *first = &pairs->sides[0], *second = &pairs->sides[1];
-    if (!pairs->provider_name)
-        return true;
     for (int i = 0; i < 2; i++) {
         if (!pairs->sides[i].is_defined) {
             wt_complain("--pairs: the trace defines no event %s/%s with an integer field %s",
