@@ -13,7 +13,7 @@
 /* The grant size found at run time: the bytes drained between two computations, the inverse of the
  * weight of a new value, the first size, and the bounds. */
 #define TUNE_BYTES (UINT64_C(1) << 20)
-/* A thread waits for as long as the grants of all threads before it last. The size must change
+/* A thread waits for as long as the turns of all threads before it last. The size must change
  * slowly, or some waits would be several times longer than others. */
 #define TUNE_WEIGHT       32
 #define GRANT_BYTES_FIRST (UINT64_C(64) << 10)

@@ -11,7 +11,7 @@
 #include "product.h"
 #include "buffers/place.h"
 
-#define GATE_SEGMENTS 8 /* a quarter is 2: so few free segments do not lift the cap */
+#define GATE_SEGMENTS 8 /* three quarters are 6: so few free segments do not lift the cap */
 #define GATE_THREADS  3
 /* How long a host's hook takes: longer than any deadline. */
 #define GATE_HOOK_NS (UINT64_C(1) << 40)

@@ -49,18 +49,27 @@ static void test_few_are_long(void **state)
     assert_int_equal(evicted(&way, NEAR_NS), 0);
 }
 
-/* What was decided stays, as long as about half of the loads are on either side. */
-static void test_half_and_half(void **state)
+/* How many loads of `ns` change the decision. */
+static uint32_t loads_to_change(struct wr_lines_way *way, uint32_t ns)
+{
+    bool was_far = way->is_far;
+    uint32_t count = 0;
+    for (; way->is_far == was_far && count < SEGMENTS; count++)
+        wr_lines_came(way, ns);
+    return count;
+}
+
+/* As many on either side decide nothing. */
+static void test_many_more_decide(void **state)
 {
     struct wr_lines_way way = {.far_ticks = 0};
     (void)state;
     wr_lines_watch(&way, HZ, LIMIT_NS);
-    for (uint32_t first = NEAR_NS; first <= FAR_NS; first += FAR_NS - NEAR_NS) {
-        uint32_t before = evicted(&way, first) + evicted(&way, first);
-        for (uint32_t i = 0; i < SEGMENTS; i++)
-            wr_lines_came(&way, i % 2 ? NEAR_NS : FAR_NS);
-        assert_int_equal(way.is_far, before > 0);
-    }
+    for (uint32_t i = 0; i < SEGMENTS; i++)
+        wr_lines_came(&way, i % 2 ? NEAR_NS : FAR_NS);
+    assert_int_equal(loads_to_change(&way, FAR_NS), WR_LINES_SURE);
+    assert_int_equal(loads_to_change(&way, NEAR_NS), 2 * WR_LINES_SURE);
+    assert_int_equal(loads_to_change(&way, FAR_NS), 2 * WR_LINES_SURE);
 }
 
 static void test_never(void **state)
@@ -76,6 +85,6 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_far_and_near), cmocka_unit_test(test_few_are_long),
-        cmocka_unit_test(test_half_and_half), cmocka_unit_test(test_never)};
+        cmocka_unit_test(test_many_more_decide), cmocka_unit_test(test_never)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -9,6 +9,7 @@
 #include <pthread.h>
 #include <semaphore.h>
 #include <unistd.h>
+#include "lane/thread.h"
 
 WEIR_PROVIDER_DEFINE(Unit, UNIT_EVENTS)
 
@@ -217,6 +218,24 @@ static void test_nobody_passes(void **state)
     members_end(session, 3);
 }
 
+/* The pin of a dropped event goes up by two, as that of a written one does, and the thread knows the cause. */
+static void test_drops_leave_their_pins(void **state)
+{
+    (void)state;
+    struct weir_session *session = start_still(2);
+    while (WEIR_EMIT(Unit, Pair, 1, 2)) {
+    }
+    uint64_t pin = wr_pin_load(wr_self.thread);
+    for (unsigned i = 1; i <= 3; i++) {
+        assert_false(WEIR_EMIT(Unit, Pair, 1, 2));
+        assert_int_equal(wr_pin_load(wr_self.thread), pin + 2 * i);
+        assert_int_equal(weir_last_loss(), WEIR_LOSS_FULL);
+    }
+    let_go();
+    assert_int_equal(weir_session_stop(session, NULL), WEIR_OK);
+    weir_session_destroy(session);
+}
+
 /* Two grants that are not used, and then two more. */
 static void test_unused_grants_come_back(void **state)
 {
@@ -359,6 +378,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(test_order_of_refusals),
                                        cmocka_unit_test(test_nobody_passes),
+                                       cmocka_unit_test(test_drops_leave_their_pins),
                                        cmocka_unit_test(test_unused_grants_come_back),
                                        cmocka_unit_test(test_exits),
                                        cmocka_unit_test(test_held_segments_come_back),
