@@ -36,7 +36,7 @@ struct wt_pairs {
 bool wt_pairs_parse(struct wt_pairs *pairs, char *text);
 void wt_pairs_define(struct wt_pairs *pairs, const struct wt_metadata *metadata);
 void wt_pairs_add(struct wt_pairs *pairs, const struct wt_event *event);
-/* If pairs are checked: matches the halves, and reports each pair whose second event is older than its first. False after
+/* Only if pairs are checked. Matches the halves, and reports each pair whose second event is older than its first. False after
  * a message if the trace does not define both events with such a field. */
 bool wt_pairs_finish(struct wt_pairs *pairs, wt_found found, void *context);
 void wt_pairs_fini(struct wt_pairs *pairs);

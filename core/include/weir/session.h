@@ -209,7 +209,9 @@ struct weir_session_config {
                             * thread holds; 0: until stop or sink failure */
     uint64_t grant_bytes;  /* RELAY: most that one grant gives, from a segment to a quarter of the
                             * budget. 0, the default: found at run time from what a hand-off costs;
-                            * a thread that need not wait then takes less */
+                            * a thread that need not wait then takes less. While others wait and
+                            * more than half of the budget is free, a thread may have up to six
+                            * grants before it waits behind them */
 
     /* Each callback gets its context as its first argument. */
 
