@@ -70,14 +70,13 @@ WR_INLINE bool pinned_slow(const struct weir_event *event, const void *payload, 
 }
 
 /* Drops an event whose lane waits for a segment and has got none, at a fraction of an event's cost.
- * The loss has the cause that the lane recorded when it enrolled. Leaves with the pin that was loaded:
- * with wr_pin_leave_own() each drop would wait for two stores to the pin, one after the other. */
+ * The loss has the cause that the lane recorded when it enrolled. */
 WR_INLINE bool drop(struct wr_thread *thread, uint64_t pin, struct wr_lane *lane)
 {
     unsigned cause = lane->skip_cause;
     thread->last_loss = cause;
     wr_lane_count_lost(lane, cause);
-    wr_pin_leave(thread, pin + 1);
+    wr_pin_leave_from(thread, pin);
     return false;
 }
 
