@@ -107,7 +107,7 @@ class Readme(unittest.TestCase):
         """The disk fills: every write fails."""
         code, errors, _ = self.run_app(lambda folder: pathlib.Path(folder, "myvm.nettrace").symlink_to("/dev/full"))
         reason = "the sink failed after 0 bytes: No space left on device"
-        self.assertEqual((code, errors), (1, f"the trace is not whole: {reason}\n"))
+        self.assertEqual((code, errors), (1, f"the file is not complete: {reason}\n"))
 
 
 if __name__ == "__main__":
