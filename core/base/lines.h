@@ -40,8 +40,8 @@ struct wr_lines_way {
  * to 500 ns for them, and a near line would look far away. */
 #define WR_LINES_TIMED_OF 8u
 
-/* So many more loads on one side of the limit than on the other decide first, and twice as many change that.
- * Single loads vary by half: a median of the last few went back and forth. */
+/* The first decision takes a lead of 16 loads on one side of the limit, and reversing it takes 32. The times of
+ * single loads vary by half: a median of the last few went back and forth. */
 #define WR_LINES_SURE 16
 
 /* Until this is called, nothing is to be evicted. `hz`: ticks per second; `far_ns`: of wr_lines_far_ns(). */

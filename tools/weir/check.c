@@ -374,8 +374,8 @@ static int print_help(void)
         "              match the events A and B of provider P that have the same value in the\n"
         "              integer field F, such as a message sent and received, and report each B\n"
         "              that is older than its A; a value that comes twice belongs to no pair.\n"
-        "              None is if A is emitted before B's thread can know of it, and B is\n"
-        "              declared WEIR_EVENT_ORDERED\n"
+        "              To rule that out, emit A before B's thread can know of it, and\n"
+        "              declare B WEIR_EVENT_ORDERED\n"
         "  --help      print this help\n"
         "\n"
         "Rules:\n",

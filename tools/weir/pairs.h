@@ -31,13 +31,13 @@ struct wt_pairs {
     int64_t worst_ticks;
 };
 
-/* False after a message if the text is not PROVIDER/FIRST,SECOND:FIELD, with two events, or is the second
- * one. Cuts it into words, which must last as long as `pairs`. */
+/* False after a message if the text is not PROVIDER/FIRST,SECOND:FIELD with two different events, or
+ * if a pair was given before. Cuts the text into words, which must last as long as `pairs`. */
 bool wt_pairs_parse(struct wt_pairs *pairs, char *text);
 void wt_pairs_define(struct wt_pairs *pairs, const struct wt_metadata *metadata);
 void wt_pairs_add(struct wt_pairs *pairs, const struct wt_event *event);
-/* Only if pairs are checked. Matches the halves, and reports each pair whose second event is older than its first. False after
- * a message if the trace does not define both events with such a field. */
+/* Call only if pairs are checked. Matches the halves, and reports each pair whose second event is older
+ * than its first. False after a message if the trace does not define both events with such a field. */
 bool wt_pairs_finish(struct wt_pairs *pairs, wt_found found, void *context);
 void wt_pairs_fini(struct wt_pairs *pairs);
 
