@@ -14,6 +14,7 @@ WR_COLD void wr_described_begin(struct wr_described *described)
     described->config = weir_session_config_init();
     described->config.unknown_providers_allowed = true;
     described->file[0] = 0;
+    described->options = 0;
 }
 
 WR_COLD bool wr_described_file(struct wr_described *described, const char *path, const char *mark)
@@ -203,7 +204,10 @@ static enum weir_result option_take(struct wr_text *text, struct wr_described *d
         return wr_text_fail(text, field, "a closing double quote; write those inside twice", error);
     if (!option->set(described, value))
         return wr_text_fail(text, field, option->expected, error);
-    return WEIR_OK;
+    uint32_t bit = UINT32_C(1) << (option - options);
+    bool is_repeated = (described->options & bit) != 0;
+    described->options |= bit;
+    return is_repeated ? wr_text_fail(text, key, "each option once in a session", error) : WEIR_OK;
 }
 
 /* Two sessions of a process must not replace each other's file. */

@@ -13,6 +13,7 @@ struct wr_described {
     struct weir_session_config config;
     struct weir_enable entries[WR_ENABLES_MAX];
     char file[4096];
+    uint32_t options; /* those that it has, by their rows in configure.c */
 };
 
 /* Sessions that were created together. */

@@ -637,6 +637,7 @@ class Usage(unittest.TestCase):
     def test_help(self):
         for arguments in (["--help"], ["help"], ["--version"], *[[c, "--help"] for c in ("stat", "dump", "check", "report")], ["help", "dump"]):
             self.assertTrue(run(*arguments).stdout)
+        self.assertTrue(run("help", "heap", "report").stdout.startswith(b"usage: weir heap report"))
 
     def test_usage_errors(self):
         for arguments in ([], ["nothing"], ["stat"], ["stat", "a", "b"], ["dump", "--first", "x", "-"], ["report", "--by", "age", "-"], ["check", "--odd", "-"], ["help", "odd"]):

@@ -155,6 +155,8 @@ static void test_mistakes(void **state)
                             "next provider; write those inside twice"},
         {"Unit|Unit;budget=1", "the session at position 6: budget_bytes is 1; it must be from two "
                                "segments (65536 bytes) to 64 GiB"},
+        {"Unit;file=a;mode=drop;file=b", "position 23: 'file': expected each option once in a "
+                                         "session"},
         {"Unit;file=/none/%p", NULL},
     };
     for (size_t i = 0; i < sizeof mistakes / sizeof mistakes[0]; i++) {

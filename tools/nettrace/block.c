@@ -149,11 +149,11 @@ static enum wt_status blob_fault(struct wt_reader *reader, const struct wt_curso
 {
     if (cursor->fault == WT_FAULT_VARINT)
         return wt_fail(reader, WT_ERROR_FORMAT, WT_RULE_VARINT, offset,
-                       "a number in the header at offset %" PRIu64 " is too long", offset);
+                       "a number in a blob's header is too long");
     if (reader->partial)
         return WT_OK; /* the caller reports where the stream ends */
     return wt_fail(reader, WT_ERROR_FORMAT, WT_RULE_BLOB_END, offset,
-                   "the blob at offset %" PRIu64 " goes beyond its block's end at %" PRIu64, offset,
+                   "a blob goes beyond its block's end at %" PRIu64,
                    reader->block.body_offset + reader->block.size);
 }
 

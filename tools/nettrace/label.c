@@ -152,8 +152,7 @@ void wt_labels_find(struct wt_reader *reader, struct wt_event *event)
 
 static enum wt_status bad_block(struct wt_reader *reader, uint64_t offset, const char *what)
 {
-    return wt_fail(reader, WT_ERROR_FORMAT, WT_RULE_LABEL_BLOCK, offset,
-                   "the label list at offset %" PRIu64 " %s", offset, what);
+    return wt_fail(reader, WT_ERROR_FORMAT, WT_RULE_LABEL_BLOCK, offset, "a label list %s", what);
 }
 
 static enum wt_status add_list(struct wt_reader *reader, uint32_t id, const struct summary *summary,

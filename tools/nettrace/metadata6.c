@@ -269,7 +269,7 @@ enum wt_status wt_metadata6_block(struct wt_reader *reader, const uint8_t *body,
             status = take_row(reader, row, row_size, offset);
         else if (!reader->partial)
             return wt_fail(reader, WT_ERROR_FORMAT, WT_RULE_BLOB_END, offset,
-                           "the row at offset %" PRIu64 " goes beyond its block's end", offset);
+                           "a row goes beyond its block's end");
     }
     return status;
 }

@@ -53,8 +53,7 @@ enum wt_status wt_cut(struct wt_reader *reader, const char *where)
     if (input->error)
         return wt_fail(reader, WT_ERROR_IO, WT_RULE_NONE, offset, "cannot read: %s",
                        strerror(input->error));
-    return wt_fail(reader, WT_TRUNCATED, WT_RULE_END_TAG, offset,
-                   "truncated at offset %" PRIu64 ", in %s", offset, where);
+    return wt_fail(reader, WT_TRUNCATED, WT_RULE_END_TAG, offset, "truncated in %s", where);
 }
 
 static enum wt_status bad_magic(struct wt_reader *reader, const uint8_t *bytes, size_t size)

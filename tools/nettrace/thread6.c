@@ -100,7 +100,7 @@ enum wt_status wt_thread_block(struct wt_reader *reader, const uint8_t *body, si
             status = take_row(reader, row, row_size, offset);
         else if (!reader->partial)
             return wt_fail(reader, WT_ERROR_FORMAT, WT_RULE_THREAD_BLOCK, offset,
-                           "the row at offset %" PRIu64 " goes beyond its block's end", offset);
+                           "a row goes beyond its block's end");
     }
     return status;
 }
@@ -139,7 +139,7 @@ enum wt_status wt_remove_block(struct wt_reader *reader, const uint8_t *body, si
             status = remove_thread(reader, index, sequence, offset);
         else if (!reader->partial)
             return wt_fail(reader, WT_ERROR_FORMAT, WT_RULE_THREAD_BLOCK, offset,
-                           "the removal at offset %" PRIu64 " does not decode", offset);
+                           "a removal does not decode");
     }
     return status;
 }

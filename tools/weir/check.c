@@ -293,8 +293,9 @@ static void print_summary(const struct check *check)
                " values without a partner, %" PRIu64 " not unique\n",
                check->pairs.pairs, check->pairs.reversed, pairs_worst_ns(check),
                check->pairs.single, check->pairs.repeated);
-    printf("%s: %" PRIu64 " findings in %" PRIu64 " events, %" PRIu64 " bytes; lost %s\n",
-           check->run.path, check->found_all, totals->events, totals->bytes, lost_text);
+    printf("%s: %" PRIu64 " finding%s in %" PRIu64 " events, %" PRIu64 " bytes; lost %s\n",
+           check->run.path, check->found_all, check->found_all == 1 ? "" : "s", totals->events,
+           totals->bytes, lost_text);
 }
 
 static void end_json(struct check *check, enum wt_status status)

@@ -35,7 +35,7 @@ static void print_help(FILE *file)
           file);
     for (size_t i = 0; i < COMMAND_COUNT; i++)
         fprintf(file, "  %-8s %s\n", commands[i].name, commands[i].text);
-    fputs("  help     print this help, or that of a command: weir help stat\n"
+    fputs("  help     print this help, or that of a command: weir help stat, weir help heap diff\n"
           "\n"
           "Each command has --help, and --json for output that programs read.\n"
           "weir --version prints the version.\n"
@@ -70,8 +70,9 @@ static int help(int argc, char **argv)
     if (!command)
         return unknown(argv[2]);
     char option[] = "--help";
-    char *arguments[] = {argv[2], option, NULL};
-    return command->run(2, arguments);
+    const bool has_part = argc > 3 && argv[3][0] != '-'; /* weir help heap report */
+    char *arguments[] = {argv[2], has_part ? argv[3] : option, option, NULL};
+    return command->run(has_part ? 3 : 2, arguments);
 }
 
 int main(int argc, char **argv)

@@ -197,7 +197,8 @@ enum wt_status wt_run_read(struct wt_run *run)
     fflush(stdout);
     const struct wt_error *error = wt_reader_error(run->reader);
     if (status == WT_TRUNCATED)
-        wt_complain("%s: %s; what came before it was read", run->path, error->text);
+        wt_complain("%s: %s (at offset %" PRIu64 "); what came before it was read", run->path,
+                    error->text, error->offset);
     else
         wt_complain("%s: %s (at offset %" PRIu64 ")", run->path, error->text, error->offset);
     return status;

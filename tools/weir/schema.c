@@ -85,9 +85,10 @@ static void print_text(const struct schema *schema)
         for (size_t i = 0; i < schema->remark_count; i++)
             if (schema->remarks[i].is_finding == findings)
                 print_remark(&schema->remarks[i]);
-    printf("%s: %zu events against %s: %" PRIu64 " findings, %" PRIu64 " notes\n", schema->run.path,
-           schema->now.count, schema->against, schema->findings,
-           schema->remark_count - schema->findings);
+    const uint64_t notes = schema->remark_count - schema->findings;
+    printf("%s: %zu event%s against %s: %" PRIu64 " finding%s, %" PRIu64 " note%s\n",
+           schema->run.path, schema->now.count, schema->now.count == 1 ? "" : "s", schema->against,
+           schema->findings, schema->findings == 1 ? "" : "s", notes, notes == 1 ? "" : "s");
 }
 
 static void json_remarks(struct wt_json *json, const struct schema *schema, bool findings)

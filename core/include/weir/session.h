@@ -396,8 +396,8 @@ weir_session_update(struct weir_session *session, const struct weir_enable *enab
  *     name=TEXT               for the list; default: the file
  *
  * Arguments of providers and values that contain a semicolon, a comma or a bar are written in
- * double quotes, and double quotes in those twice. What is left out has the configuration's
- * default; unknown providers are waited for.
+ * double quotes, and double quotes in those twice. A session has each option at most once. What is
+ * left out has the configuration's default; unknown providers are waited for.
  *
  * If the text is wrong or a session cannot be created, none is started: WEIR_BAD_ARGUMENT with the
  * position and what was expected there, or a result of weir_session_create(). If one of several
