@@ -1,6 +1,6 @@
 /*
  * weir-count-drain: counts what depends on the time or on when the drain looks: the drain, the
- * reader, an emitter at the brim, and the bytes of an event.
+ * reader, an emitter that overwrites, and the bytes of an event.
  *
  * It uses the single-threaded library with a fixed clock: weir_session_poll() does the drain
  * thread's work, on this thread, exactly when this program calls it.
@@ -136,22 +136,16 @@ static bool overwrite(void *context, uint64_t events)
     return bench_emit_32(events) == events;
 }
 
-static bool drop(void *context, uint64_t events)
-{
-    (void)context;
-    return bench_emit_32(events) == 0;
-}
-
 /* The budget is full before anything is counted, and the drain does not look. */
-static void count_at_brim(const char *name, uint64_t events, enum weir_mode mode, count_work work)
+static void count_overwrite(const char *name, uint64_t events)
 {
     uint64_t bytes = 0;
-    struct weir_session_config config = config_of(mode);
+    struct weir_session_config config = config_of(WEIR_MODE_OVERWRITE);
     config.sink.write = discard;
     config.sink.context = &bytes;
     struct weir_session *session = count_session(config, SMALL_BYTES, SEGMENT_BYTES);
     bench_emit_32(SMALL_BYTES / PAYLOAD_BYTES);
-    count_twice(name, events, NULL, work, NULL);
+    count_twice(name, events, NULL, overwrite, NULL);
     if (weir_session_stop(session, NULL) != WEIR_OK)
         count_fail(name, "the stream is not whole");
     weir_session_destroy(session);
@@ -245,8 +239,7 @@ int main(int argc, char **argv)
     for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++)
         count_encode(&kinds[i], events);
     count_write("drain/write/payload:32", events);
-    count_at_brim("emit/overwrite/payload:32", events, WEIR_MODE_OVERWRITE, overwrite);
-    count_at_brim("emit/dropped/payload:32", events, WEIR_MODE_DROP, drop);
+    count_overwrite("emit/overwrite/payload:32", events);
     struct recording recording = {0};
     count_twice("reader/read/payload:32", events, record, read_all, &recording);
     free(recording.bytes);

@@ -11,6 +11,7 @@
 #include "kernel.h"
 
 #define BUDGET_BYTES  (UINT64_C(64) << 20)
+#define SMALL_BYTES   (UINT64_C(1) << 20)
 #define SEGMENT_BYTES 32768u
 #define WARM_EVENTS   2000u
 #define SESSIONS_MAX  8u
@@ -34,7 +35,7 @@ static bool hold(void *context, const void *bytes, size_t count)
     return true;
 }
 
-static void start(struct held *one, enum weir_mode mode)
+static void start(struct held *one, enum weir_mode mode, uint64_t budget_bytes)
 {
     struct weir_session_config config = weir_session_config_init();
     sem_init(&one->arrived, 0, 0);
@@ -43,7 +44,7 @@ static void start(struct held *one, enum weir_mode mode)
     config.mode = mode;
     config.sink.write = hold;
     config.sink.context = one;
-    one->session = count_session(config, BUDGET_BYTES, SEGMENT_BYTES);
+    one->session = count_session(config, budget_bytes, SEGMENT_BYTES);
     while (sem_wait(&one->arrived) != 0) {
     }
 }
@@ -70,7 +71,7 @@ static void count(const char *name, uint64_t events, bench_kernel kernel)
 
 static void count_enabled(uint64_t events)
 {
-    start(&held[0], WEIR_MODE_DROP);
+    start(&held[0], WEIR_MODE_DROP, BUDGET_BYTES);
     count("emit/enabled/payload:32", events, bench_emit_32);
     count("emit/enabled/payload:0", events, bench_emit_0);
     count("emit/enabled/mixed:23", events, count_emit_mixed);
@@ -90,7 +91,7 @@ static void count_enabled(uint64_t events)
 static void count_shared(const char *name, uint64_t events, uint32_t sessions, enum weir_mode last)
 {
     for (uint32_t i = 0; i < sessions; i++)
-        start(&held[i], i + 1 == sessions ? last : WEIR_MODE_DROP);
+        start(&held[i], i + 1 == sessions ? last : WEIR_MODE_DROP, BUDGET_BYTES);
     count(name, events, bench_emit_32);
     for (uint32_t i = 0; i < sessions; i++)
         stop(&held[i]);
@@ -98,8 +99,22 @@ static void count_shared(const char *name, uint64_t events, uint32_t sessions, e
 
 static void count_block(uint64_t events)
 {
-    start(&held[0], WEIR_MODE_BLOCK);
+    start(&held[0], WEIR_MODE_BLOCK, BUDGET_BYTES);
     count("emit/block/payload:32", events, bench_emit_32);
+    stop(&held[0]);
+}
+
+static bool drop(void *context, uint64_t events)
+{
+    (void)context;
+    return bench_emit_32(events) == 0;
+}
+
+static void count_dropped(uint64_t events)
+{
+    start(&held[0], WEIR_MODE_DROP, SMALL_BYTES);
+    bench_emit_32(SMALL_BYTES / 32); /* fills the budget */
+    count_twice("emit/dropped/payload:32", events, NULL, drop, NULL);
     stop(&held[0]);
 }
 
@@ -116,5 +131,6 @@ int main(int argc, char **argv)
     count_shared("emit/enabled/payload:32/sessions:8", events, SESSIONS_MAX, WEIR_MODE_DROP);
     count_shared("emit/enabled_drop_block/payload:32", events, 2, WEIR_MODE_BLOCK);
     count_block(events);
+    count_dropped(events);
     return 0;
 }
