@@ -13,6 +13,7 @@
 struct wr_unattributed wr_unattributed[WR_SESSIONS_MAX];
 struct wr_ptr wr_buffers_by_slot[WR_SESSIONS_MAX];
 struct wr_u64 wr_buffers_blocking_slots;
+struct wr_place wr_place_none;
 
 static struct wr_u64 capture_ids; /* of the process; never reused */
 
@@ -251,7 +252,7 @@ static struct wr_lane *lane_attach(struct wr_thread *thread, uint32_t slot)
 WR_COLD struct wr_lane *wr_buffers_lane(struct wr_thread *thread, uint32_t slot)
 {
     /* relaxed: this thread attached the lane; it is cleared only when no pin can see the session */
-    struct wr_lane *lane = wr_ptr_load_relaxed(wr_thread_lane(thread, slot));
+    struct wr_lane *lane = wr_lane_or_null(wr_ptr_load_relaxed(wr_thread_lane(thread, slot)));
     if (lane)
         return lane;
     uint64_t signals = wr_os_signals_block();
@@ -397,11 +398,11 @@ static void on_thread_exit(struct wr_thread *thread)
     uint64_t pin = wr_pin_enter_seq_cst(thread), signals = wr_os_signals_block();
     for (uint32_t slot = 0; slot < WR_SESSIONS_MAX; slot++) {
         /* edge QUIESCE: a stopper clears this pointer, waits for this pin, and frees the lane */
-        struct wr_lane *lane = wr_ptr_load_seq_cst(wr_thread_lane(thread, slot));
+        struct wr_lane *lane = wr_lane_or_null(wr_ptr_load_seq_cst(wr_thread_lane(thread, slot)));
         if (!lane)
             continue;
         lane_exit(lane);
-        wr_ptr_store_release(wr_thread_lane(thread, slot), NULL);
+        wr_ptr_store_release(wr_thread_lane(thread, slot), WR_LANE_NONE);
     }
     wr_os_signals_restore(signals);
     wr_pin_leave(thread, pin);

@@ -28,6 +28,7 @@ struct wr_place {
 };
 
 _Static_assert(sizeof(struct wr_place) <= 2048, "a lane's fixed cost stays below 4 KiB");
+_Static_assert(offsetof(struct wr_place, lane) == 0, "so that WR_LANE_NONE is a lane");
 
 static inline struct wr_place *wr_place_of(struct wr_lane *lane)
 {

@@ -97,13 +97,13 @@ WR_INLINE bool emit(const struct weir_event *event, const void *payload, bool is
 
     /* edge ENABLE.acquire: the session behind the route; QUIESCE: the pin's store, then this load */
     uint32_t route = wr_route_load_seq_cst(&event->route);
-    /* relaxed: only this thread stores it while its pin is odd */
+    /* relaxed: only this thread stores it while its pin is odd. Without a lane it is WR_LANE_NONE, whose
+     * `end` is 0. */
     struct wr_lane *lane = wr_ptr_load_relaxed(&thread->lanes[route]);
-    if (WR_UNLIKELY(!lane))
-        return pinned_slow(event, payload, is_given, stamp, words, a, b, c, d, e);
     uint64_t bytes = is_in_memory ? event->record_bytes : WR_RECORD_HEADER_BYTES + 8 * words;
     WR_CHECK(event->record_bytes == bytes);
     uint32_t end = wr_lane_end(lane);
+    WR_OPAQUE(end); /* or gcc would move one word more to another register first */
     if (WR_UNLIKELY(end == 0))
         /* A drop is to follow without another jump, which is a fifteenth of its time. */
         return !is_in_memory && WR_LIKELY(wr_turn_is_waiting(lane))

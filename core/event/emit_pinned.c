@@ -120,8 +120,8 @@ WR_INLINE uint64_t emit_at_once(struct wr_thread *thread, uint64_t mask, const s
         next = mask & (mask - 1);
         /* relaxed: only this thread stores it while its pin is odd */
         struct wr_lane *lane = wr_ptr_load_relaxed(&lanes[(uint32_t)__builtin_ctzll(mask)]);
-        if (WR_UNLIKELY(!lane || !copy_write(copy, lane, stamp, words))) {
-            if (!lane || !drop_at_once(lane, copy->bytes)) {
+        if (WR_UNLIKELY(!copy_write(copy, lane, stamp, words))) {
+            if (lane == WR_LANE_NONE || !drop_at_once(lane, copy->bytes)) {
                 left |= mask ^ next;
                 continue;
             }

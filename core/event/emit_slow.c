@@ -62,7 +62,8 @@ WR_COLD static bool emit_nested(const struct weir_event *event, uint64_t session
     for (uint64_t mask = mask_of(event, session_id); mask; mask &= mask - 1) {
         uint32_t slot = (uint32_t)__builtin_ctzll(mask);
         /* relaxed: only this thread stores it while its pin is odd */
-        struct wr_lane *lane = thread ? wr_ptr_load_relaxed(wr_thread_lane(thread, slot)) : NULL;
+        struct wr_lane *lane =
+            thread ? wr_lane_or_null(wr_ptr_load_relaxed(wr_thread_lane(thread, slot))) : NULL;
         /* relaxed: a count; if the drain misses this increment, a later look reports it */
         wr_u64_add_relaxed(lane ? &lane->nested : &wr_unattributed[slot].nested, 1);
     }
@@ -182,9 +183,10 @@ WR_COLD static bool wait_outside(struct wr_thread *thread, struct wr_lane *lane,
     pin_enter(thread);
     wr_stamp_forget(&attempt->stamp);
     /* edge QUIESCE: the pin's store, then this load. A stopper clears the word, then waits for this
-     * pin, then frees the lane; it has counted the loss. A pointer that is not NULL is to the same
-     * lane, since only this thread attaches lanes. */
-    if (waited == WR_WAITED_GRANTED && wr_ptr_load_seq_cst(wr_thread_lane(thread, slot)))
+     * pin, then frees the lane; it has counted the loss. A lane that is there is the same one,
+     * since only this thread attaches lanes. */
+    if (waited == WR_WAITED_GRANTED &&
+        wr_lane_or_null(wr_ptr_load_seq_cst(wr_thread_lane(thread, slot))))
         return mode->step_in(lane, is_wanted(attempt->event, slot));
     *wr_self_last_loss() = waited == WR_WAITED_DEADLINE ? WEIR_LOSS_DEADLINE : WEIR_LOSS_ABORTED;
     return false;
@@ -220,7 +222,7 @@ static enum wr_room emit_with_stamp(struct wr_lane *lane, bool is_new, struct at
 static bool emit_to_slot(struct wr_thread *thread, uint32_t slot, struct attempt *attempt)
 {
     /* relaxed: only this thread stores it while its pin is odd */
-    bool is_new = !wr_ptr_load_relaxed(wr_thread_lane(thread, slot));
+    bool is_new = !wr_lane_or_null(wr_ptr_load_relaxed(wr_thread_lane(thread, slot)));
     struct wr_lane *lane = wr_buffers_lane(thread, slot);
     if (!lane) {
         lose_unattributed(slot);
@@ -260,8 +262,8 @@ static uint64_t where_it_must_wait(struct wr_thread *thread, uint64_t mask,
     uint64_t found = 0;
     for (; mask; mask &= mask - 1) {
         /* relaxed: only this thread stores it while its pin is odd */
-        struct wr_lane *lane =
-            wr_ptr_load_relaxed(wr_thread_lane(thread, (uint32_t)__builtin_ctzll(mask)));
+        struct wr_lane *lane = wr_lane_or_null(
+            wr_ptr_load_relaxed(wr_thread_lane(thread, (uint32_t)__builtin_ctzll(mask))));
         if (must_wait(lane, attempt))
             found |= mask & -mask;
     }
@@ -327,7 +329,7 @@ WR_INLINE uint64_t write_to_all_at_once(struct wr_thread *thread, uint64_t mask,
     for (; mask; mask &= mask - 1) {
         uint32_t slot = (uint32_t)__builtin_ctzll(mask);
         /* relaxed: only this thread stores it while its pin is odd */
-        struct wr_lane *lane = wr_ptr_load_relaxed(wr_thread_lane(thread, slot));
+        struct wr_lane *lane = wr_lane_or_null(wr_ptr_load_relaxed(wr_thread_lane(thread, slot)));
         if (lane && write_at_once(lane, attempt))
             wr_self.pending &= ~(UINT64_C(1) << slot);
         else

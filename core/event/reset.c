@@ -14,7 +14,8 @@ static uint64_t unsettled(struct wr_thread *thread, bool was_pinned)
         return wr_self.pending;
     uint64_t slots = 0;
     for (uint32_t slot = 0; slot < WR_SESSIONS_MAX; slot++)
-        if (wr_ptr_load_relaxed(wr_thread_lane(thread, slot))) /* relaxed: its own */
+        if (wr_lane_or_null(
+                wr_ptr_load_relaxed(wr_thread_lane(thread, slot)))) /* relaxed: its own */
             slots |= UINT64_C(1) << slot;
     return slots;
 }
@@ -22,7 +23,8 @@ static uint64_t unsettled(struct wr_thread *thread, bool was_pinned)
 static void slot_reset(struct wr_thread *thread, uint32_t slot, bool is_unsettled)
 {
     /* edge QUIESCE: a stopper clears the word, then waits for this pin, then frees the lane */
-    struct wr_lane *lane = thread ? wr_ptr_load_seq_cst(wr_thread_lane(thread, slot)) : NULL;
+    struct wr_lane *lane =
+        thread ? wr_lane_or_null(wr_ptr_load_seq_cst(wr_thread_lane(thread, slot))) : NULL;
     if (lane && wr_buffers_reset(lane))
         return;
     if (is_unsettled) /* relaxed: a count */

@@ -22,13 +22,14 @@
 #define WR_SESSIONS_MAX 64
 
 struct wr_lane;
+struct wr_place;
 struct wr_stamp;
 struct weir_context;
 struct weir_event;
 
 struct wr_thread {
-    /* By route: wr_thread_lane(). The writer attaches a lane inside a pin; the stopper clears the
-     * word after QUIESCE. */
+    /* By route: wr_thread_lane(). The writer attaches a lane inside a pin; the stopper stores
+     * WR_LANE_NONE after QUIESCE. */
     WR_ALIGNED_LINE struct wr_ptr lanes[1 + WR_SESSIONS_MAX]; /* ANY(QUIESCE) */
     uint64_t id;                                              /* the system's */
     struct wr_name name; /* here because there is room: it seldom changes */
@@ -57,6 +58,24 @@ static inline uint64_t wr_route(uint32_t slot)
 static inline struct wr_ptr *wr_thread_lane(struct wr_thread *thread, uint32_t slot)
 {
     return &thread->lanes[wr_route(slot)];
+}
+
+/* What stands in `lanes` where there is no lane: one that has no room and never gets any, so that the
+ * fast path need not ask. Nothing is written to it. It is the beginning of a place (buffers/place.h). */
+extern struct wr_place wr_place_none;
+#define WR_LANE_NONE ((struct wr_lane *)(void *)&wr_place_none)
+
+/* The lane, of a word of `lanes`; NULL: none. */
+static inline struct wr_lane *wr_lane_or_null(void *word)
+{
+    return word == WR_LANE_NONE ? NULL : word;
+}
+
+/* For a record that no other thread uses. */
+static inline void wr_thread_forget_lanes(struct wr_thread *thread)
+{
+    for (uint32_t route = 0; route <= WR_SESSIONS_MAX; route++)
+        wr_ptr_store_relaxed(&thread->lanes[route], WR_LANE_NONE); /* relaxed: not shared */
 }
 
 /* A record that belongs to no thread. Its pin is always odd. */

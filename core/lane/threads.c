@@ -81,6 +81,7 @@ static struct wr_thread *grow(void)
     struct wr_thread *records = wr_os_pages_map(SLAB_BYTES);
     struct wr_thread *first = NULL;
     for (size_t i = 0; records && i < SLAB_BYTES / sizeof *records; i++) {
+        wr_thread_forget_lanes(&records[i]);
         record_list(&records[i]);
         records[i].free_next = first;
         first = &records[i];
@@ -256,8 +257,7 @@ WR_COLD void wr_threads_after_fork(void)
         self->next = NULL;
         self->id = wr_os_thread_id();
         wr_u32_store_release(&self->lane_count, 1);
-        for (uint32_t slot = 0; slot < WR_SESSIONS_MAX; slot++)
-            wr_ptr_store_release(wr_thread_lane(self, slot), NULL);
+        wr_thread_forget_lanes(self);
     }
     if (membarrier_works && !wr_os_membarrier_register())
         membarrier_fail(EPERM);

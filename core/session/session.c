@@ -229,7 +229,7 @@ static uint64_t ns_until(uint64_t deadline_ns)
 static void lane_detach(struct wr_thread *thread, void *slot)
 {
     /* edge QUIESCE: this store, the barrier, then the load of the pin */
-    wr_ptr_store_seq_cst(wr_thread_lane(thread, *(uint32_t *)slot), NULL);
+    wr_ptr_store_seq_cst(wr_thread_lane(thread, *(uint32_t *)slot), WR_LANE_NONE);
 }
 
 /* The drain is done and no emitter can see the session. Clears the threads' pointers to its lanes,

@@ -301,6 +301,7 @@ static void emitting_setup(void)
 {
     prepare();
     bench.thread = model_memory(sizeof *bench.thread);
+    wr_thread_forget_lanes(bench.thread);
     bench.event = model_memory(sizeof *bench.event);
     product_threads(bench.thread, false);
     product_provider_event(bench.provider[0], bench.event);

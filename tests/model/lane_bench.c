@@ -36,6 +36,7 @@ static void prepare_writer(uint32_t index)
     writer->thread = model_memory(sizeof *writer->thread);
     if (index > 0)
         writer->thread->next = bench.writer[index - 1].thread;
+    wr_thread_forget_lanes(writer->thread);
     wr_u32_store_relaxed(&writer->thread->lane_count, 1);
     writer->lane = product_attach(bench.buffers, writer->thread);
     model_name(&writer->thread->pin, pin_names[index]);

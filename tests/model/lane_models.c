@@ -313,7 +313,7 @@ static void change_session(void)
 {
     bench_disable();
     bench_quiesce();
-    wr_ptr_store_release(wr_thread_lane(bench.writer[0].thread, 0), NULL);
+    wr_ptr_store_release(wr_thread_lane(bench.writer[0].thread, 0), WR_LANE_NONE);
     bench_free_place(bench.writer[0].lane);
     model_free(bench.segment[0], bench.segment_bytes);
     bench_next_session(next_buffers);
@@ -333,7 +333,7 @@ static void stop_twice(void)
 {
     bench_disable();
     bench_quiesce();
-    wr_ptr_store_seq_cst(wr_thread_lane(bench.writer[0].thread, 0), NULL);
+    wr_ptr_store_seq_cst(wr_thread_lane(bench.writer[0].thread, 0), WR_LANE_NONE);
     bench_quiesce();
     bench_free_lane(0);
 }
@@ -342,7 +342,7 @@ static void stop_once(void)
 {
     bench_disable();
     bench_quiesce();
-    wr_ptr_store_seq_cst(wr_thread_lane(bench.writer[0].thread, 0), NULL);
+    wr_ptr_store_seq_cst(wr_thread_lane(bench.writer[0].thread, 0), WR_LANE_NONE);
     bench_free_lane(0);
 }
 

@@ -24,6 +24,7 @@ void product_reset(void)
     model_lend(&wr_buffers_blocking_slots, sizeof wr_buffers_blocking_slots);
     model_lend(wr_unattributed, sizeof wr_unattributed[0]);
     model_lend(&capture_ids, sizeof capture_ids);
+    model_lend(&wr_place_none, sizeof wr_place_none);
     model_name(&wr_buffers_by_slot[0], "by_slot");
 }
 

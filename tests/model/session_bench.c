@@ -86,6 +86,7 @@ static void prepare_emitter(uint32_t index, bool fast, bool has_lane)
     struct wr_thread *thread = session_bench.thread[index] = model_memory(sizeof *thread);
     if (index > 0)
         thread->next = session_bench.thread[index - 1];
+    wr_thread_forget_lanes(thread);
     wr_u32_store_relaxed(&thread->lane_count, 1);
     struct wr_lane *lane = has_lane ? product_attach(buffers, thread) : product_spare_lane(buffers);
     struct wr_place *place = session_bench.place[index] = wr_place_of(lane);
