@@ -103,9 +103,9 @@ WR_INLINE bool emit(const struct weir_event *event, const void *payload, bool is
     uint64_t bytes = is_in_memory ? event->record_bytes : WR_RECORD_HEADER_BYTES + 8 * words;
     WR_CHECK(event->record_bytes == bytes);
     uint32_t end = wr_lane_end(lane);
-    WR_OPAQUE(end); /* or gcc would move one word more to another register first */
+    WR_OPAQUE(end); /* otherwise gcc copies one more argument to another register */
     if (WR_UNLIKELY(end == 0))
-        /* A drop is to follow without another jump, which is a fifteenth of its time. */
+        /* Likely, so that a drop takes no further jump, which costs it a fifteenth of its time. */
         return !is_in_memory && WR_LIKELY(wr_turn_is_waiting(lane))
                    ? drop(thread, pin, lane)
                    : pinned_slow(event, payload, is_given, stamp, words, a, b, c, d, e);
