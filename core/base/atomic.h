@@ -94,6 +94,13 @@ WR_ATOMIC_OPERATIONS(u32, uint32_t)
 WR_ATOMIC_OPERATIONS(u64, uint64_t)
 WR_ATOMIC_OPERATIONS(ptr, void *)
 
+/* Loads a word that only this thread and its signal handlers store. A plain load, because compilers do
+ * not make an atomic one an operand of another instruction. */
+static inline uint64_t wr_u64_own_load(const struct wr_u64 *word)
+{
+    return *(const uint64_t *)(const void *)&word->cell;
+}
+
 /* Adds to a word that only this thread and its signal handlers store: a relaxed load, then a release
  * store. On x86 it is one instruction, which is not locked: to other processors a load and a store,
  * but no handler comes between them. ThreadSanitizer would not see it. */

@@ -21,6 +21,19 @@
 /* Hides from the compiler where the value of a variable comes from. */
 #define WR_OPAQUE(variable) __asm__ volatile("" : "+r"(variable))
 
+/* Has a variable pass through a register, where gcc then leaves it. Left alone, gcc takes the registers
+ * of a function's arguments first and moves the arguments to others. */
+#if defined(__x86_64__) && defined(__GNUC__) && !defined(__clang__)
+#define WR_PREFER(variable, name)                                            \
+    do {                                                                     \
+        register __typeof__(variable) preferred_ __asm__(name) = (variable); \
+        WR_OPAQUE(preferred_);                                               \
+        (variable) = preferred_;                                             \
+    } while (0)
+#else
+#define WR_PREFER(variable, name) ((void)0)
+#endif
+
 /* For a loop that spins until another processor stores a word. */
 WR_INLINE void wr_pause(void)
 {

@@ -223,12 +223,3 @@ WR_NOINLINE bool wr_emit_words_at_pinned_slow(const struct weir_event *event, ui
     const uint64_t words[] = {a, b, c, d};
     return wr_emit_at_pinned_slow(event, stamp, words);
 }
-
-/* The record is copied first: its segment may be the drain's before the payload is written. */
-WR_NOINLINE bool wr_emit_record_slow(const struct weir_event *event, const unsigned char *record)
-{
-    uint64_t words[WEIR_PACKED_BYTES_MAX_ / 8];
-    for (uint32_t at = WR_RECORD_HEADER_BYTES; at < event->record_bytes; at += 8)
-        memcpy((unsigned char *)words + at - WR_RECORD_HEADER_BYTES, record + at, 8);
-    return wr_emit_pinned_slow(event, words);
-}

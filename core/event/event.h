@@ -268,8 +268,6 @@ bool wr_emit_words_at_slow(const struct weir_event *event, uint64_t stamp, uint6
                            uint64_t c, uint64_t d);
 bool wr_emit_words_at_pinned_slow(const struct weir_event *event, uint64_t stamp, uint64_t a,
                                   uint64_t b, uint64_t c, uint64_t d);
-/* For words that are stored in `record` already, which is not committed. Pinned. */
-bool wr_emit_record_slow(const struct weir_event *event, const unsigned char *record);
 /* The sessions in `mask` have not got the event yet. `is_written`: one of the others has it; the caller knows
  * of those that have dropped it. */
 bool wr_emit_to_others(const struct weir_event *event, const void *payload, uint64_t mask,

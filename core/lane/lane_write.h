@@ -78,6 +78,12 @@ WR_INLINE uint32_t wr_lane_end(const struct wr_lane *lane)
     return wr_u32_load_seq_cst(&lane->end);
 }
 
+/* The commit word, for the thread that holds the segment: no other thread stores it. */
+WR_INLINE uint64_t wr_segment_own_commit(const struct wr_segment *segment)
+{
+    return wr_u64_own_load(&segment->commit);
+}
+
 /* Is there room for `bytes` before `end`, which is not 0? `segment` and `commit` receive the
  * current segment and its commit word. */
 WR_INLINE bool wr_lane_fits(struct wr_lane *lane, uint32_t end, uint64_t bytes,
@@ -85,8 +91,7 @@ WR_INLINE bool wr_lane_fits(struct wr_lane *lane, uint32_t end, uint64_t bytes,
 {
     /* relaxed: this thread stored it; the drain replaces it only while the pin is even */
     *segment = wr_ptr_load_relaxed(&lane->current);
-    /* relaxed: only this thread stores the commit word of a segment it holds */
-    *commit = wr_u64_load_relaxed(&(*segment)->commit);
+    *commit = wr_segment_own_commit(*segment);
     return WR_LIKELY(end - wr_commit_offset(*commit) >= bytes);
 }
 

@@ -12,7 +12,7 @@ from tests.codegen import aarch64, disassembly as dis
 BOTH = ("x86-64", "aarch64")
 EMIT_AT = ("weir_emit_at", *(f"weir_emit_words{count}_at" for count in range(5)))
 EMIT = ("weir_emit", *(f"weir_emit_words{count}" for count in range(6)), *EMIT_AT)
-SLOW_PATHS = ("wr_emit_slow", "wr_emit_pinned_slow", "wr_emit_words_slow", "wr_emit_record_slow", "wr_emit_unfit",
+SLOW_PATHS = ("wr_emit_slow", "wr_emit_pinned_slow", "wr_emit_words_slow", "wr_emit_unfit",
               *(f"wr_emit_pinned_words{count}" for count in range(6)), "wr_emit_at_slow", "wr_emit_at_pinned_slow",
               "wr_emit_words_at_slow", "wr_emit_words_at_pinned_slow")
 FENCES = ("mfence", "lfence", "sfence", "cpuid", "rdtscp", "syscall")

@@ -155,6 +155,7 @@ MODEL_OPERATIONS(ptr, void *, MODEL_PTR_BITS, MODEL_BITS_PTR)
 
 #define wr_mask_load_relaxed(mask) wr_u64_load_relaxed((const struct wr_u64 *)(const void *)(mask))
 
+#define wr_u64_own_load(word) wr_u64_load_relaxed(word)
 #define wr_u64_own_add_release(word, value) \
     wr_u64_store_release(word, wr_u64_load_relaxed(word) + (value))
 #define wr_u64_own_add_to_release(word, before, value) \

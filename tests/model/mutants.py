@@ -218,8 +218,8 @@ MUTANTS = [
     ("pin_not_tested", "a handler that interrupts the fast path writes a record", "stop_nested",
      [edit(HOT, "if (WR_UNLIKELY(wr_pin_is_inside(pin)))\n        return slow(event, payload, is_given, stamp, words, a, b, c, d, e);", "(void)0;")]),
     ("long_ticks", "ticks that do not fit into 48 bits are written", "look_leap",
-     [edit(HOT, "if (!is_given && WR_UNLIKELY(ticks > WR_RECORD_TICK_MAX))\n        return is_in_memory ? wr_emit_pinned_slow(event, payload)\n"
-                "                            : wr_emit_record_slow(event, record);", "(void)ticks;")]),
+     [edit(HOT, "if (WR_UNLIKELY(ticks > WR_RECORD_TICK_MAX))\n        return pinned_slow(event, payload, is_given, ticks + segment->given_base, words, a, b, c, d,\n"
+                "                           e);", "(void)ticks;")]),
     ("nested_without_pin", "a nested event is counted outside a pin", "stop_nested",
      [edit(EMIT, "pin = wr_pin_enter_seq_cst(thread);", "(void)pin;", after="static bool emit_nested("),
       edit(EMIT, "wr_pin_leave(thread, pin);", "(void)pin;", after="static bool emit_nested(")]),
