@@ -21,6 +21,13 @@
 /* Hides from the compiler where the value of a variable comes from. */
 #define WR_OPAQUE(variable) __asm__ volatile("" : "+r"(variable))
 
+/* Where registers are short: what depends on the variable is computed again from here on, not kept. */
+#if defined(__x86_64__)
+#define WR_COMPUTE_AGAIN(variable) WR_OPAQUE(variable)
+#else
+#define WR_COMPUTE_AGAIN(variable) ((void)0)
+#endif
+
 /* Has a variable pass through a register, where gcc then leaves it. Left alone, gcc takes the registers
  * of a function's arguments first and moves the arguments to others. */
 #if defined(__x86_64__) && defined(__GNUC__) && !defined(__clang__)

@@ -125,9 +125,8 @@ WR_INLINE bool emit(const struct weir_event *event, const void *payload, bool is
         WR_PREFER(b, "r9"); /* its own register receives the counter */
     uint64_t ticks =
         is_given ? stamp - segment->given_base : wr_clock_counter() - segment->base_ticks;
-    /* Registers are short: what these two hide is computed again instead of kept. */
-    WR_OPAQUE(ticks);
-    WR_OPAQUE(segment);
+    WR_COMPUTE_AGAIN(ticks);
+    WR_COMPUTE_AGAIN(segment);
     if (WR_UNLIKELY(ticks > WR_RECORD_TICK_MAX))
         return pinned_slow(event, payload, is_given, ticks + segment->given_base, words, a, b, c, d,
                            e);
