@@ -1,7 +1,7 @@
 /*
- * An event that leaves the fast path inside its pin: for several sessions, for a lane without room, or
- * with strings or arrays and a stamp of the caller's. One copy for each lane that has room; what is left
- * continues in emit_slow.c.
+ * An event that leaves the fast path inside its pin: for several sessions, for a lane without room, with
+ * a stamp that does not fit into the record, or with strings or arrays and a stamp of the caller's. One
+ * copy for each lane that has room; what is left continues in emit_slow.c.
  */
 #include "event/event.h"
 

@@ -280,7 +280,7 @@ MUTANTS = [
     ("hook_skipped_on_abort", "an aborted thread does not call the after hook", "outside_stop",
      [edit(EMIT, "wr_hooks_after(hooks);", "if (waited == WR_WAITED_GRANTED)\n    wr_hooks_after(hooks);")]),
     ("outside_lane_of_before", "a thread that is back does not check that its lane still exists", "outside_stop",
-     [edit(EMIT, "if (waited == WR_WAITED_GRANTED && wr_ptr_load_seq_cst(wr_thread_lane(thread, slot)))\n"
+     [edit(EMIT, "if (waited == WR_WAITED_GRANTED &&\n        wr_lane_or_null(wr_ptr_load_seq_cst(wr_thread_lane(thread, slot))))\n"
                  "        return mode->step_in(lane, is_wanted(attempt->event, slot));",
            "if (waited == WR_WAITED_GRANTED)\n"
            "    return mode->step_in(lane, is_wanted(attempt->event, slot));")]),
