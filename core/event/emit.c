@@ -89,7 +89,8 @@ WR_INLINE bool emit(const struct weir_event *event, const void *payload, bool is
                     uint64_t e)
 {
     const bool is_in_memory = words == IN_MEMORY;
-    const bool is_r9_free = !is_given && words < 5; /* it holds no argument */
+    /* No argument is in it. An event in memory has few, and needs no such care. */
+    const bool is_r9_free = !is_given && words < 5;
     struct wr_thread *thread = wr_self.ready;
     WR_PREFER(thread, "r11");
     uint64_t pin = wr_u64_own_load(&thread->pin);

@@ -124,6 +124,15 @@ EMIT(canary_frame)
     END(memory_order_release);
 }
 
+#if defined(__x86_64__)
+EMIT(canary_store_before_clock)
+{
+    BEGIN(near_lane);
+    lane->to[1] = __builtin_ia32_rdtsc();
+    END(memory_order_release);
+}
+#endif
+
 /* --- Sites. ---------------------------------------------------------------------------------- */
 
 uint64_t host_value(void);
