@@ -77,8 +77,10 @@ def scale(value, unit):
 def told(value, unit, spread=None):
     """A figure with its unit, and the ends of its spread if they differ from it."""
     factor, name = scale(value, unit)
-    text = f"{significant(None if value is None else value / factor)} {name}"
     ends = [end for end in spread or () if end is not None]
+    if value is not None and abs(value) < 1e-6 * max(map(abs, ends), default=0):
+        value = 0  # what rounding has left of a difference
+    text = f"{significant(None if value is None else value / factor)} {name}"
     if len(ends) == 2 and (ends[0] != value or ends[1] != value):
         text += f" ({significant(ends[0] / factor)}–{significant(ends[1] / factor)})"
     return text

@@ -1,7 +1,7 @@
 """./dev bench figures: tables in documents that are made from an entry."""
 import unittest
 
-from bench.judge import points, samples
+from bench.judge import metrics, points, samples
 
 PEER = {"name": "DPDK", "unit": "x", "peer": True, "measured": {"median": 1.01, "least": 1, "greatest": 1, "rounds": 3}}
 CELL = {"cell": {}, "verdict": "missed", "reason": "", "interval": None, "bar": 1.05, "beside": [PEER],
@@ -27,6 +27,10 @@ class Tables(samples.Folder):
     def figures(self, *words, code=0):
         done = self.command("figures", "--root", self.folder, *words, code=code)
         return done.stdout + done.stderr
+
+    def test_what_rounding_left_is_told_as_nothing(self):
+        self.assertEqual(metrics.told(-3.5e-13, "ns", (-0.0005, 0.001)), "0 ns (-0.000500–0.00100)")
+        self.assertEqual(metrics.told(3.5e-13, "ns"), "3.50e-13 ns")
 
     def test_made_once_then_up_to_date(self):
         self.write("README.md", f"Before.\n{BLOCK}\nAfter.\n")
