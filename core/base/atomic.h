@@ -88,6 +88,11 @@ _Static_assert(sizeof(struct wr_ptr) == sizeof(void *), "no hidden lock");
     {                                                                                              \
         return atomic_compare_exchange_strong_explicit(                                            \
             &word->cell, expected, value, memory_order_release, memory_order_relaxed);             \
+    }                                                                                              \
+    static inline bool wr_##name##_cas_relaxed(struct wr_##name *word, type *expected, type value) \
+    {                                                                                              \
+        return atomic_compare_exchange_strong_explicit(                                            \
+            &word->cell, expected, value, memory_order_relaxed, memory_order_relaxed);             \
     }
 
 WR_ATOMIC_OPERATIONS(u32, uint32_t)

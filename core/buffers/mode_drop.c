@@ -8,6 +8,11 @@ static bool is_waiting(const void *word)
     return ((uintptr_t)word & 1u) != 0;
 }
 
+static bool is_asked(const void *word)
+{
+    return ((uintptr_t)word & WR_TURN_ASKED) != 0;
+}
+
 /* --- Segments. ------------------------------------------------------------------------------- */
 
 /* A segment that was used before, whose pages are resident; otherwise a fresh one. */
@@ -98,6 +103,15 @@ static void enrol(struct wr_place *place, uint32_t count)
     wr_self.is_refused |= buffers->yields;
 }
 
+/* The drain has asked the thread to yield. */
+static void hear(struct wr_place *place, void *word)
+{
+    void *heard = (void *)((uintptr_t)word & ~WR_TURN_ASKED);
+    /* relaxed: no other data goes with it. If it fails, the lane has been served meanwhile. */
+    wr_ptr_cas_relaxed(&place->credit, &word, heard);
+    wr_self.is_refused = true;
+}
+
 /* The lane's thread owns what it takes out of the word: a later grant or take-back fails. */
 static void *word_take(struct wr_place *place)
 {
@@ -140,7 +154,7 @@ WR_COLD static enum wr_room take(struct wr_lane *lane, uint32_t count, struct wr
 {
     struct wr_place *place = wr_place_of(lane);
     /* edge TURN.acquire: if the drain took a grant back, it is done with the lane's links */
-    const void *word = wr_ptr_load_acquire(&place->credit);
+    void *word = wr_ptr_load_acquire(&place->credit);
     bool waits = is_waiting(word);
     struct wr_segment *first = word && !waits ? granted(place, count) : NULL;
     if (!first && may_take(place, count, waits))
@@ -150,6 +164,8 @@ WR_COLD static enum wr_room take(struct wr_lane *lane, uint32_t count, struct wr
         return WR_ROOM;
     if (!waits)
         enrol(place, count);
+    else if (is_asked(word))
+        hear(place, word);
     wr_buffers_lose_for_room(lane);
     return WR_ROOM_LOST;
 }
@@ -256,9 +272,12 @@ static struct wr_segment *gathered_take(struct wr_turns *turns, uint32_t count)
 /* False if the lane's thread has exited. */
 static bool word_grant(struct wr_place *place, struct wr_segment *first)
 {
-    void *word = place->needed == 1 ? WR_TURN_WAITING : WR_TURN_WAITING_SEVERAL;
-    /* edge TURN.release: the segments, and the lane's links */
-    return wr_ptr_cas_release(&place->credit, &word, first);
+    void *word = wr_ptr_load_relaxed(&place->credit); /* relaxed: the exchange decides */
+    while (is_waiting(word)) /* again if it has just heard that it should yield */
+        /* edge TURN.release: the segments, and the lane's links */
+        if (wr_ptr_cas_release(&place->credit, &word, first))
+            return true;
+    return false;
 }
 
 /* Serves the head of the queue. The lane leaves the queue first: once served, its thread may enrol
@@ -326,10 +345,24 @@ WR_COLD static void give(struct wr_buffers *buffers, struct wr_segment *segment)
     serve(buffers); /* at once: the drain may be about to block in the sink */
 }
 
+/* Asks the threads that could not be served to yield. */
+static void ask(struct wr_turns *turns)
+{
+    for (struct wr_place *place = turns->first; place; place = place->next) {
+        void *word = wr_ptr_load_relaxed(&place->credit); /* relaxed: the exchange decides */
+        void *asked = (void *)((uintptr_t)word | WR_TURN_ASKED);
+        /* relaxed: no other data goes with it. If it fails, the thread has exited. */
+        if (is_waiting(word) && word != asked)
+            wr_ptr_cas_relaxed(&place->credit, &word, asked);
+    }
+}
+
 /* The drain looks on its own until all lanes that wait are served. */
 WR_COLD static enum wr_attention attend(struct wr_buffers *buffers)
 {
     serve(buffers);
+    if (buffers->yields)
+        ask(&buffers->turns);
     return has_waiting(buffers) ? WR_ATTENTION_STUCK : WR_ATTENTION_NONE;
 }
 

@@ -19,6 +19,10 @@
  * gathered them all. The lanes behind it wait meanwhile; otherwise it would never get them. Its own
  * smaller records may take free segments as long as no other lane waits.
  *
+ * A thread that emits while it waits only keeps a processor from the drain and from threads that have
+ * been granted segments. So after each look the drain asks the threads of all lanes that still wait to
+ * yield: it puts ASKED beside WAITING. A thread clears it at its next event.
+ *
  * Lanes enrol on a separate list, not on the ready list, so that the drain can serve them at any
  * time, above all before it enters a sink that may block.
  */
@@ -30,9 +34,11 @@
 /* The lane waits for one segment, or for several. Odd values, which no segment's address can be. */
 #define WR_TURN_WAITING         ((void *)(uintptr_t)1)
 #define WR_TURN_WAITING_SEVERAL ((void *)(uintptr_t)3)
+/* Beside one of these: the thread should yield. */
+#define WR_TURN_ASKED ((uintptr_t)4)
 
-/* Has the lane enrolled for one segment without being served yet? Then none is available to it.
- * Never true in other modes. */
+/* Has the lane enrolled for one segment without being served or asked to yield since? Then none is
+ * available to it, and it has nothing to do. Never true in other modes. */
 static inline bool wr_turn_is_waiting(struct wr_lane *lane)
 {
     /* relaxed: a grant that is missed now is found at the next event */

@@ -117,7 +117,7 @@ struct wr_self {
     bool is_configuring; /* it reads the environment: session/environment.c */
     bool has_let_go;     /* the thread is between the host's hooks */
     bool fork_is_nested; /* the fork, as below, interrupted the library */
-    bool is_refused;     /* this event has begun a wait for a turn: leave() in event/emit_slow.c */
+    bool is_refused;     /* DROP has refused this event, and the thread should yield after it */
     /* From before a fork until after it. */
     struct wr_thread *fork_ready; /* `ready` as it was */
     uint32_t fork_depth;          /* forks within forks, by signal handlers */

@@ -101,6 +101,7 @@ void turn_refused_setup(void);     /* one that was refused */
 void turn_granted_setup(void);     /* one writer, granted a segment; a sweep has met the grant */
 void turn_granted_two_setup(void); /* the same, and a second writer that was refused */
 void turn_queued_setup(void);      /* one writer that was refused; a second one has the segment */
+void turn_left_setup(void);        /* the same, and the second one has left it */
 void turn_look(void);
 void turn_sweep(void);
 void turn_release(void);

@@ -138,6 +138,8 @@ MODEL_OPERATIONS(ptr, void *, MODEL_PTR_BITS, MODEL_BITS_PTR)
     MODEL_CAS_AT(ptr, MODEL_ACQ_REL, MODEL_ACQUIRE, word, expected, value)
 #define wr_ptr_cas_release(word, expected, value) \
     MODEL_CAS_AT(ptr, MODEL_RELEASE, MODEL_RELAXED, word, expected, value)
+#define wr_ptr_cas_relaxed(word, expected, value) \
+    MODEL_CAS_AT(ptr, MODEL_RELAXED, MODEL_RELAXED, word, expected, value)
 
 /* An event's enabled word and its route, and a provider's status, which the public header declares
  * as plain integers. */

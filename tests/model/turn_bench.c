@@ -11,6 +11,7 @@ static bool has_forgotten; /* per execution: the drain has released the first la
 static void prepare(uint32_t writers, uint32_t segments)
 {
     bench_prepare(PINS_SEQ_CST, writers, segments, 1);
+    bench.buffers->yields = true;
     has_forgotten = false;
     model_name(&bench.buffers->turns.enrolled, "enrolled");
     model_name(&bench.buffers->turns.waiting, "waiting");
@@ -66,6 +67,13 @@ void turn_queued_setup(void)
     bench_emit(0);
 }
 
+/* The same, and the second one has left its segment: the next look serves the first. */
+void turn_left_setup(void)
+{
+    turn_queued_setup();
+    wr_buffers_retire(bench.writer[1].lane);
+}
+
 void turn_look(void)
 {
     for (uint32_t i = 0; i < WRITERS_MAX && bench.writer[i].lane; i++)
@@ -113,7 +121,7 @@ static uint32_t segments_of(struct wr_lane *lane, uint32_t *waiting)
 {
     void *word = wr_ptr_load_relaxed(&wr_place_of(lane)->credit);
     uint32_t count = chained(lane);
-    if (word == WR_TURN_WAITING)
+    if ((uintptr_t)word & 1)
         ++*waiting;
     else
         for (const struct wr_segment *segment = word; segment; segment = segment->newer)

@@ -312,7 +312,7 @@ static void test_span_has_its_turn(void **state)
     members_end(session, 2);
 }
 
-static bool counts_yields;
+static _Thread_local bool counts_yields;
 static uint32_t yields;
 
 /* In the place of the system's. The thread has left the library: it may emit. */
@@ -326,30 +326,49 @@ int sched_yield(void)
     return 0;
 }
 
-/* How often this thread yields in a session that has no room for a hundred of its events. */
+static void emit_hundred_in_vain(void)
+{
+    for (int i = 0; i < 100; i++)
+        assert_false(obey(EMIT_ONE));
+}
+
+/* Two members emit until they are refused. */
+static void refuse_two(uint32_t first)
+{
+    for (uint32_t i = first; i < first + 2; i++)
+        assert_false(tell(i, EMIT_UNTIL_REFUSED));
+}
+
+/* How often this thread yields in a session that has no room for two hundred of its events, while the
+ * drain ends a look: when it is refused, and after that look. Four threads are served before it. */
 static uint32_t yields_of(bool no_yield, bool no_block)
 {
     struct weir_session *session = start_configured(2, no_yield);
+    members_start();
+    assert_true(obey(EMIT_ONE)); /* so that its losses have the cause FULL */
+    refuse_two(0);
+    refuse_two(2);
     yields = 0;
     counts_yields = true;
     if (no_block)
         weir_no_block_begin();
     obey(EMIT_UNTIL_REFUSED);
-    for (int i = 0; i < 100; i++)
-        assert_false(obey(EMIT_ONE));
+    emit_hundred_in_vain();
+    step(); /* in this look the first two are served */
+    refuse_two(0);
+    step();
+    emit_hundred_in_vain();
     if (no_block)
         weir_no_block_end();
     counts_yields = false;
-    let_go();
-    assert_int_equal(weir_session_stop(session, NULL), WEIR_OK);
-    weir_session_destroy(session);
+    members_end(session, 0);
     return yields;
 }
 
-static void test_yields_once_when_refused(void **state)
+static void test_yields_when_refused_and_after_a_look(void **state)
 {
     (void)state;
-    assert_int_equal(yields_of(false, false), 1);
+    assert_int_equal(yields_of(false, false), 2);
     assert_int_equal(yields_of(true, false), 0);
     assert_int_equal(yields_of(false, true), 0);
 }
@@ -384,6 +403,6 @@ int main(void)
                                        cmocka_unit_test(test_held_segments_come_back),
                                        cmocka_unit_test(test_span_has_its_turn),
                                        cmocka_unit_test(test_other_sizes_than_refused),
-                                       cmocka_unit_test(test_yields_once_when_refused)};
+                                       cmocka_unit_test(test_yields_when_refused_and_after_a_look)};
     return cmocka_run_group_tests(tests, unit_setup, NULL);
 }
