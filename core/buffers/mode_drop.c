@@ -13,6 +13,11 @@ static bool is_asked(const void *word)
     return ((uintptr_t)word & WR_TURN_ASKED) != 0;
 }
 
+static void *asked(const void *word)
+{
+    return (void *)((uintptr_t)word | WR_TURN_ASKED);
+}
+
 /* --- Segments. ------------------------------------------------------------------------------- */
 
 /* A segment that was used before, whose pages are resident; otherwise a fresh one. */
@@ -91,8 +96,9 @@ static void enrol(struct wr_place *place, uint32_t count)
     place->needed = count;
     /* Count the lane before it can be served: serving it counts it down. */
     uint32_t others = wr_u32_add_acq_rel(&turns->waiting, 1);
+    void *word = count == 1 ? WR_TURN_WAITING : WR_TURN_WAITING_SEVERAL;
     /* relaxed: the push publishes it */
-    wr_ptr_store_relaxed(&place->credit, count == 1 ? WR_TURN_WAITING : WR_TURN_WAITING_SEVERAL);
+    wr_ptr_store_relaxed(&place->credit, others && buffers->yields ? asked(word) : word);
     void *newest = wr_ptr_load_relaxed(&turns->enrolled); /* relaxed: the push decides */
     do {
         place->next = newest;
@@ -103,13 +109,15 @@ static void enrol(struct wr_place *place, uint32_t count)
     wr_self.is_refused |= buffers->yields;
 }
 
-/* The drain has asked the thread to yield. */
+/* The thread has been asked to yield. */
 static void hear(struct wr_place *place, void *word)
 {
+    wr_self.is_refused = true;
+    if (++place->yields % WR_TURN_YIELDS)
+        return;
     void *heard = (void *)((uintptr_t)word & ~WR_TURN_ASKED);
     /* relaxed: no other data goes with it. If it fails, the lane has been served meanwhile. */
     wr_ptr_cas_relaxed(&place->credit, &word, heard);
-    wr_self.is_refused = true;
 }
 
 /* The lane's thread owns what it takes out of the word: a later grant or take-back fails. */
@@ -350,10 +358,9 @@ static void ask(struct wr_turns *turns)
 {
     for (struct wr_place *place = turns->first; place; place = place->next) {
         void *word = wr_ptr_load_relaxed(&place->credit); /* relaxed: the exchange decides */
-        void *asked = (void *)((uintptr_t)word | WR_TURN_ASKED);
         /* relaxed: no other data goes with it. If it fails, the thread has exited. */
-        if (is_waiting(word) && word != asked)
-            wr_ptr_cas_relaxed(&place->credit, &word, asked);
+        if (is_waiting(word) && !is_asked(word))
+            wr_ptr_cas_relaxed(&place->credit, &word, asked(word));
     }
 }
 

@@ -18,6 +18,7 @@ struct wr_place {
     WR_ALIGNED_LINE struct wr_ptr credit;
     /* DROP. WRITER until it enrols, then DRAIN until it is served (ENROL, TURN) */
     uint32_t needed;           /* segments */
+    uint32_t yields;           /* WRITER: those that it was asked for */
     struct wr_place *next;     /* the lane that enrolled before this one; later, the queue */
     struct wr_place *previous; /* DRAIN: the queue */
     void *met;                 /* DRAIN: the unused grant that the last sweep found */

@@ -82,7 +82,7 @@ MUTANTS = [
     ("hear_by_store", "a thread that hears stores over its grant", "turn_asked",
      [edit(TURN, "wr_ptr_cas_relaxed(&place->credit, &word, heard);", "wr_ptr_store_release(&place->credit, heard);")]),
     ("ask_by_store", "the drain asks a thread that has exited", "turn_asked_exit",
-     [edit(TURN, "wr_ptr_cas_relaxed(&place->credit, &word, asked);", "wr_ptr_store_release(&place->credit, asked);")]),
+     [edit(TURN, "wr_ptr_cas_relaxed(&place->credit, &word, asked(word));", "wr_ptr_store_release(&place->credit, asked(word));")]),
     ("grant_before_unlinking", "a lane is granted segments before it leaves the queue", "turn",
      [edit(TURN, "queue_remove(turns, place);", "(void)0;", after="static void grant("),
       edit(TURN, "wr_u32_add_acq_rel(&turns->waiting, UINT32_MAX);",

@@ -72,6 +72,7 @@ void turn_left_setup(void)
 {
     turn_queued_setup();
     wr_buffers_retire(bench.writer[1].lane);
+    wr_place_of(bench.writer[0].lane)->yields = WR_TURN_YIELDS - 1; /* the next one clears ASKED */
 }
 
 void turn_look(void)

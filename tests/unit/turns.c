@@ -340,7 +340,7 @@ static void refuse_two(uint32_t first)
 }
 
 /* How often this thread yields in a session that has no room for two hundred of its events, while the
- * drain ends a look: when it is refused, and after that look. Four threads are served before it. */
+ * drain ends a look, and four threads are served before it. */
 static uint32_t yields_of(bool no_yield, bool no_block)
 {
     struct weir_session *session = start_configured(2, no_yield);
@@ -365,12 +365,28 @@ static uint32_t yields_of(bool no_yield, bool no_block)
     return yields;
 }
 
-static void test_yields_when_refused_and_after_a_look(void **state)
+/* When it is refused; four times because others wait; and four times after the look. */
+static void test_yields_while_others_wait(void **state)
 {
     (void)state;
-    assert_int_equal(yields_of(false, false), 2);
+    assert_int_equal(yields_of(false, false), 9);
     assert_int_equal(yields_of(true, false), 0);
     assert_int_equal(yields_of(false, true), 0);
+}
+
+static void test_yields_once_if_it_is_the_only_one(void **state)
+{
+    (void)state;
+    struct weir_session *session = start_still(2);
+    yields = 0;
+    counts_yields = true;
+    obey(EMIT_UNTIL_REFUSED);
+    emit_hundred_in_vain();
+    counts_yields = false;
+    assert_int_equal(yields, 1);
+    let_go();
+    assert_int_equal(weir_session_stop(session, NULL), WEIR_OK);
+    weir_session_destroy(session);
 }
 
 /* What a thread was granted for a smaller record goes back; then it is served for the larger
@@ -403,6 +419,7 @@ int main(void)
                                        cmocka_unit_test(test_held_segments_come_back),
                                        cmocka_unit_test(test_span_has_its_turn),
                                        cmocka_unit_test(test_other_sizes_than_refused),
-                                       cmocka_unit_test(test_yields_when_refused_and_after_a_look)};
+                                       cmocka_unit_test(test_yields_while_others_wait),
+                                       cmocka_unit_test(test_yields_once_if_it_is_the_only_one)};
     return cmocka_run_group_tests(tests, unit_setup, NULL);
 }
