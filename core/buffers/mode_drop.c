@@ -94,6 +94,7 @@ static void enrol(struct wr_place *place, uint32_t count)
     struct wr_buffers *buffers = place->lane.buffers;
     struct wr_turns *turns = &buffers->turns;
     place->needed = count;
+    place->yields = 0;
     /* Count the lane before it can be served: serving it counts it down. */
     uint32_t others = wr_u32_add_acq_rel(&turns->waiting, 1);
     void *word = count == 1 ? WR_TURN_WAITING : WR_TURN_WAITING_SEVERAL;

@@ -41,8 +41,8 @@
  * processor, and delivered a tenth. 16 are no better. */
 #define WR_TURN_YIELDS 4u
 
-/* Has the lane enrolled for one segment without being served or asked to yield since? Then none is
- * available to it, and it has nothing to do. Never true in other modes. */
+/* Does the lane wait for one segment, and is not asked to yield? Then none is available to it, and it
+ * has nothing to do. Never true in other modes. */
 static inline bool wr_turn_is_waiting(struct wr_lane *lane)
 {
     /* relaxed: a grant that is missed now is found at the next event */

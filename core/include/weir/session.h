@@ -199,8 +199,9 @@ struct weir_session_config {
      * Signals that an instruction causes, such as SIGSEGV, are not blocked. */
     bool block_signals;
     /* DROP: an emitting thread that finds no segment offers its processor to other threads, after
-     * the event (sched_yield). It does so four times more if others wait as well, and whenever the
-     * drain has looked and has no segment for it. Where threads that trace flat out outnumber the
+     * the event (sched_yield). It does so up to four times more if others wait as well, and whenever
+     * the drain has looked and has no segment for it: perhaps after each event, if these are rare.
+     * Where threads that trace flat out outnumber the
      * processors, the drain and the threads that have segments otherwise hardly run, and a tenth is
      * delivered. With `no_yield` threads never do so; nor do they in a no-block scope. */
     bool no_yield;
