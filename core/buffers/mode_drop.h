@@ -20,9 +20,9 @@
  * smaller records may take free segments as long as no other lane waits.
  *
  * A thread that emits while it waits only keeps a processor from the drain and from threads that have
- * been granted segments. So it yields when it is refused, and WR_TURN_YIELDS times more while ASKED is
- * beside WAITING: if others wait when it enrols, and after each look of the drain that could not serve
- * it. Then it clears ASKED.
+ * been granted segments. So it yields when it is refused, and while ASKED is beside WAITING. The thread
+ * puts it there when it enrols behind others, and the drain after each look that could not serve the
+ * lane. The thread clears it after WR_TURN_YIELDS yields at most.
  *
  * Lanes enrol on a separate list, not on the ready list, so that the drain can serve them at any
  * time, above all before it enters a sink that may block.

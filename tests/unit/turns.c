@@ -374,7 +374,8 @@ static void test_yields_while_others_wait(void **state)
     assert_int_equal(yields_of(false, true), 0);
 }
 
-static void test_yields_once_if_it_is_the_only_one(void **state)
+/* The drain stands still, so it does not ask. */
+static void test_yields_once_if_no_other_waits(void **state)
 {
     (void)state;
     struct weir_session *session = start_still(2);
@@ -420,6 +421,6 @@ int main(void)
                                        cmocka_unit_test(test_span_has_its_turn),
                                        cmocka_unit_test(test_other_sizes_than_refused),
                                        cmocka_unit_test(test_yields_while_others_wait),
-                                       cmocka_unit_test(test_yields_once_if_it_is_the_only_one)};
+                                       cmocka_unit_test(test_yields_once_if_no_other_waits)};
     return cmocka_run_group_tests(tests, unit_setup, NULL);
 }
