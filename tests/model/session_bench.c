@@ -51,6 +51,7 @@ static void prepare_drop(struct wr_buffers *buffers, uint32_t budget_segments)
     product_free_list(segments, session_bench.segments, session_bench.segment_bytes);
     buffers->mode = &wr_mode_drop;
     buffers->segment_count = budget_segments;
+    buffers->yields = true;
     wr_u32_store_relaxed(&buffers->carved, budget_segments);
     model_name(&buffers->turns.enrolled, "enrolled");
     model_name(&buffers->turns.waiting, "waiting");
@@ -319,9 +320,10 @@ void session_emit_and_stop(void)
     session_stop();
 }
 
-static bool is_no_longer(uint64_t value, uint64_t argument)
+/* The word of a lane's turn: not WAITING, with or without ASKED. */
+static bool is_served(uint64_t word, uint64_t waiting)
 {
-    return value != argument;
+    return (word & waiting) == 0;
 }
 
 static void emit_in_turn(void)
@@ -329,7 +331,7 @@ static void emit_in_turn(void)
     uint32_t self = model_self();
     session_emit();
     if (session_bench.lost[self]) {
-        model_wait_until_ptr(&session_bench.place[self]->credit, is_no_longer,
+        model_wait_until_ptr(&session_bench.place[self]->credit, is_served,
                              (uint64_t)(uintptr_t)WR_TURN_WAITING);
         session_emit();
         model_check(session_bench.written[self] == 1);
