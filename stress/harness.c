@@ -34,11 +34,21 @@ static pthread_mutex_t figures_lock = PTHREAD_MUTEX_INITIALIZER;
 
 /* --- Time. ----------------------------------------------------------------------------------- */
 
-uint64_t hs_now_ns(void)
+static uint64_t ns_of(clockid_t clock)
 {
     struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
+    clock_gettime(clock, &now);
     return (uint64_t)now.tv_sec * NS_PER_S + (uint64_t)now.tv_nsec;
+}
+
+uint64_t hs_now_ns(void)
+{
+    return ns_of(CLOCK_MONOTONIC);
+}
+
+uint64_t hs_thread_cpu_ns(void)
+{
+    return ns_of(CLOCK_THREAD_CPUTIME_ID);
 }
 
 void hs_sleep_us(uint64_t us)

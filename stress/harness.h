@@ -54,6 +54,8 @@ void hs_progress(void);
 void hs_stacks_print(pid_t process);
 
 uint64_t hs_now_ns(void);
+/* Processor time of the calling thread. */
+uint64_t hs_thread_cpu_ns(void);
 void hs_sleep_us(uint64_t us);
 
 /* A number that depends only on its arguments and the seed. */

@@ -29,6 +29,7 @@ enum key {
     KEY_NO_HAND_ON,
     KEY_NO_SPIN,
     KEY_NO_CAP,
+    KEY_NO_YIELD,
     KEY_MAX_BLOCK,
     KEY_BUDGET,
     KEY_SEGMENT,
@@ -36,6 +37,7 @@ enum key {
     KEY_SINK,
     KEY_RATE,
     KEY_PATTERN,
+    KEY_WORK,
     KEY_PIN,
     KEY_VERIFY,
     KEY_TRACE_DIR,
@@ -62,9 +64,11 @@ static const struct argp_option table[] = {
     {"rate", KEY_RATE, "N", 0, "events per second and thread; default: as fast as possible", 0},
     {"pattern", KEY_PATTERN, "P", 0,
      "none (flat out, the default), drip (evenly; the default with --rate), bolus (a second's worth at once)", 0},
+    {"work", KEY_WORK, "NS", 0, "processor time of each thread between two of its events; default 0", 0},
     {"seed", KEY_SEED, "N", 0, "seed of all random numbers; default 1", 0},
     {0, 0, 0, 0, "The session:", 3},
     {"mode", KEY_MODE, "M", 0, "one of" WR_MODES(MODE_WORD) "; default drop", 0},
+    {"no-yield", KEY_NO_YIELD, 0, 0, "with drop: a thread that finds no room does not yield its processor", 0},
     {"wake", KEY_WAKE, "W", 0, "with block: one of" WR_WAKE_STRATEGIES(WAKE_WORD) "; default relay", 0},
     {"max-block", KEY_MAX_BLOCK, "MS", 0, "with block: longest wait of an event in milliseconds; default: no limit", 0},
     {"grant", KEY_GRANT, "BYTES", 0, "with relay: size limit of one grant; default: found at run time", 0},
@@ -96,7 +100,7 @@ static const char purpose[] =
     "debt of processor time from call to call. sink_cost_ns_per_event is what it actually paid.\n\n"
     "Ceilings are measured before each run in a separate session in mode drop, with the same budget, segments, events "
     "and sink: d is what an event costs the drain alone, on segments that another processor has filled; p is what it "
-    "costs one producer alone, in segments that have been used before. "
+    "costs one producer alone, in segments that have been used before, and --work. "
     "The bound is min(1/d, min(N, P)/p, cores/(p+d)): P is the number of cores, with --pin without the drain's.\n\n"
     "park_law_ns is N x G / X - G / p, where G is the mean grant and X the sum of all grants per second. It is the mean "
     "wait for a grant of N producers that never rest, whatever the strategy. Compare it with wait_per_grant_ns; the mean "
@@ -249,6 +253,7 @@ static bool take_figure(struct argp_state *state, struct brim_options *options, 
         {KEY_SEGMENT, &options->segment_bytes, true, 1, UINT32_MAX},
         {KEY_PAYLOAD, &options->payload_bytes, true, 0, BRIM_PAYLOAD_BYTES_MAX},
         {KEY_RATE, &options->rate, false, 1, UINT64_C(1000000000)},
+        {KEY_WORK, &options->work_ns, false, 1, BRIM_WORK_NS_MAX},
     };
     for (size_t i = 0; i < sizeof figures / sizeof figures[0]; i++) {
         const struct figure *figure = &figures[i];
@@ -303,6 +308,8 @@ static error_t take_flag(struct brim_options *options, int key)
     case KEY_NO_CAP:
         options->wake_flags |= WR_WAKE_NO_CAP;
         return 0;
+    case KEY_NO_YIELD:
+        return options->no_yield = true, 0;
     case KEY_PIN:
         return options->pins = true, 0;
     case KEY_VERIFY:
@@ -341,6 +348,8 @@ static void check_session(struct argp_state *state, const struct parsing *parsin
     refuse(state, !is_block && is_given(parsing, KEY_MAX_BLOCK),
            "--max-block limits a wait, and only --mode block has waits; add it, or leave "
            "--max-block out");
+    refuse(state, options->mode != WEIR_MODE_DROP && options->no_yield,
+           "only in --mode drop does a thread that finds no room yield; leave --no-yield out");
     refuse(state, options->wake != WEIR_WAKE_RELAY && has_knobs,
            "--grant, --no-hand-on, --no-spin and --no-cap are for --wake relay; leave them out, or "
            "change --wake");

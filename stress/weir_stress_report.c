@@ -187,6 +187,8 @@ static void json_settings(const struct brim_result *result, const struct brim_cp
     json_count("budget_bytes", options->budget_bytes);
     json_text("sink", options->sink_text);
     json_count("rate", options->rate);
+    json_count("work_ns", options->work_ns);
+    json_bool("no_yield", options->no_yield);
     json_bool("pin", options->pins);
     json_count("seed", result->seed);
     json_text("cpu", cpu);

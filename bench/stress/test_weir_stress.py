@@ -83,6 +83,7 @@ class Usage(unittest.TestCase):
         (["--wake", "fifo"], "--mode block"),
         (["--mode", "overwrite", "--no-spin"], "--mode block"),
         (["--grant", "64K"], "--mode block"),
+        (["--mode", "block", "--no-yield"], "--mode drop"),
         (["--max-block", "5"], "--mode block"),
         (["--mode", "block", "--wake", "fifo", "--grant", "64K"], "--wake relay"),
         (["--mode", "block", "--wake", "auto-reset", "--no-hand-on"], "--wake relay"),
@@ -208,6 +209,11 @@ class Runs(unittest.TestCase):
             run = measure(self, "--rate", "500", "--seconds", "1.5", "--threads", "2", "--pattern", pattern, "--verify")
             self.assertEqual(run.lost, 0)
             self.assertTrue(700 <= run["emitted"] <= 2 * most, run["emitted"])
+
+    def test_work(self):
+        run = measure(self, "--work", "100000", "--events", "500", "--no-yield", "--verify")
+        self.assertEqual((run["work_ns"], run["no_yield"], run["verified"]), (100000, True, True))
+        self.assertGreater(run["seconds"] * run["cores"], run["emitted"] * 0.5e-4)
 
     def test_slow(self):
         run = measure(self, "--sink", "slow:2M", "--seconds", "0.5", "--threads", "2")

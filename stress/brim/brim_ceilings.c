@@ -4,14 +4,12 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include "brim_kernel.h"
 #include "brim_sink.h"
 #include "gate.h"
 #include "harness.h"
 
 #define NS_PER_MS        UINT64_C(1000000)
-#define NS_PER_S         UINT64_C(1000000000)
 #define MEASURE_NS       (UINT64_C(60) * NS_PER_MS)
 #define ROUNDS_MIN       5u
 #define ROUNDS_MAX       400u
@@ -30,13 +28,6 @@ struct rounds {
     double producer_ns[ROUNDS_MAX], drain_ns_per_byte[ROUNDS_MAX];
     uint32_t count;
 };
-
-static uint64_t thread_cpu_ns(void)
-{
-    struct timespec now;
-    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
-    return (uint64_t)now.tv_sec * NS_PER_S + (uint64_t)now.tv_nsec;
-}
 
 /* --- The session. ---------------------------------------------------------------------------- */
 
@@ -100,9 +91,9 @@ static uint64_t burst_of(const struct brim_options *options)
 static bool round_run(struct rig *rig, struct brim_emitter *emitter, uint64_t burst,
                       struct rounds *rounds)
 {
-    uint64_t start = thread_cpu_ns();
+    uint64_t start = hs_thread_cpu_ns();
     uint64_t written = brim_emit(emitter, burst);
-    uint64_t producer_ns = thread_cpu_ns() - start;
+    uint64_t producer_ns = hs_thread_cpu_ns() - start;
     struct gate_span span;
     if (written == 0 || !drain(rig, written * (emitter->payload_bytes + 2), &span))
         return false;
@@ -199,6 +190,7 @@ struct brim_ceilings brim_ceilings_measure(const struct brim_options *options,
         ceilings.bytes_per_event = bytes_per_event;
     }
     brim_cpus_bind_self(&cpus->all);
+    ceilings.producer_ns += (double)options->work_ns;
     double slow_ns = ceilings.bytes_per_event / (double)options->sink_amount * 1e9;
     if (options->sink == BRIM_SINK_SLOW && slow_ns > ceilings.drain_ns)
         ceilings.drain_ns = slow_ns;

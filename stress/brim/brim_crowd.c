@@ -10,6 +10,8 @@
 #define NS_PER_S     UINT64_C(1000000000)
 #define BATCH_EVENTS 256u
 #define BATCH_BYTES  65536u
+#define WORK_STEPS   UINT64_C(1000000) /* measured: a millisecond or less */
+#define WORK_ROUNDS  5
 #define REST_NS_MAX  UINT64_C(20000000) /* longest rest before it checks whether it must end */
 
 static __thread struct brim_producer *self;
@@ -62,12 +64,43 @@ static uint64_t batch_next(struct brim_producer *producer)
     return left < crowd->batch ? left : crowd->batch;
 }
 
+/* A step is one addition. A loop that looked at a clock would take time off for being preempted. */
+static void work(uint64_t steps)
+{
+    for (; steps > 0; steps--)
+        __asm__ volatile("" : "+r"(steps));
+}
+
+/* By the fastest of a few rounds, since others can only slow them down. */
+static uint64_t work_steps_of(uint64_t work_ns)
+{
+    uint64_t least_ns = UINT64_MAX;
+    for (unsigned round = 0; round < WORK_ROUNDS; round++) {
+        uint64_t start = hs_thread_cpu_ns();
+        work(WORK_STEPS);
+        uint64_t ns = hs_thread_cpu_ns() - start;
+        least_ns = ns < least_ns ? ns : least_ns;
+    }
+    return work_ns * WORK_STEPS / (least_ns ? least_ns : 1);
+}
+
+static void emit_batch(struct brim_producer *producer, uint64_t count)
+{
+    uint64_t steps = producer->crowd->work_steps;
+    if (steps == 0)
+        brim_emit(&producer->emitter, count);
+    for (; steps > 0 && count > 0; count--) {
+        brim_emit(&producer->emitter, 1);
+        work(steps);
+    }
+}
+
 static void emit_all(struct brim_producer *producer)
 {
     const struct brim_crowd *crowd = producer->crowd;
     uint64_t events = crowd->options->events;
     while (!must_end(crowd) && (!events || producer->emitter.counter < events))
-        brim_emit(&producer->emitter, batch_next(producer));
+        emit_batch(producer, batch_next(producer));
     brim_emitter_end(&producer->emitter);
 }
 
@@ -177,6 +210,7 @@ struct brim_crowd *brim_crowd_new(const struct brim_options *options, struct wei
     sync_init(crowd);
     crowd->options = options;
     crowd->order = order;
+    crowd->work_steps = options->work_ns ? work_steps_of(options->work_ns) : 0;
     crowd->batch = BATCH_BYTES / brim_record_bytes(options->payload_bytes) + 1;
     if (crowd->batch > BATCH_EVENTS)
         crowd->batch = BATCH_EVENTS;

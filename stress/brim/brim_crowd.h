@@ -38,6 +38,7 @@ struct brim_crowd {
     struct brim_producer *producers;
     uint32_t count;
     uint32_t batch;           /* events between two checks of `must_end` */
+    uint64_t work_steps;      /* of a thread between two of its events */
     struct brim_order *order; /* NULL: not checked */
     uint64_t start_ns;        /* of all producers, before the first event */
 

@@ -35,6 +35,7 @@ struct brim_options {
     uint32_t wake_flags;
     uint64_t grant_bytes;
     uint64_t max_block_ms;
+    bool no_yield;
 
     uint64_t budget_bytes;
     uint64_t segment_bytes;
@@ -46,6 +47,7 @@ struct brim_options {
 
     uint64_t rate; /* events per second and thread; 0: flat out */
     enum brim_pattern pattern;
+    uint64_t work_ns; /* processor time of each thread between two of its events */
 
     bool pins;
     bool verifies;
@@ -61,6 +63,8 @@ struct brim_options {
         .budget_bytes = UINT64_C(1) << 20, .segment_bytes = 32768, .payload_bytes = 32,        \
         .sink_text = "fast"                                                                    \
     }
+
+#define BRIM_WORK_NS_MAX UINT64_C(1000000000)
 
 /* Most bytes of stream that are kept for the reader. */
 #define BRIM_FILE_BYTES_MAX (UINT64_C(4) << 30)

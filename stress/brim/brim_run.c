@@ -77,6 +77,7 @@ static struct weir_session_config config_of(struct run *run)
     config.max_block_ns = options->max_block_ms * NS_PER_MS;
     config.budget_bytes = options->budget_bytes;
     config.segment_bytes = (uint32_t)options->segment_bytes;
+    config.no_yield = options->no_yield;
     config.stop_ms_max = STOP_MS_MAX;
     config.on_error = on_error;
     config.on_error_context = run;

@@ -5,7 +5,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 #include "harness.h"
 
@@ -70,13 +69,6 @@ static void sleep_until(uint64_t end_ns)
     }
 }
 
-static uint64_t thread_cpu_ns(void)
-{
-    struct timespec now;
-    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
-    return (uint64_t)now.tv_sec * NS_PER_S + (uint64_t)now.tv_nsec;
-}
-
 /* In processor time: a drain that does not run does not pay. The clock moves in steps, so an
  * overpayment is deducted from the next debt. */
 static void pay(struct brim_sink *sink, size_t count)
@@ -84,9 +76,9 @@ static void pay(struct brim_sink *sink, size_t count)
     sink->owed_ns += (double)count / sink->bytes_per_event * (double)sink->amount;
     if (sink->owed_ns <= 0)
         return;
-    uint64_t start = thread_cpu_ns(), paid = 0;
+    uint64_t start = hs_thread_cpu_ns(), paid = 0;
     while ((double)paid < sink->owed_ns)
-        paid = thread_cpu_ns() - start;
+        paid = hs_thread_cpu_ns() - start;
     sink->owed_ns -= (double)paid;
     sink->paid_ns += paid;
 }
