@@ -201,7 +201,7 @@ class Attach(Case):
         server = self.serve({command: started(trace(end=False)), 0x0201: ending(b"\1")})
         err = self.collect("--duration", "0.1", *arguments)[1]
         self.assertEqual(server.requests, [*wanted, RESUME, STOP])
-        self.assertEqual(err, f"weir: {self.file}: 2 events, {len(trace())} bytes, lost 0\n")
+        self.assertEqual(err.splitlines()[0], f"weir: {self.file}: 2 events, {len(trace())} bytes, lost 0")
         self.assertEqual(self.file.read_bytes(), trace())
         self.assertEqual(self.file.stat().st_mode & 0o777, 0o600)
 
@@ -242,6 +242,16 @@ class Attach(Case):
             at += 12
             found.append((string(), keywords, level, string()))
         self.assertEqual(found, [tuple(rest) for _, *rest in listed])
+
+    def test_silent_providers(self):
+        self.serve({0x0203: ended(trace())})
+        came = json.loads(self.collect("--json")[0])
+        self.assertEqual(came["silentProviders"], [])
+        self.assertEqual(json.loads(self.collect("--json", "--providers", "DEMO,Nope")[0])["silentProviders"], ["Nope"])
+        err = self.collect("--providers", "DEMO:1:4,Nope")[1]
+        self.assertIn("no event of provider Nope; ", err)
+        self.assertEqual(err.count("no event of provider"), 1)
+        self.assertNotIn("no event of provider", self.collect("--providers", "*")[1])
 
     def test_orders_of_the_end(self):
         """StopTracing's reply may come before the rest of the stream, which may be large, or not at all."""

@@ -6,6 +6,7 @@
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 static const char help[] =
     "usage: weir collect [OPTION]... -p PID | -n NAME | --port PATH\n"
@@ -37,12 +38,13 @@ static const char help[] =
     "                       (of the protocol), failed, status (complete, truncated, error), "
     "message,\n"
     "                       bytes, eventCount, lost (null if unknown), lost_at_least,\n"
-    "                       lost_unknown_after_ns (null if lost is known)\n"
+    "                       lost_unknown_after_ns (null if lost is known), silentProviders\n"
+    "                       (of --providers, those of which the trace has no event)\n"
     "  --help             print this help\n"
     "\n"
     "Without --json, one line on stderr says how many events and bytes there are and how many "
     "were\n"
-    "lost.\n"
+    "lost, and one for each silent provider says that it has no event.\n"
     "\n"
     "Exit codes: 0 fine, 1 failed, 2 usage, 3 events were lost, 4 truncated or unfinished: the\n"
     "process was killed, for example. FILE then has what was received.\n";
@@ -52,12 +54,19 @@ static const char help[] =
 struct summary {
     struct wt_run run;
     struct wt_tally tally;
+    struct wt_ipc_providers wanted; /* those of --providers */
+    bool *has_come;                 /* of each of them: the trace has an event of it */
 };
 
 static void on_metadata(void *context, const struct wt_metadata *metadata)
 {
     struct summary *summary = context;
     wt_tally_define(&summary->tally, metadata);
+    for (size_t i = 0; i < summary->wanted.count; i++) {
+        const char *name = summary->wanted.items[i].name;
+        summary->has_come[i] |=
+            strcmp(name, "*") == 0 || strcasecmp(name, metadata->provider_name) == 0;
+    }
 }
 
 static void on_event(void *context, const struct wt_event *event)
@@ -74,6 +83,10 @@ static void print_text(const struct summary *summary, const struct wt_collect_tr
     wt_lost_text(&lost, lost_text);
     wt_complain("%s: %" PRIu64 " events, %" PRIu64 " bytes, lost %s", trace->file, totals->events,
                 summary->run.bytes, lost_text);
+    for (size_t i = 0; i < summary->wanted.count; i++)
+        if (!summary->has_come[i])
+            wt_complain("%s: no event of provider %s; check its name, keywords and level",
+                        trace->file, summary->wanted.items[i].name);
 }
 
 static void print_json(const struct summary *summary, const struct wt_collect_trace *trace,
@@ -101,6 +114,11 @@ static void print_json(const struct summary *summary, const struct wt_collect_tr
     wt_json_u64(&json, "bytes", summary->run.bytes);
     wt_json_u64(&json, "eventCount", wt_reader_totals(summary->run.reader)->events);
     wt_lost_json(&lost, &json);
+    wt_json_array(&json, "silentProviders");
+    for (size_t i = 0; i < summary->wanted.count; i++)
+        if (!summary->has_come[i])
+            wt_json_string(&json, NULL, summary->wanted.items[i].name);
+    wt_json_end(&json);
     wt_json_end(&json);
 }
 
@@ -110,8 +128,13 @@ static int summarize(const struct wt_collect_trace *trace, const struct wt_colle
     static const struct wt_handlers handlers = {.metadata = on_metadata, .event = on_event};
     struct summary summary;
     memset(&summary, 0, sizeof(summary));
+    if (options->names_providers)
+        summary.wanted = options->providers;
+    summary.has_come = calloc(summary.wanted.count + 1, sizeof(*summary.has_come));
     int code = WT_EXIT_FAILED;
-    if (wt_run_open(&summary.run, trace->file, NULL, &handlers, &summary)) {
+    if (!summary.has_come)
+        wt_complain("out of memory");
+    else if (wt_run_open(&summary.run, trace->file, NULL, &handlers, &summary)) {
         wt_run_read(&summary.run);
         if (options->as_json)
             print_json(&summary, trace, options);
@@ -121,6 +144,7 @@ static int summarize(const struct wt_collect_trace *trace, const struct wt_colle
     }
     wt_run_close(&summary.run);
     wt_tally_fini(&summary.tally);
+    free(summary.has_come);
     return code;
 }
 

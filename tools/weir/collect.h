@@ -16,6 +16,7 @@ struct wt_collect_options {
     const char *port;
     char **command; /* with its arguments; NULL: none is started */
     struct wt_ipc_providers providers;
+    bool names_providers; /* they are not the default */
     struct wt_ipc_collect collect;
     int64_t duration_ms; /* 0: no end */
     uint32_t answer_s;

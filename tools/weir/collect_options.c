@@ -97,6 +97,7 @@ bool wt_collect_take_option(struct wt_collect_options *options, int option, cons
         options->port = text;
         return true;
     case WT_OPTION_PROVIDERS:
+        options->names_providers = true;
         return parse_providers(options, text);
     case WT_OPTION_TIMEOUT:
         if (!wt_collect_parse_limited("--timeout", text, ANSWER_S_MAX, &number))
