@@ -87,6 +87,12 @@ static struct wr_segment *give_back(struct wr_buffers *buffers, struct wr_segmen
     return first;
 }
 
+/* If many lanes wait, the segments are with threads that do not run. */
+static bool is_crowded(const struct wr_buffers *buffers, uint32_t waiting)
+{
+    return buffers->yields && waiting > buffers->segment_count / 2;
+}
+
 /* The lane has lost an event because `count` segments were not available. Only the first lane that
  * waits rings the drain, which then looks on its own until all are served. */
 static void enrol(struct wr_place *place, uint32_t count)
@@ -99,7 +105,7 @@ static void enrol(struct wr_place *place, uint32_t count)
     uint32_t others = wr_u32_add_acq_rel(&turns->waiting, 1);
     void *word = count == 1 ? WR_TURN_WAITING : WR_TURN_WAITING_SEVERAL;
     /* relaxed: the push publishes it */
-    wr_ptr_store_relaxed(&place->credit, others && buffers->yields ? asked(word) : word);
+    wr_ptr_store_relaxed(&place->credit, is_crowded(buffers, others) ? asked(word) : word);
     void *newest = wr_ptr_load_relaxed(&turns->enrolled); /* relaxed: the push decides */
     do {
         place->next = newest;
@@ -324,6 +330,14 @@ WR_COLD static void serve(struct wr_buffers *buffers)
     }
 }
 
+/* Asks a thread that waits to yield. */
+static void ask(struct wr_place *place, void *word)
+{
+    /* relaxed: no other data goes with it. If it fails, the thread has exited, or just heard. */
+    if (place->lane.buffers->yields)
+        wr_ptr_cas_relaxed(&place->credit, &word, asked(word));
+}
+
 /* Takes back an unused grant that the last sweep also found. */
 WR_COLD static void sweep(struct wr_lane *lane)
 {
@@ -332,6 +346,8 @@ WR_COLD static void sweep(struct wr_lane *lane)
     void *word = wr_ptr_load_relaxed(&place->credit);
     bool is_old = word && word == place->met;
     place->met = is_waiting(word) ? NULL : word;
+    if (is_waiting(word))
+        ask(place, word);
     /* edge TURN.release: the lane's links, which its thread writes when it enrols again. If this
      * succeeds the drain owns the segments; if it fails the thread has taken them. */
     if (is_old && wr_ptr_cas_release(&place->credit, &word, NULL))
@@ -354,23 +370,10 @@ WR_COLD static void give(struct wr_buffers *buffers, struct wr_segment *segment)
     serve(buffers); /* at once: the drain may be about to block in the sink */
 }
 
-/* Asks the threads that could not be served to yield. */
-static void ask(struct wr_turns *turns)
-{
-    for (struct wr_place *place = turns->first; place; place = place->next) {
-        void *word = wr_ptr_load_relaxed(&place->credit); /* relaxed: the exchange decides */
-        /* relaxed: no other data goes with it. If it fails, the thread has exited. */
-        if (is_waiting(word) && !is_asked(word))
-            wr_ptr_cas_relaxed(&place->credit, &word, asked(word));
-    }
-}
-
 /* The drain looks on its own until all lanes that wait are served. */
 WR_COLD static enum wr_attention attend(struct wr_buffers *buffers)
 {
     serve(buffers);
-    if (buffers->yields)
-        ask(&buffers->turns);
     return has_waiting(buffers) ? WR_ATTENTION_STUCK : WR_ATTENTION_NONE;
 }
 

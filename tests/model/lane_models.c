@@ -561,13 +561,6 @@ static void turn_drain(void)
     turn_look();
 }
 
-/* The thread clears what the drain has asked, while the drain serves it. */
-static void turn_drain_asks(void)
-{
-    wr_mode_drop.attend(bench.buffers);
-    turn_look();
-}
-
 static void turn_drain_sweeps(void)
 {
     turn_sweep();
@@ -755,9 +748,9 @@ const struct lane_model lane_models[] = {
     TWO("turn_exit_queued", "a refused thread exits while nothing is free", turn_queued_setup,
         turn_exit, turn_release, NULL),
     TWO("turn_asked", "a thread is asked to yield, and served when it hears", turn_left_setup,
-        emit_two, turn_drain_asks, turn_check),
+        emit_two, turn_drain_sweeps, turn_check),
     TWO("turn_asked_exit", "a thread that is asked to yield exits", turn_left_setup, turn_exit,
-        turn_drain_asks, turn_check),
+        turn_drain_sweeps, turn_check),
     TWO("turn_exit_granted", "a thread exits while its grant is taken back", turn_granted_setup,
         turn_exit, turn_drain_sweeps, turn_check),
     TWO("thread_name", "a name changes while it is read", name_setup, name_change_twice, name_look,

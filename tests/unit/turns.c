@@ -363,8 +363,8 @@ static uint32_t yields_of(bool no_yield, bool no_block, enum order refused)
     return yields;
 }
 
-/* When it is refused; four times because others wait; and four times after the look. */
-static void test_yields_while_others_wait(void **state)
+/* When it is refused; four times because many wait; and four times after a sweep. */
+static void test_yields_while_many_wait(void **state)
 {
     (void)state;
     assert_int_equal(yields_of(false, false, EMIT_ONE), 9);
@@ -373,20 +373,20 @@ static void test_yields_while_others_wait(void **state)
     assert_int_equal(yields_of(false, true, EMIT_ONE), 0);
 }
 
-/* The drain stands still, so it does not ask. */
-static void test_yields_once_if_no_other_waits(void **state)
+/* The drain stands still, so it does not sweep. */
+static void test_yields_once_if_few_wait(void **state)
 {
     (void)state;
-    struct weir_session *session = start_still(2);
+    struct weir_session *session = start_still(4);
+    members_start();
+    refuse(0, 2);
     yields = 0;
     counts_yields = true;
-    obey(EMIT_UNTIL_REFUSED);
+    obey(EMIT_ONE);
     emit_hundred_in_vain();
     counts_yields = false;
     assert_int_equal(yields, 1);
-    let_go();
-    assert_int_equal(weir_session_stop(session, NULL), WEIR_OK);
-    weir_session_destroy(session);
+    members_end(session, 0);
 }
 
 /* What a thread was granted for a smaller record goes back; then it is served for the larger
@@ -419,7 +419,7 @@ int main(void)
                                        cmocka_unit_test(test_held_segments_come_back),
                                        cmocka_unit_test(test_span_has_its_turn),
                                        cmocka_unit_test(test_other_sizes_than_refused),
-                                       cmocka_unit_test(test_yields_while_others_wait),
-                                       cmocka_unit_test(test_yields_once_if_no_other_waits)};
+                                       cmocka_unit_test(test_yields_while_many_wait),
+                                       cmocka_unit_test(test_yields_once_if_few_wait)};
     return cmocka_run_group_tests(tests, unit_setup, NULL);
 }
