@@ -100,7 +100,7 @@ static const char purpose[] =
     "debt of processor time from call to call. sink_cost_ns_per_event is what it actually paid.\n\n"
     "Ceilings are measured before each run in a separate session in mode drop, with the same budget, segments, events "
     "and sink: d is what an event costs the drain alone, on segments that another processor has filled; p is what it "
-    "costs one producer alone, in segments that have been used before, and --work. "
+    "costs one producer alone, in segments that have been used before, plus --work. "
     "The bound is min(1/d, min(N, P)/p, cores/(p+d)): P is the number of cores, with --pin without the drain's.\n\n"
     "park_law_ns is N x G / X - G / p, where G is the mean grant and X the sum of all grants per second. It is the mean "
     "wait for a grant of N producers that never rest, whatever the strategy. Compare it with wait_per_grant_ns; the mean "

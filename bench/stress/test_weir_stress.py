@@ -123,7 +123,7 @@ class Usage(unittest.TestCase):
     def test_help(self):
         done = call("--help")
         self.assertEqual((done.returncode, done.stderr), (0, ""))
-        for name in "seconds events threads seed mode wake budget segment payload sink pin json rate pattern".split():
+        for name in "seconds events threads seed mode wake budget segment payload sink pin json rate pattern work no-yield".split():
             self.assertIn(f"--{name}", done.stdout)
 
     def test_list(self):
@@ -213,7 +213,7 @@ class Runs(unittest.TestCase):
     def test_work(self):
         run = measure(self, "--work", "100000", "--events", "500", "--no-yield", "--verify")
         self.assertEqual((run["work_ns"], run["no_yield"], run["verified"]), (100000, True, True))
-        self.assertGreater(run["seconds"] * run["cores"], run["emitted"] * 0.5e-4)
+        self.assertGreater(run["seconds"] * run["cores"], run["emitted"] * 0.25e-4)
 
     def test_slow(self):
         run = measure(self, "--sink", "slow:2M", "--seconds", "0.5", "--threads", "2")

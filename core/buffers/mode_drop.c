@@ -87,10 +87,10 @@ static struct wr_segment *give_back(struct wr_buffers *buffers, struct wr_segmen
     return first;
 }
 
-/* If many lanes wait, the segments are with threads that do not run. */
-static bool is_crowded(const struct wr_buffers *buffers, uint32_t waiting)
+/* Then the segments are with threads that do not run. */
+static bool many_wait(const struct wr_buffers *buffers, uint32_t waiting)
 {
-    return buffers->yields && waiting > buffers->segment_count / 2;
+    return waiting > buffers->segment_count / 2;
 }
 
 /* The lane has lost an event because `count` segments were not available. Only the first lane that
@@ -104,8 +104,10 @@ static void enrol(struct wr_place *place, uint32_t count)
     /* Count the lane before it can be served: serving it counts it down. */
     uint32_t others = wr_u32_add_acq_rel(&turns->waiting, 1);
     void *word = count == 1 ? WR_TURN_WAITING : WR_TURN_WAITING_SEVERAL;
+    if (buffers->yields && many_wait(buffers, others))
+        word = asked(word);
     /* relaxed: the push publishes it */
-    wr_ptr_store_relaxed(&place->credit, is_crowded(buffers, others) ? asked(word) : word);
+    wr_ptr_store_relaxed(&place->credit, word);
     void *newest = wr_ptr_load_relaxed(&turns->enrolled); /* relaxed: the push decides */
     do {
         place->next = newest;
@@ -330,15 +332,14 @@ WR_COLD static void serve(struct wr_buffers *buffers)
     }
 }
 
-/* Asks a thread that waits to yield. */
 static void ask(struct wr_place *place, void *word)
 {
     /* relaxed: no other data goes with it. If it fails, the thread has exited, or just heard. */
-    if (place->lane.buffers->yields)
+    if (place->lane.buffers->yields && !is_asked(word))
         wr_ptr_cas_relaxed(&place->credit, &word, asked(word));
 }
 
-/* Takes back an unused grant that the last sweep also found. */
+/* Asks a thread that waits to yield. Takes back an unused grant that the last sweep also found. */
 WR_COLD static void sweep(struct wr_lane *lane)
 {
     struct wr_place *place = wr_place_of(lane);

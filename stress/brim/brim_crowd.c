@@ -64,7 +64,7 @@ static uint64_t batch_next(struct brim_producer *producer)
     return left < crowd->batch ? left : crowd->batch;
 }
 
-/* A step is one addition. A loop that looked at a clock would take time off for being preempted. */
+/* A loop that looked at a clock would take time off for being preempted. */
 static void work(uint64_t steps)
 {
     for (; steps > 0; steps--)
@@ -81,18 +81,14 @@ static uint64_t work_steps_of(uint64_t work_ns)
         uint64_t ns = hs_thread_cpu_ns() - start;
         least_ns = ns < least_ns ? ns : least_ns;
     }
-    return work_ns * WORK_STEPS / (least_ns ? least_ns : 1);
+    return work_ns * WORK_STEPS / (least_ns ? least_ns : 1) + 1;
 }
 
-static void emit_batch(struct brim_producer *producer, uint64_t count)
+static void step(struct brim_producer *producer)
 {
-    uint64_t steps = producer->crowd->work_steps;
-    if (steps == 0)
-        brim_emit(&producer->emitter, count);
-    for (; steps > 0 && count > 0; count--) {
-        brim_emit(&producer->emitter, 1);
-        work(steps);
-    }
+    uint64_t count = batch_next(producer);
+    brim_emit(&producer->emitter, count);
+    work(count ? producer->crowd->work_steps : 0);
 }
 
 static void emit_all(struct brim_producer *producer)
@@ -100,7 +96,7 @@ static void emit_all(struct brim_producer *producer)
     const struct brim_crowd *crowd = producer->crowd;
     uint64_t events = crowd->options->events;
     while (!must_end(crowd) && (!events || producer->emitter.counter < events))
-        emit_batch(producer, batch_next(producer));
+        step(producer);
     brim_emitter_end(&producer->emitter);
 }
 
@@ -214,6 +210,8 @@ struct brim_crowd *brim_crowd_new(const struct brim_options *options, struct wei
     crowd->batch = BATCH_BYTES / brim_record_bytes(options->payload_bytes) + 1;
     if (crowd->batch > BATCH_EVENTS)
         crowd->batch = BATCH_EVENTS;
+    if (crowd->work_steps)
+        crowd->batch = 1;
     crowd->producers = producers_new((uint32_t)options->threads);
     if (crowd->producers && producers_start(crowd, event, seed))
         return crowd;

@@ -10,6 +10,7 @@
 #include <semaphore.h>
 #include <unistd.h>
 #include "lane/thread.h"
+#include "session/session.h"
 
 WEIR_PROVIDER_DEFINE(Unit, UNIT_EVENTS)
 
@@ -339,8 +340,8 @@ static void refuse(uint32_t first, uint32_t count)
         assert_false(tell(i, EMIT_UNTIL_REFUSED));
 }
 
-/* How often this thread yields when its event is refused, and two hundred more, while the drain ends a
- * look, and eight threads are served before it. */
+/* How often this thread yields when it is refused, and at the two hundred events after that. Meanwhile
+ * the drain sweeps, and serves eight threads before this one. */
 static uint32_t yields_of(bool no_yield, bool no_block, enum order refused)
 {
     struct weir_session *session = start_configured(4, no_yield);
@@ -373,19 +374,25 @@ static void test_yields_while_many_wait(void **state)
     assert_int_equal(yields_of(false, true, EMIT_ONE), 0);
 }
 
-/* The drain stands still, so it does not sweep. */
-static void test_yields_once_if_few_wait(void **state)
+/* When it is refused, and after a sweep, but not after a look. The drain stands still; this test looks
+ * and sweeps for it. */
+static void test_yields_while_few_wait(void **state)
 {
     (void)state;
     struct weir_session *session = start_still(4);
+    struct wr_buffers *buffers = &session->buffers;
     members_start();
     refuse(0, 2);
     yields = 0;
     counts_yields = true;
-    obey(EMIT_ONE);
+    assert_false(obey(EMIT_ONE));
+    assert_int_equal(buffers->mode->attend(buffers), WR_ATTENTION_STUCK);
     emit_hundred_in_vain();
-    counts_yields = false;
     assert_int_equal(yields, 1);
+    buffers->mode->sweep(wr_ptr_load_relaxed(wr_thread_lane(wr_self.thread, buffers->slot)));
+    emit_hundred_in_vain();
+    assert_int_equal(yields, 5);
+    counts_yields = false;
     members_end(session, 0);
 }
 
@@ -420,6 +427,6 @@ int main(void)
                                        cmocka_unit_test(test_span_has_its_turn),
                                        cmocka_unit_test(test_other_sizes_than_refused),
                                        cmocka_unit_test(test_yields_while_many_wait),
-                                       cmocka_unit_test(test_yields_once_if_few_wait)};
+                                       cmocka_unit_test(test_yields_while_few_wait)};
     return cmocka_run_group_tests(tests, unit_setup, NULL);
 }

@@ -200,8 +200,8 @@ struct weir_session_config {
     bool block_signals;
     /* DROP: an emitting thread that finds no segment offers its processor to other threads, after
      * the event (sched_yield); then, while it waits for one, after up to four events a
-     * millisecond, and after four more if there are fewer than two segments for each thread that
-     * waits. Where threads that trace flat out outnumber the processors, the drain and the threads
+     * millisecond, and after four more if there are fewer than two segments for each other thread
+     * that waits. Where threads that trace flat out outnumber the processors, the drain and the threads
      * that have segments otherwise hardly run, and as little as a tenth is delivered. Other
      * programs that want these processors get more of them, too. With `no_yield` threads never do
      * so; nor do they in a no-block scope. */

@@ -218,7 +218,7 @@ def search(run, folder):
     if status != 0 or not (folder / "pan.c").exists():
         return f"spin failed:\n{said}"
     flags = ["-DSAFETY", "-DNOCLAIM"] if run.property == "-" else ["-DNFAIR=3"]
-    # The compiler takes longer than it saves in small searches, and in those that end at the first failure.
+    # The compiler takes longer than it saves in words, and in a search that ends at the first failure.
     flags.append("-O2" if run.model == "gate.pml" and run.expected == HOLDS else "-O0")
     status, said = output_of(["gcc", "-w", f"-DMEMLIM={MEGABYTES_MAX}", *flags, "-o", "pan", "pan.c"], folder)
     if status != 0:
