@@ -64,7 +64,7 @@ static const struct argp_option table[] = {
     {"rate", KEY_RATE, "N", 0, "events per second and thread; default: as fast as possible", 0},
     {"pattern", KEY_PATTERN, "P", 0,
      "none (flat out, the default), drip (evenly; the default with --rate), bolus (a second's worth at once)", 0},
-    {"work", KEY_WORK, "NS", 0, "processor time of each thread between two of its events; default 0", 0},
+    {"work", KEY_WORK, "NS", 0, "processor time that each thread uses for other work after each event; default: none", 0},
     {"seed", KEY_SEED, "N", 0, "seed of all random numbers; default 1", 0},
     {0, 0, 0, 0, "The session:", 3},
     {"mode", KEY_MODE, "M", 0, "one of" WR_MODES(MODE_WORD) "; default drop", 0},

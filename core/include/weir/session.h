@@ -198,10 +198,10 @@ struct weir_session_config {
      * suspended there may hold a lock, and events that others emit meanwhile can be lost as FULL.
      * Signals that an instruction causes, such as SIGSEGV, are not blocked. */
     bool block_signals;
-    /* DROP: an emitting thread that finds no segment offers its processor to other threads, after
-     * the event (sched_yield); then, while it waits for one, after up to four events a
-     * millisecond, and after four more if there are fewer than two segments for each other thread
-     * that waits. Where threads that trace flat out outnumber the processors, the drain and the threads
+    /* DROP: a thread whose event finds no segment offers its processor to other threads, after the
+     * event (sched_yield). As long as it has no segment, it does so again after up to four of its
+     * events each millisecond, and after the next four at once if the other threads that wait
+     * outnumber half of the segments. Where threads that trace flat out outnumber the processors, the drain and the threads
      * that have segments otherwise hardly run, and as little as a tenth is delivered. Other
      * programs that want these processors get more of them, too. With `no_yield` threads never do
      * so; nor do they in a no-block scope. */
