@@ -87,7 +87,7 @@ static struct wr_segment *give_back(struct wr_buffers *buffers, struct wr_segmen
     return first;
 }
 
-/* Then the segments are with threads that do not run. */
+/* If so, threads that do not run have the segments. */
 static bool many_wait(const struct wr_buffers *buffers, uint32_t waiting)
 {
     return waiting > buffers->segment_count / 2;

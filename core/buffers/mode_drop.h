@@ -21,8 +21,8 @@
  *
  * A thread that emits while it waits only keeps a processor from the drain and from threads that have
  * been granted segments. So it yields when it is refused, and while ASKED is beside WAITING. Each sweep
- * puts it there, and so does the thread when it enrols, if more other lanes wait than half of the
- * segments. The thread clears it after WR_TURN_YIELDS yields at most.
+ * puts it there, and so does the thread when it enrols, if the other lanes that wait outnumber half of
+ * the segments. The thread clears it after WR_TURN_YIELDS yields at most.
  *
  * Lanes enrol on a separate list, not on the ready list, so that the drain can serve them at any
  * time, above all before it enters a sink that may block.

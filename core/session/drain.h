@@ -160,8 +160,8 @@ void wr_drain_begin(struct weir_session *session);
 /* One look. `is_timed`: the timer's look, which visits every lane, idle ones included. */
 void wr_drain_look(struct weir_session *session, bool is_timed);
 /* Revokes segments that were current at the last sweep too and got no record since. While others
- * wait for a segment, revokes those with new records as well. What else a sweep does with a lane is
- * the mode's (`sweep` in mode.h). */
+ * wait for a segment, revokes those with new records as well. The mode may do more with each lane
+ * (`sweep` in mode.h). */
 void wr_drain_sweep(struct weir_session *session, bool others_wait);
 /* Reads everything, whatever its stamps, and ends the stream. All emitters have left, or the stop
  * has given up waiting for them. */

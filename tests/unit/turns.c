@@ -323,7 +323,7 @@ int sched_yield(void)
         return 0;
     yields++;
     assert_false(WEIR_EMIT(Unit, Pair, 1, 2));
-    assert_int_not_equal(weir_last_loss(), WEIR_LOSS_NESTED);
+    assert_int_equal(weir_last_loss(), WEIR_LOSS_NO_SEGMENT);
     return 0;
 }
 
