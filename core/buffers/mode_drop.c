@@ -13,9 +13,10 @@ static bool is_asked(const void *word)
     return ((uintptr_t)word & WR_TURN_ASKED) != 0;
 }
 
+/* What the word of a lane that waits becomes. */
 static void *asked(const void *word)
 {
-    return (void *)((uintptr_t)word | WR_TURN_ASKED);
+    return (void *)(((uintptr_t)word | WR_TURN_ASKED) + WR_TURN_SWEEP);
 }
 
 /* --- Segments. ------------------------------------------------------------------------------- */
@@ -100,11 +101,12 @@ static void enrol(struct wr_place *place, uint32_t count)
     struct wr_buffers *buffers = place->lane.buffers;
     struct wr_turns *turns = &buffers->turns;
     place->needed = count;
-    place->yields = 0;
+    place->refusals = 0;
     /* Count the lane before it can be served: serving it counts it down. */
     uint32_t others = wr_u32_add_acq_rel(&turns->waiting, 1);
+    place->yields = many_wait(buffers, others) ? 1 + WR_TURN_YIELDS : 1;
     void *word = count == 1 ? WR_TURN_WAITING : WR_TURN_WAITING_SEVERAL;
-    if (buffers->yields && many_wait(buffers, others))
+    if (buffers->yields)
         word = asked(word);
     /* relaxed: the push publishes it */
     wr_ptr_store_relaxed(&place->credit, word);
@@ -115,17 +117,29 @@ static void enrol(struct wr_place *place, uint32_t count)
     } while (!wr_ptr_cas_release(&turns->enrolled, &newest, place));
     if (others == 0)
         wr_bell_ring(&buffers->bell);
-    wr_self.is_refused |= buffers->yields;
+}
+
+/* Has the thread been refused often since it enrolled, and since the last sweep, which changed `word`? */
+static bool is_flat_out(struct wr_place *place, void *word)
+{
+    if (word != place->asked)
+        place->refusals = 0;
+    place->asked = word;
+    return ++place->refusals >= WR_TURN_FLAT_OUT;
 }
 
 /* The thread has been asked to yield. */
 static void hear(struct wr_place *place, void *word)
 {
-    wr_self.is_refused = true;
-    if (++place->yields % WR_TURN_YIELDS)
+    if (!is_flat_out(place, word))
         return;
-    void *heard = (void *)((uintptr_t)word & ~WR_TURN_ASKED);
-    /* relaxed: no other data goes with it. If it fails, the lane has been served meanwhile. */
+    wr_self.is_refused = true;
+    if (--place->yields > 0)
+        return;
+    place->yields = WR_TURN_YIELDS;
+    place->refusals = 0;
+    void *heard = (void *)((uintptr_t)word & (WR_TURN_ASKED - 1));
+    /* relaxed: no other data goes with it. If it fails, the lane has been served, or swept. */
     wr_ptr_cas_relaxed(&place->credit, &word, heard);
 }
 
@@ -335,7 +349,7 @@ WR_COLD static void serve(struct wr_buffers *buffers)
 static void ask(struct wr_place *place, void *word)
 {
     /* relaxed: no other data goes with it. If it fails, the thread has exited, or just heard. */
-    if (place->lane.buffers->yields && !is_asked(word))
+    if (place->lane.buffers->yields)
         wr_ptr_cas_relaxed(&place->credit, &word, asked(word));
 }
 

@@ -19,10 +19,12 @@
  * gathered them all. The lanes behind it wait meanwhile; otherwise it would never get them. Its own
  * smaller records may take free segments as long as no other lane waits.
  *
- * A thread that emits while it waits only keeps a processor from the drain and from threads that have
- * been granted segments. So it yields when it is refused, and while ASKED is beside WAITING. Each sweep
- * puts it there, and so does the thread when it enrols, if the other lanes that wait outnumber half of
- * the segments. The thread clears it after WR_TURN_YIELDS yields at most.
+ * A thread that emits flat out while it waits keeps a processor from the drain and from threads that
+ * have been granted segments. So it is asked to yield, by ASKED beside WAITING: when it enrols, for one
+ * yield, and WR_TURN_YIELDS more if the other lanes that wait outnumber half of the segments; and by
+ * each sweep, for WR_TURN_YIELDS. It does so only once it has been refused WR_TURN_FLAT_OUT times since
+ * it enrolled and since the last sweep. A thread that emits a little and sleeps would lose its processor
+ * to other programs for time slices, and meanwhile its grants to other threads.
  *
  * Lanes enrol on a separate list, not on the ready list, so that the drain can serve them at any
  * time, above all before it enters a sink that may block.
@@ -35,8 +37,13 @@
 /* The lane waits for one segment, or for several. Odd values, which no segment's address can be. */
 #define WR_TURN_WAITING         ((void *)(uintptr_t)1)
 #define WR_TURN_WAITING_SEVERAL ((void *)(uintptr_t)3)
-/* Beside one of these: the thread should yield. */
+/* Beside one of these: the thread should yield. Each sweep adds WR_TURN_SWEEP as well: by that the
+ * thread knows that it is a new request. */
 #define WR_TURN_ASKED ((uintptr_t)4)
+#define WR_TURN_SWEEP ((uintptr_t)8)
+/* Refusals between two sweeps, which are a millisecond apart: a thread that emits less often leaves the
+ * processor to others anyway. With 64, threads that emit flat out deliver a tenth less. */
+#define WR_TURN_FLAT_OUT 16u
 /* With one, on a busy machine, a drain beside 32 threads at times got no more than its fair share of a
  * processor, and delivered a tenth. 16 are no better. */
 #define WR_TURN_YIELDS 4u

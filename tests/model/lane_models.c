@@ -748,6 +748,8 @@ const struct lane_model lane_models[] = {
     TWO("turn_exit_queued", "a refused thread exits while nothing is free", turn_queued_setup,
         turn_exit, turn_release, NULL),
     TWO("turn_asked", "a thread is asked to yield, and served when it hears", turn_left_setup,
+        emit_two, turn_look, turn_check),
+    TWO("turn_asked_again", "a thread is asked to yield once more when it hears", turn_left_setup,
         emit_two, turn_drain_sweeps, turn_check),
     TWO("turn_asked_exit", "a thread that is asked to yield exits", turn_left_setup, turn_exit,
         turn_drain_sweeps, turn_check),

@@ -9,6 +9,7 @@
 #include <pthread.h>
 #include <semaphore.h>
 #include <unistd.h>
+#include "buffers/mode_drop.h"
 #include "lane/thread.h"
 #include "session/session.h"
 
@@ -327,9 +328,9 @@ int sched_yield(void)
     return 0;
 }
 
-static void emit_hundred_in_vain(void)
+static void emit_in_vain(uint32_t count)
 {
-    for (int i = 0; i < 100; i++)
+    for (uint32_t i = 0; i < count; i++)
         assert_false(obey(EMIT_ONE));
 }
 
@@ -352,11 +353,11 @@ static uint32_t yields_of(bool no_yield, bool no_block, enum order refused)
     if (no_block)
         weir_no_block_begin();
     assert_false(obey(refused));
-    emit_hundred_in_vain();
+    emit_in_vain(100);
     step(); /* in this look the first four are served */
     refuse(0, 4);
     step();
-    emit_hundred_in_vain();
+    emit_in_vain(100);
     if (no_block)
         weir_no_block_end();
     counts_yields = false;
@@ -364,7 +365,7 @@ static uint32_t yields_of(bool no_yield, bool no_block, enum order refused)
     return yields;
 }
 
-/* When it is refused; four times because many wait; and four times after a sweep. */
+/* When it has been refused, five times, because many wait; and four times after a sweep. */
 static void test_yields_while_many_wait(void **state)
 {
     (void)state;
@@ -374,8 +375,13 @@ static void test_yields_while_many_wait(void **state)
     assert_int_equal(yields_of(false, true, EMIT_ONE), 0);
 }
 
-/* When it is refused, and after a sweep, but not after a look. The drain stands still; this test looks
- * and sweeps for it. */
+/* The drain stands still; the test looks and sweeps for it. */
+static void sweep(struct wr_buffers *buffers)
+{
+    buffers->mode->sweep(wr_ptr_load_relaxed(wr_thread_lane(wr_self.thread, buffers->slot)));
+}
+
+/* When it has been refused, and after a sweep, but not after a look. */
 static void test_yields_while_few_wait(void **state)
 {
     (void)state;
@@ -387,11 +393,34 @@ static void test_yields_while_few_wait(void **state)
     counts_yields = true;
     assert_false(obey(EMIT_ONE));
     assert_int_equal(buffers->mode->attend(buffers), WR_ATTENTION_STUCK);
-    emit_hundred_in_vain();
+    emit_in_vain(100);
     assert_int_equal(yields, 1);
-    buffers->mode->sweep(wr_ptr_load_relaxed(wr_thread_lane(wr_self.thread, buffers->slot)));
-    emit_hundred_in_vain();
+    sweep(buffers);
+    emit_in_vain(100);
     assert_int_equal(yields, 5);
+    counts_yields = false;
+    members_end(session, 0);
+}
+
+/* A thread that is refused a few times between two sweeps does not yield, though it is refused again and again. */
+static void test_yields_of_a_slow_thread(void **state)
+{
+    (void)state;
+    struct weir_session *session = start_still(4);
+    struct wr_buffers *buffers = &session->buffers;
+    members_start();
+    refuse(0, 8);
+    yields = 0;
+    counts_yields = true;
+    assert_false(obey(EMIT_ONE));
+    for (uint32_t sweeps = 1; sweeps <= 100; sweeps++) {
+        emit_in_vain(WR_TURN_FLAT_OUT - 1);
+        for (uint32_t i = 0; i < sweeps % 4 + 1; i++)
+            sweep(buffers);
+    }
+    assert_int_equal(yields, 0);
+    emit_in_vain(WR_TURN_FLAT_OUT);
+    assert_int_equal(yields, 1 + WR_TURN_YIELDS); /* the one that yields emits, and yields again */
     counts_yields = false;
     members_end(session, 0);
 }
@@ -427,6 +456,7 @@ int main(void)
                                        cmocka_unit_test(test_span_has_its_turn),
                                        cmocka_unit_test(test_other_sizes_than_refused),
                                        cmocka_unit_test(test_yields_while_many_wait),
-                                       cmocka_unit_test(test_yields_while_few_wait)};
+                                       cmocka_unit_test(test_yields_while_few_wait),
+                                       cmocka_unit_test(test_yields_of_a_slow_thread)};
     return cmocka_run_group_tests(tests, unit_setup, NULL);
 }
