@@ -24,11 +24,11 @@
 #else
 #define PASSED_BORROWING PASSED_MAX
 #endif
-#define OVERWRITE_RUNS 3
-#define ROUNDS_MIN     8u
-#define JAIN_MIN       0.9
-#define STACK_BYTES    (64u << 10)
-#define OTHERS_BYTES   (4u << 20) /* other memory of the process: the reader, the C library */
+#define RUNS         3
+#define ROUNDS_MIN   8u
+#define JAIN_MIN     0.9
+#define STACK_BYTES  (64u << 10)
+#define OTHERS_BYTES (4u << 20) /* other memory of the process: the reader, the C library */
 
 static uint64_t run_ms = 3000, rounds_wanted = 10;
 static uint64_t turns;          /* ANY: of all threads */
@@ -259,9 +259,11 @@ static bool discard(void *context, const void *bytes, size_t count)
 }
 
 /* In DROP a thread that is not running cannot take its turn, which goes to the next one. Of threads
- * that emit as fast as they can, most are not running. */
-static void drop_run(const struct setting *setting)
+ * that emit as fast as they can, most are not running. False if a thread was passed over too often, or
+ * turns were not shared; in the last run that is a failure. */
+static bool drop_once(const struct setting *setting, bool is_last)
 {
+    uint64_t passed_max = is_last ? PASSED_MAX : UINT64_MAX, passed;
     struct member *members = members_new(setting);
     struct weir_session_config config = hs_trace_config(setting->budget);
     struct hs_trace trace;
@@ -269,7 +271,7 @@ static void drop_run(const struct setting *setting)
     config.segment_bytes = setting->segment;
     config.sink.write = discard;
     if (!hs_trace_start(&trace, config, HS_SINK_MEMORY, NULL))
-        return;
+        return true;
     members_run(members, setting, trace.session);
     hs_trace_stop(&trace);
     for (uint32_t i = 0; i < setting->threads; i++) {
@@ -281,9 +283,11 @@ static void drop_run(const struct setting *setting)
              (unsigned long long)attempts, (unsigned long long)written,
              (unsigned long long)trace.stats.counts.attempted,
              (unsigned long long)trace.stats.counts.written);
-    verdict(members, setting, "DROP", PASSED_MAX, setting->is_paced);
+    passed = verdict(members, setting, "DROP", passed_max, is_last && setting->is_paced);
+    bool is_fair = passed <= PASSED_MAX && (!setting->is_paced || has_fair_shares(members));
     hs_trace_end(&trace);
     members_free(members);
+    return is_fair;
 }
 
 /* Every event is written, and takes the place of older ones. False if a thread was passed over too often;
@@ -313,12 +317,15 @@ static bool overwrite_once(const struct setting *setting, bool is_last)
 
 /* A thread that the system does not run is passed over, too. If the mode starves it, it does so each
  * time. */
-static void overwrite_run(const struct setting *setting)
+static void run_until_fair(const struct setting *setting, const char *mode,
+                           bool (*once)(const struct setting *, bool))
 {
-    int left = OVERWRITE_RUNS;
-    while (!overwrite_once(setting, left == 1) && --left > 0)
-        fprintf(stderr, "%s, OVERWRITE: a thread was passed over more than %u times; again\n",
-                setting->name, PASSED_MAX);
+    int left = RUNS;
+    while (!once(setting, left == 1) && --left > 0)
+        fprintf(stderr,
+                "%s, %s: turns were not shared, or a thread was passed over more than %u times; "
+                "again\n",
+                setting->name, mode, PASSED_MAX);
 }
 
 /* A strategy without an order promises no thread its share. */
@@ -342,8 +349,8 @@ static void block_run(const struct setting *setting, enum weir_wake wake)
 
 static void setting_run(const struct setting *setting)
 {
-    drop_run(setting);
-    overwrite_run(setting);
+    run_until_fair(setting, "DROP", drop_once);
+    run_until_fair(setting, "OVERWRITE", overwrite_once);
     for (int wake = 0; wake < setting->wakes; wake++)
         block_run(setting, (enum weir_wake)wake);
 }
