@@ -13,7 +13,7 @@ static bool is_asked(const void *word)
     return ((uintptr_t)word & WR_TURN_ASKED) != 0;
 }
 
-/* What the word of a lane that waits becomes. */
+/* The word of a lane that waits, with a request to yield that differs from the last one. */
 static void *asked(const void *word)
 {
     return (void *)(((uintptr_t)word | WR_TURN_ASKED) + WR_TURN_SWEEP);
@@ -108,6 +108,7 @@ static void enrol(struct wr_place *place, uint32_t count)
     void *word = count == 1 ? WR_TURN_WAITING : WR_TURN_WAITING_SEVERAL;
     if (buffers->yields)
         word = asked(word);
+    place->asked = word;
     /* relaxed: the push publishes it */
     wr_ptr_store_relaxed(&place->credit, word);
     void *newest = wr_ptr_load_relaxed(&turns->enrolled); /* relaxed: the push decides */
@@ -119,12 +120,15 @@ static void enrol(struct wr_place *place, uint32_t count)
         wr_bell_ring(&buffers->bell);
 }
 
-/* Has the thread been refused often since it enrolled, and since the last sweep, which changed `word`? */
+/* Has the thread been refused often since it was asked? A sweep's request takes the place of an older
+ * one. */
 static bool is_flat_out(struct wr_place *place, void *word)
 {
-    if (word != place->asked)
+    if (word != place->asked) {
+        place->asked = word;
         place->refusals = 0;
-    place->asked = word;
+        place->yields = WR_TURN_YIELDS;
+    }
     return ++place->refusals >= WR_TURN_FLAT_OUT;
 }
 
@@ -136,8 +140,7 @@ static void hear(struct wr_place *place, void *word)
     wr_self.is_refused = true;
     if (--place->yields > 0)
         return;
-    place->yields = WR_TURN_YIELDS;
-    place->refusals = 0;
+    place->asked = NULL; /* the next request may have the same word as this one */
     void *heard = (void *)((uintptr_t)word & (WR_TURN_ASKED - 1));
     /* relaxed: no other data goes with it. If it fails, the lane has been served, or swept. */
     wr_ptr_cas_relaxed(&place->credit, &word, heard);

@@ -37,12 +37,13 @@
 /* The lane waits for one segment, or for several. Odd values, which no segment's address can be. */
 #define WR_TURN_WAITING         ((void *)(uintptr_t)1)
 #define WR_TURN_WAITING_SEVERAL ((void *)(uintptr_t)3)
-/* Beside one of these: the thread should yield. Each sweep adds WR_TURN_SWEEP as well: by that the
- * thread knows that it is a new request. */
+/* Beside one of these: the thread should yield. Each request adds WR_TURN_SWEEP as well, so that the
+ * thread can tell it from the one before it. */
 #define WR_TURN_ASKED ((uintptr_t)4)
 #define WR_TURN_SWEEP ((uintptr_t)8)
-/* Refusals between two sweeps, which are a millisecond apart: a thread that emits less often leaves the
- * processor to others anyway. With 64, threads that emit flat out deliver a tenth less. */
+/* Refusals between two sweeps, which are a millisecond apart unless the sink blocks: a thread that is
+ * refused less often sleeps, or does other work than tracing. With 64, threads that emit flat out
+ * deliver up to a quarter less. */
 #define WR_TURN_FLAT_OUT 16u
 /* With one, on a busy machine, a drain beside 32 threads at times got no more than its fair share of a
  * processor, and delivered a tenth. 16 are no better. */

@@ -18,12 +18,12 @@ struct wr_place {
     WR_ALIGNED_LINE struct wr_ptr credit;
     /* DROP. WRITER until it enrols, then DRAIN until it is served (ENROL, TURN) */
     uint32_t needed;           /* segments */
-    uint32_t yields;           /* WRITER: those that it has been asked for */
+    uint32_t yields;           /* WRITER: until it is no longer asked */
     struct wr_place *next;     /* the lane that enrolled before this one; later, the queue */
     struct wr_place *previous; /* DRAIN: the queue */
     void *met;                 /* DRAIN: the unused grant that the last sweep found */
-    void *asked;               /* WRITER: the word that asked it to yield, and */
-    uint32_t refusals;         /* WRITER: how often it was refused since then */
+    void *asked;               /* WRITER: the word in which it last saw a request to yield */
+    uint32_t refusals;         /* WRITER: since then */
     bool is_queued;            /* DRAIN */
     /* Of a wait, like the words above `credit`; here because there is room. */
     bool is_parked;  /* WRITER: its attempt waits at the gate and is counted in `parked` */

@@ -72,10 +72,8 @@ void turn_left_setup(void)
 {
     turn_queued_setup();
     wr_buffers_retire(bench.writer[1].lane);
-    struct wr_place *place = wr_place_of(bench.writer[0].lane); /* its next refusal clears ASKED */
-    place->asked = wr_ptr_load_relaxed(&place->credit);
-    place->refusals = WR_TURN_FLAT_OUT - 1;
-    place->yields = 1;
+    wr_place_of(bench.writer[0].lane)->refusals =
+        WR_TURN_FLAT_OUT - 1; /* the next one clears ASKED */
 }
 
 void turn_look(void)

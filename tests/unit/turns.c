@@ -365,7 +365,7 @@ static uint32_t yields_of(bool no_yield, bool no_block, enum order refused)
     return yields;
 }
 
-/* When it has been refused, five times, because many wait; and four times after a sweep. */
+/* Five times after its sixteenth refusal, because many wait; and four times after a sweep. */
 static void test_yields_while_many_wait(void **state)
 {
     (void)state;
@@ -396,8 +396,10 @@ static void test_yields_while_few_wait(void **state)
     emit_in_vain(100);
     assert_int_equal(yields, 1);
     sweep(buffers);
+    emit_in_vain(WR_TURN_FLAT_OUT - 1);
+    assert_int_equal(yields, 1);
     emit_in_vain(100);
-    assert_int_equal(yields, 5);
+    assert_int_equal(yields, 1 + WR_TURN_YIELDS);
     counts_yields = false;
     members_end(session, 0);
 }
@@ -420,7 +422,26 @@ static void test_yields_of_a_slow_thread(void **state)
     }
     assert_int_equal(yields, 0);
     emit_in_vain(WR_TURN_FLAT_OUT);
-    assert_int_equal(yields, 1 + WR_TURN_YIELDS); /* the one that yields emits, and yields again */
+    assert_int_equal(yields, WR_TURN_YIELDS); /* the one that yields emits, and yields again */
+    counts_yields = false;
+    members_end(session, 0);
+}
+
+/* What a thread lost while it waited before does not count. */
+static void test_yields_of_a_second_wait(void **state)
+{
+    (void)state;
+    struct weir_session *session = start_still(4);
+    members_start();
+    yields = 0;
+    counts_yields = true;
+    for (int waits = 0; waits < 2; waits++) {
+        assert_false(obey(EMIT_UNTIL_REFUSED));
+        emit_in_vain(WR_TURN_FLAT_OUT - 1);
+        assert_int_equal(yields, 0);
+        step();
+        assert_true(obey(EMIT_ONE));
+    }
     counts_yields = false;
     members_end(session, 0);
 }
@@ -457,6 +478,7 @@ int main(void)
                                        cmocka_unit_test(test_other_sizes_than_refused),
                                        cmocka_unit_test(test_yields_while_many_wait),
                                        cmocka_unit_test(test_yields_while_few_wait),
-                                       cmocka_unit_test(test_yields_of_a_slow_thread)};
+                                       cmocka_unit_test(test_yields_of_a_slow_thread),
+                                       cmocka_unit_test(test_yields_of_a_second_wait)};
     return cmocka_run_group_tests(tests, unit_setup, NULL);
 }

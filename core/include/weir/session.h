@@ -198,11 +198,11 @@ struct weir_session_config {
      * suspended there may hold a lock, and events that others emit meanwhile can be lost as FULL.
      * Signals that an instruction causes, such as SIGSEGV, are not blocked. */
     bool block_signals;
-    /* DROP: a thread that has lost sixteen events within about a millisecond, because it has no
-     * segment, offers its processor to other threads after the event (sched_yield): once in a wait
-     * for a segment, after each of the next four events if the other threads that wait outnumber
-     * half of the segments, and after up to four events in each further millisecond in which it
-     * loses as many. Where threads that trace flat out outnumber the processors, the drain and the
+    /* DROP: a thread that waits for a segment, and meanwhile loses more than sixteen events, offers
+     * its processor to other threads after the event (sched_yield); if the other threads that wait
+     * outnumber half of the segments, it does so after the next four, too. Each sweep of the drain
+     * (each millisecond, unless its sink blocks) starts the count again, and then the thread yields
+     * after up to four events. Where threads that trace flat out outnumber the processors, the drain and the
      * threads that have segments otherwise hardly run, and as little as a tenth is delivered. Other
      * programs that want these processors get more of them, too. With `no_yield` threads never do
      * so; nor do they in a no-block scope. */
