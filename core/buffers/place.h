@@ -23,7 +23,7 @@ struct wr_place {
     struct wr_place *previous; /* DRAIN: the queue */
     void *met;                 /* DRAIN: the unused grant that the last sweep found */
     void *asked;               /* WRITER: the word in which it last saw a request to yield */
-    uint32_t refusals;         /* WRITER: since then */
+    uint32_t refusals;         /* WRITER: since it saw that */
     bool is_queued;            /* DRAIN */
     /* Of a wait, like the words above `credit`; here because there is room. */
     bool is_parked;  /* WRITER: its attempt waits at the gate and is counted in `parked` */

@@ -338,8 +338,9 @@ WR_INLINE uint64_t write_to_all_at_once(struct wr_thread *thread, uint64_t mask,
     return left;
 }
 
-/* Leaves the library. A thread that DROP has asked to yield, and refused often, offers its processor to the
- * drain and to threads that have segments. It does so outside its pin, for which a stop would wait. */
+/* Leaves the library. A thread that DROP has asked to yield, and refused often, offers its processor
+ * to the drain and to threads that have segments. It does so outside its pin, for which a stop would
+ * wait. */
 static void leave(void)
 {
     bool is_refused = wr_self.is_refused;

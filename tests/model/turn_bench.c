@@ -72,8 +72,8 @@ void turn_left_setup(void)
 {
     turn_queued_setup();
     wr_buffers_retire(bench.writer[1].lane);
-    wr_place_of(bench.writer[0].lane)->refusals =
-        WR_TURN_FLAT_OUT - 1; /* the next one clears ASKED */
+    /* The next refusal clears ASKED. */
+    wr_place_of(bench.writer[0].lane)->refusals = WR_TURN_FLAT_OUT - 1;
 }
 
 void turn_look(void)

@@ -404,7 +404,7 @@ static void test_yields_while_few_wait(void **state)
     members_end(session, 0);
 }
 
-/* A thread that is refused a few times between two sweeps does not yield, though it is refused again and again. */
+/* A thread that is refused only a few times between two sweeps does not yield, however often that is. */
 static void test_yields_of_a_slow_thread(void **state)
 {
     (void)state;

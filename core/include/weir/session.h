@@ -202,10 +202,10 @@ struct weir_session_config {
      * its processor to other threads after the event (sched_yield); if the other threads that wait
      * outnumber half of the segments, it does so after the next four, too. Each sweep of the drain
      * (each millisecond, unless its sink blocks) starts the count again, and then the thread yields
-     * after up to four events. Where threads that trace flat out outnumber the processors, the drain and the
-     * threads that have segments otherwise hardly run, and as little as a tenth is delivered. Other
-     * programs that want these processors get more of them, too. With `no_yield` threads never do
-     * so; nor do they in a no-block scope. */
+     * after up to four events. Where threads that trace flat out outnumber the processors, the
+     * drain and the threads that have segments otherwise hardly run, and as little as a tenth is
+     * delivered. Other programs that want these processors get more of them, too. With `no_yield`
+     * threads never do so; nor do they in a no-block scope. */
     bool no_yield;
     uint8_t reserved; /* 0 */
 

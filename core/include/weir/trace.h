@@ -478,9 +478,9 @@ WEIR_API void weir_provider_destroy(struct weir_provider *provider);
  * FULL, or NO_SEGMENT if the thread has none yet; until that thread goes on, further events do not
  * wait again. In a BLOCK session the same wait lasts up to max_block_ns, and in a no-block scope
  * not at all. In a DROP session, a few events of a thread that has no segment, and loses more than
- * sixteen a millisecond, end with a sched_yield() (see `no_yield` of the session); none does if that is
- * set, or in a no-block scope. It is no cancellation point. It does not use the host's allocator,
- * except that pthread_setspecific() does, once a thread, in a process with more than 31
+ * sixteen a millisecond, end with a sched_yield() (see `no_yield` of the session); none does if
+ * that is set, or in a no-block scope. It is no cancellation point. It does not use the host's
+ * allocator, except that pthread_setspecific() does, once a thread, in a process with more than 31
  * thread-specific keys.
  */
 WEIR_API bool weir_emit(const struct weir_event *event, const void *payload);
