@@ -328,6 +328,13 @@ int sched_yield(void)
     return 0;
 }
 
+/* Those of this thread, from now on. */
+static void count_yields(void)
+{
+    yields = 0;
+    counts_yields = true;
+}
+
 static void emit_in_vain(uint32_t count)
 {
     for (uint32_t i = 0; i < count; i++)
@@ -348,8 +355,7 @@ static uint32_t yields_of(bool no_yield, bool no_block, enum order refused)
     struct weir_session *session = start_configured(4, no_yield);
     members_start();
     refuse(0, 8);
-    yields = 0;
-    counts_yields = true;
+    count_yields();
     if (no_block)
         weir_no_block_begin();
     assert_false(obey(refused));
@@ -389,8 +395,7 @@ static void test_yields_while_few_wait(void **state)
     struct wr_buffers *buffers = &session->buffers;
     members_start();
     refuse(0, 2);
-    yields = 0;
-    counts_yields = true;
+    count_yields();
     assert_false(obey(EMIT_ONE));
     assert_int_equal(buffers->mode->attend(buffers), WR_ATTENTION_STUCK);
     emit_in_vain(100);
@@ -412,8 +417,7 @@ static void test_yields_of_a_slow_thread(void **state)
     struct wr_buffers *buffers = &session->buffers;
     members_start();
     refuse(0, 8);
-    yields = 0;
-    counts_yields = true;
+    count_yields();
     assert_false(obey(EMIT_ONE));
     for (uint32_t sweeps = 1; sweeps <= 100; sweeps++) {
         emit_in_vain(WR_TURN_FLAT_OUT - 1);
@@ -433,8 +437,7 @@ static void test_yields_of_a_second_wait(void **state)
     (void)state;
     struct weir_session *session = start_still(4);
     members_start();
-    yields = 0;
-    counts_yields = true;
+    count_yields();
     for (int waits = 0; waits < 2; waits++) {
         assert_false(obey(EMIT_UNTIL_REFUSED));
         emit_in_vain(WR_TURN_FLAT_OUT - 1);
