@@ -191,15 +191,16 @@ static bool admit_skewed(struct weir_session *session, struct wr_lane *lane, uin
 
 /* The look that finds a step reads what is stamped later than the new clock. A record that found no
  * segment but one from before an earlier step is stamped with its base, too late by that step: it
- * must not move the stream ahead. What is ahead by less than this step may have been emitted since
- * the last look. */
+ * must not move the stream ahead. Others may: what is ahead by less than this step may have been
+ * emitted since the last look. */
 static bool admit_before_step(struct weir_session *session, struct wr_lane *lane, uint64_t stamp)
 {
     struct wr_drain *drain = &session->drain;
+    bool is_base = stamp == lane->oldest->base_ticks;
     uint64_t step = drain->expected_ticks - wr_step_ticks_of_look(session);
     if (stamp <= wr_clock_ticks_ordered())
         return false;
-    if (wr_step_ticks(drain, lane, stamp) > drain->expected_ticks + step)
+    if (wr_step_ticks(drain, lane, stamp) > drain->expected_ticks + (is_base ? 0 : step))
         skew_to(drain, lane, stamp, least_ticks(drain, lane));
     return true;
 }
