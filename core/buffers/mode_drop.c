@@ -2,6 +2,7 @@
 
 #include "buffers/chain.h"
 #include "lane/lane_change.h"
+#include "os/os.h"
 
 static bool is_waiting(const void *word)
 {
@@ -388,11 +389,17 @@ WR_COLD static void give(struct wr_buffers *buffers, struct wr_segment *segment)
     serve(buffers); /* at once: the drain may be about to block in the sink */
 }
 
-/* The drain looks on its own until all lanes that wait are served. */
+/* The drain looks on its own until all lanes that wait are served. First it lets the threads run that it
+ * has just served: if it slept at once, they would have to wake it, which takes longer than to write a
+ * segment. */
 WR_COLD static enum wr_attention attend(struct wr_buffers *buffers)
 {
     serve(buffers);
-    return has_waiting(buffers) ? WR_ATTENTION_STUCK : WR_ATTENTION_NONE;
+    if (!has_waiting(buffers))
+        return WR_ATTENTION_NONE;
+    if (buffers->yields)
+        wr_os_yield();
+    return WR_ATTENTION_STUCK;
 }
 
 WR_COLD static bool is_short(struct wr_buffers *buffers)

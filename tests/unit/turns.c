@@ -387,7 +387,7 @@ static void sweep(struct wr_buffers *buffers)
     buffers->mode->sweep(wr_ptr_load_relaxed(wr_thread_lane(wr_self.thread, buffers->slot)));
 }
 
-/* When it has been refused, and after a sweep, but not after a look. */
+/* When it has been refused, and after a sweep, but not after a look, after which the drain does. */
 static void test_yields_while_few_wait(void **state)
 {
     (void)state;
@@ -397,14 +397,19 @@ static void test_yields_while_few_wait(void **state)
     refuse(0, 2);
     count_yields();
     assert_false(obey(EMIT_ONE));
+    buffers->yields = false;
     assert_int_equal(buffers->mode->attend(buffers), WR_ATTENTION_STUCK);
-    emit_in_vain(100);
+    assert_int_equal(yields, 0);
+    buffers->yields = true;
+    assert_int_equal(buffers->mode->attend(buffers), WR_ATTENTION_STUCK);
     assert_int_equal(yields, 1);
+    emit_in_vain(100);
+    assert_int_equal(yields, 1 + 1);
     sweep(buffers);
     emit_in_vain(WR_TURN_FLAT_OUT - 1);
-    assert_int_equal(yields, 1);
+    assert_int_equal(yields, 1 + 1);
     emit_in_vain(100);
-    assert_int_equal(yields, 1 + WR_TURN_YIELDS);
+    assert_int_equal(yields, 1 + 1 + WR_TURN_YIELDS);
     counts_yields = false;
     members_end(session, 0);
 }
