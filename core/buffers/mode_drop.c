@@ -325,6 +325,7 @@ static void grant(struct wr_turns *turns, struct wr_place *place)
     place->met = NULL;
     if (word_grant(place, first)) {
         wr_u32_add_acq_rel(&turns->waiting, UINT32_MAX);
+        turns->has_granted = true;
         return;
     }
     turns->gathered_count += count;
@@ -394,12 +395,12 @@ WR_COLD static void give(struct wr_buffers *buffers, struct wr_segment *segment)
  * segment. */
 WR_COLD static enum wr_attention attend(struct wr_buffers *buffers)
 {
+    struct wr_turns *turns = &buffers->turns;
     serve(buffers);
-    if (!has_waiting(buffers))
-        return WR_ATTENTION_NONE;
-    if (buffers->yields)
+    if (buffers->yields && (turns->has_granted || has_waiting(buffers)))
         wr_os_yield();
-    return WR_ATTENTION_STUCK;
+    turns->has_granted = false;
+    return has_waiting(buffers) ? WR_ATTENTION_STUCK : WR_ATTENTION_NONE;
 }
 
 WR_COLD static bool is_short(struct wr_buffers *buffers)

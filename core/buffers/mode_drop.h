@@ -25,7 +25,7 @@
  * each sweep, for WR_TURN_YIELDS. It does so only once it has been refused WR_TURN_FLAT_OUT times since
  * it enrolled and since the last sweep. A thread that emits a little and sleeps would lose its processor
  * to other programs for time slices, and meanwhile its grants to other threads. The drain yields, too,
- * before it sleeps while lanes wait.
+ * before it sleeps, while lanes wait or if it has just served some.
  *
  * Lanes enrol on a separate list, not on the ready list, so that the drain can serve them at any
  * time, above all before it enters a sink that may block.
