@@ -45,8 +45,8 @@ struct wr_buffers {
     bool has_plain_pins; /* emitters may use the fast path, so revoking a segment or freeing a lane
                             needs membarrier; set with the slot */
     bool blocks_signals; /* emitting threads block signals while they change segments */
-    bool yields; /* DROP: threads that are refused often, and the drain, offer their processors */
-    bool has_stacks; /* the session wants the stacks of its events */
+    bool yields;         /* DROP: threads that are refused often, and the drain, offer processors */
+    bool has_stacks;     /* the session wants the stacks of its events */
     uint64_t max_block_ns;
     void (*on_park)(void *context, const struct weir_park *park);
     void *on_park_context;

@@ -205,8 +205,8 @@ struct weir_session_config {
      * after up to four events. Where threads that trace flat out outnumber the processors, the
      * drain and the threads that have segments otherwise hardly run, and as little as a tenth is
      * delivered. The drain yields, too, before it sleeps, while threads wait or if it has just served
-     * some. Other programs that want these processors get more of them. With `no_yield` none of them does so; nor do threads in a
-     * no-block scope. */
+     * some. Other programs that want these processors get more of them. With `no_yield` neither
+     * does so; nor do threads in a no-block scope. */
     bool no_yield;
     uint8_t reserved; /* 0 */
 
