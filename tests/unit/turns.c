@@ -316,10 +316,12 @@ static void test_span_has_its_turn(void **state)
 
 static _Thread_local bool counts_yields;
 static uint32_t yields;
+static uint32_t drain_yields; /* ANY */
 
 /* In the place of the system's. The thread has left the library: it may emit. */
 int sched_yield(void)
 {
+    __atomic_add_fetch(&drain_yields, wr_self.is_drain, __ATOMIC_ACQ_REL);
     if (!counts_yields)
         return 0;
     yields++;
@@ -414,6 +416,20 @@ static void test_yields_while_few_wait(void **state)
     members_end(session, 0);
 }
 
+/* The drain yields once it has served the only thread that waits. */
+static void test_yield_of_the_drain(void **state)
+{
+    (void)state;
+    struct weir_session *session = start_still(4);
+    members_start();
+    refuse(0, 1);
+    drain_yields = 0;
+    step(); /* in this look the thread is served */
+    assert_int_equal(__atomic_load_n(&drain_yields, __ATOMIC_ACQUIRE), 0);
+    members_end(session, 0);
+    assert_int_equal(__atomic_load_n(&drain_yields, __ATOMIC_ACQUIRE), 1);
+}
+
 /* A thread that is refused only a few times between two sweeps does not yield, however often that is. */
 static void test_yields_of_a_slow_thread(void **state)
 {
@@ -486,6 +502,7 @@ int main(void)
                                        cmocka_unit_test(test_other_sizes_than_refused),
                                        cmocka_unit_test(test_yields_while_many_wait),
                                        cmocka_unit_test(test_yields_while_few_wait),
+                                       cmocka_unit_test(test_yield_of_the_drain),
                                        cmocka_unit_test(test_yields_of_a_slow_thread),
                                        cmocka_unit_test(test_yields_of_a_second_wait)};
     return cmocka_run_group_tests(tests, unit_setup, NULL);
