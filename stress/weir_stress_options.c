@@ -68,7 +68,7 @@ static const struct argp_option table[] = {
     {"seed", KEY_SEED, "N", 0, "seed of all random numbers; default 1", 0},
     {0, 0, 0, 0, "The session:", 3},
     {"mode", KEY_MODE, "M", 0, "one of" WR_MODES(MODE_WORD) "; default drop", 0},
-    {"no-yield", KEY_NO_YIELD, 0, 0, "with drop: a thread that finds no room does not yield its processor", 0},
+    {"no-yield", KEY_NO_YIELD, 0, 0, "with drop: threads that find no room do not yield their processors, nor does the drain", 0},
     {"wake", KEY_WAKE, "W", 0, "with block: one of" WR_WAKE_STRATEGIES(WAKE_WORD) "; default relay", 0},
     {"max-block", KEY_MAX_BLOCK, "MS", 0, "with block: longest wait of an event in milliseconds; default: no limit", 0},
     {"grant", KEY_GRANT, "BYTES", 0, "with relay: size limit of one grant; default: found at run time", 0},
@@ -349,7 +349,8 @@ static void check_session(struct argp_state *state, const struct parsing *parsin
            "--max-block limits a wait, and only --mode block has waits; add it, or leave "
            "--max-block out");
     refuse(state, options->mode != WEIR_MODE_DROP && options->no_yield,
-           "only in --mode drop does a thread that finds no room yield; leave --no-yield out");
+           "only in --mode drop do threads that find no room and the drain yield; leave --no-yield "
+           "out");
     refuse(state, options->wake != WEIR_WAKE_RELAY && has_knobs,
            "--grant, --no-hand-on, --no-spin and --no-cap are for --wake relay; leave them out, or "
            "change --wake");
